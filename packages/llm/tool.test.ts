@@ -1,0 +1,32 @@
+import { expect, expectTypeOf, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from './tool.ts';
+
+const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
+
+const add = defineTool({
+  name: 'add',
+  description: 'Adds two numbers.',
+  input: z.object({ left: z.number(), right: z.number() }),
+  execute: async ({ left, right }) => String(left + right),
+});
+
+const ask = defineTool({
+  name: 'ask_human',
+  description: 'Asks the human.',
+  input: z.object({ question: z.string() }),
+  pause: true,
+});
+
+it('keeps the input type of a tool', async () => {
+  expectTypeOf(add.execute).parameter(0).toEqualTypeOf<{ left: number; right: number }>();
+  expect(await add.execute({ left: 2, right: 3 }, context)).toBe('5');
+});
+
+it('holds running and pausing tools in one list, told apart by pause', async () => {
+  const tools: Tool[] = [add, ask];
+  const answers = await Promise.all(
+    tools.map(async (tool) => (tool.pause ? 'paused' : tool.execute({ left: 1, right: 1 }, context))),
+  );
+  expect(answers).toEqual(['2', 'paused']);
+});

@@ -1,0 +1,36 @@
+import type { z } from 'zod';
+
+/** What a running tool knows about the call it serves. */
+export interface ToolContext {
+  signal: AbortSignal;
+  sessionId: string;
+  toolCallId: string;
+}
+
+interface ToolHead<Input> {
+  name: string;
+  description: string;
+  input: z.ZodType<Input>;
+}
+
+/** A tool that runs here and answers with a string; a failure starts with `Error:`. */
+export interface RunningTool<Input = unknown> extends ToolHead<Input> {
+  pause?: false;
+  timeoutMs?: number;
+  execute(input: Input, context: ToolContext): Promise<string>;
+}
+
+/** A tool whose answer comes from outside: calling it ends the turn until the answer is supplied. */
+export interface PausingTool<Input = unknown> extends ToolHead<Input> {
+  pause: true;
+  execute?: never;
+}
+
+export type Tool<Input = unknown> = RunningTool<Input> | PausingTool<Input>;
+
+/** Declares a tool so that the type of its input follows from its schema. */
+export function defineTool<Input>(tool: RunningTool<Input>): RunningTool<Input>;
+export function defineTool<Input>(tool: PausingTool<Input>): PausingTool<Input>;
+export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {
+  return tool;
+}
