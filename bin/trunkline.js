@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+// Starts Trunkline on Node 24 or newer: the running one, the one npm ci installed, or one on the PATH.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findNode, isRecent } from './find-node.js';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const main = join(root, 'apps/trunkline/main.ts');
+
+if (!existsSync(join(root, 'node_modules'))) {
+  fail('The dependencies are not installed yet: run "npm ci" in the Trunkline folder, then start again.');
+} else if (isRecent(process.versions.node)) {
+  await import(main);
+} else {
+  const node = findNode(root, process.env.PATH ?? '');
+  if (node) run(node);
+  else fail(`Trunkline needs Node.js 24 or newer (this is ${process.versions.node}): install it from nodejs.org.`);
+}
+
+// Hands over to the newer Node; a terminal sends Ctrl-C to both processes, other signals are passed on.
+function run(node) {
+  const child = spawn(node, [main, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  process.on('SIGINT', () => {
+    if (!process.stdin.isTTY) child.kill('SIGINT');
+  });
+  child.on('error', (error) => fail(`Cannot start ${node}: ${error.message}`));
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? (signal === 'SIGINT' ? 130 : 1);
+    process.exit();
+  });
+}
+
+function fail(words) {
+  console.error(words);
+  process.exit(1);
+}
