@@ -1,0 +1,102 @@
+import type { ChatRequestBody, ScriptedAnswer, ScriptedToolCall } from './reply.ts';
+
+export interface CompletionHead {
+  id: string;
+  created: number;
+  model: string;
+}
+
+interface Delta {
+  role?: string;
+  content?: string | null;
+  reasoning_content?: string;
+  tool_calls?: object[];
+}
+
+/** The answer as one JSON document, for requests without `stream`. */
+export function completionBody(head: CompletionHead, request: ChatRequestBody, answer: ScriptedAnswer) {
+  const toolCalls = answer.toolCalls?.map((call, index) => wholeToolCall(call, index));
+  const message = {
+    role: 'assistant',
+    content: answer.text ?? null,
+    ...(answer.reasoning ? { reasoning_content: answer.reasoning } : {}),
+    ...(toolCalls ? { tool_calls: toolCalls } : {}),
+  };
+  return {
+    ...head,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason(answer) }],
+    usage: usageOf(request, answer),
+  };
+}
+
+/** The answer as the chunks of a stream: role, content, tool calls in fragments, finish, usage when asked for. */
+export function completionChunks(head: CompletionHead, request: ChatRequestBody, answer: ScriptedAnswer) {
+  const withUsage = request.stream_options?.include_usage === true;
+  const chunk = (delta: Delta, reason: string | null = null) => deltaChunk(head, delta, reason, withUsage);
+  const chunks = [
+    chunk({ role: 'assistant', content: '' }),
+    ...fragments(answer.reasoning ?? '').map((text) => chunk({ reasoning_content: text })),
+    ...fragments(answer.text ?? '').map((text) => chunk({ content: text })),
+    ...(answer.toolCalls ?? []).flatMap((call, index) =>
+      toolCallDeltas(call, index).map((delta) => chunk(delta)),
+    ),
+    chunk({}, finishReason(answer)),
+  ];
+  return withUsage ? [...chunks, usageChunk(head, request, answer)] : chunks;
+}
+
+/** The opening chunks of a stream that will not come to its end. */
+export function openingChunks(head: CompletionHead, text: string) {
+  const content = fragments(text).map((part) => deltaChunk(head, { content: part }, null, false));
+  return [deltaChunk(head, { role: 'assistant', content: '' }, null, false), ...content];
+}
+
+function deltaChunk(head: CompletionHead, delta: Delta, reason: string | null, withUsage: boolean) {
+  return {
+    ...head,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
+    ...(withUsage ? { usage: null } : {}),
+  };
+}
+
+function usageChunk(head: CompletionHead, request: ChatRequestBody, answer: ScriptedAnswer) {
+  return { ...head, object: 'chat.completion.chunk', choices: [], usage: usageOf(request, answer) };
+}
+
+function toolCallDeltas(call: ScriptedToolCall, index: number): Delta[] {
+  const { id, type, function: called } = wholeToolCall(call, index);
+  const opening = { index, id, type, function: { name: called.name, arguments: '' } };
+  const rest = fragments(called.arguments).map((part) => ({ index, function: { arguments: part } }));
+  return [opening, ...rest].map((entry) => ({ tool_calls: [entry] }));
+}
+
+function wholeToolCall(call: ScriptedToolCall, index: number) {
+  const text = typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments ?? {});
+  return {
+    id: call.id ?? `call_${index + 1}`,
+    type: 'function',
+    function: { name: call.name, arguments: text },
+  };
+}
+
+function finishReason(answer: ScriptedAnswer): string {
+  return answer.finishReason ?? (answer.toolCalls?.length ? 'tool_calls' : 'stop');
+}
+
+function usageOf(request: ChatRequestBody, answer: ScriptedAnswer) {
+  const said = `${answer.text ?? ''}${JSON.stringify(answer.toolCalls ?? '')}`;
+  const input = answer.usage?.input ?? tokenEstimate(JSON.stringify(request.messages));
+  const output = answer.usage?.output ?? tokenEstimate(said);
+  return { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+}
+
+export function tokenEstimate(text: string): number {
+  return Math.ceil(text.length / 4);
+}
+
+/** Pieces of about a token each; a character outside the basic plane is never torn apart. */
+function fragments(text: string): string[] {
+  return text.match(/.{1,5}/gsu) ?? [];
+}
