@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { messageOf, reasonOf, StorageError, systemCode } from './errors.ts';
+
+export interface WriteOptions {
+  /** Permission bits; without it an existing file keeps its own and a new one follows the umask. */
+  mode?: number;
+}
+
+interface Write {
+  data: string | Uint8Array;
+  options: WriteOptions;
+}
+
+/** Writes in progress by path: one running, and at most one waiting that holds the newest content. */
+interface Line {
+  waiting: Write | undefined;
+  waitingDone: Promise<void> | undefined;
+  running: Promise<void>;
+}
+
+const lines = new Map<string, Line>();
+
+/**
+ * Replaces a file whole: a reader, or a start after a crash, finds the old content or the new, never a part.
+ * When it resolves, this content or one written later is on the disk. Parent directories are created.
+ */
+export function writeFileAtomic(
+  path: string,
+  data: string | Uint8Array,
+  options: WriteOptions = {},
+): Promise<void> {
+  const place = resolve(path);
+  const line = lines.get(place);
+  if (line === undefined) return startLine(place, { data, options });
+  line.waiting = { data, options };
+  line.waitingDone ??= line.running.then(
+    () => runWaiting(place, line),
+    () => runWaiting(place, line),
+  );
+  return line.waitingDone;
+}
+
+function startLine(path: string, write: Write): Promise<void> {
+  const line: Line = { waiting: undefined, waitingDone: undefined, running: Promise.resolve() };
+  lines.set(path, line);
+  line.running = runWrite(path, line, write);
+  return line.running;
+}
+
+function runWaiting(path: string, line: Line): Promise<void> {
+  const write = line.waiting;
+  line.waiting = undefined;
+  line.waitingDone = undefined;
+  line.running = write === undefined ? Promise.resolve() : runWrite(path, line, write);
+  return line.running;
+}
+
+async function runWrite(path: string, line: Line, write: Write): Promise<void> {
+  try {
+    await replaceFile(path, write);
+  } catch (error) {
+    const code = systemCode(error) === 'ENOSPC' ? 'disk_full' : 'file_unwritable';
+    throw new StorageError(code, `The file ${path} cannot be written: ${reasonOf(error)}.`, { cause: error });
+  } finally {
+    if (line.waiting === undefined) lines.delete(path);
+  }
+}
+
+async function replaceFile(path: string, { data, options }: Write): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const target = await followLink(path);
+  await removeLeftovers(target);
+  const mode = options.mode ?? (await modeOf(target));
+  const temporary = temporaryName(target);
+  try {
+    await writeSynced(temporary, data, mode);
+    await rename(temporary, target);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+  await syncDirectory(dirname(target));
+}
+
+/** A file that is a link stays one: what it points to is replaced. */
+async function followLink(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return path;
+    throw error;
+  }
+}
+
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    return (await stat(path)).mode & 0o777;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function writeSynced(path: string, data: string | Uint8Array, mode: number | undefined): Promise<void> {
+  const file = await open(path, 'wx', mode ?? 0o666);
+  await closing(file, async () => {
+    if (mode !== undefined) await file.chmod(mode);
+    await file.writeFile(data);
+    await file.sync();
+  });
+}
+
+/** The rename itself is on the disk only when its directory is. Windows cannot open one and needs no such step. */
+async function syncDirectory(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const directory = await open(path, 'r');
+  await closing(directory, () => directory.sync());
+}
+
+async function closing(file: FileHandle, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } finally {
+    await file.close();
+  }
+}
+
+function temporaryName(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
+}
+
+/** Removes temporary files of this path whose writer is gone; a path has one writer per process, so ours is not among them. */
+async function removeLeftovers(path: string): Promise<void> {
+  const start = `.${basename(path)}.`;
+  const names = (await readdir(dirname(path))).filter((name) => name.startsWith(start));
+  for (const name of names) {
+    const writer = /^(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length))?.[1];
+    if (writer === undefined || isOtherLiveProcess(Number(writer))) continue;
+    await rm(join(dirname(path), name), { force: true });
+  }
+}
+
+function isOtherLiveProcess(id: number): boolean {
+  if (id === process.pid) return false;
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) !== 'ESRCH';
+  }
+}
+
+/** The parsed content of a JSON file, or undefined when there is none. The caller validates its shape. */
+export async function readJsonFile(path: string): Promise<unknown> {
+  const text = await readText(path);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const words = `The file ${path} is not valid JSON (${messageOf(error)}): mend it, restore a copy or remove it.`;
+    throw new StorageError('file_damaged', words, { cause: error });
+  }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw new StorageError('file_unreadable', `The file ${path} cannot be read: ${reasonOf(error)}.`, {
+      cause: error,
+    });
+  }
+}

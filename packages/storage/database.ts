@@ -1,0 +1,176 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { reasonOf, StorageError } from './errors.ts';
+import { type Migration, migrate } from './migrations.ts';
+import { rethrowSqlite } from './sqlite-errors.ts';
+import { Statement } from './statement.ts';
+
+export interface DatabaseOptions {
+  /** In order; the number of those done is kept in the file. Never change or reorder one that was released. */
+  migrations: readonly Migration[];
+  /**
+   * With either, a committed write survives kill -9 of the process.
+   * `full` waits for the disk at each commit, so it survives a power cut too; `normal` (the default) may lose the last commits then.
+   */
+  durability?: 'full' | 'normal';
+}
+
+const busyTimeout = 5000;
+const memory = ':memory:';
+
+/** Opens the database at `path` (or `:memory:`), creates its directories and brings it to the newest version. */
+export function openDatabase(path: string, options: DatabaseOptions): Database {
+  const place = path === memory ? path : resolve(path);
+  const connection = connect(place);
+  const database = new Database(place, connection);
+  try {
+    configure(database, options.durability ?? 'normal');
+    migrate(database, options.migrations);
+    return database;
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function connect(path: string): DatabaseSync {
+  if (path !== memory) createDirectory(dirname(path));
+  try {
+    return new DatabaseSync(path, { timeout: busyTimeout, enableForeignKeyConstraints: true });
+  } catch (error) {
+    return rethrowSqlite(path, error);
+  }
+}
+
+function createDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    const words = `The directory ${path} for the database cannot be created: ${reasonOf(error)}.`;
+    throw new StorageError('directory_unwritable', words, { cause: error });
+  }
+}
+
+function configure(database: Database, durability: 'full' | 'normal'): void {
+  switchToWriteAheadLog(database);
+  database.exec(`PRAGMA synchronous = ${durability}`);
+}
+
+/** SQLite does not wait for its busy timeout when two processes switch a new file at once: wait here. */
+function switchToWriteAheadLog(database: Database): void {
+  const deadline = performance.now() + busyTimeout;
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      const busy = error instanceof StorageError && error.code === 'database_busy';
+      if (!busy || performance.now() > deadline) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+}
+
+/** One open SQLite file. All calls are synchronous. */
+export class Database {
+  readonly path: string;
+  readonly #connection: DatabaseSync;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  readonly #rethrow: (error: unknown) => never;
+  #depth = 0;
+
+  constructor(path: string, connection: DatabaseSync) {
+    this.path = path;
+    this.#connection = connection;
+    this.#rethrow = (error) => rethrowSqlite(path, error);
+  }
+
+  /** The statement for this text; the most recent ones stay compiled. */
+  prepare<Row = Record<string, unknown>>(sql: string): Statement<Row> {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known as Statement<Row>;
+    const statement = this.#compile<Row>(sql);
+    this.#statements.set(sql, statement as Statement<unknown>);
+    this.#forgetOldest();
+    return statement;
+  }
+
+  /** Runs one or more statements that return nothing. */
+  exec(sql: string): void {
+    try {
+      this.#connection.exec(sql);
+    } catch (error) {
+      this.#rethrow(error);
+    }
+  }
+
+  /**
+   * Runs `work` whole or not at all: a throw undoes everything it wrote.
+   * Inside another transaction it is a savepoint: a throw that the outer work catches undoes only the inner part.
+   * `work` must not be asynchronous, as other writes would slip into it while it waits.
+   */
+  transaction<T>(work: () => T): T {
+    const { begin, commit, rollback } = transactionWords(this.#depth);
+    this.exec(begin);
+    this.#depth += 1;
+    try {
+      const result = work();
+      refusePromise(result);
+      this.exec(commit);
+      return result;
+    } catch (error) {
+      // A full disk makes SQLite roll back by itself: then there is nothing left to undo.
+      if (this.#connection.isOpen && this.#connection.isTransaction) this.exec(rollback);
+      throw error;
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  /** Moves the log into the file and closes it. Calling it again does nothing. */
+  close(): void {
+    if (!this.#connection.isOpen) return;
+    this.#statements.clear();
+    try {
+      this.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } finally {
+      this.#connection.close();
+    }
+  }
+
+  #compile<Row>(sql: string): Statement<Row> {
+    try {
+      return new Statement<Row>(this.#connection.prepare(sql), this.#rethrow);
+    } catch (error) {
+      return this.#rethrow(error);
+    }
+  }
+
+  #forgetOldest(): void {
+    if (this.#statements.size <= keptStatements) return;
+    const oldest = this.#statements.keys().next().value;
+    if (oldest !== undefined) this.#statements.delete(oldest);
+  }
+}
+
+const keptStatements = 200;
+
+/** The outermost one takes the write lock at once, so that two writers wait for each other instead of failing midway. */
+function transactionWords(depth: number): { begin: string; commit: string; rollback: string } {
+  if (depth === 0) return { begin: 'BEGIN IMMEDIATE', commit: 'COMMIT', rollback: 'ROLLBACK' };
+  const name = `nested_${depth}`;
+  return {
+    begin: `SAVEPOINT ${name}`,
+    commit: `RELEASE ${name}`,
+    rollback: `ROLLBACK TO ${name}; RELEASE ${name}`,
+  };
+}
+
+function refusePromise(result: unknown): void {
+  if (!(result instanceof Promise)) return;
+  throw new StorageError(
+    'database_transaction',
+    'A transaction cannot be asynchronous: await first, then write.',
+  );
+}
