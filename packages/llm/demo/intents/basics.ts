@@ -1,0 +1,88 @@
+import { expressionOf } from '../arithmetic.ts';
+import { callOf } from '../fit.ts';
+import { trimPhrase } from '../text.ts';
+import type { Call, Intent, Situation } from '../types.ts';
+import { zoneOf } from '../zones.ts';
+
+const asksTime =
+  /\b(?:what(?:'s| is)? (?:the )?(?:current |local |exact )?(?:time|date)\b|what (?:time|day|date) (?:is it|it is)|what day is (?:it )?today|current time|today's date|time (?:is it |now )?in\b|tell me the time|the time in\b)/i;
+const place = /\b(?:in|at|for)\s+(.+?)(?:\s+(?:right now|now|today|at the moment))?$/i;
+
+export const tellTime: Intent = {
+  tools: ['current_time'],
+  example: 'What time is it in Tokyo?',
+  recognise(clause, { tools }) {
+    const tool = tools.get('current_time');
+    if (tool === undefined || !asksTime.test(clause)) return undefined;
+    const places = place.exec(trimPhrase(clause))?.[1]?.split(/\s*,\s*(?:and\s+)?|\s+and\s+(?:in\s+)?/) ?? [
+      'UTC',
+    ];
+    return places.filter(Boolean).map((name) => callOf(tool, { timezone: zoneOf(name) }));
+  },
+};
+
+export const calculate: Intent = {
+  tools: ['calculator'],
+  example: 'What is 15% of 80?',
+  recognise(clause, { tools }) {
+    const tool = tools.get('calculator');
+    const expression = expressionOf(clause);
+    return tool === undefined || expression === undefined ? undefined : [callOf(tool, { expression })];
+  },
+};
+
+const address = /https?:\/\/[^\s<>"')\]]+/g;
+const asksPage =
+  /\b(?:fetch|open|read|get|load|visit|summari[sz]e|check|look at|what does|what's on|what is on|show)\b/i;
+
+export const fetchPage: Intent = {
+  tools: ['fetch_url'],
+  example: 'Read https://example.org',
+  recognise(clause, { tools }) {
+    const tool = tools.get('fetch_url');
+    const urls = (clause.match(address) ?? []).map((url) => url.replace(/[.,;:!?]+$/, ''));
+    if (tool === undefined || urls.length === 0) return undefined;
+    const bare = clause.replace(address, '').trim() === '';
+    return bare || asksPage.test(clause) ? urls.map((url) => callOf(tool, { url })) : undefined;
+  },
+};
+
+const searchLead =
+  /^(?:(?:do a |run a )?(?:web |internet )?search(?: the web| the internet| online| the encyclopedia| wikipedia)?(?: for| about)?|look (?:up|for)|google|find(?: out)?(?: me)?(?: information| something| news| articles)?(?: about| on)?|what(?:'s| is) (?:the (?:latest )?)?news (?:about|on))\s+(.+)$/i;
+const question =
+  /^(?:who|what|when|where|why|how|which|is|are|was|were|does|did|tell me about|explain|define|describe)\b\s*(.+)$/i;
+const telling = /^(?:tell me about|explain|define|describe)\s+/i;
+const addressesTheModel = /\b(?:you|your|yourself|i|me|my|we|us|our)\b/i;
+
+export const search: Intent = {
+  tools: ['web_search', 'searchWeb', 'searchEncyclopedia'],
+  example: 'Search the web for tidal power',
+  recognise(clause, situation) {
+    const wanted = searchLead.exec(clause)?.[1];
+    return wanted === undefined ? undefined : searchCalls(trimPhrase(wanted), clause, situation);
+  },
+};
+
+/** A plain question about the world goes to the search tools when nothing else understood it. */
+export const lookUpQuestion: Intent = {
+  tools: search.tools,
+  example: 'Who built the Great Wall?',
+  recognise(clause, situation) {
+    const about = question.exec(clause)?.[1];
+    if (about === undefined || addressesTheModel.test(about)) return undefined;
+    return searchCalls(trimPhrase(clause.replace(telling, '')), clause, situation);
+  },
+};
+
+function searchCalls(query: string, clause: string, { tools }: Situation): Call[] | undefined {
+  const web = tools.get('web_search') ?? tools.get('searchWeb');
+  const encyclopedia = tools.get('searchEncyclopedia');
+  const isLookUp = /encyclop|wikipedia|^(?:who|what|define|explain|tell me about)\b/i.test(clause);
+  const chosen =
+    isLookUp && encyclopedia
+      ? [encyclopedia, ...(/encyclop|wikipedia/i.test(clause) || !web ? [] : [web])]
+      : [web ?? encyclopedia];
+  const categories = /\bnews\b/i.test(clause) ? 'news' : undefined;
+  const calls = chosen.flatMap((tool) => (tool === undefined ? [] : [callOf(tool, { query, categories })]));
+  return calls.length > 0 ? calls : undefined;
+}

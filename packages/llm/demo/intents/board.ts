@@ -1,0 +1,88 @@
+import { callOf, mainParameter, offeredCall } from '../fit.ts';
+import { trimPhrase } from '../text.ts';
+import type { Intent } from '../types.ts';
+
+const kinds = 'task|bug|feature|chore|epic|issue|bead|card|ticket';
+const creates = new RegExp(
+  `^(?:create|add|open|file|make)(?: me)?(?: a| an)?(?: new)? (?<kind>${kinds})(?: (?:on|to|for) (?:the|my) (?:task )?board)?(?:[:,]| to| called| titled| named| for| that)?\\s+(?<title>.+)$`,
+  'is',
+);
+const putsOnBoard = /^(?:add|put) (?<title>.+?) (?:to|on) (?:the|my) (?:task )?board$/is;
+const issueId = /\b(bd-\d+)\b/i;
+
+export const board: Intent = {
+  tools: ['beads_create', 'beads_list', 'beads_update', 'beads_close'],
+  example: 'Create a task: water the plants',
+  recognise(clause, situation) {
+    const sentence = trimPhrase(clause);
+    const id = issueId.exec(sentence)?.[1]?.toLowerCase();
+    if (id !== undefined) {
+      const change = changeOf(sentence);
+      if (change === 'close')
+        return offeredCall(
+          'beads_close',
+          { issue_id: id, reason: /because (.+)$/i.exec(sentence)?.[1] },
+          situation,
+        );
+      return change === undefined
+        ? undefined
+        : offeredCall('beads_update', { issue_id: id, ...change }, situation);
+    }
+    const created = (creates.exec(sentence) ?? putsOnBoard.exec(sentence))?.groups;
+    if (created)
+      return offeredCall(
+        'beads_create',
+        { title: created.title, issue_type: typeOf(created.kind) },
+        situation,
+      );
+    const lists = /^(?:list|show|what(?:'s| is| are))\b.*\b(?:board|beads|tasks|issues|tickets|to-?dos?)\b/i;
+    return lists.test(sentence)
+      ? offeredCall(
+          'beads_list',
+          /\bclosed\b|\ball\b/i.test(sentence) ? { include_closed: true } : {},
+          situation,
+        )
+      : undefined;
+  },
+};
+
+function typeOf(kind = 'task'): string {
+  return /^(?:bug|feature|chore|epic)$/i.test(kind) ? kind.toLowerCase() : 'task';
+}
+
+function changeOf(sentence: string): Record<string, unknown> | 'close' | undefined {
+  if (/^(?:close|finish|complete)\b|\bas (?:done|closed|finished|complete)\b/i.test(sentence)) return 'close';
+  const status = /\b(in progress|blocked|deferred|open)\b/i
+    .exec(sentence)?.[1]
+    ?.toLowerCase()
+    .replace(' ', '_');
+  if (status !== undefined) return { status };
+  if (/^(?:start|begin)\b/i.test(sentence)) return { status: 'in_progress' };
+  const priority = /\bpriority\D*(\d)\b/i.exec(sentence)?.[1];
+  if (priority !== undefined) return { priority: Number(priority) };
+  const title = /^rename \S+ to (.+)$/i.exec(sentence)?.[1];
+  return title === undefined ? undefined : { title };
+}
+
+export const inbox: Intent = {
+  tools: ['check_inbox'],
+  example: 'Check my inbox',
+  recognise(clause, situation) {
+    const asks = /\binbox\b|^(?:any|do i have(?: any)?) (?:new )?messages/i;
+    return asks.test(clause) ? offeredCall('check_inbox', {}, situation) : undefined;
+  },
+};
+
+export const goal: Intent = {
+  tools: ['set_goal'],
+  example: 'Set a goal: all tests pass',
+  recognise(clause, { tools }) {
+    const tool = tools.get('set_goal');
+    const condition =
+      /^(?:set (?:a |the |your |my )?goal|(?:your|the|my) goal is|goal)(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
+        trimPhrase(clause),
+      )?.[1];
+    const parameter = tool && mainParameter(tool);
+    return tool && condition && parameter ? [callOf(tool, { [parameter]: condition }, condition)] : undefined;
+  },
+};

@@ -1,0 +1,42 @@
+import type { Intent, Recognised, Situation } from '../types.ts';
+import { calculate, fetchPage, lookUpQuestion, search, tellTime } from './basics.ts';
+import { board, goal, inbox } from './board.ts';
+import { byName } from './by-name.ts';
+import { delegate } from './delegate.ts';
+import { askMe, clarify, form } from './human.ts';
+import { dailyLog, listMemories, recall, remember } from './memory.ts';
+import { notes } from './notes.ts';
+import { cancelSchedule, listSchedules, scheduleTask } from './schedule.ts';
+
+/** Every wish the demo model knows; the first that recognises a clause is taken, so the narrow ones stand first. */
+export const intents: readonly Intent[] = [
+  remember,
+  dailyLog,
+  scheduleTask,
+  listSchedules,
+  cancelSchedule,
+  form,
+  askMe,
+  delegate,
+  listMemories,
+  notes,
+  board,
+  inbox,
+  goal,
+  calculate,
+  tellTime,
+  fetchPage,
+  recall,
+  clarify,
+  search,
+  byName,
+  lookUpQuestion,
+];
+
+export function recognise(clause: string, situation: Situation): Recognised {
+  for (const intent of intents) {
+    const found = intent.recognise(clause, situation);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

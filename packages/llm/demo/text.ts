@@ -1,0 +1,66 @@
+const stopWords = new Set(
+  `a about above after again all also am an and any are as at be because been before being below between both but by can could did do does doing down during each
+  few for from further had has have having he her here hers him his how however i if in into is it its itself just like may me might more most much must my no nor
+  not now of off on once only or other our ours out over own please same she should so some such than that the their theirs them then there these they this those
+  through to too under until up us very was we were what when where which while who whom why will with would you your yours tell know there's it's i'm`
+    .split(/\s+/)
+    .filter(Boolean),
+);
+
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
+}
+
+/** Words that carry meaning: no articles, pronouns or auxiliaries. */
+export function contentWords(text: string): string[] {
+  return wordsOf(text).filter((word) => !stopWords.has(word) && (word.length > 1 || /\d/.test(word)));
+}
+
+/** Sentences in order, with list marks and heading marks taken off. */
+export function sentencesOf(text: string): string[] {
+  return text
+    .split(/\n+/)
+    .flatMap((line) =>
+      line
+        .replace(/^\s*(?:[-*•]|#{1,6}|\d+[.)])\s+/, '')
+        .split(/(?<=[.!?]["')\]]*)\s+(?=[\p{Lu}\p{N}"'([])/u),
+    )
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
+}
+
+/** Cuts at a word boundary and marks the cut. */
+export function shorten(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const cut = text.slice(0, Math.max(0, limit - 1));
+  const space = cut.lastIndexOf(' ');
+  return `${(space > limit / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
+
+export function capitalise(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** Takes surrounding quotes and closing punctuation off a phrase. */
+export function trimPhrase(text: string): string {
+  return text
+    .trim()
+    .replace(/[\s?.!,;:]+$/u, '')
+    .replace(/^["'“‘]+|["'”’]+$/gu, '')
+    .trim();
+}
+
+const otherPerson: Record<string, string> = {
+  i: 'you',
+  me: 'you',
+  my: 'your',
+  mine: 'yours',
+  myself: 'yourself',
+  am: 'are',
+  "i'm": 'you are',
+};
+
+/** Turns "which colour I like" into "which colour you like". */
+export function toSecondPerson(text: string): string {
+  return text.replace(/[\p{L}']+/gu, (word) => otherPerson[word.toLowerCase()] ?? word);
+}

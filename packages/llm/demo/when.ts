@@ -1,0 +1,192 @@
+/** A time found in a sentence: the schedule, and the sentence without the words that named it. */
+export interface FoundTime {
+  when: string;
+  rest: string;
+}
+
+interface Rule {
+  pattern: RegExp;
+  when(match: RegExpExecArray, now: Date): string | undefined;
+}
+
+interface Hour {
+  hour: number;
+  minute: number;
+}
+
+const unitMs: Record<string, number> = {
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 604_800_000,
+};
+const dayNames = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+const clock = String.raw`(noon|midnight|\d{1,2}(?::\d\d)?\s*(?:am|pm|a\.m\.|p\.m\.|o'clock)?)`;
+const days = dayNames.join('|');
+const numberWords: Record<string, number> = {
+  a: 1,
+  an: 1,
+  one: 1,
+  two: 2,
+  three: 3,
+  four: 4,
+  five: 5,
+  ten: 10,
+  fifteen: 15,
+  thirty: 30,
+};
+const count = String.raw`(\d+|${Object.keys(numberWords).join('|')})`;
+const morning: Hour = { hour: 9, minute: 0 };
+
+/** Rules in order of precedence: repeating times before single ones, exact forms before loose ones. */
+const rules: Rule[] = [
+  {
+    pattern:
+      /\b(?:with |on |using )?(?:the )?cron(?: expression)?:? ["'`]?((?:[\d*/,-]+ ){4}[\d*/,-]+)["'`]?/i,
+    when: (match) => match[1],
+  },
+  {
+    pattern: new RegExp(String.raw`\b(?:every|each) ${count} (minute|hour)s?\b`, 'i'),
+    when: (match) => everyFew(amount(match[1]), match[2]),
+  },
+  { pattern: /\b(?:every|each) minute\b/i, when: () => '* * * * *' },
+  { pattern: /\b(?:every|each) hour\b|\bhourly\b/i, when: () => '0 * * * *' },
+  {
+    pattern: new RegExp(String.raw`\b(?:every|each) weekday(?: (?:at )?${clock})?`, 'i'),
+    when: (match) => cronAt(match[1], '* * 1-5'),
+  },
+  {
+    pattern: new RegExp(String.raw`\b(?:every|each) (${days})(?: morning)?(?: (?:at )?${clock})?`, 'i'),
+    when: (match) => cronAt(match[2], `* * ${dayNumber(match[1])}`),
+  },
+  {
+    pattern: new RegExp(
+      String.raw`\b(?:(?:every|each) week|weekly)(?: on (${days})s?)?(?: (?:at )?${clock})?`,
+      'i',
+    ),
+    when: (match) => cronAt(match[2], `* * ${dayNumber(match[1] ?? 'monday')}`),
+  },
+  {
+    pattern: new RegExp(String.raw`\b(?:(?:every|each) month|monthly)(?: (?:at )?${clock})?`, 'i'),
+    when: (match) => cronAt(match[1], '1 * *'),
+  },
+  { pattern: /\b(?:every|each) (?:evening|night)\b(?! at)/i, when: () => '0 20 * * *' },
+  {
+    pattern: new RegExp(
+      String.raw`\b(?:(?:every|each) (?:day|morning|evening|night)|daily)(?:,? (?:at )?${clock})?`,
+      'i',
+    ),
+    when: (match) => cronAt(match[1], '* * *'),
+  },
+  {
+    pattern: /\b(?:at |on )?(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)/i,
+    when: (match) => isoOf(match[1]),
+  },
+  {
+    pattern: new RegExp(String.raw`\b(?:on )?(\d{4}-\d\d-\d\d)(?: (?:at )?${clock})?`, 'i'),
+    when: (match) => dateAt(match[1], match[2]),
+  },
+  {
+    pattern: new RegExp(String.raw`\bin ${count} (second|minute|hour|day|week)s?(?: time)?\b`, 'i'),
+    when: (match, now) => later(now, amount(match[1]), match[2]),
+  },
+  { pattern: /\bin half an hour\b/i, when: (_, now) => later(now, 30, 'minute') },
+  {
+    pattern: new RegExp(String.raw`\btomorrow(?: morning)?(?: (?:at )?${clock})?`, 'i'),
+    when: (match, now) => dayAt(now, 1, match[1]),
+  },
+  {
+    pattern: new RegExp(String.raw`\b(?:on |next )(${days})(?: (?:at )?${clock})?`, 'i'),
+    when: (match, now) => dayAt(now, daysUntil(now, match[1]), match[2]),
+  },
+  { pattern: /\btonight\b(?! at)/i, when: (_, now) => nextAt(now, '8pm') },
+  {
+    pattern: new RegExp(String.raw`\b(?:(?:today|tonight) )?at ${clock}`, 'i'),
+    when: (match, now) => nextAt(now, match[1]),
+  },
+];
+
+/** Finds the first time that the sentence names, as a cron expression or an ISO time in UTC. */
+export function findTime(sentence: string, now: Date): FoundTime | undefined {
+  for (const { pattern, when } of rules) {
+    const match = pattern.exec(sentence);
+    const found = match === null ? undefined : when(match, now);
+    if (match !== null && found !== undefined) return { when: found, rest: without(sentence, match) };
+  }
+  return undefined;
+}
+
+function without(sentence: string, match: RegExpExecArray): string {
+  const before = sentence.slice(0, match.index);
+  const after = sentence.slice(match.index + match[0].length);
+  return `${before} ${after}`
+    .replace(/\s+/g, ' ')
+    .replace(/\s+([,.?!])/g, '$1')
+    .trim();
+}
+
+function amount(text = ''): number {
+  return numberWords[text.toLowerCase()] ?? Number(text);
+}
+
+function everyFew(every: number, unit = ''): string | undefined {
+  const limit = unit.toLowerCase() === 'minute' ? 59 : 23;
+  if (every < 1 || every > limit) return undefined;
+  return unit.toLowerCase() === 'minute' ? `*/${every} * * * *` : `0 */${every} * * *`;
+}
+
+function cronAt(text: string | undefined, rest: string): string | undefined {
+  const time = text === undefined ? morning : hourOf(text);
+  return time === undefined ? undefined : `${time.minute} ${time.hour} ${rest}`;
+}
+
+function dayNumber(name = ''): number {
+  return dayNames.indexOf(name.toLowerCase());
+}
+
+function daysUntil(now: Date, name = ''): number {
+  return (dayNumber(name) - now.getUTCDay() + 7) % 7 || 7;
+}
+
+function later(now: Date, many: number, unit = ''): string {
+  return new Date(now.getTime() + many * (unitMs[unit.toLowerCase()] ?? 0)).toISOString();
+}
+
+function dayAt(now: Date, ahead: number, text: string | undefined): string | undefined {
+  const time = text === undefined ? morning : hourOf(text);
+  return (
+    time &&
+    new Date(
+      Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + ahead, time.hour, time.minute),
+    ).toISOString()
+  );
+}
+
+/** The next time the clock shows this hour: today, or tomorrow when it has passed. */
+function nextAt(now: Date, text: string | undefined): string | undefined {
+  const today = dayAt(now, 0, text);
+  return today !== undefined && new Date(today) <= now ? dayAt(now, 1, text) : today;
+}
+
+function dateAt(date = '', text: string | undefined): string | undefined {
+  const time = text === undefined ? morning : hourOf(text);
+  return time && isoOf(`${date}T${pad(time.hour)}:${pad(time.minute)}:00Z`);
+}
+
+function hourOf(text: string): Hour | undefined {
+  if (/noon/i.test(text)) return { hour: 12, minute: 0 };
+  if (/midnight/i.test(text)) return { hour: 0, minute: 0 };
+  const [, digits, minutes = '0', half] = /(\d{1,2})(?::(\d\d))?\s*([ap])?/i.exec(text) ?? [];
+  const hour = (Number(digits) % (half === undefined ? 24 : 12)) + (half?.toLowerCase() === 'p' ? 12 : 0);
+  return Number(digits) > 24 || Number(minutes) > 59 ? undefined : { hour, minute: Number(minutes) };
+}
+
+function isoOf(text = ''): string | undefined {
+  const date = new Date(/Z|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
+function pad(value: number): string {
+  return String(value).padStart(2, '0');
+}
