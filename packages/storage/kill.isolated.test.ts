@@ -82,6 +82,14 @@ describe('a writer that is killed at any moment', () => {
 });
 
 describe('several processes at once', () => {
+  it('create new databases together, over and over', async () => {
+    const script = new URL('./fixtures/racing-opener.ts', import.meta.url);
+    const start = String(Date.now() + 500);
+    const children = [1, 2, 3].map(() => startChild(script, { arguments: [directory.path, start, '100'] }));
+    await Promise.all(children.map((child) => child.exited));
+    expect(children.map((child) => child.output())).toEqual(children.map(() => 'opened 100\n'));
+  });
+
   it('create, migrate and write one database without a refusal', async () => {
     const path = join(directory.path, 'shared.db');
     const script = new URL('./fixtures/counted-writer.ts', import.meta.url);
