@@ -34,7 +34,7 @@ export function mainParameter(tool: OfferedTool): string | undefined {
   const properties = propertiesOf(tool);
   const isText = (name: string): boolean => {
     const schema = properties[name];
-    return typeof schema === 'object' && schema.type === 'string' && schema.enum === undefined;
+    return typeof schema === 'object' && (schema.type ?? 'string') === 'string' && schema.enum === undefined;
   };
   return (tool.schema.required ?? []).find(isText) ?? Object.keys(properties).find(isText);
 }

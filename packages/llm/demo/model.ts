@@ -3,9 +3,9 @@ import { decide } from './reply.ts';
 import { readRequest } from './request.ts';
 import { generated, streamed } from './stream.ts';
 
-export const demoModelId = 'trunkline-demo';
+const demoModelId = 'trunkline-demo';
 
-export interface DemoModelOptions {
+interface DemoModelOptions {
   /** The clock that "in 5 minutes" counts from. */
   now?: () => Date;
 }

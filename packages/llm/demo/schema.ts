@@ -2,7 +2,7 @@ import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
 import { shorten } from './text.ts';
 import { listFor, textFor, topicOf } from './topic.ts';
 
-export interface FillSource {
+interface FillSource {
   /** Name of the property being filled; it decides what sort of words fit. */
   name: string;
   text: string;

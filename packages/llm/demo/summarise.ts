@@ -7,7 +7,7 @@ interface Candidate {
   score: number;
 }
 
-export interface SummaryOptions {
+interface SummaryOptions {
   sentences: number;
   /** Words the summary should turn around, such as the question. */
   focus?: string;

@@ -2,6 +2,7 @@ import { salientSentences } from './summarise.ts';
 import { capitalise, contentWords, shorten, trimPhrase } from './text.ts';
 
 const longestTopic = 140;
+const address = /https?:\/\/[^\s)\]>"']*[^\s)\]>"'.,;:!?]/;
 const label =
   /^\W*(?:research |user |main |original )?(?:query|topic|question|subject|dimension|title|goal)\W*:\W*(.+)$/im;
 const tag = /<(query|topic|question|subject|dimension)>\s*(.+?)\s*<\/\1>/is;
@@ -73,7 +74,7 @@ const listRules: ListRule[] = [
     entries: facetsOf,
   },
   { names: /keyword|tag|term|entit|label/i, count: 5, entries: (topic, text) => termsOf(`${topic} ${text}`) },
-  { names: /url|link/i, count: 5, entries: (_, text) => text.match(/https?:\/\/[^\s)\]>"']+/g) ?? [] },
+  { names: /url|link/i, count: 5, entries: (_, text) => text.match(new RegExp(address, 'g')) ?? [] },
   { names: /./, count: 4, entries: (topic, text) => salientSentences(text, { sentences: 8, focus: topic }) },
 ];
 
@@ -89,7 +90,7 @@ export function listFor(name: string, topic: string, text: string, least: number
 /** A text for a property with this name. */
 export function textFor(name: string, topic: string, text: string): string {
   if (/quer|search/i.test(name)) return subjectOf(topic);
-  if (/url|uri|link/i.test(name)) return /https?:\/\/[^\s)\]>"']+/.exec(text)?.[0] ?? 'https://example.org/';
+  if (/url|uri|link/i.test(name)) return address.exec(text)?.[0] ?? 'https://example.org/';
   if (/^(?:title|name|heading|label|dimension|topic|subject|aspect|section|gap|question)$/i.test(name))
     return capitalise(topic);
   const sentences = /summar|report|answer|content|overview|abstract|body|text/i.test(name) ? 4 : 1;

@@ -1,5 +1,5 @@
 /** A time found in a sentence: the schedule, and the sentence without the words that named it. */
-export interface FoundTime {
+interface FoundTime {
   when: string;
   rest: string;
 }

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { answer, ask, step } from './fixture.ts';
+import { introduction } from './talk.ts';
+
+describe('answers from tool results', () => {
+  it.each([
+    [
+      'what time is it in Tokyo',
+      '2026-03-04T19:00:00+09:00 [Asia/Tokyo]\nWednesday, 4 March 2026, 19:00',
+      'Time in Tokyo: Wednesday, 4 March 2026, 19:00.',
+    ],
+    ['what is 2+2', '2+2 = 4', '2+2 = 4.'],
+    ['remember that I like tea', "Stored chunk 7 in 'general'.", 'I will remember: "I like tea".'],
+    ['what is my door code?', '[general] : my door code is 4711', 'From memory: my door code is 4711'],
+    ['what is my door code?', 'No matches.', 'I have nothing in memory about "door code".'],
+    [
+      'remind me in 5 minutes to stretch',
+      'Scheduled job a-1 next at 2026-03-04T10:05:00Z.',
+      'Scheduled job a-1 next at 2026-03-04T10:05:00Z. It will run: "Reminder: stretch".',
+    ],
+    ['ask research to look', 'It is blue.', 'research answered: It is blue.'],
+    ['get the projects', 'one, two', 'get_projects: one, two'],
+    ['what is 1/0', 'Error: division by zero', 'calculator failed: division by zero'],
+    ['ask me which colour I like', 'blue', 'Thank you. You answered: "blue".'],
+  ])('%s -> %s', async (text, result, said) => {
+    const turn = await answer(await ask(text), [result]);
+    expect(turn.calls).toEqual([]);
+    expect(turn.text).toContain(said);
+  });
+
+  it('reports what failed beside what worked', async () => {
+    const turn = await answer(await ask('what is 2+2 and what time is it in Atlantis'), [
+      '2+2 = 4',
+      "Error: unknown timezone 'Atlantis'.",
+    ]);
+    expect(turn.text).toContain("2+2 = 4. current_time failed: unknown timezone 'Atlantis'.");
+  });
+
+  it('digests search results with their sources, as lines and as JSON', async () => {
+    const snippet = 'Tidal power turns the energy of the tides into electricity.';
+    const lines = `1 result(s) for 'tidal power':\n1. Tidal power — https://a.example/t\n   ${snippet}`;
+    const fromLines = await answer(await ask('search the web for tidal power'), [lines]);
+    expect(fromLines.text).toContain(`${snippet} [1]\n[1] Tidal power (https://a.example/t)`);
+    const json = JSON.stringify([{ title: 'Tidal power', url: 'https://a.example/t', snippet }]);
+    const fromJson = await answer(await ask('search for tidal power', ['searchWeb']), [json], ['searchWeb']);
+    expect(fromJson.text).toContain(`${snippet} [1]\n[1] Tidal power (https://a.example/t)`);
+  });
+
+  it('summarises a fetched page', async () => {
+    const page =
+      '[200] https://example.org\nOtters live in rivers. Otters eat fish and crabs in rivers. The cafe closes at five o clock.';
+    expect((await answer(await ask('read https://example.org'), [page])).text).toContain(
+      'Otters eat fish and crabs in rivers.',
+    );
+  });
+});
+
+describe('stages', () => {
+  it('uses what the step before found', async () => {
+    const first = await ask('search the web for otters, then remember it');
+    expect(first.calls).toMatchObject([{ tool: 'web_search' }]);
+    const second = await answer(first, ['Otters swim.']);
+    expect(second.calls).toEqual([{ tool: 'memory_ingest', input: { content: 'Otters swim.' } }]);
+    const last = await answer(second, ["Stored chunk 1 in 'general'."]);
+    expect(last.calls).toEqual([]);
+    expect(last.text).toContain('I will remember: "Otters swim."');
+  });
+
+  it('completes a wish with the answer of the human', async () => {
+    const question = await ask('remind me to stretch');
+    expect(question.calls).toMatchObject([
+      { tool: 'ask_human', input: { question: expect.stringContaining('When') } },
+    ]);
+    const order = await answer(question, ['in 5 minutes']);
+    expect(order.calls).toEqual([
+      { tool: 'schedule_task', input: { prompt: 'Reminder: stretch', when: '2026-03-04T10:05:00.000Z' } },
+    ]);
+    expect((await answer(order, ['Scheduled job a next at b.'])).calls).toEqual([]);
+  });
+});
+
+describe('talk', () => {
+  it('names itself once in a conversation', async () => {
+    const first = await ask('hello');
+    expect(first.text).toContain(introduction);
+    const second = await step({ messages: [...first.messages, { role: 'user', content: 'thanks' }] });
+    expect(second.text).toBe('You are welcome.');
+  });
+
+  it('lists what the offered tools allow, and nothing else', async () => {
+    const { text } = await ask('What can you do?', ['calculator', 'memory_ingest']);
+    expect(text).toContain('What is 15% of 80?');
+    expect(text).toContain('Remember that');
+    expect(text).not.toContain('Tokyo');
+    expect(text).not.toContain('inbox');
+  });
+
+  it('delivers a reminder that fires', async () => {
+    const fired = await ask('Reminder: stretch');
+    expect(fired.calls).toEqual([]);
+    expect(fired.text).toContain('Here is your reminder: stretch.');
+  });
+
+  it('says so when it understands nothing', async () => {
+    expect((await ask('flurb the gronk')).text).toContain('I found nothing in that I can act on.');
+  });
+});

@@ -1,0 +1,127 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { describe, expect, it } from 'vitest';
+import { callOptions, schemaOf } from './fixture.ts';
+import { createDemoModel } from './model.ts';
+
+const model = createDemoModel({ now: () => new Date('2026-03-04T10:00:00Z') });
+const calculator = { type: 'function' as const, name: 'calculator', inputSchema: schemaOf('calculator') };
+
+async function partsOf(options = callOptions('hello')): Promise<LanguageModelV4StreamPart[]> {
+  const { stream } = await model.doStream(options);
+  const parts = [];
+  for await (const part of stream) parts.push(part);
+  return parts;
+}
+
+function textOf(parts: LanguageModelV4StreamPart[]): string {
+  return parts.map((part) => (part.type === 'text-delta' ? part.delta : '')).join('');
+}
+
+describe('the stream', () => {
+  it('comes word by word and holds the same as the whole', async () => {
+    const parts = await partsOf();
+    const { content, usage, finishReason } = await model.doGenerate(callOptions('hello'));
+    expect(parts.filter((part) => part.type === 'text-delta').length).toBeGreaterThan(5);
+    expect(content).toEqual([{ type: 'text', text: textOf(parts) }]);
+    expect(parts.at(-1)).toEqual({ type: 'finish', usage, finishReason });
+  });
+
+  it('names the model and estimates usage', async () => {
+    const parts = await partsOf();
+    expect(model.modelId).toBe('trunkline-demo');
+    expect(parts).toContainEqual(
+      expect.objectContaining({ type: 'response-metadata', modelId: 'trunkline-demo' }),
+    );
+    expect(parts.at(-1)).toMatchObject({
+      usage: { outputTokens: { total: Math.ceil(textOf(parts).length / 4) } },
+    });
+  });
+
+  it('is the same for the same request, with other call ids for another', async () => {
+    const ask = (text: string) => partsOf(callOptions(text, { tools: [calculator] }));
+    const callId = (parts: LanguageModelV4StreamPart[]) =>
+      parts.find((part) => part.type === 'tool-call')?.toolCallId;
+    const [first, again, other] = await Promise.all([
+      ask('what is 2+2'),
+      ask('what is 2+2'),
+      ask('what is 3+3'),
+    ]);
+    expect(first).toEqual(again);
+    expect(callId(first)).not.toBe(callId(other));
+  });
+
+  it('streams the arguments of a call and finishes for it', async () => {
+    const parts = await partsOf(callOptions('what is 2+2', { tools: [calculator] }));
+    expect(parts.map((part) => part.type)).toEqual([
+      'stream-start',
+      'response-metadata',
+      'tool-input-start',
+      'tool-input-delta',
+      'tool-input-end',
+      'tool-call',
+      'finish',
+    ]);
+    expect(parts.at(-1)).toMatchObject({ finishReason: { unified: 'tool-calls' } });
+  });
+});
+
+describe('limits', () => {
+  it('stops at maxOutputTokens and at stop sequences', async () => {
+    const short = await partsOf(callOptions('hello', { maxOutputTokens: 2 }));
+    expect(textOf(short)).toBe('Hello. W');
+    expect(short.at(-1)).toMatchObject({ finishReason: { unified: 'length' } });
+    expect(textOf(await partsOf(callOptions('hello', { stopSequences: ['What'] })))).toBe('Hello. ');
+  });
+
+  it('stops in the middle when aborted', async () => {
+    const aborter = new AbortController();
+    const { stream } = await model.doStream(callOptions('hello', { abortSignal: aborter.signal }));
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const part of stream) {
+        seen.push(part.type);
+        if (part.type === 'text-delta') aborter.abort();
+      }
+    })();
+    await expect(reading).rejects.toThrow('aborted');
+    expect(seen.filter((type) => type === 'text-delta')).toHaveLength(1);
+  });
+
+  it('does not start when aborted before', async () => {
+    const abortSignal = AbortSignal.abort();
+    await expect(model.doStream(callOptions('hello', { abortSignal }))).rejects.toThrow('aborted');
+    await expect(model.doGenerate(callOptions('hello', { abortSignal }))).rejects.toThrow('aborted');
+  });
+});
+
+describe('tool choice', () => {
+  it('makes no call when none is allowed', async () => {
+    const { content } = await model.doGenerate(
+      callOptions('what is 2+2', { tools: [calculator], toolChoice: { type: 'none' } }),
+    );
+    expect(content.map((part) => part.type)).toEqual(['text']);
+  });
+
+  it('calls the tool it must, filled from the words', async () => {
+    const search = {
+      type: 'function' as const,
+      name: 'find',
+      inputSchema: {
+        type: 'object' as const,
+        properties: { query: { type: 'string' as const } },
+        required: ['query'],
+      },
+    };
+    const options = callOptions('tidal power', {
+      tools: [calculator, search],
+      toolChoice: { type: 'tool', toolName: 'find' },
+    });
+    expect((await model.doGenerate(options)).content).toMatchObject([
+      { toolName: 'find', input: '{"query":"tidal power"}' },
+    ]);
+    const required = callOptions('hello', { tools: [search], toolChoice: { type: 'required' } });
+    expect((await model.doGenerate(required)).content).toMatchObject([
+      { type: 'tool-call', toolName: 'find' },
+    ]);
+  });
+});
