@@ -1,0 +1,50 @@
+import type { Context } from 'hono';
+import { routePath } from 'hono/route';
+import type { AppEnv } from './context.ts';
+
+const SECRET_NAME =
+  /(?:key|token|secret|password|passwd|auth|authorization|signature|sig|credentials?|code)$/i;
+
+/** One line and one measurement a request, when its answer begins. */
+export function recordRequest(context: Context<AppEnv>, startedAt: number): void {
+  const seconds = (performance.now() - startedAt) / 1000;
+  const { status } = context.res;
+  const { method, path } = context.req;
+  const route = matchedRoute(context);
+  context.var.metrics?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
+  const fields = {
+    method,
+    path,
+    query: safeQuery(context.req.url),
+    route,
+    status,
+    ms: round(seconds * 1000),
+  };
+  if (status < 400) context.var.logger.debug(fields, 'request');
+  else context.var.logger.info(fields, 'request');
+}
+
+/** The pattern, never the path: paths are without number and would fill the memory of the metrics. */
+function matchedRoute(context: Context<AppEnv>): string {
+  const pattern = routePath(context);
+  return pattern === '/*' || pattern === '*' || pattern === '' ? 'unmatched' : pattern;
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function knownMethod(method: string): string {
+  return METHODS.has(method) ? method : 'other';
+}
+
+/** The query string with the values of secrets blotted out. */
+export function safeQuery(url: string): string | undefined {
+  const start = url.indexOf('?');
+  if (start === -1) return undefined;
+  const query = new URLSearchParams(url.slice(start + 1));
+  for (const name of new Set(query.keys())) if (SECRET_NAME.test(name)) query.set(name, 'redacted');
+  return query.toString();
+}
+
+function round(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

@@ -1,0 +1,92 @@
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type RenderError, respondToError } from '../errors/render.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { mountDocs } from '../openapi/mount-docs.ts';
+import { allowCors } from '../origins/cors.ts';
+import { refuseCrossSite } from '../origins/cross-site.ts';
+import { listRoutes } from '../routes/list-routes.ts';
+import { recordRequest } from './access-log.ts';
+import { limitBody } from './body-limit.ts';
+import type { AppEnv } from './context.ts';
+import type { Logger } from './logger.ts';
+import { createNotFound } from './not-found.ts';
+import { chooseRequestId } from './request-id.ts';
+import { standardHeaders, withHeaders } from './security-headers.ts';
+
+export interface HealthReport {
+  status: 200 | 503;
+  body: unknown;
+}
+
+export interface AppOptions {
+  service: string;
+  version: string;
+  /** One sentence for the page at `/docs`. */
+  description?: string;
+  logger: Logger;
+  /** The shape of error answers that the service's contract asks for. */
+  renderError: RenderError;
+  health: () => HealthReport | Promise<HealthReport>;
+  /** Served at `/metrics` when given. */
+  metrics?: Metrics;
+  /** Bytes a body may have; default 1 MiB. */
+  bodyLimit?: number;
+  /** Other limits by path or path prefix; the longest that fits counts. */
+  bodyLimits?: Readonly<Record<string, number>>;
+  /** Origins whose pages may read answers and send changes; default none. */
+  corsOrigins?: readonly string[];
+}
+
+const DEFAULT_BODY_LIMIT = 1024 * 1024;
+
+/** A Hono app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
+export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Caller>> {
+  const app = new Hono<AppEnv<Caller>>();
+  const notFound = createNotFound(() => listRoutes(app));
+  app.onError((error, context) => respondToError(error, context, options.renderError));
+  app.notFound((context) => {
+    const error = notFound(context.req.method, context.req.path);
+    return respondToError(error, context, options.renderError);
+  });
+  app.use(frameRequest(options));
+  if (options.corsOrigins !== undefined) app.use(allowCors(options.corsOrigins));
+  app.use(refuseCrossSite(options.corsOrigins ?? []));
+  app.use(limitBody({ default: options.bodyLimit ?? DEFAULT_BODY_LIMIT, paths: options.bodyLimits ?? {} }));
+  mountHealth(app, options);
+  mountDocs(app, options);
+  return app;
+}
+
+/** Goes round every request: what comes before, and what every answer gets, failures included. */
+function frameRequest(options: AppOptions): MiddlewareHandler {
+  return async (context: Context<AppEnv>, next) => {
+    const startedAt = performance.now();
+    const requestId = chooseRequestId(context.req.header('x-request-id'));
+    const headers = standardHeaders(requestId);
+    context.set('requestId', requestId);
+    context.set('logger', options.logger.child({ requestId }));
+    context.set('metrics', options.metrics);
+    context.set('standardHeaders', headers);
+    try {
+      await next();
+    } catch (thrown) {
+      // Hono hands only real Error objects to its error handler.
+      context.res = respondToError(thrown, context, options.renderError);
+    }
+    const response = withHeaders(context.res, headers);
+    if (response !== context.res) context.res = response;
+    recordRequest(context, startedAt);
+  };
+}
+
+function mountHealth<Caller>(app: Hono<AppEnv<Caller>>, options: AppOptions): void {
+  const { metrics } = options;
+  app.get('/healthz', async () => {
+    const report = await options.health();
+    return Response.json(report.body, { status: report.status, headers: { 'cache-control': 'no-store' } });
+  });
+  if (metrics === undefined) return;
+  app.get('/metrics', async () => {
+    return new Response(await metrics.render(), { headers: { 'content-type': metrics.contentType } });
+  });
+}

@@ -1,0 +1,41 @@
+import type { HttpBindings } from '@hono/node-server';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+/** A response that is still being written; the server ends it when it stops. */
+export interface OpenStream {
+  end(): void;
+}
+
+export interface ServerBindings extends HttpBindings {
+  streams: Set<OpenStream>;
+}
+
+interface KitVariables {
+  requestId: string;
+  logger: Logger;
+  metrics: Metrics | undefined;
+  /** Headers that every answer carries, for writers that bypass the normal response. */
+  standardHeaders: Readonly<Record<string, string>>;
+}
+
+/** The Hono environment of an app: `c.get('caller')` has the type the service chose. */
+export interface AppEnv<Caller = unknown> {
+  Bindings: ServerBindings;
+  Variables: KitVariables & {
+    /** Who is calling, set by a caller guard. */
+    caller: Caller;
+  };
+}
+
+/** What the kit's helpers need of a Hono context, whatever its caller type, path or input. */
+export interface RequestContext {
+  readonly env: ServerBindings;
+  readonly var: Readonly<KitVariables>;
+  readonly req: {
+    readonly raw: Request;
+    readonly method: string;
+    readonly path: string;
+    header(name: string): string | undefined;
+  };
+}

@@ -1,0 +1,23 @@
+export type CredentialPlace = 'x-api-key' | 'bearer';
+
+interface HeaderReader {
+  header(name: string): string | undefined;
+}
+
+/** The key in the first place that the request fills. */
+export function presentedKey(request: HeaderReader, places: readonly CredentialPlace[]): string | undefined {
+  for (const place of places) {
+    const key = place === 'bearer' ? bearerToken(request) : request.header('x-api-key')?.trim();
+    if (key !== undefined && key !== '') return key;
+  }
+  return undefined;
+}
+
+function bearerToken(request: HeaderReader): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1];
+}
+
+/** What the 401 answer names as the ways in. */
+export function challenge(places: readonly CredentialPlace[]): string {
+  return places.map((place) => (place === 'bearer' ? 'Bearer' : 'ApiKey header="X-API-Key"')).join(', ');
+}

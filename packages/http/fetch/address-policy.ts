@@ -1,0 +1,93 @@
+import { lookup as dnsLookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import { addBlock, contains, embeddedIpv4, refusedKind } from './addresses.ts';
+import { fetchErrors } from './errors.ts';
+
+export interface ResolvedAddress {
+  address: string;
+  family: number;
+}
+
+/** Finds every address of a host. Given by tests, and by callers with a resolver of their own. */
+export type Lookup = (host: string) => Promise<readonly ResolvedAddress[]>;
+
+export interface AddressPolicyOptions {
+  /** Hosts that skip the check entirely. */
+  allowedHosts?: readonly string[];
+  /** Blocks that are open although they are not public. */
+  allowedCidrs?: readonly string[];
+  lookup?: Lookup;
+}
+
+export interface AddressPolicy {
+  /** Resolves once and gives the addresses back, all of them checked; throws when one may not be reached. */
+  resolve(host: string, signal: AbortSignal): Promise<readonly ResolvedAddress[]>;
+}
+
+export function createAddressPolicy(options: AddressPolicyOptions): AddressPolicy {
+  const hosts = new Set((options.allowedHosts ?? []).map(plainHost));
+  const open = openBlocks(options.allowedCidrs ?? []);
+  const lookup = options.lookup ?? lookupAll;
+  return {
+    async resolve(host, signal) {
+      const name = plainHost(host);
+      const addresses = await addressesOf(name, lookup, signal);
+      if (!hosts.has(name)) for (const { address } of addresses) assertOpen(name, address, open);
+      return addresses;
+    },
+  };
+}
+
+/** Lower case, without brackets and without the dot that ends a full domain name. */
+function plainHost(host: string): string {
+  return host
+    .trim()
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.+$/, '');
+}
+
+function openBlocks(cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    if (cidr.trim() !== '' && !addBlock(list, cidr)) throw fetchErrors.cidr_invalid({ cidr });
+  }
+  return list;
+}
+
+function assertOpen(host: string, address: string, open: BlockList): void {
+  const kind = refusedKind(address);
+  if (kind === undefined || contains(open, address)) return;
+  const inner = embeddedIpv4(address);
+  if (inner !== undefined && contains(open, inner)) return;
+  throw fetchErrors.address_refused({ host, kind });
+}
+
+async function addressesOf(
+  host: string,
+  lookup: Lookup,
+  signal: AbortSignal,
+): Promise<readonly ResolvedAddress[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  const addresses = await untilAborted(lookup(host), signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw fetchErrors.host_unresolved({ host }, { cause: error });
+  });
+  if (addresses.length === 0) throw fetchErrors.host_unresolved({ host });
+  return addresses;
+}
+
+function lookupAll(host: string): Promise<readonly ResolvedAddress[]> {
+  return dnsLookup(host, { all: true });
+}
+
+/** The system's resolver cannot be called off, so its answer is left behind. */
+function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

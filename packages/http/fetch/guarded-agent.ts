@@ -1,0 +1,26 @@
+import type { LookupFunction } from 'node:net';
+import { Agent, buildConnector } from 'undici';
+import type { AddressPolicy, ResolvedAddress } from './address-policy.ts';
+
+/** Every connection resolves and checks its host itself, and connects to nothing but what was checked. */
+export function createGuardedAgent(policy: AddressPolicy, signal: AbortSignal): Agent {
+  return new Agent({
+    pipelining: 0,
+    connect: (options, callback) => {
+      policy.resolve(options.hostname, signal).then(
+        (addresses) =>
+          buildConnector({ lookup: pinnedLookup(addresses), autoSelectFamily: true })(options, callback),
+        (error: Error) => callback(error, null),
+      );
+    },
+  });
+}
+
+/** Answers with the checked addresses whatever is asked; no second question goes to the resolver. */
+function pinnedLookup(addresses: readonly ResolvedAddress[]): LookupFunction {
+  return (_host, options, callback) => {
+    if (options.all === true) return callback(null, [...addresses]);
+    const [first] = addresses;
+    return callback(null, first?.address ?? '', first?.family ?? 0);
+  };
+}

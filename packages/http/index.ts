@@ -1,0 +1,30 @@
+export { type AppOptions, createApp, type HealthReport } from './app/app.ts';
+export type { AppEnv, RequestContext } from './app/context.ts';
+export type { Logger } from './app/logger.ts';
+export { allowCallers } from './callers/allow-callers.ts';
+export { type CallerGuardOptions, callerGuard } from './callers/caller-guard.ts';
+export { createKeyring, type Keyring } from './callers/keyring.ts';
+export { defineErrors, type ErrorKind } from './errors/catalogue.ts';
+export { HttpError, type HttpErrorOptions } from './errors/http-error.ts';
+export type { ErrorReply, FailedRequest, RenderError } from './errors/render.ts';
+export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';
+export {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+  type GuardedRequest,
+  type GuardedResponse,
+} from './fetch/guarded-fetch.ts';
+export { assertPublicUrl } from './fetch/public-url.ts';
+export { createMetrics, type Metrics } from './metrics/metrics.ts';
+export { originGuard } from './origins/origin-guard.ts';
+export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
+export { type RunningServer, type ServeOptions, serve } from './server/serve.ts';
+export { StartError } from './server/start-error.ts';
+export { formatSseFrame, type SseEvent } from './sse/frame.ts';
+export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
+export { sse } from './sse/sse.ts';
+export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/types.ts';
+export { readJson } from './validation/read-body.ts';
+export { validate } from './validation/validate.ts';
+export { ValidationError, type ValidationIssue } from './validation/validation-error.ts';

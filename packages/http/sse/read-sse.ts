@@ -1,0 +1,78 @@
+import { splitLines } from './split-lines.ts';
+
+export interface ReceivedEvent {
+  /** The last id the stream named, in this event or before it. */
+  id: string;
+  /** `message` when the stream names none. */
+  event: string;
+  data: string;
+}
+
+export interface ReadSseOptions {
+  signal?: AbortSignal;
+  /** Called with the text of each comment line. */
+  onComment?: (comment: string) => void;
+  /** Called when the server names a reconnection time in milliseconds. */
+  onRetry?: (milliseconds: number) => void;
+  /** The most one event may hold, in characters; default 8 Mi. */
+  maxEventLength?: number;
+}
+
+type ByteSource = Response | AsyncIterable<Uint8Array>;
+
+const DEFAULT_MAX_EVENT_LENGTH = 8 * 1024 * 1024;
+
+/** Reads server-sent events as the HTML standard tells browsers to. */
+export async function* readSse(
+  source: ByteSource,
+  options: ReadSseOptions = {},
+): AsyncGenerator<ReceivedEvent, void, undefined> {
+  const limit = options.maxEventLength ?? DEFAULT_MAX_EVENT_LENGTH;
+  const parser = createParser(options, limit);
+  for await (const line of splitLines(bytesOf(source), limit)) {
+    options.signal?.throwIfAborted();
+    const event = parser(line);
+    if (event !== undefined) yield event;
+  }
+}
+
+function bytesOf(source: ByteSource): AsyncIterable<Uint8Array> {
+  if (!(source instanceof Response)) return source;
+  if (source.body === null) throw new Error('The response has no body to read events from.');
+  return source.body;
+}
+
+/** Takes one line; gives an event back when the line is the blank one that ends it. */
+function createParser(options: ReadSseOptions, limit: number) {
+  let id = '';
+  let event = '';
+  let data: string | undefined;
+  const take = (name: string, value: string) => {
+    if (name === 'data') data = data === undefined ? value : `${data}\n${value}`;
+    else if (name === 'event') event = value;
+    else if (name === 'id' && !value.includes('\0')) id = value;
+    else if (name === 'retry' && /^\d+$/.test(value)) options.onRetry?.(Number(value));
+    if (data !== undefined && data.length > limit) throw tooLong(limit);
+  };
+  const dispatch = () => {
+    const complete = data === undefined ? undefined : { id, event: event === '' ? 'message' : event, data };
+    event = '';
+    data = undefined;
+    return complete;
+  };
+  return (line: string): ReceivedEvent | undefined => {
+    if (line === '') return dispatch();
+    if (line.startsWith(':')) options.onComment?.(line.slice(1).replace(/^ /, ''));
+    else take(...splitField(line));
+    return undefined;
+  };
+}
+
+function splitField(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  return colon === -1 ? [line, ''] : [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, '')];
+}
+
+function tooLong(limit: number): Error {
+  return new Error(`The event stream sent an event of more than ${limit} characters.`);
+}
