@@ -1,0 +1,102 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { isAddressRange } from './address-range.ts';
+import { choice, list, text, url } from './makers.ts';
+import { directory, file } from './path-makers.ts';
+import { group } from './table.ts';
+
+/** The names of `LOG_LEVEL`. */
+export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;
+
+/** The model that serves where a service has no setting of its own. */
+export const modelOptions = group('Model', {
+  llmGatewayUrl: url({
+    env: 'LLM_GATEWAY_URL',
+    doc: 'Base address of an OpenAI-compatible endpoint, as a rule one that ends in /v1.',
+    defaultDoc: 'the offline demo model',
+  }),
+  llmApiKey: text({ env: 'LLM_API_KEY', secret: true, doc: 'Key of the endpoint.' }),
+  llmModel: text({ env: 'LLM_MODEL', doc: 'Name of the model.' }),
+  llmFastModel: text({
+    env: 'LLM_FAST_MODEL',
+    doc: 'Model for short, frequent calls.',
+    defaultDoc: 'the value of LLM_MODEL',
+  }),
+});
+
+export const homeOptions = group('Data', {
+  trunklineHome: directory({
+    env: 'TRUNKLINE_HOME',
+    doc: 'Where the services keep their data, each in a folder of its own.',
+    default: join(homedir(), '.trunkline'),
+  }),
+});
+
+export const logOptions = group('Logging', {
+  logLevel: choice({
+    env: 'LOG_LEVEL',
+    doc: 'The least important messages that are still logged.',
+    values: LOG_LEVELS,
+    ignoreCase: true,
+    default: 'INFO',
+  }),
+});
+
+/** What the guarded fetch may reach although it is private. */
+export const fetchOptions = group('Fetching', {
+  fetchAllowedHosts: list({
+    env: 'FETCH_ALLOWED_HOSTS',
+    doc: 'Hosts that pages and agents may be fetched from although their address is private.',
+    default: [],
+  }),
+  fetchAllowedCidrs: list({
+    env: 'FETCH_ALLOWED_CIDRS',
+    doc: 'Address ranges that may be fetched from although they are private.',
+    default: [],
+    check: isAddressRange,
+    expected: 'an address range such as 10.0.0.0/8',
+  }),
+});
+
+/** Tracing is off until both keys are set. */
+export const tracingOptions = group('Tracing', {
+  tracePublicKey: text({ env: 'TRACE_PUBLIC_KEY', doc: 'Public key of a Langfuse-compatible endpoint.' }),
+  traceSecretKey: text({ env: 'TRACE_SECRET_KEY', secret: true, doc: 'Secret key of that endpoint.' }),
+  traceHost: url({
+    env: ['TRACE_HOST', 'TRACE_URL'],
+    doc: 'Address that traces are sent to.',
+    default: 'http://127.0.0.1:3001',
+  }),
+});
+
+export const natsOptions = group('NATS', {
+  natsUrl: list({
+    env: 'NATS_URL',
+    doc: 'NATS servers, for several switchboards on one bus.',
+    defaultDoc: 'the embedded bus',
+    check: isNatsServer,
+    expected: 'a server such as nats://host:4222',
+  }),
+  natsUser: text({ env: 'NATS_USER', doc: 'User at the NATS servers.' }),
+  natsPassword: text({ env: 'NATS_PASSWORD', secret: true, doc: 'Password of that user.' }),
+  natsToken: text({ env: 'NATS_TOKEN', secret: true, doc: 'Token, instead of user and password.' }),
+  natsCreds: file({
+    env: 'NATS_CREDS',
+    mustExist: true,
+    doc: 'Credentials file, instead of user and password.',
+  }),
+  natsTlsCa: file({
+    env: 'NATS_TLS_CA',
+    mustExist: true,
+    doc: 'Certificate of the authority that signed the servers.',
+  }),
+  natsTlsCert: file({ env: 'NATS_TLS_CERT', mustExist: true, doc: 'Certificate of this client.' }),
+  natsTlsKey: file({ env: 'NATS_TLS_KEY', mustExist: true, doc: 'Private key of this client.' }),
+});
+
+function isNatsServer(server: string): boolean {
+  const address = server.includes('://') ? server : `nats://${server}`;
+  return (
+    /^(nats|tls|ws|wss):\/\//i.test(address) && URL.canParse(address) && new URL(address).hostname !== ''
+  );
+}

@@ -1,0 +1,124 @@
+import type { z } from 'zod';
+import { nearest } from '../nearest.ts';
+import { keysAt } from './schema-keys.ts';
+import { findPlace, offsetOf, type Problem, type YamlSource } from './source.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** Turns what a schema found wrong into problems at their places in the file. */
+export function issueProblems(
+  source: YamlSource,
+  schema: z.ZodType,
+  value: unknown,
+  error: z.ZodError,
+): Problem[] {
+  return error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => unknownKey(source, schema, issue.path, key))
+      : mismatch(source, value, closest(issue)),
+  );
+}
+
+/** Every path an issue is about, those inside the branches of a union included. */
+export function pathsOf(issue: Issue): PropertyKey[][] {
+  if (issue.code !== 'invalid_union') return [issue.path];
+  const inner = issue.errors.flat().flatMap(pathsOf);
+  return [issue.path, ...inner.map((path) => [...issue.path, ...path])];
+}
+
+function unknownKey(
+  source: YamlSource,
+  schema: z.ZodType,
+  path: readonly PropertyKey[],
+  key: string,
+): Problem {
+  const known = keysAt(schema, path);
+  const near = nearest(key, known);
+  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
+  const expected = known.length === 0 ? '' : `; expected ${known.join(', ')}`;
+  const words = `unknown key ${JSON.stringify(key)}${hint || expected}`;
+  return { offset: offsetOfKey(source, [...path, key]), words: pathWords(path) + words };
+}
+
+function mismatch(source: YamlSource, value: unknown, issue: Issue): Problem {
+  return {
+    offset: offsetOf(findPlace(source, issue.path)),
+    words: pathWords(issue.path) + wordsOf(issue, valueAt(value, issue.path)),
+  };
+}
+
+function offsetOfKey(source: YamlSource, path: readonly PropertyKey[]): number {
+  return offsetOf({ ...findPlace(source, path), complete: false });
+}
+
+// Of a union the branch that came furthest is the one that was meant.
+function closest(issue: Issue): Issue {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
+  const deepest = issue.errors
+    .flat()
+    .reduce((best, next) => (next.path.length > best.path.length ? next : best), {
+      ...issue,
+      path: [],
+    });
+  return deepest.path.length === 0 ? issue : closest({ ...deepest, path: [...issue.path, ...deepest.path] });
+}
+
+function wordsOf(issue: Issue, found: unknown): string {
+  if (found === undefined && issue.code !== 'custom') return `is missing; expected ${expectedWords(issue)}`;
+  if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
+    return `expected ${expectedWords(issue)}, found ${kindOf(found)}`;
+  }
+  return issue.code === 'custom' ? issue.message : `expected ${expectedWords(issue)}`;
+}
+
+function expectedWords(issue: Issue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return KINDS[issue.expected] ?? issue.expected;
+    case 'invalid_value':
+      return issue.values.length === 1
+        ? JSON.stringify(issue.values[0])
+        : `one of ${issue.values.map((value) => JSON.stringify(value)).join(', ')}`;
+    case 'invalid_union':
+      return [...new Set(issue.errors.flat().map(expectedWords))].join(' or ') || 'another shape';
+    case 'unrecognized_keys':
+      return `no key ${issue.keys.join(', ')}`;
+    default:
+      // "Too small: expected number to be >=1" ends as ours begins.
+      return issue.message.replace(/^[^:]*: /, '').replace(/^expected /, '');
+  }
+}
+
+const KINDS: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  null: 'nothing',
+  array: 'a list',
+  tuple: 'a list',
+  object: 'a map',
+  record: 'a map',
+};
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return 'nothing';
+  if (Array.isArray(value)) return 'a list';
+  return KINDS[typeof value] ?? typeof value;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (part, step) => (part as Record<PropertyKey, unknown> | null | undefined)?.[step],
+    value,
+  );
+}
+
+// Written as one would in code: `users[0].role`.
+function pathWords(path: readonly PropertyKey[]): string {
+  if (path.length === 0) return '';
+  return `${path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .join('')
+    .replace(/^\./, '')}: `;
+}

@@ -1,0 +1,31 @@
+import { dirname, resolve, sep } from 'node:path';
+import { watch } from 'chokidar';
+
+export type Watcher = { close(): Promise<void> };
+
+/** Tells of everything that happens at a path, or directly inside it when it is a directory; it may be missing still. */
+export async function openWatcher(
+  path: string,
+  onEvent: (changed: string) => void,
+  onError: (error: Error) => void,
+): Promise<Watcher> {
+  const root = resolve(path);
+  // Whether a file is whole is decided by reading it, so every event is wanted, at once.
+  const watcher = watch(root, {
+    ignoreInitial: true,
+    atomic: false,
+    ignored: (other) => !concerns(root, other),
+  });
+  watcher.on('all', (_, changed) => onEvent(changed));
+  watcher.on('error', (error) => onError(error instanceof Error ? error : new Error(String(error))));
+  await new Promise<void>((ready) => {
+    watcher.once('ready', ready);
+    watcher.once('error', () => ready());
+  });
+  return { close: () => watcher.close() };
+}
+
+// The path itself, what lies directly inside it, and the directories above it, which show when it is created.
+function concerns(root: string, path: string): boolean {
+  return path === root || dirname(path) === root || root.startsWith(path.endsWith(sep) ? path : path + sep);
+}
