@@ -1,2 +1,13 @@
+export type { ModelCheck } from './check.ts';
+export { toModelError } from './error-translation.ts';
+export type { ModelDescription, ModelGateway, ModelGatewayOptions } from './gateway.ts';
+export { createModelGateway } from './gateway.ts';
+export type { ModelCall } from './meter.ts';
+export type { ModelErrorCode } from './model-error.ts';
+export { ModelError } from './model-error.ts';
+export type { ModelPrice, PriceTable, TokenCounts } from './price.ts';
+export { costOf, priceOf } from './price.ts';
 export type { PausingTool, RunningTool, Tool, ToolContext } from './tool.ts';
 export { defineTool } from './tool.ts';
+export type { Tracing, TracingOptions } from './tracing.ts';
+export { createTracing } from './tracing.ts';

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { errorFields, fromStatus, type TranslationOptions } from './error-translation.ts';
+import { explain } from './limits.ts';
+import { ModelError } from './model-error.ts';
+
+/** Where the models are, taken apart so that no secret stands in an address. */
+export interface Endpoint {
+  baseUrl: string;
+  query: Record<string, string>;
+  headers: Record<string, string>;
+  /** For people: the address without credentials and query. */
+  shownUrl: string;
+  secrets: string[];
+}
+
+const listingLimitMs = 10_000;
+
+const modelListSchema = z.union([
+  z.object({ data: z.array(z.object({ id: z.string() })) }).transform((list) => list.data),
+  z.array(z.object({ id: z.string() })),
+]);
+
+export function parseEndpoint(url: string, apiKey: string | undefined): Endpoint {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed === undefined || !/^https?:$/.test(parsed.protocol)) {
+    throw new ModelError('misconfigured', { detail: 'LLM_GATEWAY_URL must be an http or https address' });
+  }
+  const path = parsed.pathname.replace(/\/+$/, '').replace(/\/chat\/completions$/, '');
+  const baseUrl = `${parsed.origin}${path}`;
+  const password = decodeURIComponent(parsed.password);
+  const query = Object.fromEntries(parsed.searchParams);
+  const secrets = [apiKey ?? '', password, ...Object.values(query)].filter((secret) => secret !== '');
+  return { baseUrl, query, headers: authorization(parsed, apiKey), shownUrl: baseUrl, secrets };
+}
+
+/** The names of the models that the endpoint lists. */
+export async function listModels(endpoint: Endpoint, caller: AbortSignal | undefined): Promise<string[]> {
+  const translation: TranslationOptions = { secrets: endpoint.secrets };
+  const limit = AbortSignal.timeout(listingLimitMs);
+  try {
+    const signal = caller ? AbortSignal.any([caller, limit]) : limit;
+    const response = await fetch(listingAddress(endpoint), { headers: endpoint.headers, signal });
+    const body = await response.text();
+    if (!response.ok) throw refusal(response, body, translation);
+    return namesIn(body);
+  } catch (error) {
+    throw explain(error, caller, limit, translation);
+  }
+}
+
+function listingAddress(endpoint: Endpoint): string {
+  const query = new URLSearchParams(endpoint.query).toString();
+  return `${endpoint.baseUrl}/models${query === '' ? '' : `?${query}`}`;
+}
+
+function refusal(response: Response, body: string, translation: TranslationOptions): ModelError {
+  const said = errorFields(parseJson(body)) ?? {};
+  return fromStatus(response.status, said, Object.fromEntries(response.headers), translation);
+}
+
+function namesIn(body: string): string[] {
+  const listed = modelListSchema.safeParse(parseJson(body));
+  if (!listed.success) throw new ModelError('bad-answer', { detail: 'no list of models at /models' });
+  return listed.data.map((model) => model.id);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A key goes as a bearer token; credentials in the address, which fetch refuses, as basic ones. */
+function authorization(url: URL, apiKey: string | undefined): Record<string, string> {
+  if (apiKey) return { authorization: `Bearer ${apiKey}` };
+  if (url.username === '' && url.password === '') return {};
+  const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}

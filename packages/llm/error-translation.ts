@@ -1,0 +1,161 @@
+import {
+  APICallError,
+  EmptyResponseBodyError,
+  InvalidResponseDataError,
+  JSONParseError,
+  TypeValidationError,
+} from '@ai-sdk/provider';
+import { ModelError, type ModelErrorCode } from './model-error.ts';
+import { parseRetryAfter } from './retry-after.ts';
+
+export interface TranslationOptions {
+  /** Texts that must not show in the error's words. */
+  secrets?: readonly string[];
+  now?: () => number;
+}
+
+const longestDetail = 240;
+
+const networkCodes: Record<string, ModelErrorCode> = {
+  ECONNREFUSED: 'unreachable',
+  ENOTFOUND: 'unreachable',
+  EAI_AGAIN: 'unreachable',
+  EHOSTUNREACH: 'unreachable',
+  ENETUNREACH: 'unreachable',
+  ETIMEDOUT: 'unreachable',
+  UND_ERR_CONNECT_TIMEOUT: 'unreachable',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'unreachable',
+  SELF_SIGNED_CERT_IN_CHAIN: 'unreachable',
+  CERT_HAS_EXPIRED: 'unreachable',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'unreachable',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'unreachable',
+  ECONNRESET: 'interrupted',
+  EPIPE: 'interrupted',
+  UND_ERR_SOCKET: 'interrupted',
+  HPE_INVALID_CONSTANT: 'bad-answer',
+  UND_ERR_HEADERS_TIMEOUT: 'timeout',
+  UND_ERR_BODY_TIMEOUT: 'timeout',
+};
+
+/** Turns whatever a model call threw or streamed as its error into one of the catalogue. */
+export function toModelError(error: unknown, options: TranslationOptions = {}): ModelError {
+  if (error instanceof ModelError) return error;
+  return (
+    fromCancellation(error) ??
+    fromNetwork(error) ??
+    fromResponse(error, options) ??
+    fromUnreadable(error) ??
+    fromErrorChunk(error, options) ??
+    new ModelError('unknown', { detail: cleanDetail(messageOf(error), options) })
+  );
+}
+
+function fromCancellation(error: unknown): ModelError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if (error.name === 'AbortError') return new ModelError('aborted');
+  return error.name === 'TimeoutError' ? new ModelError('timeout') : undefined;
+}
+
+function fromNetwork(error: unknown): ModelError | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const systemCode = 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+    const code = networkCodes[systemCode];
+    if (code !== undefined) return new ModelError(code, { detail: systemCode });
+  }
+  return undefined;
+}
+
+function fromResponse(error: unknown, options: TranslationOptions): ModelError | undefined {
+  if (!APICallError.isInstance(error)) return undefined;
+  const status = error.statusCode;
+  if (status === undefined) return new ModelError('unreachable');
+  const said = errorFields(error.data) ?? { message: error.message };
+  return fromStatus(status, said, error.responseHeaders ?? {}, options);
+}
+
+interface EndpointError {
+  message?: string;
+  type?: string;
+  code?: string;
+}
+
+/** The error for an HTTP status with what the endpoint said beside it. */
+export function fromStatus(
+  status: number,
+  said: EndpointError,
+  headers: Record<string, string>,
+  options: TranslationOptions,
+): ModelError {
+  const code = codeOfStatus(status, said);
+  // What an endpoint says about a key may quote the key.
+  const detail = code === 'refused-key' ? undefined : cleanDetail(said.message ?? '', options);
+  return new ModelError(code, {
+    status,
+    detail,
+    retryAfterMs: parseRetryAfter(headers, options.now ?? Date.now),
+  });
+}
+
+function codeOfStatus(status: number, said: EndpointError): ModelErrorCode {
+  if (status < 400) return 'bad-answer';
+  if (status === 401 || status === 403) return 'refused-key';
+  if (status === 402) return 'no-credit';
+  if (status === 404) return 'not-found';
+  if (status === 413) return 'context-too-long';
+  if (status === 429) return said.code === 'insufficient_quota' ? 'no-credit' : 'rate-limited';
+  if (status === 408 || status >= 500) return 'server-error';
+  return codeOfWords(said) ?? 'bad-request';
+}
+
+function codeOfWords({ code = '', message = '' }: EndpointError): ModelErrorCode | undefined {
+  if (code === 'model_not_found') return 'not-found';
+  const tooLong = /context.?(length|window|size)|prompt is too long|too many tokens/i;
+  return tooLong.test(code) || tooLong.test(message) ? 'context-too-long' : undefined;
+}
+
+function fromUnreadable(error: unknown): ModelError | undefined {
+  if (InvalidResponseDataError.isInstance(error) && error.message.includes('without a finish reason')) {
+    return new ModelError('interrupted', { detail: 'the answer stopped before its end' });
+  }
+  const unreadable = [JSONParseError, TypeValidationError, InvalidResponseDataError, EmptyResponseBodyError];
+  return unreadable.some((kind) => kind.isInstance(error)) ? new ModelError('bad-answer') : undefined;
+}
+
+/** An error object that came inside a stream which had begun with status 200. */
+function fromErrorChunk(error: unknown, options: TranslationOptions): ModelError | undefined {
+  const said = isObject(error) && !(error instanceof Error) ? errorFields({ error }) : undefined;
+  if (said === undefined) return undefined;
+  const detail = cleanDetail(said.message ?? '', options);
+  const kind = `${said.type ?? ''} ${said.code ?? ''}`;
+  if (/rate.?limit|429/i.test(kind)) return new ModelError('rate-limited', { detail });
+  return new ModelError(codeOfWords(said) ?? 'server-error', { detail });
+}
+
+/** The fields of an OpenAI-style error document, when it is one. */
+export function errorFields(document: unknown): EndpointError | undefined {
+  const error = isObject(document) ? document.error : undefined;
+  if (typeof error === 'string') return { message: error };
+  if (!isObject(error)) return undefined;
+  const text = (name: string) =>
+    typeof error[name] === 'string' || typeof error[name] === 'number' ? `${error[name]}` : '';
+  return { message: text('message'), type: text('type'), code: text('code') };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {
+  const known = secrets.filter((secret) => secret !== '');
+  const redacted = known
+    .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
+    .replace(/\b(sk|pk|key)-[\w*-]{6,}/g, '[redacted]')
+    .replace(/\b(Bearer|Basic)\s+\S+/gi, '[redacted]')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return redacted.length > longestDetail ? `${redacted.slice(0, longestDetail)}…` : redacted;
+}

@@ -1,0 +1,119 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
+import type { LanguageModelV4 } from '@ai-sdk/provider';
+import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
+import { createDemoModel } from './demo/model.ts';
+import { embedTexts } from './embedding.ts';
+import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
+import { explain } from './limits.ts';
+import type { ModelCall } from './meter.ts';
+import { ModelError } from './model-error.ts';
+import { type PriceTable, priceOf } from './price.ts';
+import { type CallPolicy, createResilientModel } from './resilient-model.ts';
+import { type Logger, systemTiming, type Timing } from './retry.ts';
+
+export interface ModelGatewayOptions {
+  /** Base address of an OpenAI-compatible API. Without it the offline demo model answers. */
+  url?: string | undefined;
+  apiKey?: string | undefined;
+  model?: string | undefined;
+  /** A cheaper model for small jobs; the main model when not given. */
+  fastModel?: string | undefined;
+  /** Models to try in order when the first fails for good. */
+  fallbackModels?: readonly string[] | undefined;
+  embeddingModel?: string | undefined;
+  /** Limit of one attempt, from the request to the last token. */
+  timeoutMs?: number | undefined;
+  /** Limit from the request to the first token of a stream. */
+  firstTokenTimeoutMs?: number | undefined;
+  /** Retries of one model beyond the first attempt. */
+  maxRetries?: number | undefined;
+  /** The operator's own prices, which win over the built-in list. */
+  prices?: PriceTable | undefined;
+  /** Uses the demo model even where an address is configured. */
+  demo?: boolean | undefined;
+  onCall?: ((call: ModelCall) => void) | undefined;
+  logger?: Logger | undefined;
+  timing?: Timing | undefined;
+}
+
+export interface ModelDescription {
+  model: string;
+  url: string | undefined;
+  demo: boolean;
+}
+
+export interface ModelGateway {
+  /** The named model, or the configured one. */
+  languageModel(name?: string): LanguageModelV4;
+  fastModel(): LanguageModelV4;
+  describe(): ModelDescription;
+  /** Whether the endpoint answers and offers what is configured, in words. */
+  check(signal?: AbortSignal): Promise<ModelCheck>;
+  /** The names of the models at the endpoint. */
+  models(signal?: AbortSignal): Promise<string[]>;
+  /** Vectors for texts; undefined when no embedding model is configured. */
+  embed: ((texts: readonly string[], signal?: AbortSignal) => Promise<number[][]>) | undefined;
+}
+
+/** The way to every model: an OpenAI-compatible endpoint, or the offline demo model when there is none. */
+export function createModelGateway(options: ModelGatewayOptions): ModelGateway {
+  if (!options.url || options.demo) return createDemoGateway(options);
+  return createEndpointGateway(options, parseEndpoint(options.url, options.apiKey));
+}
+
+function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint): ModelGateway {
+  const policy = policyOf(options, endpoint.secrets);
+  const provider = createOpenAICompatible({
+    name: 'gateway',
+    baseURL: endpoint.baseUrl,
+    headers: endpoint.headers,
+    queryParams: endpoint.query,
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  });
+  const { model, fastModel, embeddingModel, fallbackModels = [] } = options;
+  const languageModel = (name = model) => {
+    if (!name) throw new ModelError('misconfigured', { detail: 'set LLM_MODEL to the name of a model' });
+    const fallbacks = fallbackModels.filter((fallback) => fallback !== name);
+    return createResilientModel([provider(name), ...fallbacks.map((fallback) => provider(fallback))], policy);
+  };
+  return {
+    languageModel,
+    fastModel: () => languageModel(fastModel || model),
+    describe: () => ({ model: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
+    check: (signal) => checkEndpoint(endpoint, { model, fastModel, fallbackModels }, signal),
+    models: (signal) => listModels(endpoint, signal),
+    embed: embeddingModel
+      ? (texts, signal) => embedTexts(provider.embeddingModel(embeddingModel), texts, policy, signal)
+      : undefined,
+  };
+}
+
+function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
+  const policy = { ...policyOf(options, []), priceOf: () => ({ input: 0, output: 0 }) };
+  const demo = createResilientModel([createDemoModel()], policy);
+  return {
+    languageModel: () => demo,
+    fastModel: () => demo,
+    describe: () => ({ model: demo.modelId, url: undefined, demo: true }),
+    check: async () => demoCheck,
+    models: async () => [demo.modelId],
+    embed: undefined,
+  };
+}
+
+function policyOf(options: ModelGatewayOptions, secrets: readonly string[]): CallPolicy {
+  const timing = options.timing ?? systemTiming;
+  const translation = { secrets, now: timing.now };
+  return {
+    timeoutMs: options.timeoutMs ?? 300_000,
+    firstTokenTimeoutMs: options.firstTokenTimeoutMs ?? 60_000,
+    maxRetries: options.maxRetries ?? 2,
+    timing,
+    translation,
+    logger: options.logger,
+    onCall: options.onCall,
+    priceOf: (model) => priceOf(model, options.prices),
+    explain: (error, signal) => explain(error, signal, undefined, translation),
+  };
+}

@@ -1,0 +1,83 @@
+/** What went wrong with a model call: `retryable` when the same call may work later, and words that say what to do. */
+const catalogue = {
+  aborted: { retryable: false, advice: 'The call was cancelled.' },
+  'bad-answer': {
+    retryable: false,
+    advice:
+      'The answer of the model endpoint cannot be read. Check that LLM_GATEWAY_URL names an OpenAI-style endpoint.',
+  },
+  'bad-request': {
+    retryable: false,
+    advice: 'The model endpoint rejects the request. Check that LLM_MODEL supports what is asked of it.',
+  },
+  'context-too-long': {
+    retryable: false,
+    advice:
+      'The conversation is too long for the model. Shorten it, or set LLM_MODEL to one with a larger context.',
+  },
+  interrupted: { retryable: true, advice: 'The connection to the model endpoint broke off. Try again.' },
+  misconfigured: { retryable: false, advice: 'The model settings are incomplete.' },
+  'no-credit': {
+    retryable: false,
+    advice: 'The account behind LLM_API_KEY has no credit left. Top it up or use another key.',
+  },
+  'not-found': {
+    retryable: false,
+    advice:
+      'The model endpoint knows no such model or path. Check LLM_MODEL, and that LLM_GATEWAY_URL ends where the API starts (often /v1).',
+  },
+  'rate-limited': {
+    retryable: true,
+    advice: 'The model endpoint limits the rate of calls. Wait a little, or raise the limit there.',
+  },
+  'refused-key': {
+    retryable: false,
+    advice: 'The model endpoint refuses the key. Set LLM_API_KEY to one that is valid there.',
+  },
+  'server-error': {
+    retryable: true,
+    advice: 'The model endpoint failed. Try again later, or look into its log.',
+  },
+  timeout: {
+    retryable: true,
+    advice: 'The model took too long to answer. Try again, or use a faster LLM_MODEL.',
+  },
+  unknown: { retryable: false, advice: 'The model call failed.' },
+  unreachable: {
+    retryable: true,
+    advice: 'The model endpoint cannot be reached. Check that it runs and that LLM_GATEWAY_URL names it.',
+  },
+} as const;
+
+export type ModelErrorCode = keyof typeof catalogue;
+
+interface ModelErrorFacts {
+  /** What the endpoint or the system said, already free of secrets. */
+  detail?: string | undefined;
+  status?: number | undefined;
+  /** How long the endpoint asked to wait. */
+  retryAfterMs?: number | undefined;
+}
+
+/** A failed model call. It carries no cause: causes hold prompts and headers that must not reach a log. */
+export class ModelError extends Error {
+  readonly code: ModelErrorCode;
+  readonly retryable: boolean;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ModelErrorCode, facts: ModelErrorFacts = {}) {
+    super(wordsOf(code, facts));
+    // The AI SDK tells a cancelled call from a failed one by this name.
+    this.name = code === 'aborted' ? 'AbortError' : 'ModelError';
+    this.code = code;
+    this.retryable = catalogue[code].retryable;
+    this.status = facts.status;
+    this.retryAfterMs = facts.retryAfterMs;
+  }
+}
+
+function wordsOf(code: ModelErrorCode, { detail, status }: ModelErrorFacts): string {
+  const facts = [status === undefined ? '' : `status ${status}`, detail ?? ''].filter((fact) => fact !== '');
+  return facts.length === 0 ? catalogue[code].advice : `${catalogue[code].advice} (${facts.join(': ')})`;
+}

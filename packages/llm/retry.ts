@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ModelError } from './model-error.ts';
+
+/** Where time and chance come from; tests put their own here. */
+export interface Timing {
+  now(): number;
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
+  /** Runs the action once after the time; the returned function calls it off. */
+  startTimer(milliseconds: number, action: () => void): () => void;
+  /** A number from 0 up to 1. */
+  random(): number;
+}
+
+export interface Logger {
+  warn(facts: object, message: string): void;
+}
+
+export interface RetryPolicy {
+  maxRetries: number;
+  timing: Timing;
+  logger: Logger | undefined;
+  /** Turns what an attempt threw into a catalogued error; an abort of the caller shows as `aborted`. */
+  explain(error: unknown, signal: AbortSignal | undefined): ModelError;
+}
+
+const firstWaitMs = 500;
+const longestBackoffMs = 8_000;
+const longestWaitMs = 30_000;
+
+export const systemTiming: Timing = {
+  now: Date.now,
+  sleep: (milliseconds, signal) => delay(milliseconds, undefined, signal ? { signal } : {}),
+  startTimer(milliseconds, action) {
+    const timer = setTimeout(action, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+};
+
+/** Tries each candidate in order, each with retries, until one succeeds; throws the last failure. */
+export async function tryInTurn<Candidate extends { modelId: string }, Result>(
+  candidates: readonly [Candidate, ...Candidate[]],
+  policy: RetryPolicy,
+  signal: AbortSignal | undefined,
+  attempt: (candidate: Candidate) => Promise<Result>,
+): Promise<Result> {
+  const [candidate, ...rest] = candidates;
+  try {
+    return await withRetries(candidate, policy, signal, attempt);
+  } catch (error) {
+    const failure = policy.explain(error, signal);
+    if (!isNonEmpty(rest) || !mayHelpElsewhere(failure)) throw failure;
+    const facts = { model: candidate.modelId, next: rest[0].modelId, code: failure.code };
+    policy.logger?.warn(facts, 'model failed, falling back to the next');
+    return await tryInTurn(rest, policy, signal, attempt);
+  }
+}
+
+async function withRetries<Candidate extends { modelId: string }, Result>(
+  candidate: Candidate,
+  policy: RetryPolicy,
+  signal: AbortSignal | undefined,
+  attempt: (candidate: Candidate) => Promise<Result>,
+): Promise<Result> {
+  for (let retry = 0; ; retry += 1) {
+    try {
+      return await attempt(candidate);
+    } catch (error) {
+      const failure = policy.explain(error, signal);
+      if (retry >= policy.maxRetries || !isQuickFailure(failure)) throw failure;
+      const waitMs = waitBefore(retry, failure, policy.timing);
+      policy.logger?.warn(
+        { model: candidate.modelId, code: failure.code, waitMs },
+        'model call failed, retrying',
+      );
+      await policy.timing.sleep(waitMs, signal);
+    }
+  }
+}
+
+/** A time-out has used up its time already: it is not tried again on the same model. */
+function isQuickFailure(failure: ModelError): boolean {
+  return failure.retryable && failure.code !== 'timeout';
+}
+
+/** Other models stand behind the same address, key and account. */
+function mayHelpElsewhere(failure: ModelError): boolean {
+  if (failure.status === 403) return true;
+  return !['aborted', 'refused-key', 'no-credit', 'unreachable', 'misconfigured'].includes(failure.code);
+}
+
+/** What the endpoint asked for, else doubling waits of which up to half is left to chance. */
+function waitBefore(retry: number, failure: ModelError, timing: Timing): number {
+  if (failure.retryAfterMs !== undefined) return Math.min(failure.retryAfterMs, longestWaitMs);
+  const backoff = Math.min(firstWaitMs * 2 ** retry, longestBackoffMs);
+  return Math.round(backoff * (1 - timing.random() / 2));
+}
+
+function isNonEmpty<Item>(items: Item[]): items is [Item, ...Item[]] {
+  return items.length > 0;
+}

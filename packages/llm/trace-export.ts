@@ -1,0 +1,124 @@
+import { OpenTelemetry } from '@ai-sdk/otel';
+import { LangfuseSpanProcessor } from '@langfuse/otel';
+import { type Attributes, context, propagation, trace } from '@opentelemetry/api';
+import { setGlobalErrorHandler } from '@opentelemetry/core';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { registerTelemetry, type Telemetry } from 'ai';
+import type { Logger } from './retry.ts';
+
+interface TraceTarget {
+  host: string;
+  publicKey: string;
+  secretKey: string;
+  logger: Logger | undefined;
+}
+
+interface Export {
+  users: number;
+  stop(): Promise<void>;
+}
+
+const requestLimitSeconds = 5;
+const flushLimitMs = 2_000;
+const silenceMs = 60_000;
+
+// The AI SDK's telemetry is one for the whole process, so services in one process share an export.
+const exportsByTarget = new Map<string, Export>();
+
+/** Starts sending traces to the target, or joins who does so already. Returns how to leave; the last one out flushes. */
+export function joinExport(target: TraceTarget): () => Promise<void> {
+  const key = `${target.host} ${target.publicKey}`;
+  const running = exportsByTarget.get(key) ?? startExport(target);
+  running.users += 1;
+  exportsByTarget.set(key, running);
+  let left = false;
+  return async () => {
+    if (left) return;
+    left = true;
+    running.users -= 1;
+    if (running.users > 0) return;
+    exportsByTarget.delete(key);
+    await running.stop();
+  };
+}
+
+function startExport(target: TraceTarget): Export {
+  const processor = new LangfuseSpanProcessor({
+    baseUrl: target.host,
+    publicKey: target.publicKey,
+    secretKey: target.secretKey,
+    timeout: requestLimitSeconds,
+  });
+  const provider = new NodeTracerProvider({ spanProcessors: [processor] });
+  provider.register();
+  setGlobalErrorHandler(failureReporter(target));
+  const telemetry = new OpenTelemetry({
+    tracer: provider.getTracer('ai'),
+    usage: true,
+    enrichSpan: sessionOf,
+  });
+  registerTelemetry(telemetry);
+  return { users: 0, stop: () => stopExport(telemetry, provider, target.logger) };
+}
+
+/** Spans of a turn that has `sessionId` or `userId` in its runtime context are grouped by them. */
+function sessionOf({
+  runtimeContext = {},
+}: {
+  runtimeContext: Record<string, unknown> | undefined;
+}): Attributes {
+  const { sessionId, userId } = runtimeContext;
+  return {
+    ...(typeof sessionId === 'string' ? { 'session.id': sessionId } : {}),
+    ...(typeof userId === 'string' ? { 'user.id': userId } : {}),
+  };
+}
+
+/** Says that traces are lost, at most once a minute. */
+function failureReporter({ host, logger }: TraceTarget): (error: unknown) => void {
+  let quietUntil = 0;
+  return (error) => {
+    if (Date.now() < quietUntil) return;
+    quietUntil = Date.now() + silenceMs;
+    const reason = error instanceof Error ? error.message : 'unknown';
+    logger?.warn(
+      { host, reason },
+      'traces could not be sent: check TRACE_HOST, TRACE_PUBLIC_KEY and TRACE_SECRET_KEY',
+    );
+  };
+}
+
+async function stopExport(
+  telemetry: Telemetry,
+  provider: NodeTracerProvider,
+  logger: Logger | undefined,
+): Promise<void> {
+  unregister(telemetry);
+  const sent = await succeedsInTime(provider.shutdown(), flushLimitMs);
+  if (!sent) logger?.warn({}, 'the last traces may be lost: the tracing host did not take them in time');
+  if (exportsByTarget.size === 0) forgetGlobals();
+}
+
+async function succeedsInTime(work: Promise<void>, limitMs: number): Promise<boolean> {
+  const outcome = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => outcome.resolve(false), limitMs);
+  work.then(
+    () => outcome.resolve(true),
+    () => outcome.resolve(false),
+  );
+  const succeeded = await outcome.promise;
+  clearTimeout(timer);
+  return succeeded;
+}
+
+function unregister(telemetry: Telemetry): void {
+  const registered = globalThis.AI_SDK_TELEMETRY_INTEGRATIONS;
+  const place = registered?.indexOf(telemetry) ?? -1;
+  if (place >= 0) registered?.splice(place, 1);
+}
+
+function forgetGlobals(): void {
+  trace.disable();
+  context.disable();
+  propagation.disable();
+}
