@@ -2,6 +2,7 @@ import { type ModelServer, type ModelServerOptions, startModelServer } from '@tr
 import { generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { collect } from './gateway.suite.ts';
 import { createModelGateway, type ModelGatewayOptions } from './gateway.ts';
 import type { ModelCall } from './meter.ts';
 import { ModelError } from './model-error.ts';
@@ -18,12 +19,6 @@ async function setUp(server: ModelServerOptions, options: ModelGatewayOptions = 
   const onCall = (call: ModelCall) => calls.push(call);
   const gateway = createModelGateway({ url: started.url, model: 'gpt-4o', onCall, ...options });
   return { server: started, gateway, calls };
-}
-
-async function collect<Item>(stream: AsyncIterable<Item>): Promise<Item[]> {
-  const items: Item[] = [];
-  for await (const item of stream) items.push(item);
-  return items;
 }
 
 describe('an endpoint', () => {

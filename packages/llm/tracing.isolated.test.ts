@@ -153,7 +153,7 @@ describe('with both keys', () => {
     [{ traceHost: 'http://a.test', traceUrl: 'http://b.test' }, 'http://a.test'],
     [{ traceHost: '', traceUrl: 'http://b.test' }, 'http://b.test'],
     [{}, 'http://127.0.0.1:3001'],
-  ])('chooses the host from %j', async (options, expected) => {
+  ])('chooses the host from %j [A061]', async (options, expected) => {
     expect((await trace({ ...keys, ...options })).host).toBe(expected);
   });
 });
@@ -176,7 +176,7 @@ describe('a tracing host that fails', () => {
 });
 
 describe('without both keys', () => {
-  it('does nothing', async () => {
+  it('does nothing [A060]', async () => {
     const tracing = await trace({ publicKey: 'pk-public', traceHost: host });
     expect(tracing).toMatchObject({ enabled: false, host: undefined });
     await generateText({ model: languageModel(), prompt: 'Hi' });
@@ -184,7 +184,7 @@ describe('without both keys', () => {
     expect(received).toEqual([]);
   });
 
-  it('loads none of the tracing packages', async () => {
+  it('loads none of the tracing packages [A060]', async () => {
     const directory = temporaryDirectory();
     const script = join(directory.path, 'load.mjs');
     writeFileSync(script, loadingReport);
