@@ -14,6 +14,8 @@ export interface Endpoint {
 }
 
 const listingLimitMs = 10_000;
+// Shorter ones are placeholders such as "none", which would blank out ordinary words.
+const shortestSecret = 6;
 
 const modelListSchema = z.union([
   z.object({ data: z.array(z.object({ id: z.string() })) }).transform((list) => list.data),
@@ -29,7 +31,9 @@ export function parseEndpoint(url: string, apiKey: string | undefined): Endpoint
   const baseUrl = `${parsed.origin}${path}`;
   const password = decodeURIComponent(parsed.password);
   const query = Object.fromEntries(parsed.searchParams);
-  const secrets = [apiKey ?? '', password, ...Object.values(query)].filter((secret) => secret !== '');
+  const secrets = [apiKey ?? '', password, ...Object.values(query)].filter(
+    (secret) => secret.length >= shortestSecret,
+  );
   return { baseUrl, query, headers: authorization(parsed, apiKey), shownUrl: baseUrl, secrets };
 }
 

@@ -97,7 +97,7 @@ describe('secrets', () => {
     [response(400, { message: 'got header Bearer hunter2-and-more' })],
     [new Error('used sk-proj-abcdef123456 for this')],
   ])('keeps keys and prompts out of error %#', (error) => {
-    const told = toModelError(error, { secrets: ['hunter2-and-more', ''] });
+    const told = toModelError(error, { secrets: ['hunter2-and-more'] });
     const everything = JSON.stringify([told.message, told.cause, { ...told }]);
     expect(everything).not.toMatch(/hunter2|sk-|private words/);
   });

@@ -150,8 +150,7 @@ function messageOf(error: unknown): string {
 }
 
 function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {
-  const known = secrets.filter((secret) => secret !== '');
-  const redacted = known
+  const redacted = secrets
     .reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text)
     .replace(/\b(sk|pk|key)-[\w*-]{6,}/g, '[redacted]')
     .replace(/\b(Bearer|Basic)\s+\S+/gi, '[redacted]')

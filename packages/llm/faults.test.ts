@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { freePort, type ScriptedReply } from '@trunkline/testing';
 import { streamText } from 'ai';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -54,6 +57,22 @@ describe('retries', () => {
     await expect(read(model)).rejects.toMatchObject({ code: 'bad-request' });
     await expect(read(model)).rejects.toMatchObject({ code: 'bad-answer' });
     expect(server.requests).toHaveLength(3);
+  });
+
+  it('not a web page of another service', async () => {
+    const asked: string[] = [];
+    const page = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.setHeader('content-type', 'text/html').end('<h1>Welcome</h1>');
+    }).listen(0, '127.0.0.1');
+    await once(page, 'listening');
+    const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
+    const model = createModelGateway({ url, model: 'first', timing: fakeTiming().timing }).languageModel();
+    await expect(read(model)).rejects.toMatchObject({ code: 'bad-answer' });
+    await expect(model.doGenerate({ prompt })).rejects.toMatchObject({ code: 'bad-answer' });
+    expect(asked).toHaveLength(2);
+    page.closeAllConnections();
+    page.close();
   });
 
   it('connections that are refused, then names the address', async () => {

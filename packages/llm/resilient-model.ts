@@ -7,6 +7,7 @@ import type {
 } from '@ai-sdk/provider';
 import { type LimitOptions, startLimits } from './limits.ts';
 import { type MeterOptions, startMeter } from './meter.ts';
+import { ModelError } from './model-error.ts';
 import { type RetryPolicy, tryInTurn } from './retry.ts';
 import { continueStream } from './stream.ts';
 
@@ -64,6 +65,7 @@ async function streamOnce(
   const limits = startLimits(options.abortSignal, times, policy);
   try {
     const result = await model.doStream({ ...options, abortSignal: limits.signal });
+    refuseWebPage(result.response?.headers);
     const reader = result.stream.getReader();
     const opening = await readToFirstToken(reader);
     limits.firstTokenArrived();
@@ -75,6 +77,12 @@ async function streamOnce(
     meter.report({ error: failure });
     throw failure;
   }
+}
+
+/** A page of some other service would read as a stream that broke off. */
+function refuseWebPage(headers: Record<string, string> = {}): void {
+  const isPage = headers['content-type']?.startsWith('text/html');
+  if (isPage) throw new ModelError('bad-answer', { detail: 'a web page came instead' });
 }
 
 const openingTypes = new Set([
