@@ -13,25 +13,25 @@ export async function stopServers(): Promise<void> {
 
 export const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }];
 
+const shortestLimitMs = 60_000;
+
 /** Time in the test's hand: waits are noted and over at once, limits strike when the test says so. */
 export function fakeTiming() {
   const waits: number[] = [];
-  const limits: { milliseconds: number; action: () => void }[] = [];
+  const limits = new Map<object, { milliseconds: number; action: () => void }>();
   const timing: Timing = {
     now: () => Date.parse('2026-01-01T00:00:00Z'),
     random: () => 0.5,
-    sleep: async (milliseconds, signal) => {
-      waits.push(milliseconds);
-      signal?.throwIfAborted();
-    },
-    startTimer(milliseconds, action) {
-      const limit = { milliseconds, action };
-      limits.push(limit);
-      return () => void limits.splice(limits.indexOf(limit), limits.includes(limit) ? 1 : 0);
+    setTimer(milliseconds, action) {
+      const timer = { cancel: () => void limits.delete(timer) };
+      if (milliseconds >= shortestLimitMs) limits.set(timer, { milliseconds, action });
+      else waits.push(milliseconds);
+      if (milliseconds < shortestLimitMs) queueMicrotask(action);
+      return timer;
     },
   };
   const strike = (milliseconds: number) => {
-    for (const limit of limits.filter((entry) => entry.milliseconds === milliseconds)) limit.action();
+    for (const limit of limits.values()) if (limit.milliseconds === milliseconds) limit.action();
   };
   return { timing, waits, limits, strike };
 }

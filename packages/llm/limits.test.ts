@@ -7,7 +7,7 @@ import type { Timing } from './retry.ts';
 afterEach(stopServers);
 
 describe('time limits', () => {
-  const limits = { firstTokenTimeoutMs: 1_000, timeoutMs: 5_000 };
+  const limits = { firstTokenTimeoutMs: 60_000, timeoutMs: 90_000 };
 
   it('a stall before the first token goes to the next model', async () => {
     const stallFirst = (name: string): ScriptedReply => (name === 'first' ? { fault: 'stall' } : 'Hello');
@@ -17,7 +17,7 @@ describe('time limits', () => {
     });
     const reading = read(model);
     await waitFor(() => server.requests.length === 1);
-    strike(1_000);
+    strike(60_000);
     expect((await reading).text).toBe('Hello');
     expect(server.chats().map((chat) => chat.model)).toEqual(['first', 'second']);
     expect(calls[0]?.error).toMatchObject({
@@ -38,14 +38,14 @@ describe('time limits', () => {
     const answer = model.doGenerate({ prompt });
     const outcome = expect(answer).rejects.toMatchObject({ code: 'timeout' });
     await waitFor(() => server.requests.length === 1);
-    strike(5_000);
+    strike(90_000);
     await outcome;
   });
 
   it('a stall in mid-stream ends as data', async () => {
     const { server, model, strike } = await setUp([{ fault: 'stall', text: 'Hel' }], limits);
     const { stream } = await model.doStream({ prompt });
-    strike(5_000);
+    strike(90_000);
     const parts = await collect(stream);
     expect(parts.filter((part) => part.type === 'error')).toMatchObject([{ error: { code: 'timeout' } }]);
     expect(parts.at(-1)).toMatchObject({ type: 'finish', finishReason: { unified: 'error' } });
@@ -60,11 +60,11 @@ describe('time limits', () => {
       limits: running,
     } = await setUp([{ fault: 'stall', text: 'Hel', answer: 'lo' }], limits);
     const { stream } = await model.doStream({ prompt });
-    strike(1_000);
+    strike(60_000);
     server.release();
     const texts = (await collect(stream)).map((part) => (part.type === 'text-delta' ? part.delta : ''));
     expect(texts.join('')).toBe('Hello');
-    expect(running).toEqual([]);
+    expect(running.size).toBe(0);
   });
 
   it('a slow drip is let finish', async () => {
@@ -89,12 +89,13 @@ describe('abort', () => {
   it('wins when it comes while waiting for a retry', async () => {
     const aborter = new AbortController();
     const { timing } = fakeTiming();
-    const sleep: Timing['sleep'] = async (_milliseconds, signal) => {
-      aborter.abort(new Error('the caller has its own reason'));
-      signal?.throwIfAborted();
+    const setTimer: Timing['setTimer'] = (milliseconds, action) => {
+      if (milliseconds >= 60_000) return timing.setTimer(milliseconds, action);
+      queueMicrotask(() => aborter.abort(new Error('the caller has its own reason')));
+      return { cancel: () => undefined };
     };
     const { server, model } = await setUp([{ fault: 'status', status: 500 }, 'Hello'], {
-      timing: { ...timing, sleep },
+      timing: { ...timing, setTimer },
     });
     await expect(read(model, aborter.signal)).rejects.toMatchObject({ code: 'aborted' });
     expect(server.requests).toHaveLength(1);

@@ -32,19 +32,18 @@ export function startLimits(
 ): RunningLimits {
   const own = new AbortController();
   const strike = (what: string, milliseconds: number) =>
-    timing.startTimer(milliseconds, () =>
+    timing.setTimer(milliseconds, () =>
       own.abort(new ModelError('timeout', { detail: `${what} within ${milliseconds} ms` })),
     );
-  const stopTotal = strike('no complete answer', limits.totalMs);
-  const stopFirst =
-    limits.firstTokenMs === undefined ? () => undefined : strike('no first token', limits.firstTokenMs);
+  const total = strike('no complete answer', limits.totalMs);
+  const first = limits.firstTokenMs === undefined ? undefined : strike('no first token', limits.firstTokenMs);
   const end = () => {
-    stopTotal();
-    stopFirst();
+    total.cancel();
+    first?.cancel();
   };
   return {
     signal: caller ? AbortSignal.any([caller, own.signal]) : own.signal,
-    firstTokenArrived: stopFirst,
+    firstTokenArrived: () => first?.cancel(),
     end,
     abandon() {
       end();

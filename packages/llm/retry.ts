@@ -1,12 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelError } from './model-error.ts';
 
 /** Where time and chance come from; tests put their own here. */
 export interface Timing {
   now(): number;
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-  /** Runs the action once after the time; the returned function calls it off. */
-  startTimer(milliseconds: number, action: () => void): () => void;
+  /** Runs the action once after the time, unless it is called off. */
+  setTimer(milliseconds: number, action: () => void): { cancel(): void };
   /** A number from 0 up to 1. */
   random(): number;
 }
@@ -29,10 +27,9 @@ const longestWaitMs = 30_000;
 
 export const systemTiming: Timing = {
   now: Date.now,
-  sleep: (milliseconds, signal) => delay(milliseconds, undefined, signal ? { signal } : {}),
-  startTimer(milliseconds, action) {
+  setTimer(milliseconds, action) {
     const timer = setTimeout(action, milliseconds);
-    return () => clearTimeout(timer);
+    return { cancel: () => clearTimeout(timer) };
   },
   random: Math.random,
 };
@@ -73,8 +70,22 @@ async function withRetries<Candidate extends { modelId: string }, Result>(
         { model: candidate.modelId, code: failure.code, waitMs },
         'model call failed, retrying',
       );
-      await policy.timing.sleep(waitMs, signal);
+      await sleep(waitMs, policy.timing, signal);
     }
+  }
+}
+
+async function sleep(milliseconds: number, timing: Timing, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const wake = () => reject(signal?.reason);
+  const timer = timing.setTimer(milliseconds, resolve);
+  signal?.addEventListener('abort', wake);
+  try {
+    await promise;
+  } finally {
+    timer.cancel();
+    signal?.removeEventListener('abort', wake);
   }
 }
 

@@ -1,4 +1,6 @@
+export * from './browser.ts';
 export * from './child.ts';
+export * from './clock.ts';
 export * from './directory.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
