@@ -1,0 +1,124 @@
+import { Cron } from 'croner';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseSchedule } from './schedule.ts';
+
+const zones = [
+  'UTC',
+  'Europe/Berlin',
+  'America/New_York',
+  'America/St_Johns',
+  'America/Havana',
+  'Australia/Lord_Howe',
+  'Pacific/Apia',
+  'Pacific/Chatham',
+  'Asia/Kolkata',
+  'Africa/Casablanca',
+];
+
+/** Random values of one field: a star, a step, a range, a list or a single number. */
+function field(low: number, high: number): fc.Arbitrary<string> {
+  const number = fc.integer({ min: low, max: high });
+  return fc.oneof(
+    fc.constant('*'),
+    fc.integer({ min: 1, max: high }).map((step) => `*/${step}`),
+    fc.tuple(number, number).map(([one, other]) => `${Math.min(one, other)}-${Math.max(one, other)}`),
+    fc.uniqueArray(number, { minLength: 1, maxLength: 4 }).map((list) => list.join(',')),
+    number.map(String),
+  );
+}
+
+const dates = fc.tuple(field(1, 28), field(1, 12), field(0, 6)).map((fields) => fields.join(' '));
+const anyCron = fc.tuple(field(0, 59), field(0, 23), dates).map((fields) => fields.join(' '));
+/** Those which croner treats as we do when the clock changes: one time a day, or a rhythm over all hours. */
+const plainCron = fc.oneof(
+  fc
+    .tuple(fc.integer({ min: 0, max: 59 }), fc.integer({ min: 0, max: 23 }), dates)
+    .map((fields) => fields.join(' ')),
+  fc.tuple(field(0, 59), fc.constantFrom('*', '*/2', '*/3'), dates).map((fields) => fields.join(' ')),
+);
+const instant = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2040, 0) });
+/** Instants within two days of a change of the clock somewhere, where mistakes would hide. */
+const nearChange = fc
+  .tuple(
+    fc.constantFrom(
+      '2026-03-08',
+      '2026-03-29',
+      '2026-04-05',
+      '2026-10-04',
+      '2026-10-25',
+      '2026-11-01',
+      '2027-03-07',
+    ),
+    fc.integer({ min: -172_800_000, max: 172_800_000 }),
+  )
+  .map(([day, distance]) => Date.parse(day) + distance);
+const zone = fc.constantFrom(...zones);
+const anyTime = fc.oneof(instant, nearChange);
+
+describe('any cron expression in any zone', () => {
+  it('gives a next time that is later, and a preview that rises', () => {
+    fc.assert(
+      fc.property(anyCron, zone, anyTime, (text, timezone, after) => {
+        const times = parseSchedule(text, { timezone }).preview(6, after);
+        expect(
+          [after, ...times].every((time, index, all) => index === 0 || time > (all[index - 1] ?? time)),
+        ).toBe(true);
+        expect(times).toHaveLength(6);
+      }),
+    );
+  });
+
+  it('finds the same times backwards as forwards', () => {
+    fc.assert(
+      fc.property(anyCron, zone, anyTime, (text, timezone, after) => {
+        const schedule = parseSchedule(text, { timezone });
+        const times = schedule.preview(5, after);
+        const last = times[4] ?? after;
+        const back = [last];
+        for (let step = 0; step < 4; step += 1) back.unshift(schedule.previous(back[0] ?? 0) ?? 0);
+        expect(back).toEqual(times);
+        expect(schedule.previous(times[0] ?? 0) ?? 0).toBeLessThanOrEqual(after);
+      }),
+    );
+  });
+
+  it('answers the same whatever was asked before', () => {
+    fc.assert(
+      fc.property(
+        anyCron,
+        zone,
+        fc.array(nearChange, { minLength: 2, maxLength: 8 }),
+        (text, timezone, times) => {
+          const schedule = parseSchedule(text, { timezone });
+          const ask = (time: number) => [schedule.next(time), schedule.previous(time)];
+          const once = times.map(ask);
+          expect(times.toReversed().map(ask).toReversed()).toEqual(once);
+        },
+      ),
+    );
+  });
+});
+
+describe('croner', () => {
+  const theirs = (text: string, timezone: string) => new Cron(text, { mode: '5-part', timezone });
+
+  it('agrees on any expression in UTC', () => {
+    fc.assert(
+      fc.property(anyCron, instant, (text, after) => {
+        const ours = parseSchedule(text, { timezone: 'UTC' }).preview(3, after);
+        expect(ours).toEqual(theirs(text, 'UTC').nextRuns(3, new Date(after)).map(Number));
+      }),
+    );
+  });
+
+  it('agrees in every zone, clock changes included, on single times and on rhythms', () => {
+    fc.assert(
+      fc.property(plainCron, zone, anyTime, (text, timezone, after) => {
+        const ours = parseSchedule(text, { timezone }).preview(3, after);
+        expect(ours).toEqual(theirs(text, timezone).nextRuns(3, new Date(after)).map(Number));
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
