@@ -1,0 +1,90 @@
+import { type ModelMessage, modelMessageSchema } from 'ai';
+import { z } from 'zod';
+import { toPlainJson } from './plain-json.ts';
+
+const version = 1;
+
+const callSchema = z.object({
+  toolCallId: z.string(),
+  name: z.string(),
+  input: z.json(),
+  /** Missing while the answer is awaited. */
+  result: z.string().optional(),
+});
+
+const usageSchema = z.object({
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  totalTokens: z.number(),
+  costUsd: z.number().optional(),
+});
+
+const checkpointSchema = z.object({
+  version: z.literal(version),
+  messages: z.array(z.custom<ModelMessage>((value) => modelMessageSchema.safeParse(value).success)).min(1),
+  calls: z.array(callSchema).min(1),
+  usage: usageSchema,
+  steps: z.int().nonnegative(),
+});
+
+/** A call of the step at which the turn paused, with its result once there is one. */
+export interface CheckpointCall {
+  toolCallId: string;
+  name: string;
+  input: unknown;
+  result?: string;
+}
+
+/** A paused turn as plain JSON. The calls without a result are the questions that wait. */
+export interface Checkpoint {
+  version: typeof version;
+  /** The conversation up to the message that made the calls. */
+  messages: ModelMessage[];
+  calls: CheckpointCall[];
+  usage: { inputTokens: number; outputTokens: number; totalTokens: number; costUsd?: number };
+  /** Calls of the model so far. */
+  steps: number;
+}
+
+export class CheckpointError extends Error {
+  readonly code = 'bad-checkpoint';
+}
+
+export function createCheckpoint(content: Omit<Checkpoint, 'version'>): Checkpoint {
+  return toPlainJson({ version, ...content });
+}
+
+/** Reads a stored checkpoint; throws a CheckpointError with words when it is of another version or damaged. */
+export function parseCheckpoint(stored: unknown): Checkpoint {
+  const found = versionOf(stored);
+  if (found !== version) {
+    throw new CheckpointError(
+      `The stored turn has checkpoint version ${JSON.stringify(found) ?? 'none'}, but this program reads version ${version}. Start the task again, or answer it with the program that paused it.`,
+    );
+  }
+  const parsed = checkpointSchema.safeParse(stored);
+  if (!parsed.success) {
+    throw new CheckpointError(
+      `The stored turn is damaged and cannot go on: ${z.prettifyError(parsed.error)}. Start the task again.`,
+    );
+  }
+  return toPlainJson(parsed.data) as Checkpoint;
+}
+
+function versionOf(stored: unknown): unknown {
+  return typeof stored === 'object' && stored !== null && 'version' in stored ? stored.version : undefined;
+}
+
+/** The first call that waits for an answer. */
+export function openCall(calls: readonly CheckpointCall[]): CheckpointCall | undefined {
+  return calls.find((call) => call.result === undefined);
+}
+
+/** What a waiting call asks: its question, else its title and description, else its arguments. */
+export function questionOf({ name, input }: CheckpointCall): string {
+  const fields: Record<string, unknown> = typeof input === 'object' && input !== null ? { ...input } : {};
+  const words = [fields.question ?? fields.title, fields.description].filter(
+    (field) => typeof field === 'string' && field !== '',
+  );
+  return words.length > 0 ? words.join('\n') : `${name} ${JSON.stringify(input)}`;
+}

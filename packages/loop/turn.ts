@@ -1,0 +1,236 @@
+import { ModelError } from '@trunkline/llm';
+import type { ModelMessage } from 'ai';
+import {
+  type CheckpointCall,
+  CheckpointError,
+  createCheckpoint,
+  openCall,
+  parseCheckpoint,
+  questionOf,
+} from './checkpoint.ts';
+import { compact } from './compaction.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
+import type { CompactionEvent, ErrorEvent, FinishReason, TextDelta, TurnEvent, Usage } from './events.ts';
+import { type ModelStep, streamStep } from './model-step.ts';
+import type { ResumeTurnOptions, RunTurnOptions, TurnOptions } from './options.ts';
+import { estimateTokens } from './tokens.ts';
+import { runCalls } from './tool-calls.ts';
+import type { ToolSurroundings } from './tool-run.ts';
+import { addUsage, noUsage, spentBudget } from './usage.ts';
+
+/** What changes while a turn runs. */
+interface TurnState {
+  messages: ModelMessage[];
+  /** Calls of a step whose results are not yet in the conversation. */
+  calls: CheckpointCall[];
+  usage: Usage;
+  steps: number;
+  /** All text of this run. */
+  text: string;
+  /** Text of the step that is under way. */
+  stepText: string;
+}
+
+interface Turn {
+  state: TurnState;
+  options: TurnOptions;
+  signal: AbortSignal;
+  surroundings: ToolSurroundings;
+}
+
+/** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
+export function runTurn({ messages, ...options }: RunTurnOptions): AsyncGenerator<TurnEvent, void> {
+  return guarded(options, { ...emptyState, messages: [...messages] });
+}
+
+/** Goes on with a paused turn, in this process or another, with the answer to its first open question. */
+export async function* resumeTurn({
+  checkpoint,
+  answer,
+  ...options
+}: ResumeTurnOptions): AsyncGenerator<TurnEvent, void> {
+  try {
+    const { messages, calls, usage, steps } = parseCheckpoint(checkpoint);
+    const open = openCall(calls);
+    const answered = calls.map((call) => (call === open ? { ...call, result: answer } : call));
+    yield* guarded(options, { ...emptyState, messages, calls: answered, usage, steps });
+  } catch (error) {
+    if (!(error instanceof CheckpointError)) throw error;
+    yield { type: 'error', code: error.code, message: error.message, text: '', usage: noUsage, messages: [] };
+  }
+}
+
+const emptyState: TurnState = { messages: [], calls: [], usage: noUsage, steps: 0, text: '', stepText: '' };
+
+/** Sets the time limit and turns failures of the model into the last event. */
+async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<TurnEvent, void> {
+  const deadline = startDeadline(options.signal, options.limits.turnTimeoutMs);
+  try {
+    yield* drive({
+      state,
+      options,
+      signal: deadline.signal,
+      surroundings: surroundingsOf(options, deadline.signal),
+    });
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    yield failure(error, state, options, deadline);
+  } finally {
+    // Whoever leaves early leaves nothing running.
+    deadline.abort();
+    deadline.end();
+  }
+}
+
+function surroundingsOf({ tools, limits, sessionId }: TurnOptions, signal: AbortSignal): ToolSurroundings {
+  return {
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    toolTimeoutMs: limits.toolTimeoutMs,
+    sessionId,
+    signal,
+    failures: new Map(),
+  };
+}
+
+async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
+  const { state, signal, surroundings } = turn;
+  for (;;) {
+    if (signal.aborted) throw new ModelError('aborted');
+    const open = openCall(state.calls);
+    if (open !== undefined) return yield pause(state, open);
+    settle(state);
+    const limit = reachedLimit(turn);
+    if (limit !== undefined) return yield* stopAt(limit, state);
+    yield* compactWhenDue(turn);
+    const step = yield* think(turn);
+    if (step.calls.length === 0) return yield end(state, step.finishReason);
+    state.calls = yield* runCalls(step.calls, surroundings);
+  }
+}
+
+/** Puts the results of the last calls into the conversation. */
+function settle(state: TurnState): void {
+  if (state.calls.length === 0) return;
+  const content = state.calls.map(
+    ({ toolCallId, name, result = 'Error: the turn was stopped before this was asked.' }) => ({
+      type: 'tool-result' as const,
+      toolCallId,
+      toolName: name,
+      output: { type: 'text' as const, value: result },
+    }),
+  );
+  state.messages.push({ role: 'tool', content });
+  state.calls = [];
+}
+
+interface ReachedLimit {
+  finishReason: FinishReason;
+  words: string;
+}
+
+function reachedLimit({ state, options: { limits } }: Turn): ReachedLimit | undefined {
+  const spent = spentBudget(state.usage, limits);
+  if (spent !== undefined) {
+    return {
+      finishReason: 'budget',
+      words: `I stopped because the budget of this turn is spent (${spent}). Ask me to go on, or raise the budget.`,
+    };
+  }
+  if (state.steps < limits.steps) return undefined;
+  return {
+    finishReason: 'steps',
+    words: `I stopped after ${state.steps} steps without getting to the end. Ask me to go on, or allow more steps.`,
+  };
+}
+
+function* stopAt({ finishReason, words }: ReachedLimit, state: TurnState): Generator<TurnEvent> {
+  yield speak(words, state);
+  state.messages.push({ role: 'assistant', content: words });
+  yield end(state, finishReason);
+}
+
+async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator<CompactionEvent> {
+  const { compaction, instructions, cost } = options;
+  if (
+    compaction === undefined ||
+    estimateTokens(instructions) + estimateTokens(state.messages) <= compaction.tokens
+  )
+    return;
+  const compacted = await compact(state.messages, compaction, signal);
+  if (signal.aborted) throw new ModelError('aborted');
+  if (compacted === undefined) return;
+  const { messages, call, ...facts } = compacted;
+  state.messages = messages;
+  if (call) {
+    const { usage: reported, input, output } = call;
+    state.usage = addUsage(
+      state.usage,
+      { models: [compaction.model.modelId], reported, input, output },
+      cost,
+    );
+  }
+  yield { type: 'compaction', ...facts };
+}
+
+/** One call of the model: what it says goes out at once, what it did goes into the state. */
+async function* think({ state, options, signal }: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+  state.stepText = '';
+  const step = yield* streamStep(options, state.messages, signal, (text) => speak(text, state));
+  yield* record(step, state, options);
+  return step;
+}
+
+function* record(
+  step: ModelStep,
+  state: TurnState,
+  { model, cost, instructions }: TurnOptions,
+): Generator<TurnEvent> {
+  const models = [step.model, model.modelId].filter((name) => name !== undefined);
+  const input: ModelMessage[] = [{ role: 'system', content: instructions }, ...state.messages];
+  state.usage = addUsage(state.usage, { models, reported: step.usage, input, output: step.messages }, cost);
+  state.messages.push(...step.messages);
+  state.steps += 1;
+  state.stepText = '';
+  yield { type: 'usage', ...state.usage };
+}
+
+/** Text goes out as it comes; a blank line parts it from what an earlier step said. */
+function speak(text: string, state: TurnState): TextDelta {
+  const isNewStep = state.stepText === '' && state.text !== '';
+  const spoken = isNewStep && text !== '' ? `\n\n${text}` : text;
+  state.text += spoken;
+  state.stepText += text;
+  return { type: 'text-delta', text: spoken };
+}
+
+function end({ text, usage, messages }: TurnState, finishReason: FinishReason): TurnEvent {
+  return { type: 'end', finishReason, text, usage, messages };
+}
+
+function pause(state: TurnState, open: CheckpointCall): TurnEvent {
+  const { messages, calls, usage, steps, text } = state;
+  const { toolCallId, name, input } = open;
+  const checkpoint = createCheckpoint({ messages, calls, usage, steps });
+  return { type: 'pause', toolCallId, name, input, question: questionOf(open), checkpoint, text, usage };
+}
+
+/** The error as the last event, with whatever had been said and done. */
+function failure(
+  error: ModelError,
+  state: TurnState,
+  { limits }: TurnOptions,
+  deadline: Deadline,
+): ErrorEvent {
+  settle(state);
+  if (state.stepText !== '') state.messages.push({ role: 'assistant', content: state.stepText });
+  const { text, usage, messages } = state;
+  const { code, message } = deadline.expired() ? outOfTime(limits.turnTimeoutMs) : error;
+  return { type: 'error', code, message, text, usage, messages };
+}
+
+function outOfTime(limitMs: number): Pick<ErrorEvent, 'code' | 'message'> {
+  return {
+    code: 'turn-timeout',
+    message: `The turn took longer than ${limitMs / 1000} s and was stopped. Ask for less at once, or allow more time.`,
+  };
+}
