@@ -1,4 +1,4 @@
-export { type AppOptions, createApp, type HealthReport } from './app/app.ts';
+export { type AppOptions, createApp } from './app/app.ts';
 export type { AppEnv, RequestContext } from './app/context.ts';
 export type { Logger } from './app/logger.ts';
 export { allowCallers } from './callers/allow-callers.ts';
@@ -16,8 +16,11 @@ export {
   type GuardedResponse,
 } from './fetch/guarded-fetch.ts';
 export { assertPublicUrl } from './fetch/public-url.ts';
+export type { HealthReport } from './health/mount-health.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
+export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';
 export { originGuard } from './origins/origin-guard.ts';
+export { type PagesOptions, servePages } from './pages/serve-pages.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
 export { type RunningServer, type ServeOptions, serve } from './server/serve.ts';
 export { StartError } from './server/start-error.ts';
@@ -25,6 +28,7 @@ export { formatSseFrame, type SseEvent } from './sse/frame.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export { sse } from './sse/sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/types.ts';
+export { type StreamTextOptions, streamText } from './stream/stream-text.ts';
 export { readJson } from './validation/read-body.ts';
 export { validate } from './validation/validate.ts';
 export { ValidationError, type ValidationIssue } from './validation/validation-error.ts';

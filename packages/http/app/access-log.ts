@@ -10,7 +10,8 @@ export function recordRequest(context: Context<AppEnv>, startedAt: number): void
   const seconds = (performance.now() - startedAt) / 1000;
   const { status } = context.res;
   const { method, path } = context.req;
-  const route = matchedRoute(context);
+  // The pattern, never the path: paths are without number and would fill the memory of the metrics.
+  const route = routePath(context);
   context.var.metrics?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
   const fields = {
     method,
@@ -22,12 +23,6 @@ export function recordRequest(context: Context<AppEnv>, startedAt: number): void
   };
   if (status < 400) context.var.logger.debug(fields, 'request');
   else context.var.logger.info(fields, 'request');
-}
-
-/** The pattern, never the path: paths are without number and would fill the memory of the metrics. */
-function matchedRoute(context: Context<AppEnv>): string {
-  const pattern = routePath(context);
-  return pattern === '/*' || pattern === '*' || pattern === '' ? 'unmatched' : pattern;
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,6 +1,8 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { type RenderError, respondToError } from '../errors/render.ts';
+import { type HealthReport, mountHealth } from '../health/mount-health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { mountMetrics } from '../metrics/mount-metrics.ts';
 import { mountDocs } from '../openapi/mount-docs.ts';
 import { allowCors } from '../origins/cors.ts';
 import { refuseCrossSite } from '../origins/cross-site.ts';
@@ -12,11 +14,6 @@ import type { Logger } from './logger.ts';
 import { createNotFound } from './not-found.ts';
 import { chooseRequestId } from './request-id.ts';
 import { standardHeaders, withHeaders } from './security-headers.ts';
-
-export interface HealthReport {
-  status: 200 | 503;
-  body: unknown;
-}
 
 export interface AppOptions {
   service: string;
@@ -52,7 +49,8 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
   if (options.corsOrigins !== undefined) app.use(allowCors(options.corsOrigins));
   app.use(refuseCrossSite(options.corsOrigins ?? []));
   app.use(limitBody({ default: options.bodyLimit ?? DEFAULT_BODY_LIMIT, paths: options.bodyLimits ?? {} }));
-  mountHealth(app, options);
+  mountHealth(app, options.health);
+  if (options.metrics !== undefined) mountMetrics(app, options.metrics);
   mountDocs(app, options);
   return app;
 }
@@ -77,16 +75,4 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
     if (response !== context.res) context.res = response;
     recordRequest(context, startedAt);
   };
-}
-
-function mountHealth<Caller>(app: Hono<AppEnv<Caller>>, options: AppOptions): void {
-  const { metrics } = options;
-  app.get('/healthz', async () => {
-    const report = await options.health();
-    return Response.json(report.body, { status: report.status, headers: { 'cache-control': 'no-store' } });
-  });
-  if (metrics === undefined) return;
-  app.get('/metrics', async () => {
-    return new Response(await metrics.render(), { headers: { 'content-type': metrics.contentType } });
-  });
 }

@@ -32,6 +32,7 @@ export interface AppEnv<Caller = unknown> {
 export interface RequestContext {
   readonly env: ServerBindings;
   readonly var: Readonly<KitVariables>;
+  readonly res: Response;
   readonly req: {
     readonly raw: Request;
     readonly method: string;

@@ -1,7 +1,7 @@
 import type { RequestContext } from '../app/context.ts';
+import type { ResponseStream } from '../stream/response-stream.ts';
 import { toChunk } from './frame.ts';
 import { type Chunk, FrameQueue, type QueueLimits } from './frame-queue.ts';
-import type { ResponseStream } from './response-stream.ts';
 import type { SseFrame, SsePushOptions, SseSource } from './types.ts';
 
 const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 1024 * 1024 };
@@ -18,8 +18,8 @@ export function pumpPush(
     if (stream.signal.aborted) stop();
     else stream.signal.addEventListener('abort', stop, { once: true });
   } catch (error) {
-    context.var.logger.error({ err: error }, 'event source failed');
-    stream.end();
+    context.var.logger.error({ err: error }, 'stream source failed');
+    stream.destroy();
   }
 }
 
@@ -35,8 +35,7 @@ function createOutlet(context: RequestContext, stream: ResponseStream, options: 
   };
   const flush = () => {
     blocked = false;
-    for (let chunk = queue.shift(); chunk !== undefined; chunk = blocked ? undefined : queue.shift())
-      write(chunk);
+    while (!blocked && queue.length > 0) write(queue.shift() ?? '');
     if (ending && !blocked) stream.end();
   };
   return {

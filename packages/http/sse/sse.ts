@@ -1,8 +1,8 @@
 import type { RequestContext } from '../app/context.ts';
-import { formatSseFrame } from './frame.ts';
-import { pumpPull } from './pump-pull.ts';
+import { pumpPull } from '../stream/pump-pull.ts';
+import { alreadySent, openResponseStream, type ResponseStream } from '../stream/response-stream.ts';
+import { formatSseFrame, toChunk } from './frame.ts';
 import { pumpPush } from './pump-push.ts';
-import { alreadySent, openResponseStream, type ResponseStream } from './response-stream.ts';
 import type { SsePullOptions, SsePushOptions, SseSharedOptions } from './types.ts';
 
 const DEFAULT_KEEPALIVE_MS = 15_000;
@@ -16,7 +16,7 @@ export function sse(context: RequestContext, options: SsePullOptions | SsePushOp
   if (options.greeting !== undefined) stream.write(formatSseFrame({ comment: options.greeting }));
   keepAlive(stream, options.keepaliveMs ?? DEFAULT_KEEPALIVE_MS);
   const source = { lastEventId: lastEventId(context), signal: stream.signal };
-  if ('events' in options) void pumpPull(context, stream, options.events(source));
+  if ('events' in options) void pumpPull(context, stream, () => options.events(source), toChunk);
   else pumpPush(context, stream, source, options);
   return alreadySent();
 }

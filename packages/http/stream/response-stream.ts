@@ -30,19 +30,28 @@ export function alreadySent(): Response {
 
 /** Writes straight to the socket's response: one buffer, no web stream per client. */
 export function openResponseStream(context: RequestContext, options: ResponseStreamOptions): ResponseStream {
-  const { outgoing, streams } = nodeBindings(context);
+  const { outgoing } = nodeBindings(context);
   const controller = new AbortController();
   const stream = createStream(outgoing, controller, options.stallMs ?? DEFAULT_STALL_MS);
-  streams.add(stream);
-  context.var.metrics?.http.openStreams.inc();
-  outgoing.once('close', () => {
-    streams.delete(stream);
-    context.var.metrics?.http.openStreams.dec();
-    controller.abort();
-  });
-  outgoing.writeHead(200, { ...context.var.standardHeaders, ...options.headers });
+  if (outgoing.destroyed) controller.abort();
+  else register(context, stream, controller);
+  const set = Object.fromEntries(context.res.headers);
+  outgoing.writeHead(200, { ...context.var.standardHeaders, ...set, ...options.headers });
   outgoing.flushHeaders();
   return stream;
+}
+
+/** Known to the server and the metrics for as long as the connection lasts. */
+function register(context: RequestContext, stream: ResponseStream, controller: AbortController): void {
+  const { outgoing, streams } = context.env;
+  const gauge = context.var.metrics?.http.openStreams;
+  streams.add(stream);
+  gauge?.inc();
+  outgoing.once('close', () => {
+    streams.delete(stream);
+    gauge?.dec();
+    controller.abort();
+  });
 }
 
 function nodeBindings(context: RequestContext): RequestContext['env'] {
