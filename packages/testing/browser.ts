@@ -1,0 +1,137 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { describe } from 'vitest';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+const CLOSE_LIMIT_MS = 10_000;
+
+/** Debian's Chromium in a container: no sandbox, no graphics card, and nothing sent outside. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+];
+
+export interface BrowserOptions {
+  /** Further flags for Chromium. */
+  args?: string[];
+  viewport?: { width: number; height: number };
+  /** A WAV file that the page hears as its microphone, with leave given. */
+  fakeMicrophone?: string;
+}
+
+export interface TestPage {
+  page: Page;
+  /** What went wrong in the page so far: console errors, uncaught failures, breaches of the content policy. */
+  problems: string[];
+  close(): Promise<void>;
+}
+
+export interface TestBrowser {
+  /** Opens an address in a window of its own, with nothing stored. */
+  open(url: string, options?: BrowserContextOptions): Promise<TestPage>;
+  /** Closes every window and ends the process; calling it again is harmless. */
+  close(): Promise<void>;
+}
+
+/** Where Chromium is: CHROMIUM_PATH, the PATH, or Debian's place. */
+export function findChromium(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin'].filter(Boolean);
+  const named = process.env.CHROMIUM_PATH;
+  const candidates = [
+    ...(named ? [named] : []),
+    ...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))),
+  ];
+  return candidates.find(isExecutable);
+}
+
+/** Tests that need Chromium; where there is none they are skipped, and their title says why. */
+export function describeWithBrowser(title: string, tests: () => void): void {
+  if (findChromium() === undefined)
+    describe.skip(`${title} (no Chromium: install it or set CHROMIUM_PATH)`, tests);
+  else describe(title, tests);
+}
+
+export async function launchBrowser(options: BrowserOptions = {}): Promise<TestBrowser> {
+  const executablePath = findChromium();
+  if (executablePath === undefined) throw new Error('No Chromium found: install it, or set CHROMIUM_PATH.');
+  // Loaded here, so that tests without a browser do not pay for it.
+  const { chromium } = await import('playwright-core');
+  const args = [...FLAGS, ...microphoneFlags(options.fakeMicrophone), ...(options.args ?? [])];
+  const browser = await chromium.launch({ executablePath, args });
+  return {
+    open: (url, context) =>
+      openPage(browser, url, { ...(options.viewport && { viewport: options.viewport }), ...context }),
+    close: () => closeInTime(browser),
+  };
+}
+
+async function openPage(browser: Browser, url: string, options: BrowserContextOptions): Promise<TestPage> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const problems = await watchProblems(page);
+  await page.goto(url);
+  return { page, problems, close: () => context.close() };
+}
+
+async function watchProblems(page: Page): Promise<string[]> {
+  const problems: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => problems.push(`uncaught: ${error.message}`));
+  await page.exposeFunction('reportPolicyBreach', (words: string) =>
+    problems.push(`content policy: ${words}`),
+  );
+  await page.addInitScript(() => {
+    addEventListener(
+      'securitypolicyviolation',
+      ({ violatedDirective, blockedURI, sourceFile, lineNumber }) => {
+        const report = Reflect.get(globalThis, 'reportPolicyBreach') as (words: string) => void;
+        report(`${violatedDirective} refused ${blockedURI} (${sourceFile}:${lineNumber})`);
+      },
+    );
+  });
+  return problems;
+}
+
+// A browser that does not close in time has no windows left that matter; its process ends with this one.
+async function closeInTime(browser: Browser): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`Chromium did not close within ${CLOSE_LIMIT_MS} ms`)),
+      CLOSE_LIMIT_MS,
+    );
+  });
+  try {
+    await Promise.race([browser.close(), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function microphoneFlags(file: string | undefined): string[] {
+  if (file === undefined) return [];
+  return [
+    '--use-fake-ui-for-media-stream',
+    '--use-fake-device-for-media-stream',
+    `--use-file-for-fake-audio-capture=${file}`,
+  ];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,50 @@
+import { type ExecFileException, execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { layoutOf, type PageLayout, type Pages, type PagesOptions } from './layout.ts';
+import { readStamp, sourceStamp } from './stamp.ts';
+
+const BUILD_LIMIT_MS = 180_000;
+const BUILDER = join(import.meta.dirname, 'main.ts');
+
+// One build at a time in a process: four services that start together would fight for the cores.
+let lastBuild: Promise<unknown> = Promise.resolve();
+
+/** Sees to it that a service's pages are built from the present sources; costs a few milliseconds when they are. */
+export async function ensurePages(options: PagesOptions): Promise<Pages> {
+  const layout = layoutOf(options);
+  if (readStamp(layout.output) === sourceStamp(layout)) return { directory: layout.output, built: false };
+  return await buildPages(options);
+}
+
+/** Builds a service's pages in a process of its own, so that the bundler's memory is given back. */
+export async function buildPages(options: PagesOptions): Promise<Pages> {
+  const layout = layoutOf(options);
+  const build = lastBuild.then(() => runBuilder(options, layout));
+  lastBuild = build.then(
+    () => undefined,
+    () => undefined,
+  );
+  await build;
+  return { directory: layout.output, built: true };
+}
+
+function runBuilder({ app }: PagesOptions, { root, output }: PageLayout): Promise<void> {
+  const args = [BUILDER, '--root', root, '--out', output, app];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { timeout: BUILD_LIMIT_MS }, (error, _output, errors) => {
+      if (error) reject(buildError(app, error, errors));
+      else resolve();
+    });
+  });
+}
+
+function buildError(app: string, error: ExecFileException, errors: string): Error {
+  const reason = error.killed ? `it took longer than ${BUILD_LIMIT_MS / 1000} s` : errors.trim();
+  const advice = 'Run "npm ci", then start again; the folder of the service must be writable.';
+  return Object.assign(
+    new Error(`The pages of ${app} could not be built: ${reason}\n${advice}`, { cause: error }),
+    {
+      code: 'PAGES_NOT_BUILT',
+    },
+  );
+}

@@ -1,0 +1,2 @@
+export { buildPages, ensurePages } from './ensure.ts';
+export type { PageApp, Pages, PagesOptions } from './layout.ts';

@@ -1,0 +1,43 @@
+// Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP the pages of all four services.
+import { parseArgs } from 'node:util';
+import { layoutOf, PAGE_APPS, type PageApp } from './layout.ts';
+import { replaceDirectory, temporarySibling } from './replace.ts';
+import { readStamp, sourceStamp, writeStamp } from './stamp.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { root: { type: 'string' }, out: { type: 'string' }, force: { type: 'boolean', default: false } },
+});
+const apps = positionals.length === 0 ? PAGE_APPS : positionals.map(pageApp);
+if (values.out !== undefined && apps.length !== 1)
+  fail('--out takes the pages of one service: name the service.');
+for (const app of apps) await build(app);
+
+async function build(app: PageApp): Promise<void> {
+  const { root, out } = values;
+  const layout = layoutOf({
+    app,
+    ...(root !== undefined && { root }),
+    ...(out !== undefined && { outDir: out }),
+  });
+  const stamp = sourceStamp(layout);
+  if (!values.force && readStamp(layout.output) === stamp) return console.log(`${app}: the pages are fresh`);
+  const started = performance.now();
+  const temporary = temporarySibling(layout.output);
+  // The bundler takes half a second to load: only when there is something to build.
+  const { bundlePages } = await import('./bundle.ts');
+  await bundlePages({ source: layout.source, output: temporary, assets: layout.assets });
+  writeStamp(temporary, stamp);
+  replaceDirectory(temporary, layout.output);
+  console.log(`${app}: pages built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+function pageApp(name: string): PageApp {
+  const found = PAGE_APPS.find((app) => app === name);
+  return found ?? fail(`No service is called ${name}. There are: ${PAGE_APPS.join(', ')}.`);
+}
+
+function fail(words: string): never {
+  console.error(words);
+  process.exit(2);
+}

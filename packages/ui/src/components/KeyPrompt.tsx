@@ -1,0 +1,61 @@
+import { useState } from 'react';
+import { writeStored } from '../lib/storage.ts';
+import { Button } from './Button.tsx';
+import { Dialog } from './Dialog.tsx';
+import { TextField } from './TextField.tsx';
+
+interface KeyPromptProps {
+  /** The name under which the key is kept in local storage. */
+  storageName: string;
+  /** Whose key is asked for: "the voice service". */
+  owner: string;
+  /** The key tried last was not accepted. */
+  refused: boolean;
+  /** The key, already kept; null when the person closes the question. */
+  onAnswer(key: string | null): void;
+}
+
+/** Asks for a key and keeps it in this browser. */
+export function KeyPrompt({ storageName, owner, refused, onAnswer }: KeyPromptProps) {
+  const [key, setKey] = useState('');
+  const keep = () => {
+    writeStored(storageName, key.trim());
+    onAnswer(key.trim());
+  };
+  return (
+    <Dialog
+      open
+      onClose={() => onAnswer(null)}
+      title="Enter your key"
+      detail={`To go on, ${owner} needs a key. It stays in this browser.`}
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (key.trim() !== '') keep();
+        }}
+      >
+        <TextField
+          label="Key"
+          type="password"
+          mono
+          autoComplete="current-password"
+          autoFocus
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+          error={
+            refused && key === ''
+              ? 'The service did not accept the last key. Check it and enter it again.'
+              : undefined
+          }
+        />
+        <div className="flex justify-end">
+          <Button type="submit" variant="primary" disabled={key.trim() === ''}>
+            Use this key
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,100 @@
+import { memo } from 'react';
+import Markdown, { type Components } from 'react-markdown';
+import remarkGfm from 'remark-gfm';
+import { cn } from '../lib/cn.ts';
+import { closeOpenMarks, markdownBlocks } from '../lib/markdownBlocks.ts';
+import { CodeView } from './CodeView.tsx';
+
+interface MarkdownViewProps {
+  text: string;
+  /** More is still to come: half-written marks at the end are closed for now. */
+  streaming?: boolean;
+  className?: string;
+}
+
+/** Markdown from a model or a person. HTML in it is shown as text, never run; pictures become links. */
+export function MarkdownView({ text, streaming = false, className }: MarkdownViewProps) {
+  const blocks = markdownBlocks(text);
+  return (
+    <div className={cn('flex max-w-reading min-w-0 flex-col gap-4 text-16 break-words', className)}>
+      {blocks.map((block, index) => (
+        <Block
+          // biome-ignore lint/suspicious/noArrayIndexKey: text only grows at its end, so a block keeps its place
+          key={index}
+          text={streaming && index === blocks.length - 1 ? closeOpenMarks(block) : block}
+        />
+      ))}
+    </div>
+  );
+}
+
+// A block whose text did not change is not parsed again.
+const Block = memo(function Block({ text }: { text: string }) {
+  return (
+    <Markdown remarkPlugins={[remarkGfm]} components={PARTS}>
+      {text}
+    </Markdown>
+  );
+});
+
+const PARTS: Components = {
+  h1: ({ children }) => <h2 className="mt-2 text-28">{children}</h2>,
+  h2: ({ children }) => <h3 className="mt-2 text-20">{children}</h3>,
+  h3: ({ children }) => <h4 className="mt-1 text-16">{children}</h4>,
+  h4: ({ children }) => <h5 className="mt-1 font-semibold text-14">{children}</h5>,
+  p: ({ children }) => <p>{children}</p>,
+  ul: ({ children }) => <ul className="flex list-disc flex-col gap-1 pl-6 marker:text-muted">{children}</ul>,
+  ol: ({ children, start }) => (
+    <ol
+      start={start}
+      className="flex list-decimal flex-col gap-1 pl-6 marker:font-mono marker:text-14 marker:text-muted"
+    >
+      {children}
+    </ol>
+  ),
+  blockquote: ({ children }) => (
+    <blockquote className="flex flex-col gap-2 border-accent border-l-2 pl-4 text-muted">
+      {children}
+    </blockquote>
+  ),
+  hr: () => <hr className="border-line" />,
+  a: ({ href, children }) => <Anchor href={href}>{children}</Anchor>,
+  img: ({ src, alt }) => <Anchor href={typeof src === 'string' ? src : undefined}>{alt || 'Picture'}</Anchor>,
+  strong: ({ children }) => <strong className="font-semibold">{children}</strong>,
+  pre: ({ node }) => <FencedCode node={node} />,
+  code: ({ children }) => (
+    <code className="rounded-small bg-sunken px-1 py-0.5 text-[0.875em]">{children}</code>
+  ),
+  table: ({ children }) => (
+    <div className="overflow-x-auto rounded-corner border border-line">
+      <table className="w-full border-collapse text-14">{children}</table>
+    </div>
+  ),
+  th: ({ children }) => (
+    <th className="border-line border-b bg-sunken px-3 py-2 text-left font-medium">{children}</th>
+  ),
+  td: ({ children }) => <td className="border-line border-t px-3 py-2 align-top">{children}</td>,
+};
+
+function Anchor({ href, children }: { href: string | undefined; children: React.ReactNode }) {
+  const outside = href !== undefined && /^https?:/.test(href);
+  return (
+    <a
+      href={href}
+      {...(outside && { target: '_blank', rel: 'noopener noreferrer' })}
+      className="text-accent-text underline decoration-1 underline-offset-2 hover:decoration-2"
+    >
+      {children}
+    </a>
+  );
+}
+
+type PreNode = Parameters<Extract<Components['pre'], (...args: never[]) => unknown>>[0]['node'];
+
+function FencedCode({ node }: { node: PreNode }) {
+  const code = node?.children.find((child) => child.type === 'element');
+  const text = code?.children.map((child) => (child.type === 'text' ? child.value : '')).join('') ?? '';
+  const classes = code?.properties.className;
+  const language = Array.isArray(classes) ? String(classes[0] ?? '').replace('language-', '') : '';
+  return <CodeView code={text.replace(/\n$/, '')} {...(language !== '' && { title: language })} />;
+}

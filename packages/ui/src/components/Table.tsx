@@ -1,0 +1,78 @@
+import type { ReactNode } from 'react';
+import { cn } from '../lib/cn.ts';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell(row: Row): ReactNode;
+  /** Figures stand at the right. */
+  align?: 'left' | 'right';
+}
+
+interface TableProps<Row> {
+  /** What the table lists, read aloud. */
+  caption: string;
+  /** The first one names the row. */
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowId(row: Row): string;
+}
+
+/** A table; where it is narrow, each row becomes a card with the headers as labels. */
+export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
+  return (
+    <div className="@container">
+      <table className="block w-full border-collapse text-14 @lg:table">
+        <caption className="sr-only">{caption}</caption>
+        <thead className="sr-only @lg:not-sr-only @lg:table-header-group">
+          <tr>
+            {columns.map(({ id, header, align }) => (
+              <th
+                key={id}
+                scope="col"
+                className={cn(
+                  'border-line border-b px-4 py-2 font-medium text-12 text-muted',
+                  align === 'right' ? 'text-right' : 'text-left',
+                )}
+              >
+                {header}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody className="block @lg:table-row-group">
+          {rows.map((row) => (
+            <tr
+              key={rowId(row)}
+              className="block border-line border-b px-4 py-2 last:border-b-0 hover:bg-hover @lg:table-row @lg:border-b @lg:p-0"
+            >
+              {columns.map((column, index) => (
+                <Cell key={column.id} column={column} row={row} first={index === 0} />
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Cell<Row>({ column, row, first }: { column: Column<Row>; row: Row; first: boolean }) {
+  const right = column.align === 'right' && '@lg:text-right @lg:font-mono @lg:text-12';
+  const place = 'py-1 @lg:table-cell @lg:border-line @lg:border-b @lg:px-4 @lg:py-2 @lg:align-middle';
+  if (first) {
+    return (
+      <th scope="row" className={cn('block text-left font-medium', place, right)}>
+        {column.cell(row)}
+      </th>
+    );
+  }
+  return (
+    <td className={cn('flex justify-between gap-4', place, right)}>
+      <span aria-hidden className="text-12 text-muted @lg:hidden">
+        {column.header}
+      </span>
+      <span className="min-w-0 text-right @lg:text-inherit">{column.cell(row)}</span>
+    </td>
+  );
+}

@@ -1,0 +1,74 @@
+import { useEffect, useRef, useState } from 'react';
+import { useApi } from '../api/ApiProvider.tsx';
+import { type EventStream, openEventStream, type StreamState } from '../api/eventStream.ts';
+import type { StreamEvent } from '../api/sseParser.ts';
+
+export interface EventStreamHook {
+  state: StreamState;
+  /** Connects at once instead of after the pause, or again after a refusal. */
+  reconnect(): void;
+}
+
+/** Follows a stream of server-sent events while the component is shown; null follows none. */
+export function useEventStream(path: string | null, onEvent: (event: StreamEvent) => void): EventStreamHook {
+  const api = useApi();
+  const [state, setState] = useState<StreamState>(
+    path === null ? { name: 'closed' } : { name: 'connecting' },
+  );
+  const [round, setRound] = useState(0);
+  const stream = useRef<EventStream | null>(null);
+  const listener = useRef(onEvent);
+  const lastEvent = useRef<{ path: string | null; id: string }>({ path, id: '' });
+  useEffect(() => {
+    listener.current = onEvent;
+  });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round opens the stream again
+  useEffect(() => {
+    if (path === null) return;
+    const opened = openEventStream({
+      url: path,
+      headers: api.keyHeaders,
+      lastEventId: lastEvent.current.path === path ? lastEvent.current.id : '',
+      onEvent(event) {
+        lastEvent.current = { path, id: event.id };
+        listener.current(event);
+      },
+      onState: setState,
+    });
+    stream.current = opened;
+    const onOnline = () => opened.reconnect();
+    window.addEventListener('online', onOnline);
+    return () => {
+      window.removeEventListener('online', onOnline);
+      opened.close();
+    };
+  }, [path, api, round]);
+
+  useKeyForRefused(state, () => setRound((count) => count + 1));
+
+  return {
+    state,
+    reconnect() {
+      if (state.name === 'waiting') stream.current?.reconnect();
+      else setRound((count) => count + 1);
+    },
+  };
+}
+
+// A stream that wants a key asks for it as any request does, then opens again.
+function useKeyForRefused(state: StreamState, reopen: () => void): void {
+  const api = useApi();
+  const latest = useRef(reopen);
+  useEffect(() => {
+    latest.current = reopen;
+  });
+  const refused = state.name === 'refused' && state.error.status === 401;
+  useEffect(() => {
+    if (!refused) return;
+    const hadKey = Object.keys(api.keyHeaders()).length > 0;
+    void api.askKey(hadKey).then((key) => {
+      if (key !== null) latest.current();
+    });
+  }, [refused, api]);
+}

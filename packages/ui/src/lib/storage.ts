@@ -1,0 +1,22 @@
+// Text kept in the browser. Where storage is closed to the page (private windows), it lasts until the page is left.
+const remembered = new Map<string, string>();
+
+export function readStored(name: string): string | null {
+  try {
+    return localStorage.getItem(name) ?? remembered.get(name) ?? null;
+  } catch {
+    return remembered.get(name) ?? null;
+  }
+}
+
+/** Keeps the text under the name; null forgets it. */
+export function writeStored(name: string, value: string | null): void {
+  if (value === null) remembered.delete(name);
+  else remembered.set(name, value);
+  try {
+    if (value === null) localStorage.removeItem(name);
+    else localStorage.setItem(name, value);
+  } catch {
+    // Remembered above for as long as the page lives.
+  }
+}

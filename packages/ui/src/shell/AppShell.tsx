@@ -1,0 +1,52 @@
+import { type ReactNode, useState } from 'react';
+import { type Command, CommandPalette } from '../components/CommandPalette.tsx';
+import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
+import { useHotkeys } from '../hooks/useHotkeys.ts';
+import { BottomBar } from './BottomBar.tsx';
+import type { Place, Section } from './frame.ts';
+import { Rail } from './Rail.tsx';
+import { SectionList } from './SectionList.tsx';
+import { useShellCommands } from './shellCommands.tsx';
+
+export interface AppShellProps extends Place {
+  /** The parts of the page; needed only when there are several. */
+  sections?: readonly Section[];
+  /** What the page can do, for the palette. */
+  commands?: readonly Command[];
+  /** An Inspector. */
+  inspector?: ReactNode;
+  children: ReactNode;
+}
+
+/** The frame of every page: the services, the sections, the content, and an optional inspector. */
+export function AppShell({ sections = [], commands = [], inspector, children, ...place }: AppShellProps) {
+  const [open, setOpen] = useState<'palette' | 'shortcuts' | null>(null);
+  const close = () => setOpen(null);
+  const openPalette = () => setOpen('palette');
+  const openShortcuts = () => setOpen('shortcuts');
+  const frame = { ...place, sections, openPalette, openShortcuts };
+  const shellCommands = useShellCommands(frame);
+  useHotkeys([
+    { keys: 'mod+k', label: 'Open the command palette', run: openPalette, whileTyping: true },
+    { keys: '?', label: 'Show the keyboard shortcuts', run: openShortcuts },
+  ]);
+  return (
+    <div className="flex h-dvh flex-col md:flex-row">
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-60 -translate-y-16 rounded-corner bg-ink px-4 py-2 font-medium text-paper focus:translate-y-0"
+      >
+        Skip to the content
+      </a>
+      <Rail {...frame} />
+      {sections.length > 1 && <SectionList {...frame} />}
+      <main id="content" tabIndex={-1} className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+        {children}
+      </main>
+      {inspector}
+      <BottomBar {...frame} />
+      <CommandPalette open={open === 'palette'} onClose={close} commands={[...commands, ...shellCommands]} />
+      <ShortcutHelp open={open === 'shortcuts'} onClose={close} />
+    </div>
+  );
+}

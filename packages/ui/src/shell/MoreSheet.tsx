@@ -1,0 +1,109 @@
+import { Search } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Button } from '../components/Button.tsx';
+import { Lamp } from '../components/Lamp.tsx';
+import { Sheet } from '../components/Sheet.tsx';
+import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
+import { useTheme } from '../hooks/useTheme.ts';
+import { cn } from '../lib/cn.ts';
+import { THEME_CHOICES } from '../theme/theme.ts';
+import { type Frame, shellServices } from './frame.ts';
+import { SERVICES } from './services.tsx';
+
+interface MoreSheetProps {
+  open: boolean;
+  onClose(): void;
+  frame: Frame;
+}
+
+const ROW = 'flex h-12 items-center gap-3 rounded-corner px-3 text-16 [&_svg]:size-5';
+
+/** What has no place in the bottom bar of a phone. */
+export function MoreSheet({ open, onClose, frame }: MoreSheetProps) {
+  const openPalette = () => {
+    onClose();
+    frame.openPalette();
+  };
+  return (
+    <Sheet open={open} onClose={onClose} title="More">
+      <div className="flex flex-col gap-6">
+        {frame.sections.length > 1 && <SectionLinks {...frame} onClose={onClose} />}
+        <ServiceLinks {...frame} />
+        <ThemeChoices />
+        <Button icon={<Search aria-hidden />} onClick={openPalette}>
+          Find a command
+        </Button>
+      </div>
+    </Sheet>
+  );
+}
+
+function SectionLinks({ sections, currentSection, onClose }: Frame & { onClose(): void }) {
+  return (
+    <Group title="Sections">
+      {sections.map((section) => (
+        <li key={section.id}>
+          <a
+            href={section.href}
+            onClick={onClose}
+            aria-current={section.id === currentSection ? 'page' : undefined}
+            className={cn(ROW, 'aria-[current=page]:bg-hover')}
+          >
+            {section.icon}
+            {section.label}
+          </a>
+        </li>
+      ))}
+    </Group>
+  );
+}
+
+function ServiceLinks(frame: Frame) {
+  return (
+    <Group title="Services">
+      {shellServices(frame).map(({ name, url, state, current }) => (
+        <li key={name}>
+          <a
+            href={url}
+            aria-current={current ? 'page' : undefined}
+            className={cn(ROW, current && 'bg-hover')}
+          >
+            {SERVICES[name].icon}
+            <span className="flex-1">{SERVICES[name].title}</span>
+            <Lamp state={state} word={!current && url === undefined ? 'Not running here' : undefined} />
+          </a>
+        </li>
+      ))}
+    </Group>
+  );
+}
+
+function ThemeChoices() {
+  const { choice, choose } = useTheme();
+  return (
+    <Group title="Theme">
+      {THEME_CHOICES.map((option) => (
+        <li key={option}>
+          <button
+            type="button"
+            aria-pressed={option === choice}
+            onClick={() => choose(option)}
+            className={cn(ROW, 'w-full cursor-pointer', option === choice && 'bg-hover')}
+          >
+            {THEME_ICONS[option]}
+            {THEME_LABELS[option]}
+          </button>
+        </li>
+      ))}
+    </Group>
+  );
+}
+
+function Group({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="px-3 pb-1 font-medium text-12 text-muted">{title}</h3>
+      <ul>{children}</ul>
+    </section>
+  );
+}

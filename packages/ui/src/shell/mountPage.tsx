@@ -1,0 +1,32 @@
+import { Tooltip } from 'radix-ui';
+import { type ReactNode, StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { ApiProvider } from '../api/ApiProvider.tsx';
+import type { KeyScheme } from '../api/api.ts';
+import { ToastProvider } from '../components/Toasts.tsx';
+import { ErrorBoundary } from './ErrorBoundary.tsx';
+
+interface PageSettings {
+  /** The name under which the service's key is kept in local storage. */
+  keyName: string;
+  scheme: KeyScheme;
+  /** The service in words: "the voice service". */
+  owner: string;
+}
+
+/** Puts a page into the element with the id "root", with all that the components need around it. */
+export function mountPage(page: ReactNode, settings: PageSettings): void {
+  const element = document.getElementById('root');
+  if (element === null) throw new Error('The page has no element with the id "root"');
+  createRoot(element).render(
+    <StrictMode>
+      <ErrorBoundary>
+        <Tooltip.Provider delayDuration={400}>
+          <ToastProvider>
+            <ApiProvider {...settings}>{page}</ApiProvider>
+          </ToastProvider>
+        </Tooltip.Provider>
+      </ErrorBoundary>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,49 @@
+import { Keyboard } from 'lucide-react';
+import type { Command } from '../components/CommandPalette.tsx';
+import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
+import { useTheme } from '../hooks/useTheme.ts';
+import { THEME_CHOICES } from '../theme/theme.ts';
+import { type Frame, shellServices } from './frame.ts';
+import { SERVICES } from './services.tsx';
+
+/** What every page can do: go to a section or a service, change the theme, show the shortcuts. */
+export function useShellCommands(frame: Frame): Command[] {
+  const { choose } = useTheme();
+  const themes = THEME_CHOICES.map((choice) => ({
+    id: `theme-${choice}`,
+    label: `Theme: ${THEME_LABELS[choice].toLowerCase()}`,
+    group: 'Appearance',
+    icon: THEME_ICONS[choice],
+    run: () => choose(choice),
+  }));
+  const shortcuts: Command = {
+    id: 'shortcuts',
+    label: 'Show the keyboard shortcuts',
+    group: 'Help',
+    icon: <Keyboard aria-hidden />,
+    keys: '?',
+    run: frame.openShortcuts,
+  };
+  return [...sectionCommands(frame), ...serviceCommands(frame), ...themes, shortcuts];
+}
+
+function sectionCommands({ sections }: Frame): Command[] {
+  return sections.map(({ id, label, icon, href }) => ({
+    id: `section-${id}`,
+    label: `Go to ${label}`,
+    group: 'Sections',
+    icon,
+    run: () => window.location.assign(href),
+  }));
+}
+
+function serviceCommands(frame: Frame): Command[] {
+  return shellServices(frame).flatMap(({ name, url }) => {
+    const { title, icon, brief } = SERVICES[name];
+    if (url === undefined) return [];
+    const run = () => window.location.assign(url);
+    return [
+      { id: `service-${name}`, label: `Open ${title}`, group: 'Services', icon, keywords: [brief], run },
+    ];
+  });
+}

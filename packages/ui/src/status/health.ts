@@ -1,0 +1,130 @@
+// What a service says about itself at /healthz, made ready to be shown. Every part may be missing.
+import type { LampState } from '../components/Lamp.tsx';
+import { SERVICE_NAMES, type ServiceLink } from '../shell/serviceNames.ts';
+
+export interface HealthModel {
+  name: string;
+  demo: boolean;
+  url: string | undefined;
+}
+
+/** Something that is not set up yet. */
+export interface MissingPart {
+  what: string;
+  variable: string | undefined;
+  hint: string | undefined;
+}
+
+export interface Fact {
+  /** The name of the field in the answer. */
+  key: string;
+  value: string;
+}
+
+export interface Health {
+  state: LampState;
+  /** The state in a word. */
+  word: string;
+  model: HealthModel | undefined;
+  /** Undefined when the service does not tell. */
+  missing: MissingPart[] | undefined;
+  services: ServiceLink[];
+  facts: Fact[];
+}
+
+export function readHealth(body: unknown, pageUrl: string): Health {
+  const fields = recordOf(body);
+  const missing = Array.isArray(fields.missing) ? fields.missing.flatMap(missingPart) : undefined;
+  return {
+    ...stateOf(fields),
+    model: modelOf(fields.model),
+    missing,
+    services: listOf(fields.services).flatMap((entry) => serviceLink(entry, pageUrl)),
+    facts: factsOf(fields),
+  };
+}
+
+type Fields = Record<string, unknown>;
+
+const SHOWN_ELSEWHERE = ['ok', 'status', 'model', 'missing', 'services'];
+
+function stateOf({ ok, status }: Fields): Pick<Health, 'state' | 'word'> {
+  if (ok === true || status === 'ok') return { state: 'live', word: 'Live' };
+  if (status === 'degraded') return { state: 'waiting', word: 'Degraded' };
+  if (ok === false || status === 'starting') return { state: 'waiting', word: 'Not ready yet' };
+  return { state: 'failed', word: typeof status === 'string' ? status : 'State unknown' };
+}
+
+function modelOf(value: unknown): HealthModel | undefined {
+  if (typeof value === 'string' && value !== '') return { name: value, demo: false, url: undefined };
+  const { name, demo, url } = recordOf(value);
+  if (typeof name !== 'string') return undefined;
+  return { name, demo: demo === true, url: textOf(url) };
+}
+
+function missingPart(value: unknown): MissingPart[] {
+  const { what, variable, hint } = recordOf(value);
+  return typeof what === 'string' ? [{ what, variable: textOf(variable), hint: textOf(hint) }] : [];
+}
+
+function serviceLink(value: unknown, pageUrl: string): ServiceLink[] {
+  const { name, url, state } = recordOf(value);
+  const known = SERVICE_NAMES.find((service) => service === name);
+  if (known === undefined) return [];
+  return [{ name: known, url: reachableUrl(textOf(url), pageUrl), state: lampOf(state) }];
+}
+
+function lampOf(state: unknown): LampState {
+  if (state === 'live' || state === 'ok' || state === 'up') return 'live';
+  if (state === 'starting' || state === 'waiting' || state === 'degraded') return 'waiting';
+  return state === 'failed' ? 'failed' : 'idle';
+}
+
+// A service names its neighbours by loopback; a person on another machine reaches them by this page's host.
+function reachableUrl(url: string | undefined, pageUrl: string): string | undefined {
+  if (url === undefined || !URL.canParse(url)) return undefined;
+  const target = new URL(url);
+  if (!/^https?:$/.test(target.protocol)) return undefined;
+  if (LOOPBACK.includes(target.hostname)) target.hostname = new URL(pageUrl).hostname;
+  return target.href;
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '0.0.0.0', '[::1]', '[::]'];
+
+function factsOf(fields: Fields): Fact[] {
+  const entries = Object.entries(fields).filter(([key]) => !SHOWN_ELSEWHERE.includes(key));
+  return entries.flatMap(([key, value]) => {
+    const inner = Object.entries(recordOf(value));
+    return inner.length === 0
+      ? factOf(key, value)
+      : inner.flatMap(([name, part]) => factOf(`${key}.${name}`, part));
+  });
+}
+
+function factOf(key: string, value: unknown): Fact[] {
+  const words = wordsFor(value);
+  return words === undefined ? [] : [{ key, value: words }];
+}
+
+function wordsFor(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number') return String(value);
+  if (Array.isArray(value)) return value.map(nameOf).filter(Boolean).join(', ') || 'none';
+  return textOf(value);
+}
+
+function nameOf(value: unknown): string {
+  return textOf(value) ?? textOf(recordOf(value).name) ?? '';
+}
+
+function recordOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
