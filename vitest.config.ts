@@ -10,9 +10,37 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      { test: { ...shared, name: 'plain', include: ['**/*.test.ts'], exclude: [...ignored, ...browser, ...isolated], isolate: false, pool: 'forks' } },
-      { test: { ...shared, name: 'isolated', include: isolated, exclude: ignored, pool: 'forks', testTimeout: 60_000 } },
-      { test: { ...shared, name: 'browser', include: browser, exclude: ignored, pool: 'forks', testTimeout: 60_000, hookTimeout: 60_000 } },
+      {
+        test: {
+          ...shared,
+          name: 'plain',
+          include: ['**/*.test.ts'],
+          exclude: [...ignored, ...browser, ...isolated],
+          isolate: false,
+          pool: 'forks',
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'isolated',
+          include: isolated,
+          exclude: ignored,
+          pool: 'forks',
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'browser',
+          include: browser,
+          exclude: ignored,
+          pool: 'forks',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
     ],
   },
 });

@@ -11,7 +11,9 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
 const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !(name in benches));
 if (unknown.length > 0) {
-  console.error(`No benchmark is called ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
+  console.error(
+    `No benchmark is called ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`,
+  );
   process.exit(2);
 }
 const names = Object.keys(benches).filter((name) => wanted.length === 0 || wanted.includes(name));
@@ -26,7 +28,14 @@ print(rows);
 function describe(bench: string, result: BenchResult): string[] {
   const peers = Object.entries(result.peers).map(([name, value]) => `${name} ${figure(value)}`);
   const ratio = result.ratio > 0 ? `${figure(result.ratio)} (${result.better} is better)` : '';
-  return [`${bench}: ${result.name}`, result.unit, figure(result.ours), peers.join(', '), ratio, result.goal ?? ''];
+  return [
+    `${bench}: ${result.name}`,
+    result.unit,
+    figure(result.ours),
+    peers.join(', '),
+    ratio,
+    result.goal ?? '',
+  ];
 }
 
 function figure(value: number): string {
@@ -35,6 +44,14 @@ function figure(value: number): string {
 }
 
 function print(table: string[][]): void {
-  const widths = (table[0] ?? []).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  for (const row of table) console.log(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  const widths = (table[0] ?? []).map((_, column) =>
+    Math.max(...table.map((row) => row[column]?.length ?? 0)),
+  );
+  for (const row of table)
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    );
 }

@@ -7,7 +7,10 @@ const REQUIRED_MAJOR = 24;
 
 export function findNode(root, path) {
   const bundled = join(root, 'node_modules', `node-${process.platform}-${process.arch}`, 'bin', 'node');
-  const onPath = path.split(delimiter).filter(Boolean).map((directory) => join(directory, executableName()));
+  const onPath = path
+    .split(delimiter)
+    .filter(Boolean)
+    .map((directory) => join(directory, executableName()));
   return [bundled, ...onPath].find((file) => existsSync(file) && isRecent(versionOf(file)));
 }
 
@@ -22,7 +25,11 @@ function executableName() {
 // An unusable binary counts as too old.
 function versionOf(file) {
   try {
-    const output = execFileSync(file, ['--version'], { encoding: 'utf8', timeout: 5000, stdio: ['ignore', 'pipe', 'ignore'] });
+    const output = execFileSync(file, ['--version'], {
+      encoding: 'utf8',
+      timeout: 5000,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     return output.trim().replace(/^v/, '');
   } catch {
     return '0';

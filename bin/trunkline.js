@@ -16,7 +16,10 @@ if (!existsSync(join(root, 'node_modules'))) {
 } else {
   const node = findNode(root, process.env.PATH ?? '');
   if (node) run(node);
-  else fail(`Trunkline needs Node.js 24 or newer (this is ${process.versions.node}): install it from nodejs.org.`);
+  else
+    fail(
+      `Trunkline needs Node.js 24 or newer (this is ${process.versions.node}): install it from nodejs.org.`,
+    );
 }
 
 // Hands over to the newer Node; a terminal sends Ctrl-C to both processes, other signals are passed on.

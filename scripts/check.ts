@@ -23,7 +23,9 @@ if (unknown.length > 0) {
   console.error(`No check is called ${unknown.join(', ')}. There are: ${Object.keys(checks).join(', ')}.`);
   process.exit(2);
 }
-const failed = Object.keys(checks).filter((name) => (wanted.length === 0 || wanted.includes(name)) && !passes(name));
+const failed = Object.keys(checks).filter(
+  (name) => (wanted.length === 0 || wanted.includes(name)) && !passes(name),
+);
 if (failed.length > 0) console.error(`Failed: ${failed.join(', ')}`);
 process.exit(failed.length > 0 ? 1 : 0);
 
@@ -35,7 +37,7 @@ function passes(name: string): boolean {
 }
 
 function run(command: string, args: string[]): boolean {
-  const env = { ...process.env, PATH: `${binaries}:${process.env['PATH']}` };
+  const env = { ...process.env, PATH: `${binaries}:${process.env.PATH}` };
   const result = spawnSync(command, args, { cwd: root, stdio: 'inherit', env });
   if (result.error) console.error(`Cannot run ${command}: ${result.error.message}`);
   return result.status === 0;

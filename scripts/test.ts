@@ -17,7 +17,10 @@ process.exit(exitCode);
 
 function runVitest(args: string[]): Promise<number> {
   const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
-  const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'test/counts-reporter.ts')}`];
+  const reporters = [
+    '--reporter=default',
+    `--reporter=${join(import.meta.dirname, 'test/counts-reporter.ts')}`,
+  ];
   const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
     stdio: 'inherit',
     env: { ...process.env, TRUNKLINE_TEST_COUNTS: countsFile },

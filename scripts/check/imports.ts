@@ -31,8 +31,10 @@ function importedNames(text: string): string[] {
 // Inside a package its own index.ts is off limits, and no path may lead into another package.
 function relativeBreach(file: string, from: Place, name: string): string[] {
   const target = normalize(join(dirname(file), name));
-  if (!target.startsWith(`${from.kind}/${from.name}/`)) return [`imports ${name}, a path into another package; use its name`];
-  if (target === `${from.kind}/${from.name}/index.ts`) return ['imports its own index.ts, the outer door of the package'];
+  if (!target.startsWith(`${from.kind}/${from.name}/`))
+    return [`imports ${name}, a path into another package; use its name`];
+  if (target === `${from.kind}/${from.name}/index.ts`)
+    return ['imports its own index.ts, the outer door of the package'];
   return [];
 }
 
@@ -41,13 +43,16 @@ function packageBreach(file: string, from: Place, target: string, root: string):
   const isTest = /\.(test|suite)\.tsx?$/.test(file);
   if (name === 'testing') return isTest || from.name === 'testing' ? [] : ['imports testing outside a test'];
   if (existsSync(join(root, 'apps', name))) return appBreach(from, name, isTest);
-  if (from.name === 'ui' || isPage(file)) return name === 'ui' ? [] : [`a page imports server code (${name})`];
+  if (from.name === 'ui' || isPage(file))
+    return name === 'ui' ? [] : [`a page imports server code (${name})`];
   return layerBreach(from, name, root);
 }
 
 function appBreach(from: Place, name: string, isTest: boolean): string[] {
   const composes = from.kind === 'apps' && from.name === 'trunkline';
-  return composes || (isTest && from.name === name) ? [] : [`imports the app ${name}; only apps/trunkline composes apps`];
+  return composes || (isTest && from.name === name)
+    ? []
+    : [`imports the app ${name}; only apps/trunkline composes apps`];
 }
 
 function isPage(file: string): boolean {
@@ -57,7 +62,9 @@ function isPage(file: string): boolean {
 function layerBreach(from: Place, name: string, root: string): string[] {
   if (from.kind === 'apps' || from.name === 'testing' || from.name === name) return [];
   const [own, other] = [layerOf(from.name, root), layerOf(name, root)];
-  return other < own ? [] : [`imports ${name} of layer ${other}, but ${from.name} is of layer ${own}; only smaller ones`];
+  return other < own
+    ? []
+    : [`imports ${name} of layer ${other}, but ${from.name} is of layer ${own}; only smaller ones`];
 }
 
 function layerOf(name: string, root: string): number {

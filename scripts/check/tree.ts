@@ -17,7 +17,9 @@ for (const breach of breaches) console.error(breach);
 process.exit(breaches.length > 0 ? 1 : 0);
 
 function listFiles(): string[] {
-  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { encoding: 'utf8' });
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    encoding: 'utf8',
+  });
   return listed.split('\n').filter((file) => file !== '' && existsSync(join(root, file)));
 }
 
@@ -29,7 +31,9 @@ function sizeBreaches(file: string): string[] {
 
 function lockBreaches(): string[] {
   const resolved = /"resolved": "https?:/.exec(read('package-lock.json'));
-  return resolved ? ['package-lock.json: names where packages were downloaded from; .npmrc must omit it'] : [];
+  return resolved
+    ? ['package-lock.json: names where packages were downloaded from; .npmrc must omit it']
+    : [];
 }
 
 function read(file: string): string {

@@ -12,7 +12,7 @@ export default class CountsReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
     const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: [] };
     for (const module of modules) countModule(module, counts);
-    const file = process.env['TRUNKLINE_TEST_COUNTS'];
+    const file = process.env.TRUNKLINE_TEST_COUNTS;
     if (file) writeFileSync(file, JSON.stringify(counts));
   }
 }

@@ -9,8 +9,16 @@ export interface Tool {
 }
 
 const tools: Tool[] = [
-  { name: 'chromium', package: 'chromium', hint: 'Browser tests were skipped: install Chromium and run npm test again.' },
-  { name: 'nats-server', package: 'nats-server', hint: 'NATS tests were skipped: install nats-server and run npm test again.' },
+  {
+    name: 'chromium',
+    package: 'chromium',
+    hint: 'Browser tests were skipped: install Chromium and run npm test again.',
+  },
+  {
+    name: 'nats-server',
+    package: 'nats-server',
+    hint: 'NATS tests were skipped: install nats-server and run npm test again.',
+  },
 ];
 
 /** Installs what the tests need where that is possible (root on Debian) and returns what is still missing. */
@@ -21,7 +29,7 @@ export function ensureTools(): Tool[] {
 }
 
 function isMissing(tool: Tool): boolean {
-  const directories = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const directories = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
   return ![...directories, '/usr/sbin'].some((directory) => isExecutable(join(directory, tool.name)));
 }
 
@@ -44,7 +52,11 @@ function install(absent: Tool[]): void {
   console.log(`Installing ${names.join(' and ')} for the tests (apt-get) ...`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   try {
-    execFileSync('apt-get', ['update', '-qq'], { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 300_000 });
+    execFileSync('apt-get', ['update', '-qq'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env,
+      timeout: 300_000,
+    });
     const args = ['install', '-y', '-qq', '--no-install-recommends', ...names];
     execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
   } catch (error) {

@@ -1,0 +1,19 @@
+import type { Environment } from '@trunkline/config';
+import { runService } from '@trunkline/service';
+import { ensurePages } from '@trunkline/ui/build';
+import { start } from './app.ts';
+import { agentOptions } from './options.ts';
+
+/** Runs the agent service alone until it is told to stop; gives the exit code. */
+export function main(argv: readonly string[], env?: Environment): Promise<number> {
+  return runService({
+    command: 'trunkline agent',
+    table: agentOptions,
+    argv,
+    env,
+    start: async (options, logger) => {
+      await ensurePages({ app: 'agent' });
+      return start(options, { logger });
+    },
+  });
+}

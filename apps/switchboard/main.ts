@@ -1,0 +1,19 @@
+import type { Environment } from '@trunkline/config';
+import { runService } from '@trunkline/service';
+import { ensurePages } from '@trunkline/ui/build';
+import { start } from './app.ts';
+import { switchboardOptions } from './options.ts';
+
+/** Runs the switchboard service alone until it is told to stop; gives the exit code. */
+export function main(argv: readonly string[], env?: Environment): Promise<number> {
+  return runService({
+    command: 'trunkline switchboard',
+    table: switchboardOptions,
+    argv,
+    env,
+    start: async (options, logger) => {
+      await ensurePages({ app: 'switchboard' });
+      return start(options, { logger });
+    },
+  });
+}

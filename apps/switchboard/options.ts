@@ -1,0 +1,35 @@
+import {
+  defineOptions,
+  homeOptions,
+  integer,
+  logOptions,
+  modelOptions,
+  type OptionsOf,
+  text,
+} from '@trunkline/config';
+
+export const switchboardOptions = defineOptions(
+  'switchboard',
+  'Switchboard: messages between surfaces and agents',
+  {
+    port: integer({
+      env: 'SWITCHBOARD_PORT',
+      flag: '--port',
+      default: 3000,
+      min: 0,
+      max: 65_535,
+      doc: 'Port of the service.',
+    }),
+    host: text({
+      env: 'SWITCHBOARD_HOST',
+      flag: '--host',
+      default: '127.0.0.1',
+      doc: 'Address to listen on.',
+    }),
+    ...modelOptions,
+    ...homeOptions,
+    ...logOptions,
+  },
+);
+
+export type SwitchboardOptions = OptionsOf<typeof switchboardOptions>;

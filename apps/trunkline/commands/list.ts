@@ -1,0 +1,24 @@
+import type { Environment } from '@trunkline/config';
+
+export interface Command {
+  summary: string;
+  /** Loaded only when it is run, so that help and small commands start at once. */
+  load(): Promise<{ main(argv: readonly string[], env: Environment): Promise<number> }>;
+}
+
+/** Every command of `trunkline`, in the order in which help lists them. */
+export const commands: Readonly<Record<string, Command>> = {
+  up: { summary: 'Run all four services in one process.', load: () => import('./up.ts') },
+  voice: { summary: 'Run the voice service alone.', load: () => import('@trunkline/voice') },
+  agent: { summary: 'Run the agent service alone.', load: () => import('@trunkline/agent') },
+  research: { summary: 'Run the research service alone.', load: () => import('@trunkline/research') },
+  switchboard: { summary: 'Run the switchboard alone.', load: () => import('@trunkline/switchboard') },
+  doctor: {
+    summary: 'Check model, speech, NATS, ports and directories, and say what to do.',
+    load: () => import('./doctor.ts'),
+  },
+  chat: {
+    summary: 'Hold a conversation with the agent service in this terminal.',
+    load: () => import('./chat.ts'),
+  },
+};

@@ -1,0 +1,21 @@
+import type { Environment } from '@trunkline/config';
+import { runService } from '@trunkline/service';
+import { ensurePages } from '@trunkline/ui/build';
+import { startFleet } from '../fleet/fleet.ts';
+import { introduce } from '../fleet/introduce.ts';
+import { upOptions } from '../options.ts';
+
+/** Runs all four services in one process until it is told to stop. */
+export function main(argv: readonly string[], env: Environment): Promise<number> {
+  return runService({
+    command: 'trunkline up',
+    table: upOptions,
+    argv,
+    env,
+    start: async (options, logger) => {
+      for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) await ensurePages({ app });
+      return startFleet({ options, env, logger });
+    },
+    announce: introduce,
+  });
+}

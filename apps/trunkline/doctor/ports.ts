@@ -1,0 +1,57 @@
+import { createServer } from 'node:net';
+import type { Diagnosis } from '@trunkline/service';
+import type { readServiceOptions, UpOptions } from '../fleet/service-options.ts';
+
+const LIMIT_MS = 2000;
+
+type Services = ReturnType<typeof readServiceOptions>;
+
+/** Looks whether each service's port is free, or is held by that very service. */
+export function checkPorts(options: UpOptions, services: Services): Promise<Diagnosis[]> {
+  const wanted = [
+    { name: 'voice', port: options.voicePort, host: services.voice.host },
+    { name: 'agent', port: options.agentPort, host: services.agent.host },
+    { name: 'research', port: options.researchPort, host: services.research.host },
+    { name: 'switchboard', port: options.switchboardPort, host: services.switchboard.host },
+  ];
+  return Promise.all(wanted.map(checkPort));
+}
+
+async function checkPort({
+  name,
+  port,
+  host,
+}: {
+  name: string;
+  port: number;
+  host: string;
+}): Promise<Diagnosis> {
+  const subject = `port ${port}`;
+  const reason = await whyTaken(port, host);
+  if (reason === undefined) return { subject, state: 'ok', words: `free for ${name}.` };
+  if (reason === 'EADDRINUSE' && (await answers(port)))
+    return { subject, state: 'ok', words: `a service answers there (${name}'s port).` };
+  const advice = `Stop the program that has it, or set ${name.toUpperCase()}_PORT to another port.`;
+  return { subject, state: 'failed', words: `${name} cannot listen on ${host}:${port} (${reason}).`, advice };
+}
+
+function whyTaken(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
+}
+
+async function answers(port: number): Promise<boolean> {
+  try {
+    const response = await fetch(`http://127.0.0.1:${port}/healthz`, {
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    const body: unknown = await response.json();
+    return typeof body === 'object' && body !== null && 'model' in body;
+  } catch {
+    // Not one of our services, or one that hangs: either way the port is taken.
+    return false;
+  }
+}

@@ -1,0 +1,74 @@
+import * as agent from '@trunkline/agent';
+import type { Environment, Logger } from '@trunkline/config';
+import * as research from '@trunkline/research';
+import type { Service, ServiceLink, Surroundings } from '@trunkline/service';
+import * as switchboard from '@trunkline/switchboard';
+import * as voice from '@trunkline/voice';
+import { readServiceOptions, type UpOptions } from './service-options.ts';
+
+export interface Member extends Service {
+  name: string;
+}
+
+/** The four services of one process. */
+export interface Fleet extends Service {
+  members: readonly Member[];
+  options: UpOptions;
+}
+
+export interface FleetSettings {
+  options: UpOptions;
+  env: Environment;
+  logger: Logger;
+}
+
+/** Starts the services one after the other; when one cannot start, those before it are stopped again. */
+export async function startFleet({ options, env, logger }: FleetSettings): Promise<Fleet> {
+  const members: Member[] = [];
+  const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url }));
+  const stop = () => stopAll(members);
+  try {
+    for (const { name, start } of starters(options, env)) {
+      const surroundings = {
+        logger: logger.child({ service: name }),
+        services,
+        portVariable: `${name.toUpperCase()}_PORT`,
+      };
+      members.push({ name, ...(await start(surroundings)) });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    url: members[0]?.url ?? '',
+    members,
+    options,
+    missing: () => members.flatMap((member) => member.missing()),
+    stop,
+  };
+}
+
+interface Starter {
+  name: string;
+  start(surroundings: Surroundings): Promise<Service>;
+}
+
+function starters(options: UpOptions, env: Environment): Starter[] {
+  const read = readServiceOptions(options, env);
+  return [
+    { name: 'switchboard', start: (surroundings) => switchboard.start(read.switchboard, surroundings) },
+    { name: 'agent', start: (surroundings) => agent.start(read.agent, surroundings) },
+    { name: 'research', start: (surroundings) => research.start(read.research, surroundings) },
+    { name: 'voice', start: (surroundings) => voice.start(read.voice, surroundings) },
+  ];
+}
+
+// In reverse, so that no service loses one it leans on; one that fails to stop does not keep the others running.
+async function stopAll(members: Member[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const member of members.splice(0).reverse()) {
+    await member.stop().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'Some services did not stop cleanly.');
+}

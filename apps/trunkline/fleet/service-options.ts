@@ -1,0 +1,39 @@
+import { agentOptions } from '@trunkline/agent';
+import {
+  ConfigError,
+  type Environment,
+  type OptionsOf,
+  type OptionTable,
+  readOptions,
+} from '@trunkline/config';
+import { researchOptions } from '@trunkline/research';
+import { switchboardOptions } from '@trunkline/switchboard';
+import { voiceOptions } from '@trunkline/voice';
+import type { upOptions } from '../options.ts';
+
+export type UpOptions = OptionsOf<typeof upOptions>;
+
+/** Reads the settings of all four services, each with the port it has when they run together; fails once for all. */
+export function readServiceOptions(options: UpOptions, env: Environment) {
+  // PORT belongs to a service that runs alone: together, two would take it.
+  const shared = { ...env, PORT: undefined };
+  const tables = [voiceOptions, agentOptions, researchOptions, switchboardOptions];
+  const problems = new Set(tables.flatMap((table) => problemsOf(table, shared)));
+  if (problems.size > 0) throw new ConfigError('The settings cannot be used:', [...problems]);
+  return {
+    voice: { ...readOptions(voiceOptions, { env: shared }), port: options.voicePort },
+    agent: { ...readOptions(agentOptions, { env: shared }), port: options.agentPort },
+    research: { ...readOptions(researchOptions, { env: shared }), port: options.researchPort },
+    switchboard: { ...readOptions(switchboardOptions, { env: shared }), port: options.switchboardPort },
+  };
+}
+
+function problemsOf(table: OptionTable, env: Environment): readonly string[] {
+  try {
+    readOptions(table, { env });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}

@@ -1,0 +1,36 @@
+// The command line: chooses a command, and ends the process with its exit code.
+import { join } from 'node:path';
+import { ConfigError, loadEnvironmentFile } from '@trunkline/config';
+import { overview } from './commands/help.ts';
+import { type Command, commands } from './commands/list.ts';
+import { version } from './version.ts';
+
+process.exit(await run(process.argv.slice(2)));
+
+async function run([name = 'help', ...argv]: string[]): Promise<number> {
+  if (name === 'help' || name === '--help' || name === '-h') return say(overview());
+  if (name === '--version' || name === '-v') return say(version);
+  const command = commands[name];
+  if (!command) return complain(`There is no command "${name}". "trunkline --help" lists them.`);
+  return execute(command, argv);
+}
+
+async function execute(command: Command, argv: string[]): Promise<number> {
+  try {
+    const { main } = await command.load();
+    return await main(argv, loadEnvironmentFile(join(process.cwd(), '.env')));
+  } catch (error) {
+    if (error instanceof ConfigError) return complain(error.message);
+    throw error;
+  }
+}
+
+function say(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+function complain(words: string): number {
+  console.error(words);
+  return 2;
+}

@@ -1,0 +1,23 @@
+import { agentOptions } from '@trunkline/agent';
+import { defineOptions, homeOptions, integer, logOptions, natsOptions } from '@trunkline/config';
+import { researchOptions } from '@trunkline/research';
+import { switchboardOptions } from '@trunkline/switchboard';
+import { voiceOptions } from '@trunkline/voice';
+
+/** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
+export const upOptions = defineOptions('trunkline', 'All four services together', {
+  voicePort: port('VOICE_PORT', 7866, 'voice'),
+  agentPort: port('AGENT_PORT', 7870, 'agent'),
+  researchPort: port('RESEARCH_PORT', 3399, 'research'),
+  switchboardPort: port('SWITCHBOARD_PORT', 3000, 'switchboard'),
+  ...homeOptions,
+  ...logOptions,
+  ...natsOptions,
+});
+
+/** Every table, for the reference page and the example file. */
+export const optionTables = [upOptions, voiceOptions, agentOptions, researchOptions, switchboardOptions];
+
+function port(env: string, value: number, service: string) {
+  return integer({ env, default: value, min: 0, max: 65_535, doc: `Port of the ${service} service.` });
+}

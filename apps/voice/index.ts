@@ -1,0 +1,4 @@
+export { start } from './app.ts';
+export { main } from './main.ts';
+export { type VoiceOptions, voiceOptions } from './options.ts';
+export { diagnoseSpeech } from './speech/diagnose.ts';

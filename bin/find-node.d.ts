@@ -1,0 +1,2 @@
+export function findNode(root: string, path: string): string | undefined;
+export function isRecent(version: string): boolean;

@@ -1,0 +1,71 @@
+import {
+  ConfigError,
+  createLogger,
+  type Environment,
+  helpText,
+  type Logger,
+  type LogLevel,
+  type OptionsOf,
+  type OptionTable,
+  readOptions,
+  secretValues,
+} from '@trunkline/config';
+import { StartError } from '@trunkline/http';
+import { stopSignal } from './signals.ts';
+
+export interface RunOptions<
+  Table extends OptionTable,
+  Running extends { url: string; stop(): Promise<void> },
+> {
+  /** How the user called it, for help. */
+  command: string;
+  table: Table;
+  argv: readonly string[];
+  env: Environment | undefined;
+  start(options: OptionsOf<Table>, logger: Logger): Promise<Running>;
+  /** What to print once it runs; its address when not given. */
+  announce?(running: Running): string;
+}
+
+const BAD_SETTINGS = 2;
+
+/** Runs a service from its command line until a signal stops it; gives the exit code. */
+export async function runService<
+  Table extends OptionTable,
+  Running extends { url: string; stop(): Promise<void> },
+>(run: RunOptions<Table, Running>): Promise<number> {
+  if (run.argv.includes('--help') || run.argv.includes('-h')) return print(helpText(run.command, run.table));
+  try {
+    const options = readOptions(run.table, { argv: run.argv, ...(run.env && { env: run.env }) });
+    return await serveUntilSignal(run, options);
+  } catch (error) {
+    if (error instanceof ConfigError) return refuse(error, BAD_SETTINGS);
+    if (error instanceof StartError) return refuse(error, 1);
+    throw error;
+  }
+}
+
+async function serveUntilSignal<
+  Table extends OptionTable,
+  Running extends { url: string; stop(): Promise<void> },
+>(run: RunOptions<Table, Running>, options: OptionsOf<Table>): Promise<number> {
+  const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
+  const logger = createLogger({ name: run.table.service, level, secrets: secretValues(run.table, options) });
+  const signal = stopSignal();
+  const running = await run.start(options, logger);
+  print(run.announce?.(running) ?? `${run.table.title}\n${running.url}`);
+  const name = await signal;
+  logger.info({ signal: name }, 'stopping');
+  await running.stop();
+  return 0;
+}
+
+function print(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+function refuse(error: Error, code: number): number {
+  console.error(error.message);
+  return code;
+}

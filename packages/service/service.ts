@@ -1,0 +1,30 @@
+import type { Logger } from '@trunkline/config';
+
+/** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
+export interface Service {
+  readonly url: string;
+  missing(): readonly Missing[];
+  stop(): Promise<void>;
+}
+
+/** Something that would make a service do more, the variable that brings it, and what to do. */
+export interface Missing {
+  what: string;
+  variable: string;
+  hint: string;
+}
+
+/** Another service of the same installation, as pages link to it. */
+export interface ServiceLink {
+  name: string;
+  url: string;
+}
+
+/** What a service gets from whoever starts it. */
+export interface Surroundings {
+  logger: Logger;
+  /** The services that run together with this one, itself included. */
+  services?: () => readonly ServiceLink[];
+  /** The variable to name when the port is taken, where it is not the service's own. */
+  portVariable?: string;
+}

@@ -1,0 +1,187 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Breach {
+  rule: string;
+  check: string;
+  files: Record<string, string>;
+  names: string;
+}
+
+/** One planted breach for each rule: the check must fail and name the file. */
+const breaches: Breach[] = [
+  {
+    rule: 'types',
+    check: 'types',
+    files: { 'packages/storage/planted.ts': "export const planted: number = 'text';\n" },
+    names: 'packages/storage/planted.ts',
+  },
+  {
+    rule: 'types of pages',
+    check: 'types',
+    files: { 'packages/ui/src/planted.tsx': 'export const planted: number = <p>text</p>;\n' },
+    names: 'packages/ui/src/planted.tsx',
+  },
+  {
+    rule: 'format',
+    check: 'lint',
+    files: { 'packages/storage/planted.ts': 'export const planted   = 1\n' },
+    names: 'packages/storage/planted.ts',
+  },
+  {
+    rule: 'lint',
+    check: 'lint',
+    files: { 'packages/storage/planted.ts': 'export function planted(value: any) {\n  return value;\n}\n' },
+    names: 'noExplicitAny',
+  },
+  {
+    rule: 'import cycles',
+    check: 'lint',
+    files: {
+      'packages/storage/planted.ts':
+        "import { other } from './planted-other.ts';\n\nexport const planted = () => other;\n",
+      'packages/storage/planted-other.ts':
+        "import { planted } from './planted.ts';\n\nexport const other = () => planted;\n",
+    },
+    names: 'noImportCycles',
+  },
+  {
+    rule: 'the environment outside config',
+    check: 'lint',
+    files: { 'packages/storage/planted.ts': 'export const planted = process.env.HOME;\n' },
+    names: 'noProcessEnv',
+  },
+  {
+    rule: 'floating promises',
+    check: 'promises',
+    files: { 'packages/storage/planted.ts': 'export function planted(): void {\n  Promise.resolve(1);\n}\n' },
+    names: 'planted.ts',
+  },
+  {
+    rule: 'layer direction',
+    check: 'tree',
+    files: { 'packages/storage/planted.ts': "import '@trunkline/bus';\n" },
+    names: 'packages/storage/planted.ts: imports bus of layer 2',
+  },
+  {
+    rule: 'layer direction within one layer',
+    check: 'tree',
+    files: { 'packages/storage/planted.ts': "import '@trunkline/http';\n" },
+    names: 'packages/storage/planted.ts: imports http of layer 1',
+  },
+  {
+    rule: 'an app that imports an app',
+    check: 'tree',
+    files: { 'apps/voice/planted.ts': "await import('@trunkline/agent');\n" },
+    names: 'apps/voice/planted.ts: imports the app agent',
+  },
+  {
+    rule: 'a page that imports server code',
+    check: 'tree',
+    files: { 'apps/voice/client/planted.ts': "import '@trunkline/storage';\n" },
+    names: 'apps/voice/client/planted.ts: a page imports server code',
+  },
+  {
+    rule: 'fakes outside tests',
+    check: 'tree',
+    files: { 'apps/voice/planted.ts': "import '@trunkline/testing';\n" },
+    names: 'apps/voice/planted.ts: imports testing outside a test',
+  },
+  {
+    rule: 'a path into another package',
+    check: 'tree',
+    files: { 'apps/voice/planted.ts': "import '../../packages/storage/index.ts';\n" },
+    names: 'apps/voice/planted.ts: imports ../../packages/storage/index.ts',
+  },
+  {
+    rule: 'the outer door used from inside',
+    check: 'tree',
+    files: { 'packages/storage/planted.ts': "import './index.ts';\n" },
+    names: 'packages/storage/planted.ts: imports its own index.ts',
+  },
+  {
+    rule: 'the size of files',
+    check: 'tree',
+    files: { 'packages/storage/planted.ts': '// line\n'.repeat(301) },
+    names: 'packages/storage/planted.ts: 301 lines',
+  },
+  {
+    rule: 'hosts in the lock file',
+    check: 'tree',
+    files: { 'package-lock.json': '{ "packages": { "a": { "resolved": "https://example.org/a.tgz" } } }\n' },
+    names: 'package-lock.json',
+  },
+  {
+    rule: 'unused files',
+    check: 'unused',
+    files: { 'packages/storage/planted.ts': 'export const planted = 1;\n' },
+    names: 'packages/storage/planted.ts',
+  },
+  {
+    rule: 'reference pages that are out of date',
+    check: 'docs',
+    files: { '.env.example': 'STALE=1\n' },
+    names: '.env.example',
+  },
+];
+
+describe('npm run check', () => {
+  let copy: string;
+
+  beforeAll(() => {
+    copy = mkdtempSync(join(tmpdir(), 'trunkline-check-'));
+    for (const file of trackedFiles()) cpSync(join(root, file), join(copy, file), { recursive: true });
+    symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    execFileSync('git', ['init', '-q'], { cwd: copy });
+  });
+  afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+  it.each(breaches)('finds a breach of: $rule', ({ check, files, names }) => {
+    const restore = plant(copy, files);
+    try {
+      const { status, output } = runCheck(copy, check);
+      expect(output).toContain(names);
+      expect(output).toContain(`FAILED ${check}`);
+      expect(status).toBe(1);
+    } finally {
+      restore();
+    }
+  });
+
+  it('refuses a check that does not exist, with the names of those that do', () => {
+    const { status, output } = runCheck(copy, 'spelling');
+    expect(status).toBe(2);
+    expect(output).toContain('There are: types, lint');
+  });
+});
+
+function trackedFiles(): string[] {
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  return listed.split('\n').filter(Boolean);
+}
+
+function plant(copy: string, files: Record<string, string>): () => void {
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    writeFileSync(join(copy, file), text);
+  }
+  return () => {
+    for (const file of Object.keys(files)) {
+      rmSync(join(copy, file));
+      if (trackedFiles().includes(file)) cpSync(join(root, file), join(copy, file));
+    }
+  };
+}
+
+function runCheck(copy: string, check: string): { status: number | null; output: string } {
+  const result = spawnSync(process.execPath, ['scripts/check.ts', check], { cwd: copy, encoding: 'utf8' });
+  return { status: result.status, output: result.stdout + result.stderr };
+}
