@@ -14,7 +14,7 @@ export interface Clock {
 const longestDelay = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
-  now: Date.now,
+  now: () => Date.now(),
   setTimer(delayMs, run) {
     let handle: NodeJS.Timeout;
     const wait = (left: number): void => {

@@ -1,0 +1,76 @@
+import type { Clock, Timer } from './clock.ts';
+import { type Due, DueHeap } from './heap.ts';
+
+/**
+ * The wall clock is looked at again after this long at the latest. Timers run on a steady clock that stops while the machine sleeps
+ * and knows nothing of a corrected wall clock: so a jump is noticed half a minute later, and no delay outgrows 31 bits.
+ */
+const longestSleep = 30_000;
+/** Items taken in one go; the event loop gets its turn in between. */
+const batch = 1000;
+
+/** Hands over each item when it is due, on one timer for all of them. */
+export class Wakeup<Item extends Due> {
+  readonly #clock: Clock;
+  readonly #onDue: (item: Item, now: number) => void;
+  readonly #heap = new DueHeap<Item>();
+  #started = false;
+  #timer: { handle: Timer; wakesAt: number } | undefined;
+
+  /** `onDue` must place the item at a later time or remove it. */
+  constructor(clock: Clock, onDue: (item: Item, now: number) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  start(): void {
+    this.#started = true;
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#started = false;
+    this.#disarm();
+  }
+
+  place(item: Item): void {
+    this.#heap.place(item);
+    this.#arm();
+  }
+
+  remove(item: Item): void {
+    this.#heap.remove(item);
+  }
+
+  /** True when the item is due for longer than an undisturbed clock would let it be. */
+  isLate(item: Item, now: number): boolean {
+    return now - item.dueAt > longestSleep;
+  }
+
+  /** Sets the timer for the first item, unless it is set for that or an earlier time. */
+  #arm(): void {
+    const first = this.#heap.peek();
+    if (!this.#started || first === undefined) return;
+    const now = this.#clock.now();
+    const wakesAt = Math.min(Math.max(first.dueAt, now), now + longestSleep);
+    if (this.#timer !== undefined && this.#timer.wakesAt <= wakesAt) return;
+    this.#disarm();
+    this.#timer = { handle: this.#clock.setTimer(wakesAt - now, () => this.#wake()), wakesAt };
+  }
+
+  #disarm(): void {
+    this.#timer?.handle.cancel();
+    this.#timer = undefined;
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (let count = 0; count < batch; count += 1) {
+      const first = this.#heap.peek();
+      if (first === undefined || first.dueAt > now) break;
+      this.#onDue(first, now);
+    }
+    this.#arm();
+  }
+}
