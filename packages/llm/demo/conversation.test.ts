@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answer, ask, step } from './fixture.ts';
+import { answer, ask, step } from './demo.suite.ts';
 import { introduction } from './talk.ts';
 
 describe('answers from tool results', () => {

@@ -1,6 +1,6 @@
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { describe, expect, it } from 'vitest';
-import { callOptions, schemaOf } from './fixture.ts';
+import { callOptions, schemaOf } from './demo.suite.ts';
 import { createDemoModel } from './model.ts';
 
 const model = createDemoModel({ now: () => new Date('2026-03-04T10:00:00Z') });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask, step } from './fixture.ts';
+import { ask, step } from './demo.suite.ts';
 import { summarise } from './summarise.ts';
 import { introduction } from './talk.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ask } from './fixture.ts';
+import { ask } from './demo.suite.ts';
 import { findTime } from './when.ts';
 
 const wednesday = new Date('2026-03-04T10:00:00Z');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ask } from '../fixture.ts';
+import { ask } from '../demo.suite.ts';
 
 type Expected = [tool: string, input: Record<string, unknown>];
 

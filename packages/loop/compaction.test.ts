@@ -1,0 +1,150 @@
+import { createModelGateway } from '@trunkline/llm';
+import type { ModelMessage } from 'ai';
+import { describe, expect, it } from 'vitest';
+import { compact } from './compaction.ts';
+import { add, calling, ended, play, serve, stopServersAfterEach, turnOptions } from './turn.suite.ts';
+
+import { runTurn } from './turn.ts';
+
+stopServersAfterEach();
+
+const demo = createModelGateway({}).fastModel();
+const failing = createModelGateway({
+  url: 'http://127.0.0.1:1/v1',
+  model: 'none',
+  maxRetries: 0,
+}).fastModel();
+
+function called(toolCallId: string, result: string): ModelMessage[] {
+  return [
+    {
+      role: 'assistant',
+      content: [{ type: 'tool-call', toolCallId, toolName: 'look', input: { at: toolCallId } }],
+    },
+    {
+      role: 'tool',
+      content: [
+        { type: 'tool-result', toolCallId, toolName: 'look', output: { type: 'text', value: result } },
+      ],
+    },
+  ];
+}
+
+const conversation: ModelMessage[] = [
+  { role: 'user', content: 'My cat Tibbles needs her medicine every evening at eight.' },
+  { role: 'assistant', content: 'I will keep in mind that Tibbles needs medicine at eight.' },
+  { role: 'user', content: 'Now look at these three things for me.' },
+  ...called('a', 'The first thing is a red box.'),
+  ...called('b', 'The second thing is a blue box.'),
+  ...called('c', 'The third thing is a green box.'),
+];
+
+describe('compact', () => {
+  it('puts the older part into one message and keeps the newest and the last wish', async () => {
+    const compacted = await compact(conversation, { model: demo, tokens: 10_000, keepMessages: 2 });
+    expect(compacted).toMatchObject({ summarised: true, removedMessages: 6 });
+    const [summary, wish, ...rest] = compacted?.messages ?? [];
+    expect(summary).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/^\[Summary of the earlier conversation:/),
+    });
+    expect(JSON.stringify(summary)).toContain('Tibbles needs her medicine');
+    expect(wish).toEqual(conversation[2]);
+    expect(rest).toEqual(conversation.slice(-2));
+    expect(compacted?.tokensAfter).toBeGreaterThan(0);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'never parts a call from its result (keeping %i)',
+    async (keepMessages) => {
+      const { messages = [] } =
+        (await compact(conversation, { model: failing, tokens: 10_000, keepMessages })) ?? {};
+      const parts = messages.flatMap((message): { type: string; toolCallId?: string }[] =>
+        Array.isArray(message.content) ? message.content : [],
+      );
+      const ids = (type: string) =>
+        parts.filter((part) => part.type === type).map(({ toolCallId }) => toolCallId);
+      expect(ids('tool-call')).toEqual(ids('tool-result'));
+      expect(messages.at(-1)).toEqual(conversation.at(-1));
+    },
+  );
+
+  it('keeps fewer messages when they are large', async () => {
+    const large = [
+      ...conversation,
+      ...called('d', 'x'.repeat(4000)),
+      ...called('e', 'The fifth thing is small.'),
+    ];
+    const compacted = await compact(large, { model: demo, tokens: 1000, keepMessages: 6 });
+    expect(compacted?.messages.slice(2)).toEqual(large.slice(-2));
+    expect(compacted?.tokensAfter).toBeLessThan(1000);
+  });
+
+  it('drops the oldest with a note when the summary fails', async () => {
+    const compacted = await compact(conversation, { model: failing, tokens: 10_000, keepMessages: 2 });
+    expect(compacted).toMatchObject({ summarised: false, call: undefined });
+    expect(compacted?.messages[0]?.content).toBe(
+      '[The 6 oldest messages of this conversation were dropped to make room; they could not be summarised.]',
+    );
+  });
+
+  it('finds nothing to do in a short conversation', async () => {
+    expect(
+      await compact(conversation.slice(0, 2), { model: demo, tokens: 10_000, keepMessages: 4 }),
+    ).toBeUndefined();
+    expect(await compact([], { model: demo, tokens: 10, keepMessages: 4 })).toBeUndefined();
+  });
+});
+
+describe('in a turn', () => {
+  const long: ModelMessage[] = [
+    { role: 'user', content: `Tibbles is a cat. ${'She sleeps a lot in the sun. '.repeat(60)}` },
+    { role: 'assistant', content: 'A sleepy cat, then.' },
+    { role: 'user', content: 'What is 1 + 1?' },
+  ];
+
+  it('happens when the conversation outgrows its budget, and its usage is counted', async () => {
+    const server = await serve([{ text: 'Two.', usage: { input: 50, output: 5 } }]);
+    const summariser = await serve([
+      { text: 'The user has a cat, Tibbles.', usage: { input: 300, output: 10 } },
+    ]);
+    const { model } = turnOptions(summariser);
+    const events = [];
+    for await (const event of runTurn(
+      turnOptions(server, { messages: long, compaction: { model, tokens: 300, keepMessages: 1 } }),
+    ))
+      events.push(event);
+    expect(events[0]).toMatchObject({ type: 'compaction', summarised: true, removedMessages: 2 });
+    expect(server.chats()[0]?.messages).toMatchObject([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: expect.stringContaining('The user has a cat, Tibbles.') },
+      { role: 'user', content: 'What is 1 + 1?' },
+    ]);
+    expect(ended(events.at(-1)).usage.totalTokens).toBe(365);
+    expect(ended(events.at(-1)).messages).toHaveLength(3);
+    expect(JSON.stringify(summariser.chats()[0]?.messages)).toContain('User: Tibbles is a cat.');
+  });
+
+  it('happens between steps too, and a failing summary does not end the turn', async () => {
+    const { events, last } = await play(
+      [calling(['add', { left: 1 }]), calling(['add', { left: 2 }]), 'Done.'],
+      {
+        tools: [add],
+        messages: [{ role: 'user', content: 'Add.' }],
+        compaction: { model: failing, tokens: 60, keepMessages: 2 },
+      },
+    );
+    expect(events.filter(({ type }) => type === 'compaction')).toMatchObject([
+      { summarised: false, removedMessages: 2 },
+    ]);
+    expect(ended(last).text).toBe('Done.');
+  });
+
+  it('does not happen below the budget', async () => {
+    const { events } = await play(['Two.'], {
+      messages: long,
+      compaction: { model: demo, tokens: 10_000, keepMessages: 1 },
+    });
+    expect(events.some(({ type }) => type === 'compaction')).toBe(false);
+  });
+});

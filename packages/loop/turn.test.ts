@@ -1,0 +1,352 @@
+import { waitFor } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import {
+  add,
+  calling,
+  collect,
+  ended,
+  failed,
+  limits,
+  play,
+  resultsOf,
+  serve,
+  spokenIn,
+  stopServersAfterEach,
+  toolMessages,
+  toolOf,
+  turnOptions,
+} from './turn.suite.ts';
+import { runTurn } from './turn.ts';
+
+stopServersAfterEach();
+
+describe('a turn', () => {
+  it('streams text and ends with the conversation', async () => {
+    const { server, events, last } = await play([
+      { text: 'Hello there, friend.', usage: { input: 10, output: 4 } },
+    ]);
+    expect(events.filter((event) => event.type === 'text-delta').length).toBeGreaterThan(1);
+    expect(last).toMatchObject({
+      type: 'end',
+      text: 'Hello there, friend.',
+      finishReason: 'stop',
+      usage: { inputTokens: 10, outputTokens: 4, totalTokens: 14 },
+      messages: [
+        { role: 'user' },
+        { role: 'assistant', content: [{ type: 'text', text: 'Hello there, friend.' }] },
+      ],
+    });
+    expect(server.chats()[0]?.messages[0]).toMatchObject({ role: 'system', content: 'Be brief.' });
+  });
+
+  it('passes on reasoning apart from text', async () => {
+    const { events, last } = await play([{ reasoning: 'Let me think.', text: 'Yes.' }]);
+    expect(events.flatMap((event) => (event.type === 'reasoning-delta' ? [event.text] : [])).join('')).toBe(
+      'Let me think.',
+    );
+    expect(ended(last).text).toBe('Yes.');
+  });
+
+  it('runs a tool, with defaults of its schema, and lets the model read the result', async () => {
+    const { server, events, last } = await play(
+      [{ text: 'One moment.', ...calling(['add', { left: 2 }]) }, 'It is 3.'],
+      { tools: [add] },
+    );
+    expect(events.filter((event) => event.type.startsWith('tool-'))).toEqual([
+      { type: 'tool-start', toolCallId: 'call_1', name: 'add', input: { left: 2 } },
+      {
+        type: 'tool-end',
+        toolCallId: 'call_1',
+        name: 'add',
+        result: '3',
+        failed: false,
+        durationMs: expect.any(Number),
+      },
+    ]);
+    expect(server.chats()[1]?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      tool_call_id: 'call_1',
+      content: '3',
+    });
+    expect(ended(last).text).toBe('One moment.\n\nIt is 3.');
+    expect(spokenIn(events)).toBe(ended(last).text);
+  });
+
+  it('runs the calls of one step side by side and keeps their order in the conversation', async () => {
+    const gate = Promise.withResolvers<string>();
+    const slow = toolOf('slow', () => gate.promise);
+    const quick = toolOf('quick', async () => 'quick done');
+    const server = await serve([calling(['slow', {}], ['quick', {}]), 'Both.']);
+    const events = [];
+    for await (const event of runTurn(turnOptions(server, { tools: [slow, quick] }))) {
+      events.push(event);
+      if (event.type === 'tool-end' && event.name === 'quick') gate.resolve('slow done');
+    }
+    expect(resultsOf(events)).toEqual([
+      ['quick', 'quick done'],
+      ['slow', 'slow done'],
+    ]);
+    expect(toolMessages(server)).toEqual(['slow done', 'quick done']);
+  });
+
+  it('gives tools their session, call and signal', async () => {
+    const seen: unknown[] = [];
+    const tool = {
+      ...add,
+      execute: async (_: unknown, context: unknown) => JSON.stringify(seen.push(context)),
+    };
+    await play([calling(['add', { left: 1 }]), 'Done.'], { tools: [tool] });
+    expect(seen).toEqual([{ sessionId: 'session-1', toolCallId: 'call_1', signal: expect.any(AbortSignal) }]);
+  });
+
+  it('does not touch the messages it was given', async () => {
+    const messages = [{ role: 'user' as const, content: 'Hi' }];
+    await play([calling(['add', { left: 1 }]), 'Done.'], { tools: [add], messages });
+    expect(messages).toEqual([{ role: 'user', content: 'Hi' }]);
+  });
+
+  it('reports why the model stopped', async () => {
+    expect(ended((await play([{ text: 'Cut', finishReason: 'length' }])).last).finishReason).toBe('length');
+    expect(ended((await play([{ text: '', finishReason: 'content_filter' }])).last).finishReason).toBe(
+      'content-filter',
+    );
+  });
+});
+
+describe('tool failures the model can read [A179]', () => {
+  const boom = toolOf('boom', async () => {
+    throw new Error('the disk is full');
+  });
+
+  it.each([
+    ['an unknown tool', 'nope', {}, 'Error: there is no tool named "nope". There are: add, boom.'],
+    [
+      'arguments that are no JSON',
+      'add',
+      '{"left": ',
+      'Error: the arguments for add are not valid JSON: {"left": ',
+    ],
+    [
+      'arguments that do not fit',
+      'add',
+      { left: 'two' },
+      'Error: the arguments for add do not fit: ✖ Invalid input: expected number, received string\n  → at left',
+    ],
+    ['a tool that throws', 'boom', {}, 'Error: the disk is full'],
+    [
+      'a name of every object',
+      'constructor',
+      {},
+      'Error: there is no tool named "constructor". There are: add, boom.',
+    ],
+  ])('%s', async (_, name, input, result) => {
+    const { server, events, last } = await play([calling([name, input]), 'I see.'], { tools: [add, boom] });
+    expect(events.find((event) => event.type === 'tool-end')).toMatchObject({ name, result, failed: true });
+    expect(server.chats()[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: result });
+    expect(ended(last).text).toBe('I see.');
+  });
+
+  it('stops a tool that takes too long, even when it does not listen', async () => {
+    let stopped = false;
+    const deaf = toolOf(
+      'deaf',
+      (_, signal) => {
+        signal.addEventListener('abort', () => {
+          stopped = true;
+        });
+        return new Promise<string>(() => undefined);
+      },
+      { timeoutMs: 30 },
+    );
+    const { events, last } = await play([calling(['deaf', {}], ['add', { left: 1 }]), 'On we go.'], {
+      tools: [deaf, add],
+    });
+    expect(resultsOf(events)).toEqual([
+      ['add', '2'],
+      ['deaf', 'Error: deaf took longer than 0.03 s and was stopped.'],
+    ]);
+    expect(stopped).toBe(true);
+    expect(ended(last).text).toBe('On we go.');
+  });
+
+  it('takes the limit of the turn for tools without their own', async () => {
+    const deaf = toolOf('deaf', () => new Promise<string>(() => undefined));
+    const { events } = await play([calling(['deaf', {}]), 'Well.'], {
+      tools: [deaf],
+      limits: { ...limits, toolTimeoutMs: 20 },
+    });
+    expect(resultsOf(events)).toEqual([['deaf', 'Error: deaf took longer than 0.02 s and was stopped.']]);
+  });
+
+  it('does not run the same failing call for ever', async () => {
+    let runs = 0;
+    const flaky = toolOf('flaky', async () => {
+      runs += 1;
+      return 'Error: no luck.';
+    });
+    const { events } = await play(
+      [
+        calling(['flaky', { a: 1 }]),
+        calling(['flaky', { a: 1 }]),
+        calling(['flaky', { a: 1 }]),
+        calling(['flaky', { a: 2 }]),
+        'Enough.',
+      ],
+      { tools: [flaky] },
+    );
+    expect(runs).toBe(3);
+    expect(resultsOf(events)[2]?.[1]).toMatch(
+      /^Error: this call of flaky with the same arguments has failed 2 times and was not run again/,
+    );
+  });
+
+  it('runs no more than 32 calls of one step', async () => {
+    const calls = Array.from({ length: 40 }, (_, left): [string, unknown] => ['add', { left }]);
+    const { events } = await play([calling(...calls), 'Done.'], { tools: [add] });
+    const results = resultsOf(events).map(([, result]) => result);
+    expect(results.filter((result) => result.startsWith('Error: too many calls'))).toHaveLength(8);
+    expect(results.filter((result) => /^\d+$/.test(result))).toHaveLength(32);
+  });
+});
+
+describe('limits', () => {
+  it('stops a model that never comes to an end, in words', async () => {
+    const { server, events, last } = await play(() => calling(['add', { left: 1 }]), {
+      tools: [add],
+      limits: { ...limits, steps: 3 },
+    });
+    expect(server.chats()).toHaveLength(3);
+    expect(last).toMatchObject({
+      type: 'end',
+      finishReason: 'steps',
+      text: expect.stringContaining('I stopped after 3 steps'),
+    });
+    expect(ended(last).messages.at(-1)).toMatchObject({ role: 'assistant' });
+    expect(spokenIn(events)).toBe(ended(last).text);
+  });
+
+  it('stops when the tokens are spent', async () => {
+    const answer = { ...calling(['add', { left: 1 }]), usage: { input: 400, output: 100 } };
+    const { server, last } = await play(() => answer, { tools: [add], limits: { ...limits, tokens: 900 } });
+    expect(server.chats()).toHaveLength(2);
+    expect(last).toMatchObject({
+      finishReason: 'budget',
+      usage: { totalTokens: 1000 },
+      text: expect.stringContaining('1000 of 900 tokens'),
+    });
+  });
+
+  it('stops when the money is spent, and adds up costs', async () => {
+    const answer = { ...calling(['add', { left: 1 }]), usage: { input: 400, output: 100 } };
+    const asked: string[] = [];
+    const cost = (model: string) => {
+      asked.push(model);
+      return 0.25;
+    };
+    const { server, last } = await play(() => answer, {
+      tools: [add],
+      cost,
+      limits: { ...limits, costUsd: 0.5 },
+    });
+    expect(server.chats()).toHaveLength(2);
+    expect(asked).toEqual(['test-model', 'test-model']);
+    expect(last).toMatchObject({
+      finishReason: 'budget',
+      usage: { costUsd: 0.5 },
+      text: expect.stringContaining('$0.5000 of $0.5'),
+    });
+  });
+
+  it('lets an answer that spends the last of the budget stand', async () => {
+    const { last } = await play([{ text: 'Done.', usage: { input: 500, output: 500 } }], {
+      limits: { ...limits, tokens: 100 },
+    });
+    expect(last).toMatchObject({ finishReason: 'stop', text: 'Done.' });
+  });
+
+  it('leaves the cost out when it is not known', async () => {
+    const { events, last } = await play([{ text: 'Hi', usage: { input: 1, output: 1 } }], {
+      cost: () => undefined,
+    });
+    expect(ended(last).usage).toEqual({ inputTokens: 1, outputTokens: 1, totalTokens: 2 });
+    expect(events).toContainEqual({ type: 'usage', inputTokens: 1, outputTokens: 1, totalTokens: 2 });
+  });
+
+  it('ends a turn that takes too long, with what it has', async () => {
+    const { last } = await play([{ fault: 'stall', text: 'Half an answer' }], {
+      limits: { ...limits, turnTimeoutMs: 150 },
+    });
+    expect(last).toMatchObject({ type: 'error', code: 'turn-timeout', text: 'Half an answer' });
+    expect(failed(last).message).toContain('longer than 0.15 s');
+  });
+});
+
+describe('abort', () => {
+  it('while the model speaks keeps what was said and drops the connection', async () => {
+    const server = await serve([{ fault: 'stall', text: 'Half' }]);
+    const aborter = new AbortController();
+    const events = [];
+    for await (const event of runTurn(turnOptions(server, { signal: aborter.signal }))) {
+      events.push(event);
+      if (event.type === 'text-delta') aborter.abort();
+    }
+    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'aborted', text: 'Half' });
+    expect(failed(events.at(-1)).messages.at(-1)).toEqual({ role: 'assistant', content: 'Half' });
+    await waitFor(() => server.requests[0]?.abandoned);
+  });
+
+  it('while tools run stops them, closes every call and leaves a sound conversation', async () => {
+    const aborter = new AbortController();
+    const stuck = toolOf('stuck', () => {
+      aborter.abort();
+      return new Promise<string>(() => undefined);
+    });
+    const { events, last } = await play([calling(['stuck', {}], ['add', { left: 1 }])], {
+      tools: [stuck, add],
+      signal: aborter.signal,
+    });
+    expect(
+      resultsOf(events)
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(['add', 'stuck']);
+    expect(last).toMatchObject({ type: 'error', code: 'aborted', message: expect.any(String) });
+    expect(failed(last).messages.at(-1)).toMatchObject({
+      role: 'tool',
+      content: [{ toolName: 'stuck' }, { toolName: 'add' }],
+    });
+  });
+
+  it('before the start calls nothing', async () => {
+    const { server, events } = await play(['Hi'], { signal: AbortSignal.abort() });
+    expect(events).toMatchObject([{ type: 'error', code: 'aborted' }]);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is what leaving the stream early means', async () => {
+    const server = await serve([{ fault: 'stall', text: 'Half' }]);
+    for await (const event of runTurn(turnOptions(server))) if (event.type === 'text-delta') break;
+    await waitFor(() => server.requests[0]?.abandoned);
+  });
+
+  it('reaches a tool when the stream is left early', async () => {
+    const stopped = Promise.withResolvers<string>();
+    const tool = toolOf('tool', (_, signal) => {
+      signal.addEventListener('abort', () => stopped.resolve('stopped'));
+      return new Promise<string>(() => undefined);
+    });
+    const server = await serve([calling(['tool', {}], ['add', { left: 1 }])]);
+    for await (const event of runTurn(turnOptions(server, { tools: [tool, add] })))
+      if (event.type === 'tool-end') break;
+    expect(await stopped.promise).toBe('stopped');
+  });
+});
+
+it('keeps turns that run at the same time apart', async () => {
+  const server = await serve((request) => `You said ${request.messages.at(-1)?.content}`);
+  const turns = ['a', 'b', 'c'].map((content) =>
+    collect(runTurn(turnOptions(server, { messages: [{ role: 'user', content }] }))),
+  );
+  const texts = (await Promise.all(turns)).map((events) => ended(events.at(-1)).text);
+  expect(texts).toEqual(['You said a', 'You said b', 'You said c']);
+});
