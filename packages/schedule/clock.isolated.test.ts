@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from './index.ts';
+import { systemClock } from './clock.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { job, recorder } from './fixtures/recorder.ts';
+import { job, recorder } from './recorder.suite.ts';
 
 const hour = 3_600_000;
 const at = (text: string) => Date.parse(text);

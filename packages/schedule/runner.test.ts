@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { job, recorder } from './fixtures/recorder.ts';
-import type { Fire, Job, SchedulerOptions } from './index.ts';
+import type { Fire, Job } from './job.ts';
+import { job, recorder } from './recorder.suite.ts';
+import type { SchedulerOptions } from './scheduler.ts';
 
 const minute = 60_000;
 const start = '2026-01-01T00:00:30Z';

@@ -1,7 +1,8 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { job, recorder } from './fixtures/recorder.ts';
-import { type Job, Scheduler } from './index.ts';
+import type { Job } from './job.ts';
+import { job, recorder } from './recorder.suite.ts';
+import { Scheduler } from './scheduler.ts';
 
 const hour = 3_600_000;
 const midnight = Date.parse('2026-01-01T00:00:00Z');

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { readJsonFile, writeFileAtomic } from './index.ts';
+import { readJsonFile, writeFileAtomic } from './atomic-file.ts';
 
 let directory: TemporaryDirectory;
 let path: string;

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dataDirectory, serviceHome } from './index.ts';
+import { dataDirectory, serviceHome } from './data-directory.ts';
 
 let directory: TemporaryDirectory;
 beforeEach(() => {

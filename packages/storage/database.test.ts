@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase } from './index.ts';
+import { type Database, openDatabase } from './database.ts';
 
 const notes = 'CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL)';
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, EventLog, eventLogMigration, openDatabase } from './index.ts';
+import { type Database, openDatabase } from './database.ts';
+import { EventLog, eventLogMigration } from './event-log.ts';
 
 let database: Database;
 let log: EventLog<{ text: string }>;

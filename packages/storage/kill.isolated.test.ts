@@ -2,8 +2,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readJsonFile, writeFileAtomic } from './atomic-file.ts';
+import { openDatabase } from './database.ts';
+import { EventLog } from './event-log.ts';
 import { logMigrations, rowMigrations } from './fixtures/schema.ts';
-import { EventLog, openDatabase, readJsonFile, writeFileAtomic } from './index.ts';
 
 const endlessWriter = new URL('./fixtures/endless-writer.ts', import.meta.url);
 const rounds = 5;

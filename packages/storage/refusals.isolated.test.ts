@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readJsonFile, writeFileAtomic } from './atomic-file.ts';
+import { dataDirectory } from './data-directory.ts';
+import { openDatabase } from './database.ts';
 import { rowMigrations } from './fixtures/schema.ts';
-import { dataDirectory, openDatabase, readJsonFile, writeFileAtomic } from './index.ts';
 
 /** A disk of one megabyte, seen only by the process that fills it. */
-const smallDisk = 'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"';
+const smallDisk =
+  'exec unshare -rm sh -c \'mount -t tmpfs -o size=1m tmpfs "$1" && shift && exec "$@"\' sh "$@"';
 
 let directory: TemporaryDirectory;
 let closed: string;
@@ -120,7 +123,7 @@ describe.skipIf(!canMakeSmallDisk())('a full disk', () => {
 
 function canMakeSmallDisk(): boolean {
   const probe = temporaryDirectory();
-  const { status } = spawnSync('unshare', ['-rm', 'sh', '-c', smallDisk, 'sh', probe.path, 'true']);
+  const { status } = spawnSync('sh', ['-c', smallDisk, 'sh', probe.path, 'true']);
   probe.remove();
   return status === 0;
 }
@@ -128,5 +131,5 @@ function canMakeSmallDisk(): boolean {
 function fillSmallDisk(kind: string): string {
   const script = fileURLToPath(new URL('./fixtures/disk-filler.ts', import.meta.url));
   const command = [directory.path, process.execPath, script, kind, directory.path];
-  return spawnSync('unshare', ['-rm', 'sh', '-c', smallDisk, 'sh', ...command], { encoding: 'utf8' }).stdout;
+  return spawnSync('sh', ['-c', smallDisk, 'sh', ...command], { encoding: 'utf8' }).stdout;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resolveInside, safeFileName } from './index.ts';
+import { resolveInside, safeFileName } from './safe-path.ts';
 
 describe('safeFileName', () => {
   it('keeps plain names and encodes the rest', () => {

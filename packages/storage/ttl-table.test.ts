@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Database, openDatabase, TtlTable, ttlTableMigration } from './index.ts';
+import { type Database, openDatabase } from './database.ts';
+import { TtlTable, ttlTableMigration } from './ttl-table.ts';
 
 let database: Database;
 let table: TtlTable<{ name: string }>;
