@@ -57,15 +57,18 @@ function isError(value: unknown): value is ErrorFields {
   return typeof value === 'object' && value !== null && 'stack' in value && typeof value.stack === 'string';
 }
 
-// The stack with what caused it, each further in.
-function errorLines(
-  label: string,
-  { type: _, message: __, stack, cause, errors, ...more }: ErrorFields,
-): string[] {
-  const lines = stack.split('\n').map(visible);
-  const extra = Object.entries(more).map(([key, value]) => `  ${visible(key)}=${shown(value)}`);
+// The stack with what else the error carries and what caused it, each further in.
+function errorLines(label: string, error: ErrorFields): string[] {
+  const { type, message, stack, cause, errors, ...more } = error;
+  const [first, ...frames] = stack.split('\n').map(visible);
+  const plain = isError(cause) || cause === undefined ? more : { ...more, cause };
+  const fields = Object.entries(plain).map(([key, value]) => `${visible(key)}=${shown(value)}`);
   const inner = [...(isError(cause) ? errorLines('caused by', cause) : []), ...innerErrors(errors)];
-  return [`${label}: ${lines[0] ?? ''}`, ...lines.slice(1), ...extra, ...inner.map((line) => `  ${line}`)];
+  return [
+    `${label}: ${first ?? `${type}: ${message}`}`,
+    ...frames,
+    ...[...fields, ...inner].map((line) => `  ${line}`),
+  ];
 }
 
 function innerErrors(errors: unknown): string[] {

@@ -6,7 +6,7 @@ import { flagsOf, type OptionTable } from './table.ts';
 export type Given = { readonly name: string; readonly text: string };
 
 /** What is wrong with the arguments: `subject` is what stood there and may hold a secret, the rest does not. */
-export type ArgumentProblem = { readonly before: string; readonly subject: string; readonly after: string };
+type ArgumentProblem = { readonly before: string; readonly subject: string; readonly after: string };
 
 type KnownFlag = { readonly key: string; readonly option: Option<unknown> };
 

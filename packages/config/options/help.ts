@@ -1,5 +1,4 @@
-import type { Option } from './option.ts';
-import { fallbackOf } from './sections.ts';
+import { type Group, type Row, type Section, sectionsOf } from './sections.ts';
 import type { OptionTable } from './table.ts';
 import { wrapText } from './wrap.ts';
 
@@ -12,41 +11,41 @@ type Line = { readonly flag: string; readonly names: string; readonly doc: strin
 
 /** The text of `--help`: every flag and variable of the tables, in columns. */
 export function helpText(command: string, tables: OptionTable | readonly OptionTable[]): string {
-  const list = 'service' in tables ? [tables] : tables;
-  const options = list.flatMap((table) => Object.values(table.options));
-  const columns = columnsOf(options.map(lineOf));
-  const parts = list.flatMap((table) => [table.title, ...groupLines(table, columns), '']);
-  const usage = options.some(({ flag }) => flag !== undefined)
+  const sections = sectionsOf('service' in tables ? [tables] : tables);
+  const rows = sections.flatMap(({ groups }) => groups.flatMap((group) => group.rows));
+  const columns = columnsOf(rows.map(lineOf));
+  const usage = rows.some(({ flag }) => flag !== undefined)
     ? `Usage: ${command} [flags]`
     : `Usage: ${command}`;
-  return [usage, '', ...parts, ...wrapText(CLOSING, WIDTH), ''].join('\n');
+  const body = sections.flatMap((section) => [...sectionLines(section, columns), '']);
+  return [usage, '', ...body, ...wrapText(closing(rows), WIDTH), ''].join('\n');
 }
 
-const CLOSING =
-  'A flag beats its variable. Of several variables the first that is set counts; a blank one is unset.';
-
-function groupLines(table: OptionTable, columns: Columns): string[] {
-  const groups = Map.groupBy(Object.values(table.options), ({ heading }) => heading ?? '');
-  const headings = [...groups.keys()].sort((left, right) => Number(left !== '') - Number(right !== ''));
-  return headings.flatMap((heading) => {
-    const lines = (groups.get(heading) ?? []).flatMap((option) => render(lineOf(option), columns));
-    return heading === '' ? lines : ['', `  ${heading}`, ...lines];
-  });
+function closing(rows: readonly Row[]): string {
+  const rule =
+    'A flag beats its variable. Of several variables the first that is set counts; a blank one is unset.';
+  const toggles = rows.some(({ flag, toggle }) => flag !== undefined && toggle);
+  return toggles
+    ? `${rule} A flag without a value turns something on; with --no- before its name it turns it off.`
+    : rule;
 }
 
-function lineOf(option: Option<unknown>): Line {
-  const flag = [option.flag, option.flag && option.placeholder].filter(Boolean).join(' ');
-  return { flag, names: option.env.join(', '), doc: [option.doc, notes(option)].filter(Boolean).join(' ') };
+function sectionLines({ title, groups }: Section, columns: Columns): string[] {
+  return [title, ...groups.flatMap((group) => groupLines(group, columns))];
 }
 
-function notes(option: Option<unknown>): string {
-  const fallback = fallbackOf(option);
-  const parts = [
-    option.secret ? 'secret' : '',
-    fallback === undefined || fallback === '' ? '' : `default: ${fallback}`,
-  ];
-  const told = parts.filter(Boolean).join('; ');
-  return told === '' ? '' : `[${told}]`;
+function groupLines({ heading, rows }: Group, columns: Columns): string[] {
+  const lines = rows.flatMap((row) => render(lineOf(row), columns));
+  return heading === '' ? lines : ['', `  ${heading}`, ...lines];
+}
+
+function lineOf({ flag, placeholder, names, doc, secret, fallback }: Row): Line {
+  const notes = [secret ? 'secret' : '', fallback ? `default: ${fallback}` : ''].filter(Boolean).join('; ');
+  return {
+    flag: [flag, flag && placeholder].filter(Boolean).join(' '),
+    names: names.join(', '),
+    doc: notes === '' ? doc : `${doc} [${notes}]`,
+  };
 }
 
 type Columns = { readonly flag: number; readonly names: number };

@@ -72,7 +72,7 @@ export function toggle<Default extends boolean | undefined = undefined>(
 }
 
 /** One of some words; with `ignoreCase` in any case, and then given back as listed. */
-export function choice<const Value extends string, Default extends Value | undefined = undefined>(
+export function choice<const Value extends string, const Default extends Value | undefined = undefined>(
   settings: Settings<Default> & { values: readonly Value[]; ignoreCase?: boolean },
 ): Option<Value | Default> {
   const { values, ignoreCase = false } = settings;

@@ -1,4 +1,4 @@
-export type Flag = `--${string}`;
+type Flag = `--${string}`;
 
 /** What came of reading a text as an option's value. */
 export type Reading<Value> = { readonly value: Value } | { readonly expected: string };

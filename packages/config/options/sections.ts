@@ -5,6 +5,8 @@ import type { OptionTable } from './table.ts';
 export type Row = {
   readonly names: readonly string[];
   readonly flag: string | undefined;
+  readonly placeholder: string;
+  readonly toggle: boolean;
   readonly expected: string;
   readonly doc: string;
   readonly secret: boolean;
@@ -53,9 +55,12 @@ function groupsOf(uses: readonly Use[][]): Group[] {
 
 function rowOf(uses: readonly Use[]): Row {
   const options = uses.map(({ option }) => option);
+  const flagged = options.find(({ flag }) => flag !== undefined);
   return {
     names: [...new Set(options.flatMap(({ env }) => env))],
-    flag: options.find(({ flag }) => flag !== undefined)?.flag,
+    flag: flagged?.flag,
+    placeholder: flagged?.placeholder ?? '',
+    toggle: flagged?.toggle ?? false,
     expected: merged(uses, ({ expected }) => expected) ?? '',
     doc: merged(uses, ({ doc }) => doc) ?? '',
     secret: options.some(({ secret }) => secret),
@@ -64,8 +69,7 @@ function rowOf(uses: readonly Use[]): Row {
   };
 }
 
-/** What happens when the option is not given. */
-export function fallbackOf({ secret, defaultText, defaultDoc }: Option<unknown>): string | undefined {
+function fallbackOf({ secret, defaultText, defaultDoc }: Option<unknown>): string | undefined {
   return defaultDoc ?? (secret ? undefined : defaultText);
 }
 

@@ -4,7 +4,7 @@ const DEEPEST = 8;
 const NAME_AND_END = /([A-Za-z_][A-Za-z0-9_]*)(:-|\})/y;
 
 /** Something wrong with a reference: `reference` is the start of it as it stands in the text. */
-export type ExpansionProblem = { readonly reference: string; readonly words: string };
+type ExpansionProblem = { readonly reference: string; readonly words: string };
 export type Expansion = { readonly text: string; readonly problems: readonly ExpansionProblem[] };
 
 type Cursor = {

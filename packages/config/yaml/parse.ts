@@ -3,7 +3,15 @@ import type { z } from 'zod';
 import type { Environment } from '../environment/environment.ts';
 import { expandVariables } from './expand.ts';
 import { issueProblems, pathsOf } from './issues.ts';
-import { findPlace, type Problem, parseSource, refuseProblems, type YamlSource } from './source.ts';
+import {
+  findPlace,
+  type Problem,
+  parseSource,
+  refuse,
+  refuseWhole,
+  resolveAlias,
+  type YamlSource,
+} from './source.ts';
 import { syntaxProblems } from './syntax.ts';
 
 // Enough for a file that reuses its anchors a lot, far too little for one that multiplies them.
@@ -19,7 +27,8 @@ export function parseYaml<Schema extends z.ZodType>(
   { file, env = process.env, expand = true }: YamlOptions & { file: string },
 ): z.output<Schema> {
   const source = parseSource(text.replace(/^\uFEFF/, ''), file);
-  refuseProblems(source, syntaxProblems(source));
+  const misspelt = syntaxProblems(source);
+  if (misspelt.length > 0) refuse(source, misspelt);
   const expanded = expand ? expandScalars(source, env) : new Set<Scalar>();
   return validate(source, schema, expanded);
 }
@@ -37,7 +46,7 @@ function expandScalars(source: YamlSource, env: Environment): Set<Scalar> {
       if (scalar.type === Scalar.PLAIN) plain.add(scalar);
     },
   });
-  refuseProblems(source, problems);
+  if (problems.length > 0) refuse(source, problems);
   return plain;
 }
 
@@ -65,15 +74,13 @@ function validate<Schema extends z.ZodType>(
     result = safeParse(source, schema, value);
   }
   if (result.success) return result.data;
-  refuseProblems(source, issueProblems(source, schema, value, result.error));
-  throw result.error;
+  return refuse(source, issueProblems(source, schema, value, result.error));
 }
 
 function retype(source: YamlSource, error: z.ZodError, expanded: ReadonlySet<Scalar>): boolean {
-  const scalars = error.issues.flatMap(pathsOf).map((path) => findPlace(source, path));
-  const wrong = scalars.flatMap(({ node, complete }) =>
-    complete && isScalar(node) && expanded.has(node) ? node : [],
-  );
+  const places = error.issues.flatMap(pathsOf).map((path) => findPlace(source, path));
+  const nodes = places.flatMap(({ node, complete }) => (complete ? resolveAlias(source.document, node) : []));
+  const wrong = nodes.filter((node) => isScalar(node)).filter((scalar) => expanded.has(scalar));
   for (const scalar of wrong) scalar.value = typedValue(String(scalar.value));
   return wrong.length > 0;
 }
@@ -85,17 +92,17 @@ function typedValue(text: string): unknown {
 
 // An empty file is no value, so that a schema's default applies.
 function toValue(source: YamlSource): unknown {
+  const value = expandAliases(source) ?? undefined;
+  if (holdsItself(value)) refuseWhole(source, 'an alias (*name) leads back into its own anchor');
+  return value;
+}
+
+function expandAliases(source: YamlSource): unknown {
   try {
-    const value = source.document.toJS({ maxAliasCount: MOST_ALIASES }) ?? undefined;
-    if (holdsItself(value))
-      refuseProblems(source, [{ offset: 0, words: 'an alias (*name) leads back into its own anchor' }]);
-    return value;
+    return source.document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch (error) {
     if (!(error instanceof ReferenceError)) throw error;
-    refuseProblems(source, [
-      { offset: 0, words: `aliases (*name) multiply too much; at most ${MOST_ALIASES} are expanded` },
-    ]);
-    throw error;
+    return refuseWhole(source, `aliases (*name) multiply too much; at most ${MOST_ALIASES} are expanded`);
   }
 }
 
@@ -114,7 +121,6 @@ function safeParse<Schema extends z.ZodType>(source: YamlSource, schema: Schema,
     return schema.safeParse(value);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    refuseProblems(source, [{ offset: 0, words: 'too many levels inside each other' }]);
-    throw error;
+    return refuseWhole(source, 'too many levels inside each other');
   }
 }

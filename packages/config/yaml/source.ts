@@ -38,9 +38,8 @@ export function parseSource(text: string, file: string): YamlSource {
   return { file, text, document, lines };
 }
 
-/** Fails when there are problems, with all of them in the order of the file. */
-export function refuseProblems({ file, lines }: YamlSource, problems: readonly Problem[]): void {
-  if (problems.length === 0) return;
+/** Fails with all problems in the order of the file. */
+export function refuse({ file, lines }: YamlSource, problems: readonly Problem[]): never {
   const ordered = [...problems].sort((left, right) => left.offset - right.offset);
   const told = ordered.map(({ offset, words }) => {
     const { line, col } = lines.linePos(offset);
@@ -49,7 +48,12 @@ export function refuseProblems({ file, lines }: YamlSource, problems: readonly P
   throw new ConfigError(`${file} cannot be used:`, [...new Set(told)]);
 }
 
-/** Follows a path of keys and indexes, through aliases and merged maps. */
+/** Fails with one problem that concerns the whole file. */
+export function refuseWhole(source: YamlSource, words: string): never {
+  return refuse(source, [{ offset: 0, words }]);
+}
+
+/** Follows a path of keys and indexes, through aliases and merged maps; what it leads to may be an alias itself. */
 export function findPlace({ document }: YamlSource, path: readonly PropertyKey[]): Place {
   let place: Place = { node: document.contents, key: undefined, complete: true };
   for (const step of path) {
@@ -57,12 +61,13 @@ export function findPlace({ document }: YamlSource, path: readonly PropertyKey[]
     if (next === undefined) return { ...place, complete: false };
     place = next;
   }
-  return { ...place, node: resolveAlias(document, place.node) };
+  return place;
 }
 
 /** Where to point: at a value that is wrong, at the key of a collection, or at what should hold a missing key. */
 export function offsetOf({ node, key, complete }: Place): number {
-  const target = (complete && isScalar(node)) || key === undefined || key === null ? node : key;
+  const target =
+    (complete && (isScalar(node) || isAlias(node))) || key === undefined || key === null ? node : key;
   return (target as Node | null)?.range?.[0] ?? 0;
 }
 
@@ -91,6 +96,7 @@ function firstPlace(document: Document, merged: readonly unknown[], step: Proper
   return undefined;
 }
 
-function resolveAlias(document: Document, node: unknown): unknown {
+/** The node that an alias stands for; any other stands for itself. */
+export function resolveAlias(document: Document, node: unknown): unknown {
   return isAlias(node) ? node.resolve(document) : node;
 }

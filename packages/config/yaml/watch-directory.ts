@@ -1,10 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { z } from 'zod';
-import { isMissing } from './load.ts';
+import { ConfigError } from '../config-error.ts';
+import { systemCode } from '../system-error.ts';
+import { FileFollower } from './file-follower.ts';
+import { valueOfText } from './load.ts';
 import type { YamlOptions } from './parse.ts';
-import { createReloader, type Reloader } from './reloader.ts';
-import { SETTLE_MS } from './watch-yaml.ts';
+import { closeOnFailure, SETTLE_MS } from './watch-yaml.ts';
 import { openWatcher } from './watcher.ts';
 
 /** What happened to an entry; `file` is its name inside the directory. */
@@ -28,66 +30,91 @@ export async function watchDirectory<Schema extends z.ZodType>(
   schema: Schema,
   options: WatchDirectoryOptions<z.output<Schema>>,
 ): Promise<DirectoryWatch<z.output<Schema>>> {
-  const { onError } = options;
-  const entries = new Map<string, z.output<Schema>>();
-  const reloaders = new Map<string, Reloader<unknown>>();
-  const follow = (file: string) => {
-    const reloader = reloaders.get(file) ?? createEntry(directory, file, schema, options, entries);
-    reloaders.set(file, reloader);
-    return reloader;
-  };
-  const poke = (path: string) => {
-    if (isEntry(basename(path))) follow(basename(path)).poke();
-  };
-  const watcher = await openWatcher(directory, poke, (error) => onError(error, directory));
-  for (const file of await filesOf(directory)) {
-    await loadEntry(follow(file), file, entries, onError);
-  }
+  const parse = (text: string | undefined, path: string) =>
+    valueOfText(text, path, schema, { ...options, allowMissing: true });
+  const follower = new DirectoryFollower(directory, parse, options);
+  const watcher = await openWatcher(
+    directory,
+    (path) => follower.poke(basename(path)),
+    (error) => options.onError(error, directory),
+  );
   const close = async () => {
     await watcher.close();
-    await Promise.all([...reloaders.values()].map((reloader) => reloader.close()));
+    await follower.close();
   };
-  return { entries, close };
+  await closeOnFailure(follower.load(), close);
+  return { entries: follower.entries, close };
 }
 
-function createEntry<Schema extends z.ZodType>(
-  directory: string,
-  file: string,
-  schema: Schema,
-  { onChange, onError, settleMs = SETTLE_MS, ...yaml }: WatchDirectoryOptions<z.output<Schema>>,
-  entries: Map<string, z.output<Schema>>,
-): Reloader<z.output<Schema> | undefined> {
-  const take = (value: z.output<Schema> | undefined) => {
-    const type = entries.has(file) ? 'change' : 'add';
-    if (value !== undefined) {
-      entries.set(file, value);
-      onChange({ type, file, value });
-    } else if (entries.delete(file)) {
-      onChange({ type: 'remove', file });
+/** Keeps one follower for each file that is there. */
+class DirectoryFollower<Value> {
+  readonly entries = new Map<string, Value>();
+  readonly #followers = new Map<string, FileFollower<Value | undefined>>();
+  readonly #directory: string;
+  readonly #parse: (text: string | undefined, path: string) => Value | undefined;
+  readonly #options: WatchDirectoryOptions<Value>;
+
+  constructor(
+    directory: string,
+    parse: (text: string | undefined, path: string) => Value | undefined,
+    options: WatchDirectoryOptions<Value>,
+  ) {
+    this.#directory = directory;
+    this.#parse = parse;
+    this.#options = options;
+  }
+
+  async load(): Promise<void> {
+    for (const file of await filesOf(this.#directory)) {
+      try {
+        const value = await this.#followerOf(file).load();
+        if (value !== undefined) this.entries.set(file, value);
+      } catch (error) {
+        this.#options.onError(error instanceof Error ? error : new Error(String(error)), file);
+      }
     }
-  };
-  const reactions = { onChange: take, onError: (error: Error) => onError(error, file) };
-  return createReloader(join(directory, file), schema, { ...yaml, allowMissing: true, settleMs }, reactions);
-}
+  }
 
-async function loadEntry<Value>(
-  reloader: Reloader<Value | undefined>,
-  file: string,
-  entries: Map<string, Value>,
-  onError: (error: Error, file: string) => void,
-): Promise<void> {
-  try {
-    const value = await reloader.load();
-    if (value !== undefined) entries.set(file, value);
-  } catch (error) {
-    onError(error instanceof Error ? error : new Error(String(error)), file);
+  poke(file: string): void {
+    if (isEntry(file)) this.#followerOf(file).poke();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#followers.values()].map((follower) => follower.close()));
+  }
+
+  #followerOf(file: string): FileFollower<Value | undefined> {
+    const known = this.#followers.get(file);
+    if (known !== undefined) return known;
+    const path = join(this.#directory, file);
+    const follower = new FileFollower({
+      path,
+      settleMs: this.#options.settleMs ?? SETTLE_MS,
+      parse: (text) => this.#parse(text, path),
+      onChange: (value) => this.#take(file, value),
+      onError: (error) => this.#options.onError(error, file),
+      onGone: () => this.#followers.delete(file),
+    });
+    this.#followers.set(file, follower);
+    return follower;
+  }
+
+  #take(file: string, value: Value | undefined): void {
+    const type = this.entries.has(file) ? 'change' : 'add';
+    if (value !== undefined) {
+      this.entries.set(file, value);
+      this.#options.onChange({ type, file, value });
+    } else if (this.entries.delete(file)) {
+      this.#options.onChange({ type: 'remove', file });
+    }
   }
 }
 
 async function filesOf(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch((error: unknown) => {
-    if (isMissing(error)) return [];
-    throw error;
+  const names = await readdir(directory).catch((cause: unknown) => {
+    if (systemCode(cause) === 'ENOENT') return [];
+    const problem = `${directory}: expected a directory that can be read; the system says ${systemCode(cause)}`;
+    throw new ConfigError(`${directory} cannot be used:`, [problem], { cause });
   });
   return names.filter(isEntry).sort();
 }

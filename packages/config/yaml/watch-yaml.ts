@@ -1,13 +1,16 @@
 import type { z } from 'zod';
-import type { LoadOptions, YamlValue } from './load.ts';
-import { createReloader, type Reactions } from './reloader.ts';
+import { FileFollower } from './file-follower.ts';
+import { type LoadOptions, valueOfText, type YamlValue } from './load.ts';
 import { openWatcher } from './watcher.ts';
 
 /** How long a file must stay as it is before it counts as written. */
 export const SETTLE_MS = 200;
 
-export type WatchOptions<Missing extends boolean, Value> = LoadOptions<Missing> &
-  Reactions<Value> & { settleMs?: number };
+export type WatchOptions<Missing extends boolean, Value> = LoadOptions<Missing> & {
+  onChange: (value: Value) => void;
+  onError: (error: Error) => void;
+  settleMs?: number;
+};
 
 /** A followed file: `value` is always the last good one. */
 export type YamlWatch<Value> = { readonly value: Value; close(): Promise<void> };
@@ -21,28 +24,34 @@ export async function watchYaml<Schema extends z.ZodType, Missing extends boolea
   schema: Schema,
   options: WatchOptions<Missing, YamlValue<Schema, Missing>>,
 ): Promise<YamlWatch<YamlValue<Schema, Missing>>> {
-  const { onChange, onError, settleMs = SETTLE_MS, ...load } = options;
-  let value: YamlValue<Schema, Missing>;
-  const keep = (next: YamlValue<Schema, Missing>) => {
-    value = next;
-    onChange(next);
+  const { onError, settleMs = SETTLE_MS } = options;
+  const parse = (text: string | undefined) => valueOfText(text, path, schema, options);
+  const onChange = (value: YamlValue<Schema, Missing>) => {
+    watch.value = value;
+    options.onChange(value);
   };
-  const reloader = createReloader(path, schema, { ...load, settleMs }, { onChange: keep, onError });
-  const watcher = await openWatcher(path, () => reloader.poke(), onError);
+  const follower = new FileFollower({ path, settleMs, parse, onChange, onError });
+  const watcher = await openWatcher(path, () => follower.poke(), onError);
   const close = async () => {
     await watcher.close();
-    await reloader.close();
+    await follower.close();
   };
+  const watch: { value: YamlValue<Schema, Missing>; close(): Promise<void> } = {
+    value: await closeOnFailure(follower.load(), close),
+    close,
+  };
+  return watch;
+}
+
+/** What a promise gives; when it fails, something is closed before the failure goes on. */
+export async function closeOnFailure<Value>(
+  promise: Promise<Value>,
+  close: () => Promise<void>,
+): Promise<Value> {
   try {
-    value = await reloader.load();
+    return await promise;
   } catch (error) {
     await close();
     throw error;
   }
-  return {
-    get value() {
-      return value;
-    },
-    close,
-  };
 }

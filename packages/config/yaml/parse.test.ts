@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ConfigError, parseYaml } from '../index.ts';
+
+const roster = z.strictObject({
+  users: z.array(
+    z.strictObject({
+      id: z.string(),
+      role: z.enum(['admin', 'user']).optional(),
+      age: z.number().min(1).optional(),
+    }),
+  ),
+  defaults: z.record(z.string(), z.unknown()).optional(),
+});
+
+function parse<Schema extends z.ZodType>(text: string, schema: Schema, env: Record<string, string> = {}) {
+  return parseYaml(text, schema, { file: 'users.yaml', env });
+}
+
+function problems(
+  text: string,
+  schema: z.ZodType = roster,
+  env: Record<string, string> = {},
+): readonly string[] {
+  try {
+    parse(text, schema, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('reading YAML', () => {
+  it('reads a text into the shape of a schema', () => {
+    expect(parse('users:\n  - id: ada\n    role: admin\n', roster)).toEqual({
+      users: [{ id: 'ada', role: 'admin' }],
+    });
+  });
+
+  it('reads anchors, aliases and merged maps', () => {
+    const text =
+      'defaults: &base\n  role: user\n  age: 3\nusers:\n  - <<: *base\n    id: ada\n    age: 4\n  - {<<: *base, id: bob}\n';
+    expect(parse(text, roster).users).toEqual([
+      { id: 'ada', role: 'user', age: 4 },
+      { id: 'bob', role: 'user', age: 3 },
+    ]);
+  });
+
+  it('reads CRLF and a byte order mark', () => {
+    expect(parse('\uFEFFusers:\r\n  - id: ada\r\n', roster)).toEqual({ users: [{ id: 'ada' }] });
+  });
+
+  it('gives an empty file as no value, so that a default applies', () => {
+    expect(parse('# nothing yet\n', z.object({ a: z.number() }).default({ a: 1 }))).toEqual({ a: 1 });
+    expect(problems('')).toEqual(['users.yaml:1:1: is missing; expected a map']);
+  });
+
+  it('takes keys for texts', () => {
+    expect(parse('1: a\ntrue: b\n', z.record(z.string(), z.string()))).toEqual({ 1: 'a', true: 'b' });
+  });
+
+  it('sets no prototype', () => {
+    const value = parse('__proto__: {polluted: true}\n', z.unknown());
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect(({} as Record<string, unknown>).polluted).toBeUndefined();
+  });
+});
+
+describe('what does not fit the schema', () => {
+  it.each([
+    ['users: 5\n', 'users.yaml:1:8: users: expected a list, found a number'],
+    ['users:\n  - id: 5\n', 'users.yaml:2:9: users[0].id: expected a text, found a number'],
+    ['users:\n  - role: user\n', 'users.yaml:2:5: users[0].id: is missing; expected a text'],
+    [
+      'users:\n  - id: a\n    role: root\n',
+      'users.yaml:3:11: users[0].role: expected one of "admin", "user"',
+    ],
+    [
+      'users:\n  - id: a\n    rol: user\n',
+      'users.yaml:3:5: users[0]: unknown key "rol"; did you mean "role"?',
+    ],
+    ['users: []\nfriends: []\n', 'users.yaml:2:1: unknown key "friends"; expected users, defaults'],
+    ['users:\n  - id: a\n    age: 0\n', 'users.yaml:3:10: users[0].age: expected number to be >=1'],
+    ['users:\n  - id:\n', 'users.yaml:2:8: users[0].id: expected a text, found nothing'],
+    ['users:\n  - [a]\n', 'users.yaml:2:5: users[0]: expected a map, found a list'],
+    ['defaults:\n  a: 1\n', 'users.yaml:1:1: users: is missing; expected a list'],
+  ])('says where it is and what was expected: %j', (text, problem) => {
+    expect(problems(text)).toEqual([problem]);
+  });
+
+  it('tells two errors of one file, in order', () => {
+    expect(problems('users:\n  - id: 5\n  - id: b\n    extra: 1\n    role: x\n')).toEqual([
+      'users.yaml:2:9: users[0].id: expected a text, found a number',
+      'users.yaml:4:5: users[1]: unknown key "extra"; expected id, role, age',
+      'users.yaml:5:11: users[1].role: expected one of "admin", "user"',
+    ]);
+  });
+
+  it('finds the line of what came through an anchor or a merge', () => {
+    const text = 'defaults: &base\n  role: root\nusers:\n  - <<: *base\n    id: a\n';
+    expect(problems(text)).toEqual(['users.yaml:2:9: users[0].role: expected one of "admin", "user"']);
+    const alias = 'defaults: {x: &five 5}\nusers:\n  - id: *five\n';
+    expect(problems(alias)).toEqual(['users.yaml:3:9: users[0].id: expected a text, found a number']);
+  });
+
+  it('counts lines right with CRLF and a byte order mark', () => {
+    expect(problems('\uFEFFusers:\r\n  - id: a\r\n    age: x\r\n')).toEqual([
+      'users.yaml:3:10: users[0].age: expected a number, found a text',
+    ]);
+  });
+
+  it('points into the branch of a union that was meant', () => {
+    const schema = z.object({
+      delegates: z.array(z.union([z.string(), z.strictObject({ name: z.string(), url: z.string() })])),
+    });
+    expect(problems('delegates:\n  - name: a\n    url: 5\n', schema)).toEqual([
+      'users.yaml:3:10: delegates[0].url: expected a text, found a number',
+    ]);
+    expect(problems('delegates:\n  - 5\n', schema)).toEqual([
+      'users.yaml:2:5: delegates[0]: expected a text or a map, found a number',
+    ]);
+  });
+
+  it('names the kinds of a discriminated union', () => {
+    const schema = z.discriminatedUnion('type', [
+      z.object({ type: z.literal('a') }),
+      z.object({ type: z.literal('b') }),
+    ]);
+    expect(problems('type: c\n', schema)[0]).toMatch(/^users\.yaml:1:7: type: /);
+  });
+
+  it('tells the words of a schema of its own', () => {
+    const schema = z.object({
+      at: z.string().refine((text) => text.includes(':'), 'expected a time such as 08:30'),
+    });
+    expect(problems('at: noon\n', schema)).toEqual(['users.yaml:1:5: at: expected a time such as 08:30']);
+  });
+
+  it('keeps count when there is a great deal wrong', () => {
+    const text = `users:\n${'  - id: 5\n'.repeat(50)}`;
+    expect(() => parse(text, roster)).toThrow(/and 30 more$/);
+  });
+});
+
+describe('what is no YAML', () => {
+  it.each([
+    ['users:\n  - id: "a\n', /^users\.yaml:\d:\d+: something is missing here/],
+    ['users:\n\t- id: a\n', /^users\.yaml:2:1: a tab cannot indent; use blanks$/],
+    ['users: []\nusers: []\n', /^users\.yaml:2:1: the key "users" stands twice in the same map$/],
+    ['users: []\n---\nusers: []\n', /^users\.yaml:2:1: the file holds a second document/],
+    ['users: *nobody\n', /^users\.yaml:1:8: no anchor &nobody stands before this alias$/],
+    ['users: !secret x\n', /^users\.yaml:1:8: unknown tag/],
+    ['users: !!binary aGk=\n', /^users\.yaml:1:8: unknown tag/],
+    ['? [a]\n: b\n', /^users\.yaml:1:3: a key must be a plain text$/],
+    ['note: a: b\n', /^users\.yaml:1:7: a value with a colon and a blank in it must be in quotes/],
+  ])('says where and why: %j', (text, problem) => {
+    expect(problems(text)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it('tells every key that stands twice', () => {
+    expect(problems('a: 1\na: 2\nb: 3\nb: 4\n')).toEqual([
+      'users.yaml:2:1: the key "a" stands twice in the same map',
+      'users.yaml:4:1: the key "b" stands twice in the same map',
+    ]);
+  });
+
+  it('does not quote what may be a secret', () => {
+    const told = [
+      'users: "sk-hidden',
+      'key: sk-hidden: x',
+      'a: 1\nsk-hidden',
+      '{key: sk-hidden',
+      'key: "sk-hidden\\q"',
+      '- sk-hidden\nkey: 1',
+    ];
+    for (const text of told) {
+      expect(problems(text).length).toBeGreaterThan(0);
+      expect(problems(text).join()).not.toContain('sk-hidden');
+    }
+  });
+
+  it('refuses aliases that multiply', () => {
+    const levels = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
+    for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg', 'gh'])
+      levels.push(`${to}: &${to} [${`*${from},`.repeat(10)}]`);
+    expect(problems(levels.join('\n'), z.unknown())).toEqual([
+      'users.yaml:1:1: aliases (*name) multiply too much; at most 1000 are expanded',
+    ]);
+  });
+
+  it('refuses an alias inside its own anchor', () => {
+    expect(problems('a: &a {b: *a}\n', z.json())).toEqual([
+      'users.yaml:1:1: an alias (*name) leads back into its own anchor',
+    ]);
+  });
+
+  it('refuses what is nested beyond reason', () => {
+    expect(problems('['.repeat(20_000), z.unknown())[0]).toContain('too many levels inside each other');
+  });
+});
