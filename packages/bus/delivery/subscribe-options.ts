@@ -1,0 +1,55 @@
+import { BusError } from '../errors.ts';
+import { checkName } from '../names.ts';
+import type { Handler, SubscribeOptions } from '../port.ts';
+import { checkPattern } from '../topics/topic.ts';
+import type { DurableOptions } from './durable-delivery.ts';
+import type { LiveOptions } from './live-subscription.ts';
+
+const defaultQueueLimit = 1000;
+
+export type CheckedSubscription =
+  | { kind: 'live'; group: string | undefined; live: LiveOptions }
+  | { kind: 'durable'; durable: DurableOptions };
+
+/** Checks what a subscriber asks for and fills in the defaults. */
+export function checkSubscription(
+  pattern: string,
+  handler: Handler,
+  options: SubscribeOptions,
+): CheckedSubscription {
+  checkPattern(pattern);
+  const { durable, group, policy, plugin } = options;
+  if (durable !== undefined) checkName('durable', durable);
+  if (group !== undefined) checkName('group', group);
+  const concurrency = checkCount('concurrency', options.concurrency ?? 1);
+  const queueLimit = checkCount('queueLimit', options.queueLimit ?? defaultQueueLimit);
+  if (durable === undefined) {
+    const live = {
+      pattern,
+      handler,
+      concurrency,
+      queueLimit,
+      policy: policy ?? 'drop-oldest',
+      plugin,
+    } as const;
+    return { kind: 'live', group, live };
+  }
+  if (policy !== undefined) throw new BusError('options_refused', policyWords);
+  return { kind: 'durable', durable: { name: durable, pattern, group, concurrency, queueLimit } };
+}
+
+/** Throws when a second subscriber of a durable name asks for something else than the first. */
+export function checkSameDurable(known: DurableOptions, wanted: DurableOptions): void {
+  const differing = (['pattern', 'group', 'concurrency'] as const).find((key) => known[key] !== wanted[key]);
+  if (differing === undefined) return;
+  const words = `The durable name ${known.name} is in use with ${differing} ${JSON.stringify(known[differing])}, not ${JSON.stringify(wanted[differing])}: subscribe alike, or use another name.`;
+  throw new BusError('durable_conflict', words);
+}
+
+function checkCount(option: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new BusError('options_refused', `${option} is ${value}: give a whole number of at least 1.`);
+}
+
+const policyWords =
+  'A durable subscription drops nothing, so it takes no "policy": leave it out, or subscribe without "durable".';

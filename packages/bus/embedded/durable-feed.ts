@@ -1,0 +1,169 @@
+import {
+  DurableDelivery,
+  type DurableOptions,
+  type Entry,
+  type RetryPolicy,
+} from '../delivery/durable-delivery.ts';
+import type { DeliveryContext } from '../delivery/live-subscription.ts';
+import { decodeMessage } from '../message.ts';
+import type { Message } from '../port.ts';
+import type { CursorSaver } from './cursor-saver.ts';
+import type { Page } from './journal/message-table.ts';
+import type { Cursor } from './journal/progress-table.ts';
+import type { JournalThread } from './journal/thread.ts';
+
+export interface FeedContext {
+  delivery: DeliveryContext;
+  retry: RetryPolicy;
+  journal: JournalThread;
+  saver: CursorSaver;
+  /** The last position that was handed to all feeds. */
+  committed(): number;
+}
+
+const pageSize = 500;
+const readAgainMs = 1000;
+
+/**
+ * Brings journalled messages to one durable name. As long as its queue has room, messages come straight from their
+ * publishers; when it falls behind, the rest waits in the journal and is read from there until it has caught up.
+ */
+export class DurableFeed {
+  readonly delivery: DurableDelivery;
+  readonly #context: FeedContext;
+  /** Offered and not finished, in rising order. */
+  readonly #outstanding = new Set<number>();
+  /** Everything up to here was offered or is not for this name. Not kept while live: then it is all. */
+  #scanned: number;
+  #live = false;
+  #reading = false;
+  /** Counts the times the feed was set to another position; pages read before are void. */
+  #generation = 0;
+  /** Entries that a former process may have begun. */
+  #suspects: number;
+
+  constructor(options: DurableOptions, cursor: Cursor, context: FeedContext) {
+    this.#context = context;
+    this.#scanned = cursor.position;
+    this.#suspects = cursor.created ? 0 : options.concurrency;
+    const { delivery, retry } = context;
+    this.delivery = new DurableDelivery(options, retry, this.#ledger(), delivery, () => this.refill());
+  }
+
+  get name(): string {
+    return this.delivery.options.name;
+  }
+
+  /** A message that was just journalled. */
+  deliver(message: Message, position: number): void {
+    if (!this.#live || this.#offer(message, position)) return;
+    this.#live = false;
+    this.#scanned = position - 1;
+  }
+
+  /** Reads on when the feed is behind and there is room. */
+  refill(): void {
+    if (this.#live || this.#reading || this.delivery.members === 0 || this.delivery.room === 0) return;
+    if (this.#scanned >= this.#context.committed()) this.#live = true;
+    else void this.#read();
+  }
+
+  /** Stops taking messages until `resume`; gives back what no handler has begun. */
+  pause(): void {
+    this.#generation += 1;
+    const waiting = this.delivery.queued;
+    this.delivery.reset();
+    if (this.#live) this.#scanned = this.#context.committed();
+    this.#live = false;
+    const positions = [...this.#outstanding];
+    const [firstWaiting] = positions.slice(positions.length - waiting);
+    if (waiting === 0 || firstWaiting === undefined) return;
+    for (const position of positions.slice(-waiting)) this.#outstanding.delete(position);
+    this.#scanned = firstWaiting - 1;
+  }
+
+  resume(options: DurableOptions): void {
+    this.delivery.options = options;
+    this.refill();
+  }
+
+  /** Pauses for a move of the cursor: what handlers at work finish meanwhile does not count. */
+  detach(): void {
+    this.pause();
+    this.#outstanding.clear();
+    this.#context.saver.drop(this.name);
+  }
+
+  moveTo(position: number): void {
+    this.#scanned = position;
+    this.refill();
+  }
+
+  /** Saves how far the feed is, also past messages that are not for it. */
+  checkpoint(): void {
+    this.#context.saver.save(this.name, this.#cursor());
+  }
+
+  #cursor(): number {
+    const [first] = this.#outstanding;
+    if (first !== undefined) return first - 1;
+    return this.#live ? this.#context.committed() : this.#scanned;
+  }
+
+  #offer(message: Message, position: number): boolean {
+    if (!this.delivery.offer({ position, message, redelivered: this.#suspects > 0 })) return false;
+    this.#suspects = Math.max(0, this.#suspects - 1);
+    this.#outstanding.add(position);
+    return true;
+  }
+
+  async #read(): Promise<void> {
+    this.#reading = true;
+    const generation = this.#generation;
+    try {
+      while (generation === this.#generation && !this.#live && this.#wantsMore()) {
+        const page = await this.#nextPage();
+        if (generation === this.#generation) this.#take(page);
+      }
+    } catch (error) {
+      const details = { durable: this.name, err: error };
+      this.#context.delivery.logger.error(details, 'The journal could not be read; trying again');
+      setTimeout(() => this.refill(), readAgainMs).unref();
+    }
+    this.#reading = false;
+    if (generation !== this.#generation) this.refill();
+  }
+
+  #wantsMore(): boolean {
+    return this.delivery.room * 2 >= this.delivery.options.queueLimit;
+  }
+
+  #nextPage(): Promise<Page> {
+    const { pattern, name } = this.delivery.options;
+    const limit = Math.min(pageSize, this.delivery.room);
+    return this.#context.journal.call('readForward', this.#scanned, pattern, name, limit);
+  }
+
+  #take(page: Page): void {
+    for (const [position, body] of page.found) {
+      if (!this.#offer(decodeMessage(body), position)) return;
+      this.#scanned = position;
+    }
+    this.#scanned = page.scannedTo;
+    this.#live = this.#scanned >= this.#context.committed();
+  }
+
+  #ledger() {
+    const { journal } = this.#context;
+    return {
+      attempts: ({ position }: Entry) => journal.call('attempts', this.name, position),
+      record: ({ position }: Entry, attempts: number) =>
+        journal.call('record', this.name, position, attempts),
+      bury: ({ position, message }: Entry, attempts: number, error: string) =>
+        journal.call('bury', this.name, position, attempts, error, JSON.stringify(message)),
+      finish: ({ position }: Entry) => {
+        if (this.#outstanding.delete(position)) this.checkpoint();
+      },
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import type { Database } from '@trunkline/storage';
+import { matchesTopic } from '../../topics/topic.ts';
+
+/** A message to append: key, topic, correlation id, JSON text, and the only durable name it is for. */
+export type Row = readonly [
+  key: string,
+  topic: string,
+  correlationId: string,
+  body: string,
+  onlyFor: string | null,
+];
+
+/** A stored message: its position and JSON text. */
+export type Stored = [position: number, body: string];
+
+export interface Page {
+  found: Stored[];
+  /** Everything up to here (or, going back, down to here) was looked at. */
+  scannedTo: number;
+}
+
+interface ScannedRow {
+  position: number;
+  topic: string;
+  body: string;
+}
+
+/** One look at the table goes over this many rows and gives about this many bytes, so that writers wait briefly. */
+const rowsPerScan = 5000;
+const bytesPerPage = 4_194_304;
+
+/** The messages of the journal in the order in which they were accepted. */
+export class MessageTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Stores the rows in one transaction. Gives each its position, 0 where the key is known already. */
+  append(rows: readonly Row[]): number[] {
+    const insert = this.#database.prepare(
+      'INSERT INTO messages (key, topic, correlation_id, stored_at, only_for, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING',
+    );
+    const now = Date.now();
+    return this.#database.transaction(() =>
+      rows.map(([key, topic, correlationId, body, onlyFor]) => {
+        const { changes, lastInsertRowid } = insert.run(key, topic, correlationId, now, onlyFor, body);
+        return changes === 0 ? 0 : lastInsertRowid;
+      }),
+    );
+  }
+
+  lastPosition(): number {
+    const row = this.#database
+      .prepare<{ seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'messages'")
+      .get();
+    return row?.seq ?? 0;
+  }
+
+  firstPosition(): number {
+    return this.#edge('SELECT min(position) AS position FROM messages WHERE position > ?', 0) ?? 1;
+  }
+
+  /** Messages after a position that match the pattern and are for all or for this durable name. */
+  readForward(after: number, pattern: string, name: string, limit: number): Page {
+    const start = this.#edge('SELECT min(position) AS position FROM messages WHERE position > ?', after);
+    if (start === undefined) return { found: [], scannedTo: Math.max(after, this.lastPosition()) };
+    const rows = this.#database
+      .prepare<ScannedRow>(`${select} AND (only_for IS NULL OR only_for = ?) ORDER BY position`)
+      .iterate(start, start + rowsPerScan - 1, ...prefixOf(pattern), name);
+    const end = Math.min(start + rowsPerScan - 1, this.lastPosition());
+    return takePage(rows, pattern, limit, end);
+  }
+
+  /** Messages before a position that match the pattern, newest first. */
+  readBackward(before: number, pattern: string, limit: number): Page {
+    const start = this.#edge('SELECT max(position) AS position FROM messages WHERE position < ?', before);
+    if (start === undefined) return { found: [], scannedTo: 0 };
+    const rows = this.#database
+      .prepare<ScannedRow>(`${select} AND only_for IS NULL ORDER BY position DESC`)
+      .iterate(start - rowsPerScan + 1, start, ...prefixOf(pattern));
+    return takePage(rows, pattern, limit, Math.max(start - rowsPerScan + 1, 0));
+  }
+
+  /** All of one correlation that match the pattern: the first after a position, or the newest, newest first. */
+  readCorrelation(
+    correlationId: string,
+    pattern: string,
+    after: number | undefined,
+    limit: number,
+  ): Stored[] {
+    const order = after === undefined ? 'DESC' : 'ASC';
+    const rows = this.#database
+      .prepare<ScannedRow>(
+        `SELECT position, topic, body FROM messages WHERE correlation_id = ? AND position > ? AND only_for IS NULL ORDER BY position ${order}`,
+      )
+      .iterate(correlationId, after ?? 0);
+    return takePage(rows, pattern, limit, 0).found;
+  }
+
+  #edge(sql: string, position: number): number | undefined {
+    return this.#database.prepare<{ position: number | null }>(sql).get(position)?.position ?? undefined;
+  }
+}
+
+const select =
+  'SELECT position, topic, body FROM messages WHERE position BETWEEN ? AND ? AND substr(topic, 1, ?) = ?';
+
+/** The length and text of what every matching topic begins with, for SQLite to sort out the rest cheaply. */
+function prefixOf(pattern: string): [number, string] {
+  const literal = /^[^*#]*/.exec(pattern)?.[0] ?? '';
+  const prefix = literal === pattern ? literal : literal.replace(/\.$/, '');
+  return [[...prefix].length, prefix];
+}
+
+function takePage(rows: Iterable<ScannedRow>, pattern: string, limit: number, end: number): Page {
+  const found: Stored[] = [];
+  let bytes = 0;
+  for (const { position, topic, body } of rows) {
+    if (!matchesTopic(pattern, topic)) continue;
+    found.push([position, body]);
+    bytes += body.length;
+    if (found.length >= limit || bytes >= bytesPerPage) return { found, scannedTo: position };
+  }
+  return { found, scannedTo: end };
+}

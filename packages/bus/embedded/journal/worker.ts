@@ -1,0 +1,31 @@
+// Hosts the journal in a thread of its own: waiting for the disk must not hold up the thread that serves users.
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { StorageError } from '@trunkline/storage';
+import { BusError, messageOf } from '../../errors.ts';
+import { type Journal, type JournalOptions, openJournal } from './journal.ts';
+import type { Call, Outcome } from './thread.ts';
+
+let journal: Journal | undefined;
+
+if (parentPort !== null) serve(parentPort, workerData as JournalOptions);
+
+function serve(port: MessagePort, options: JournalOptions): void {
+  port.on('message', (call: Call) => {
+    port.postMessage(outcomeOf(call, options));
+    if (call.method === 'close') port.close();
+  });
+}
+
+function outcomeOf({ id, method, parameters }: Call, options: JournalOptions): Outcome {
+  try {
+    journal ??= openJournal(options);
+    const run = journal[method] as (...parameters: unknown[]) => unknown;
+    return { id, result: run(...parameters) };
+  } catch (error) {
+    return { id, error: { code: codeOf(error), message: messageOf(error) } };
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof BusError || error instanceof StorageError ? error.code : 'engine_failed';
+}

@@ -1,0 +1,29 @@
+export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
+export { BusError, type BusErrorCode } from './errors.ts';
+export { createId } from './identifier.ts';
+export { maximumMessageBytes } from './message.ts';
+export type {
+  Bus,
+  BusLogger,
+  BusStatus,
+  DeadLetter,
+  Delivery,
+  Draft,
+  Handler,
+  HistoryEntry,
+  HistoryQuery,
+  Lease,
+  LeaseOptions,
+  Message,
+  Published,
+  QueuePolicy,
+  ReplayTarget,
+  ReplyAddress,
+  RequestOptions,
+  Source,
+  SubscribeOptions,
+  Subscription,
+} from './port.ts';
+export { defaultDurableTopics } from './topics/durable-topics.ts';
+export { checkPattern, checkTopic, escapeSegment, matchesTopic, unescapeSegment } from './topics/topic.ts';
+export { TopicIndex } from './topics/topic-index.ts';

@@ -1,0 +1,93 @@
+import { BusError } from './errors.ts';
+import { createId } from './identifier.ts';
+import { deepFreeze, frozenCopy } from './json.ts';
+import type { Draft, Message, ReplyAddress, Source } from './port.ts';
+import { checkTopic } from './topics/topic.ts';
+
+/** The largest message as JSON: the 1 MiB that NATS carries at most, less 4 KiB for what engines add. */
+export const maximumMessageBytes = 1_048_576 - 4096;
+
+const identifier = /^[\x21-\x7e]{1,128}$/;
+const controlCharacter = /\p{Cc}/u;
+
+/** A checked and completed message with its JSON text. */
+export interface Encoded {
+  message: Message;
+  text: string;
+}
+
+/** Checks what a publisher gave, adds what is missing, and writes it as JSON. */
+export function encodeMessage(draft: Draft): Encoded {
+  const message = complete(draft);
+  const text = JSON.stringify(message);
+  // A UTF-16 unit takes at most three bytes: short texts need no counting.
+  if (text.length * 3 > maximumMessageBytes) checkSize(message.topic, Buffer.byteLength(text));
+  return { message, text };
+}
+
+/** Reads a message that an engine stored. */
+export function decodeMessage(text: string): Message {
+  return deepFreeze(JSON.parse(text) as Message);
+}
+
+function complete(draft: Draft): Message {
+  checkTopic(draft.topic);
+  const id = draft.id === undefined ? createId() : checkIdentifier('id', draft.id);
+  const message: Message = {
+    id,
+    correlationId:
+      draft.correlationId === undefined ? id : checkLabel('correlationId', draft.correlationId, 256),
+    ...(draft.parentId === undefined ? {} : { parentId: checkIdentifier('parentId', draft.parentId) }),
+    topic: draft.topic,
+    timestamp: draft.timestamp === undefined ? Date.now() : checkTimestamp(draft.timestamp),
+    payload: frozenCopy(draft.payload, 'payload'),
+    ...(draft.source === undefined ? {} : { source: checkSource(draft.source) }),
+    ...(draft.reply === undefined ? {} : { reply: checkReply(draft.reply) }),
+  };
+  return Object.freeze(message);
+}
+
+function checkSize(topic: string, bytes: number): void {
+  if (bytes <= maximumMessageBytes) return;
+  const words = `The message for ${topic} takes ${bytes} bytes; a message may take ${maximumMessageBytes}. Store the large part elsewhere and publish where it is.`;
+  throw new BusError('message_too_large', words);
+}
+
+function checkIdentifier(field: string, value: unknown): string {
+  if (typeof value === 'string' && identifier.test(value)) return value;
+  throw refused(field, value, 'use 1 to 128 printable ASCII characters without blanks');
+}
+
+function checkLabel(field: string, value: unknown, longest: number): string {
+  const fits = typeof value === 'string' && value !== '' && value.length <= longest;
+  if (fits && !controlCharacter.test(value) && value.isWellFormed()) return value;
+  throw refused(field, value, `use 1 to ${longest} characters without control characters`);
+}
+
+function checkTimestamp(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw refused('timestamp', value, 'give milliseconds since 1970 as a whole number');
+}
+
+function checkSource(source: Source): Source {
+  return Object.freeze({
+    interface: checkLabel('source.interface', source.interface, 256),
+    ...(source.channelId === undefined
+      ? {}
+      : { channelId: checkLabel('source.channelId', source.channelId, 512) }),
+    ...(source.userId === undefined ? {} : { userId: checkLabel('source.userId', source.userId, 512) }),
+  });
+}
+
+function checkReply(reply: ReplyAddress): ReplyAddress {
+  checkTopic(reply.topic);
+  return Object.freeze({
+    topic: reply.topic,
+    ...(reply.format === undefined ? {} : { format: checkLabel('reply.format', reply.format, 64) }),
+  });
+}
+
+function refused(field: string, value: unknown, remedy: string): BusError {
+  const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 60)) : String(value);
+  return new BusError('message_refused', `The message's ${field} ${shown} is refused: ${remedy}.`);
+}
