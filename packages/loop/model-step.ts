@@ -32,16 +32,19 @@ export interface ModelStep {
   model: string | undefined;
 }
 
-type StepOptions = Pick<TurnOptions, 'model' | 'instructions' | 'tools' | 'sessionId'>;
+/** What the model is called with. */
+interface StepRequest extends Pick<TurnOptions, 'model' | 'instructions' | 'sessionId'> {
+  messages: ModelMessage[];
+  tools: ToolSet;
+  signal: AbortSignal;
+}
 
 /** Calls the model once and streams what it says; tools are offered but not run here. Fails with a ModelError. */
 export async function* streamStep(
-  options: StepOptions,
-  messages: ModelMessage[],
-  signal: AbortSignal,
+  request: StepRequest,
   say: (text: string) => TextDelta,
 ): AsyncGenerator<TextDelta | ReasoningDelta, ModelStep> {
-  const result = start(options, messages, signal);
+  const result = start(request);
   const step: ModelStep = {
     calls: [],
     messages: [],
@@ -62,15 +65,11 @@ export async function* streamStep(
   }
 }
 
-function start(
-  { model, instructions, tools, sessionId }: StepOptions,
-  messages: ModelMessage[],
-  signal: AbortSignal,
-) {
+function start({ model, instructions, messages, tools, sessionId, signal }: StepRequest) {
   return streamText({
     model,
     messages,
-    tools: offer(tools),
+    tools,
     abortSignal: signal,
     maxRetries: 0,
     runtimeContext: { sessionId },
@@ -82,7 +81,7 @@ function start(
 }
 
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
-function offer(tools: readonly Tool[]): ToolSet {
+export function offerTools(tools: readonly Tool[]): ToolSet {
   return Object.fromEntries(
     tools.map(({ name, description, input }) => [
       name,

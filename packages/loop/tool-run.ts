@@ -16,6 +16,7 @@ export interface ToolSurroundings {
 /** The same call may fail this often; after that it is not run again. */
 const mostFailures = 2;
 const longestQuote = 200;
+const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
 export type Prepared =
@@ -49,7 +50,7 @@ export async function run(
   const context = { signal: deadline.signal, sessionId: surroundings.sessionId, toolCallId: call.toolCallId };
   const execution = async () => tool.execute(input, context);
   try {
-    return await Promise.race([execution(), whenAborted(deadline.signal)]);
+    return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
   } catch (error) {
     if (deadline.expired())
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
@@ -58,6 +59,12 @@ export async function run(
   } finally {
     deadline.end();
   }
+}
+
+/** Plugins are not type-checked, so a result may be anything, and of any length. */
+function asText(result: unknown): string {
+  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? '');
+  return text.length > longestResult ? `${text.slice(0, longestResult)}…[truncated]` : text;
 }
 
 export function isFailure(result: string): boolean {

@@ -1,11 +1,9 @@
-import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import {
   add,
   calling,
   collect,
   ended,
-  failed,
   limits,
   play,
   resultsOf,
@@ -200,145 +198,26 @@ describe('tool failures the model can read [A179]', () => {
     );
   });
 
+  it('makes text of whatever a tool gives back, within bounds', async () => {
+    const odd = toolOf('odd', async () => JSON.parse('{"a": 1}'));
+    const nothing = toolOf('nothing', async () => JSON.parse('{}').missing);
+    const huge = toolOf('huge', async () => 'x'.repeat(200_000));
+    const script = [calling(['odd', {}], ['nothing', {}], ['huge', {}]), 'Fine.'];
+    const { server, last } = await play(script, { tools: [odd, nothing, huge] });
+    expect(toolMessages(server).map((text) => String(text).slice(-12))).toEqual([
+      '{"a":1}',
+      '',
+      'x…[truncated]'.slice(-12),
+    ]);
+    expect(ended(last).text).toBe('Fine.');
+  });
+
   it('runs no more than 32 calls of one step', async () => {
     const calls = Array.from({ length: 40 }, (_, left): [string, unknown] => ['add', { left }]);
     const { events } = await play([calling(...calls), 'Done.'], { tools: [add] });
     const results = resultsOf(events).map(([, result]) => result);
     expect(results.filter((result) => result.startsWith('Error: too many calls'))).toHaveLength(8);
     expect(results.filter((result) => /^\d+$/.test(result))).toHaveLength(32);
-  });
-});
-
-describe('limits', () => {
-  it('stops a model that never comes to an end, in words', async () => {
-    const { server, events, last } = await play(() => calling(['add', { left: 1 }]), {
-      tools: [add],
-      limits: { ...limits, steps: 3 },
-    });
-    expect(server.chats()).toHaveLength(3);
-    expect(last).toMatchObject({
-      type: 'end',
-      finishReason: 'steps',
-      text: expect.stringContaining('I stopped after 3 steps'),
-    });
-    expect(ended(last).messages.at(-1)).toMatchObject({ role: 'assistant' });
-    expect(spokenIn(events)).toBe(ended(last).text);
-  });
-
-  it('stops when the tokens are spent', async () => {
-    const answer = { ...calling(['add', { left: 1 }]), usage: { input: 400, output: 100 } };
-    const { server, last } = await play(() => answer, { tools: [add], limits: { ...limits, tokens: 900 } });
-    expect(server.chats()).toHaveLength(2);
-    expect(last).toMatchObject({
-      finishReason: 'budget',
-      usage: { totalTokens: 1000 },
-      text: expect.stringContaining('1000 of 900 tokens'),
-    });
-  });
-
-  it('stops when the money is spent, and adds up costs', async () => {
-    const answer = { ...calling(['add', { left: 1 }]), usage: { input: 400, output: 100 } };
-    const asked: string[] = [];
-    const cost = (model: string) => {
-      asked.push(model);
-      return 0.25;
-    };
-    const { server, last } = await play(() => answer, {
-      tools: [add],
-      cost,
-      limits: { ...limits, costUsd: 0.5 },
-    });
-    expect(server.chats()).toHaveLength(2);
-    expect(asked).toEqual(['test-model', 'test-model']);
-    expect(last).toMatchObject({
-      finishReason: 'budget',
-      usage: { costUsd: 0.5 },
-      text: expect.stringContaining('$0.5000 of $0.5'),
-    });
-  });
-
-  it('lets an answer that spends the last of the budget stand', async () => {
-    const { last } = await play([{ text: 'Done.', usage: { input: 500, output: 500 } }], {
-      limits: { ...limits, tokens: 100 },
-    });
-    expect(last).toMatchObject({ finishReason: 'stop', text: 'Done.' });
-  });
-
-  it('leaves the cost out when it is not known', async () => {
-    const { events, last } = await play([{ text: 'Hi', usage: { input: 1, output: 1 } }], {
-      cost: () => undefined,
-    });
-    expect(ended(last).usage).toEqual({ inputTokens: 1, outputTokens: 1, totalTokens: 2 });
-    expect(events).toContainEqual({ type: 'usage', inputTokens: 1, outputTokens: 1, totalTokens: 2 });
-  });
-
-  it('ends a turn that takes too long, with what it has', async () => {
-    const { last } = await play([{ fault: 'stall', text: 'Half an answer' }], {
-      limits: { ...limits, turnTimeoutMs: 150 },
-    });
-    expect(last).toMatchObject({ type: 'error', code: 'turn-timeout', text: 'Half an answer' });
-    expect(failed(last).message).toContain('longer than 0.15 s');
-  });
-});
-
-describe('abort', () => {
-  it('while the model speaks keeps what was said and drops the connection', async () => {
-    const server = await serve([{ fault: 'stall', text: 'Half' }]);
-    const aborter = new AbortController();
-    const events = [];
-    for await (const event of runTurn(turnOptions(server, { signal: aborter.signal }))) {
-      events.push(event);
-      if (event.type === 'text-delta') aborter.abort();
-    }
-    expect(events.at(-1)).toMatchObject({ type: 'error', code: 'aborted', text: 'Half' });
-    expect(failed(events.at(-1)).messages.at(-1)).toEqual({ role: 'assistant', content: 'Half' });
-    await waitFor(() => server.requests[0]?.abandoned);
-  });
-
-  it('while tools run stops them, closes every call and leaves a sound conversation', async () => {
-    const aborter = new AbortController();
-    const stuck = toolOf('stuck', () => {
-      aborter.abort();
-      return new Promise<string>(() => undefined);
-    });
-    const { events, last } = await play([calling(['stuck', {}], ['add', { left: 1 }])], {
-      tools: [stuck, add],
-      signal: aborter.signal,
-    });
-    expect(
-      resultsOf(events)
-        .map(([name]) => name)
-        .sort(),
-    ).toEqual(['add', 'stuck']);
-    expect(last).toMatchObject({ type: 'error', code: 'aborted', message: expect.any(String) });
-    expect(failed(last).messages.at(-1)).toMatchObject({
-      role: 'tool',
-      content: [{ toolName: 'stuck' }, { toolName: 'add' }],
-    });
-  });
-
-  it('before the start calls nothing', async () => {
-    const { server, events } = await play(['Hi'], { signal: AbortSignal.abort() });
-    expect(events).toMatchObject([{ type: 'error', code: 'aborted' }]);
-    expect(server.requests).toEqual([]);
-  });
-
-  it('is what leaving the stream early means', async () => {
-    const server = await serve([{ fault: 'stall', text: 'Half' }]);
-    for await (const event of runTurn(turnOptions(server))) if (event.type === 'text-delta') break;
-    await waitFor(() => server.requests[0]?.abandoned);
-  });
-
-  it('reaches a tool when the stream is left early', async () => {
-    const stopped = Promise.withResolvers<string>();
-    const tool = toolOf('tool', (_, signal) => {
-      signal.addEventListener('abort', () => stopped.resolve('stopped'));
-      return new Promise<string>(() => undefined);
-    });
-    const server = await serve([calling(['tool', {}], ['add', { left: 1 }])]);
-    for await (const event of runTurn(turnOptions(server, { tools: [tool, add] })))
-      if (event.type === 'tool-end') break;
-    expect(await stopped.promise).toBe('stopped');
   });
 });
 

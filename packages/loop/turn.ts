@@ -1,5 +1,5 @@
 import { ModelError } from '@trunkline/llm';
-import type { ModelMessage } from 'ai';
+import type { ModelMessage, ToolSet } from 'ai';
 import {
   type CheckpointCall,
   CheckpointError,
@@ -11,7 +11,7 @@ import {
 import { compact } from './compaction.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import type { CompactionEvent, ErrorEvent, FinishReason, TextDelta, TurnEvent, Usage } from './events.ts';
-import { type ModelStep, streamStep } from './model-step.ts';
+import { type ModelStep, offerTools, streamStep } from './model-step.ts';
 import type { ResumeTurnOptions, RunTurnOptions, TurnOptions } from './options.ts';
 import { estimateTokens } from './tokens.ts';
 import { runCalls } from './tool-calls.ts';
@@ -35,6 +35,8 @@ interface Turn {
   state: TurnState;
   options: TurnOptions;
   signal: AbortSignal;
+  /** The tools as the model is told of them. */
+  offered: ToolSet;
   surroundings: ToolSurroundings;
 }
 
@@ -66,12 +68,9 @@ const emptyState: TurnState = { messages: [], calls: [], usage: noUsage, steps: 
 async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<TurnEvent, void> {
   const deadline = startDeadline(options.signal, options.limits.turnTimeoutMs);
   try {
-    yield* drive({
-      state,
-      options,
-      signal: deadline.signal,
-      surroundings: surroundingsOf(options, deadline.signal),
-    });
+    const { signal } = deadline;
+    const offered = offerTools(options.tools);
+    yield* drive({ state, options, signal, offered, surroundings: surroundingsOf(options, signal) });
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     yield failure(error, state, options, deadline);
@@ -173,9 +172,11 @@ async function* compactWhenDue({ state, options, signal }: Turn): AsyncGenerator
 }
 
 /** One call of the model: what it says goes out at once, what it did goes into the state. */
-async function* think({ state, options, signal }: Turn): AsyncGenerator<TurnEvent, ModelStep> {
+async function* think({ state, options, signal, offered }: Turn): AsyncGenerator<TurnEvent, ModelStep> {
   state.stepText = '';
-  const step = yield* streamStep(options, state.messages, signal, (text) => speak(text, state));
+  const { model, instructions, sessionId } = options;
+  const request = { model, instructions, sessionId, messages: state.messages, tools: offered, signal };
+  const step = yield* streamStep(request, (text) => speak(text, state));
   yield* record(step, state, options);
   return step;
 }

@@ -26,7 +26,10 @@ export function readRequest(options: LanguageModelV4CallOptions): DemoRequest {
   const { prompt } = options;
   const lastUser = prompt.findLastIndex((message) => message.role === 'user');
   return {
-    system: prompt.flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n'),
+    system: prompt
+      .filter((message) => message.role === 'system')
+      .map(textOf)
+      .join('\n'),
     userText: textOf(prompt[lastUser]),
     tools: offeredTools(options),
     steps: outcomesOf(prompt.slice(lastUser + 1)),
@@ -59,8 +62,13 @@ function offeredTools(options: LanguageModelV4CallOptions): Map<string, OfferedT
 
 function textOf(message: LanguageModelV4Message | undefined): string {
   if (message === undefined) return '';
-  if (message.role === 'system') return message.content;
-  return message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  if (message.role === 'system') return tidy(message.content);
+  return tidy(message.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'));
+}
+
+/** Long runs of blanks mean nothing, and patterns would crawl over them. */
+function tidy(text: string): string {
+  return text.replace(/\s{20,}/g, '\n\n');
 }
 
 /** Groups calls and their results by the assistant message that made them. */

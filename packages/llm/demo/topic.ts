@@ -4,7 +4,7 @@ import { capitalise, contentWords, shorten, trimPhrase } from './text.ts';
 const longestTopic = 140;
 const address = /https?:\/\/[^\s)\]>"']*[^\s)\]>"'.,;:!?]/;
 const label =
-  /^\W*(?:research |user |main |original )?(?:query|topic|question|subject|dimension|title|goal)\W*:\W*(.+)$/im;
+  /^[^\w\n]*(?:research |user |main |original )?(?:query|topic|question|subject|dimension|title|goal)[^\w\n:]*:[^\w\n]*(.+)$/im;
 const tag = /<(query|topic|question|subject|dimension)>\s*(.+?)\s*<\/\1>/is;
 const quoted = /["“]([^"”\n]{3,160})["”]/;
 const about = /\b(?:about|regarding|concerning|report on|research on|into)\s+([^.?!\n]{3,160})/i;
@@ -16,7 +16,7 @@ export function topicOf(text: string): string {
   const found =
     label.exec(text)?.[1] ?? tag.exec(text)?.[2] ?? quoted.exec(text)?.[1] ?? about.exec(text)?.[1];
   const firstLine = text.split('\n').find((line) => line.trim() !== '') ?? '';
-  return shorten(trimPhrase(found ?? firstLine), longestTopic);
+  return shorten(trimPhrase((found ?? firstLine).slice(0, 4 * longestTopic)), longestTopic);
 }
 
 /** The topic without the words that make it a question. */

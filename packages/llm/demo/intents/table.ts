@@ -33,7 +33,11 @@ export const intents: readonly Intent[] = [
   lookUpQuestion,
 ];
 
+/** A longer clause is a text, not a wish; looking for wishes in it would only cost time. */
+const longestClause = 2000;
+
 export function recognise(clause: string, situation: Situation): Recognised {
+  if (clause.length > longestClause) return undefined;
   for (const intent of intents) {
     const found = intent.recognise(clause, situation);
     if (found !== undefined) return found;

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { addUsage, noUsage } from './usage.ts';
+
+const call = {
+  models: ['answered', 'configured'],
+  reported: undefined,
+  input: 'x'.repeat(400),
+  output: 'y'.repeat(40),
+};
+
+it('estimates where the endpoint reports nothing, so that budgets hold', () => {
+  expect(addUsage(noUsage, call, undefined)).toEqual({
+    inputTokens: 100,
+    outputTokens: 10,
+    totalTokens: 110,
+  });
+});
+
+it('takes the price of the configured model when that of the answering one is not known', () => {
+  const cost = (model: string) => (model === 'configured' ? 0.1 : undefined);
+  expect(addUsage(noUsage, call, cost).costUsd).toBe(0.1);
+});
+
+it('does not know the sum when one cost is not known', () => {
+  const unknown = addUsage(noUsage, call, () => undefined);
+  expect(addUsage(unknown, call, () => 1)).not.toHaveProperty('costUsd');
+});
