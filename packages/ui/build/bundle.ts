@@ -50,6 +50,7 @@ function configuration({ source, output, assets }: BundleOptions, entries: strin
       modulePreload: { polyfill: false },
       target: ['chrome123', 'edge123', 'firefox128', 'safari17.5'],
       reportCompressedSize: false,
+      chunkSizeWarningLimit: 1000,
       rolldownOptions: { input: entries },
     },
   };

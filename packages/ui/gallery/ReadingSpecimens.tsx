@@ -64,7 +64,9 @@ The **air source** model is *cheapest to run* below 0 °C, see [the test](https:
 const saving = (consumption / 4.6) * price;
 \`\`\`
 
-<script>alert(1)</script> ![a plan](https://example.com/plan.png)
+<script>alert(1)</script>
+
+![a plan](https://example.com/plan.png)
 `;
 
 export function ReadingSpecimens() {

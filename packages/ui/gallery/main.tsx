@@ -1,5 +1,5 @@
 // Every part of the design system on one page, for the tests and for whoever changes a part.
-import { Boxes, LayoutPanelLeft, MousePointerClick, Table2, Type } from 'lucide-react';
+import { Boxes, MousePointerClick, Table2, Type } from 'lucide-react';
 import { useState } from 'react';
 import { AppShell, Inspector, Mark, mountPage, type Section } from '../src/index.ts';
 import '../src/styles.css';
@@ -18,7 +18,6 @@ const SECTIONS: Section[] = [
     icon: <MousePointerClick aria-hidden />,
     href: '#interactions',
   },
-  { id: 'layout', label: 'Layout', icon: <LayoutPanelLeft aria-hidden />, href: '#layout' },
 ];
 
 function Gallery() {
@@ -71,7 +70,11 @@ function Gallery() {
 // The same specimens in both themes, side by side.
 function Themes({ id, children }: { id: string; children: React.ReactNode }) {
   return (
-    <section id={id} aria-label={id} className="grid gap-4 xl:grid-cols-2">
+    <section
+      id={id}
+      aria-label={id}
+      className={id === 'reading' ? 'grid gap-4' : 'grid gap-4 xl:grid-cols-2'}
+    >
       {['light', 'dark'].map((theme) => (
         <div
           key={theme}

@@ -1,8 +1,7 @@
-import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cn } from '../lib/cn.ts';
-import { IconButton } from './IconButton.tsx';
+import { CloseButton } from './CloseButton.tsx';
 
 interface DialogProps {
   open: boolean;
@@ -34,17 +33,16 @@ export function Dialog({ open, onClose, title, detail, actions, children, wide =
           className={cn(dialogClass, wide ? 'max-w-2xl' : 'max-w-md')}
           {...(detail ? {} : { 'aria-describedby': undefined })}
         >
-          <header className="flex items-start gap-2 px-6 pt-5 pr-3">
-            <div className="min-w-0 flex-1">
-              <Radix.Title className="text-20">{title}</Radix.Title>
-              {detail && <Radix.Description className="mt-1 text-14 text-muted">{detail}</Radix.Description>}
-            </div>
-            <Radix.Close asChild>
-              <IconButton label="Close" icon={<X aria-hidden />} side="left" className="-mt-1" />
-            </Radix.Close>
+          <header className="px-6 pt-6 pr-14">
+            <Radix.Title className="text-20">{title}</Radix.Title>
+            {detail && <Radix.Description className="mt-1 text-14 text-muted">{detail}</Radix.Description>}
           </header>
-          {children && <div className="min-h-0 overflow-y-auto px-6 pt-4">{children}</div>}
+          {children && <div className="min-h-0 overflow-y-auto px-6 pt-4 pb-1">{children}</div>}
           <DialogActions>{actions}</DialogActions>
+          {/* Last in the order, so that the first field gets the focus. */}
+          <Radix.Close asChild>
+            <CloseButton className="absolute top-4 right-3" />
+          </Radix.Close>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
@@ -53,5 +51,5 @@ export function Dialog({ open, onClose, title, detail, actions, children, wide =
 
 /** Buttons at the end of a dialog; space alone when there are none. */
 export function DialogActions({ children }: { children: ReactNode }) {
-  return <footer className="flex flex-wrap justify-end gap-2 p-6 pt-5 empty:pt-0">{children}</footer>;
+  return <footer className="flex flex-wrap justify-end gap-2 p-6 pt-4 empty:pt-0">{children}</footer>;
 }

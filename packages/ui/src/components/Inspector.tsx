@@ -1,8 +1,7 @@
-import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useHotkeys } from '../hooks/useHotkeys.ts';
 import { useMediaQuery } from '../hooks/useMediaQuery.ts';
-import { IconButton } from './IconButton.tsx';
+import { CloseButton } from './CloseButton.tsx';
 import { Sheet } from './Sheet.tsx';
 
 interface InspectorProps {
@@ -24,11 +23,11 @@ function Column({ onClose, title, children }: InspectorProps) {
   return (
     <aside
       aria-label={title}
-      className="flex w-96 shrink-0 animate-appear flex-col border-line border-l bg-raised"
+      className="sticky top-0 flex h-dvh w-96 shrink-0 animate-appear flex-col border-line border-l bg-raised"
     >
       <header className="flex items-center gap-2 border-line border-b py-2 pr-2 pl-4">
         <h2 className="min-w-0 flex-1 truncate text-16">{title}</h2>
-        <IconButton label="Close" icon={<X aria-hidden />} side="left" onClick={onClose} />
+        <CloseButton onClick={onClose} />
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
     </aside>

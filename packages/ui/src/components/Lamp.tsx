@@ -31,7 +31,12 @@ const TEXT_COLOURS: Record<LampState, string> = {
 /** A state as a dot with a word. Each state has a shape of its own, so that colour is never alone. */
 export function Lamp({ state, word = WORDS[state], dotOnly = false, size = 'normal', className }: LampProps) {
   return (
-    <span className={cn('inline-flex items-center gap-1.5 font-medium text-12 whitespace-nowrap', className)}>
+    <span
+      className={cn(
+        'inline-flex items-center gap-1.5 align-middle font-medium text-12 whitespace-nowrap',
+        className,
+      )}
+    >
       <svg
         viewBox="0 0 16 16"
         aria-hidden

@@ -55,11 +55,11 @@ function ground(lit: boolean, selected: boolean): string | false {
 function Wire({ lit, selected }: { lit: boolean; selected: boolean }) {
   if (!lit && !selected) return null;
   return (
-    <span aria-hidden className="absolute inset-y-0 left-0 w-0.5 overflow-hidden bg-accent/50">
+    <span aria-hidden className="absolute inset-y-0 left-0 w-0.5 overflow-hidden bg-accent/40">
       {lit ? (
-        <span className="block h-1/2 w-full animate-flow-down bg-accent" />
+        <span className="block h-1/2 w-full animate-flow-down bg-accent-strong" />
       ) : (
-        <span className="block h-full bg-accent" />
+        <span className="block h-full bg-accent-strong" />
       )}
     </span>
   );

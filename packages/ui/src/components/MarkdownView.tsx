@@ -1,4 +1,5 @@
-import { memo } from 'react';
+import { Square, SquareCheck } from 'lucide-react';
+import { memo, type ReactNode } from 'react';
 import Markdown, { type Components } from 'react-markdown';
 import remarkGfm from 'remark-gfm';
 import { cn } from '../lib/cn.ts';
@@ -43,7 +44,17 @@ const PARTS: Components = {
   h3: ({ children }) => <h4 className="mt-1 text-16">{children}</h4>,
   h4: ({ children }) => <h5 className="mt-1 font-semibold text-14">{children}</h5>,
   p: ({ children }) => <p>{children}</p>,
-  ul: ({ children }) => <ul className="flex list-disc flex-col gap-1 pl-6 marker:text-muted">{children}</ul>,
+  ul: ({ children, className }) => (
+    <ul
+      className={cn(
+        'flex flex-col gap-1',
+        isTaskList(className) ? 'list-none' : 'list-disc pl-6 marker:text-muted',
+      )}
+    >
+      {children}
+    </ul>
+  ),
+  input: ({ checked }) => <TaskBox checked={checked === true} />,
   ol: ({ children, start }) => (
     <ol
       start={start}
@@ -76,7 +87,22 @@ const PARTS: Components = {
   td: ({ children }) => <td className="border-line border-t px-3 py-2 align-top">{children}</td>,
 };
 
-function Anchor({ href, children }: { href: string | undefined; children: React.ReactNode }) {
+function isTaskList(className: string | undefined): boolean {
+  return className?.includes('contains-task-list') ?? false;
+}
+
+function TaskBox({ checked }: { checked: boolean }) {
+  const Icon = checked ? SquareCheck : Square;
+  return (
+    <Icon
+      role="img"
+      aria-label={checked ? 'Done:' : 'Not done:'}
+      className={cn('-mt-0.5 mr-2 inline size-4', checked ? 'text-live-text' : 'text-muted')}
+    />
+  );
+}
+
+function Anchor({ href, children }: { href: string | undefined; children: ReactNode }) {
   const outside = href !== undefined && /^https?:/.test(href);
   return (
     <a

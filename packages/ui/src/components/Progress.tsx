@@ -29,10 +29,11 @@ export function Progress({ words, value }: ProgressProps) {
 }
 
 function Bar({ percent }: { percent: number | undefined }) {
-  if (percent === undefined) return <div className="h-full w-1/4 animate-flow rounded-full bg-accent" />;
+  if (percent === undefined)
+    return <div className="h-full w-1/4 animate-flow rounded-full bg-accent-strong" />;
   return (
     <div
-      className="h-full origin-left rounded-full bg-accent transition-transform"
+      className="h-full origin-left rounded-full bg-accent-strong transition-transform"
       style={{ transform: `scaleX(${percent / 100})` }}
     />
   );

@@ -1,9 +1,8 @@
-import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cn } from '../lib/cn.ts';
+import { CloseButton } from './CloseButton.tsx';
 import { veilClass } from './Dialog.tsx';
-import { IconButton } from './IconButton.tsx';
 
 interface SheetProps {
   open: boolean;
@@ -29,7 +28,7 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
           <header className="flex items-center gap-2 border-line border-b py-2 pr-2 pl-4">
             <Radix.Title className="min-w-0 flex-1 truncate text-16">{title}</Radix.Title>
             <Radix.Close asChild>
-              <IconButton label="Close" icon={<X aria-hidden />} side="left" />
+              <CloseButton />
             </Radix.Close>
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto p-4 pb-[max(1rem,env(safe-area-inset-bottom))]">

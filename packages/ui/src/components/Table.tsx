@@ -44,7 +44,7 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
           {rows.map((row) => (
             <tr
               key={rowId(row)}
-              className="block border-line border-b px-4 py-2 last:border-b-0 hover:bg-hover @lg:table-row @lg:border-b @lg:p-0"
+              className="block border-line border-b px-4 py-2 last:border-b-0 hover:bg-hover @lg:table-row @lg:p-0"
             >
               {columns.map((column, index) => (
                 <Cell key={column.id} column={column} row={row} first={index === 0} />
@@ -59,7 +59,7 @@ export function Table<Row>({ caption, columns, rows, rowId }: TableProps<Row>) {
 
 function Cell<Row>({ column, row, first }: { column: Column<Row>; row: Row; first: boolean }) {
   const right = column.align === 'right' && '@lg:text-right @lg:font-mono @lg:text-12';
-  const place = 'py-1 @lg:table-cell @lg:border-line @lg:border-b @lg:px-4 @lg:py-2 @lg:align-middle';
+  const place = 'py-1 @lg:table-cell @lg:px-4 @lg:py-2 @lg:align-middle';
   if (first) {
     return (
       <th scope="row" className={cn('block text-left font-medium', place, right)}>

@@ -23,7 +23,7 @@ export function Tabs({ label, tabs, value, onChange }: TabsProps) {
           <Radix.Trigger
             key={tab.id}
             value={tab.id}
-            className="-mb-px h-10 shrink-0 cursor-pointer border-transparent border-b-2 px-3 font-medium text-14 text-muted transition-colors hover:text-ink focus-visible:-outline-offset-2 data-[state=active]:border-accent data-[state=active]:text-ink pointer-coarse:h-11"
+            className="-mb-px h-10 shrink-0 cursor-pointer border-transparent border-b-2 px-3 font-medium text-14 text-muted transition-colors hover:text-ink focus-visible:-outline-offset-2 data-[state=active]:border-accent-strong data-[state=active]:text-ink pointer-coarse:h-11"
           >
             {tab.label}
           </Radix.Trigger>

@@ -1,8 +1,7 @@
-import { X } from 'lucide-react';
 import { Toast as Radix } from 'radix-ui';
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react';
 import { buttonClass } from './Button.tsx';
-import { IconButton } from './IconButton.tsx';
+import { CloseButton } from './CloseButton.tsx';
 import { Lamp, type LampState } from './Lamp.tsx';
 
 export interface ToastContent {
@@ -81,7 +80,7 @@ function Toast({ toast, onGone }: { toast: PlacedToast; onGone(): void }) {
         </Radix.Action>
       )}
       <Radix.Close asChild>
-        <IconButton label="Dismiss" icon={<X aria-hidden />} side="left" />
+        <CloseButton aria-label="Dismiss" />
       </Radix.Close>
     </Radix.Root>
   );

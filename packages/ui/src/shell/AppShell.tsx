@@ -31,7 +31,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
     { keys: '?', label: 'Show the keyboard shortcuts', run: openShortcuts },
   ]);
   return (
-    <div className="flex h-dvh flex-col md:flex-row">
+    <div className="flex min-h-dvh flex-col md:flex-row">
       <a
         href="#content"
         className="fixed top-2 left-2 z-60 -translate-y-16 rounded-corner bg-ink px-4 py-2 font-medium text-paper focus:translate-y-0"
@@ -40,7 +40,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
       </a>
       <Rail {...frame} />
       {sections.length > 1 && <SectionList {...frame} />}
-      <main id="content" tabIndex={-1} className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none">
+      <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
         {children}
       </main>
       {inspector}

@@ -15,7 +15,7 @@ export function BottomBar(frame: Frame) {
   return (
     <nav
       aria-label={hasSections ? 'Sections' : 'Services'}
-      className="border-line border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="sticky bottom-0 z-30 h-(--bottom-bar) border-line border-t bg-sunken px-1 pb-[env(safe-area-inset-bottom)] md:hidden"
     >
       <ul className="grid grid-cols-5 gap-1 py-1">
         {hasSections ? <Sections {...frame} /> : <Services {...frame} />}

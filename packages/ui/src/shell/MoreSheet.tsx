@@ -61,7 +61,7 @@ function SectionLinks({ sections, currentSection, onClose }: Frame & { onClose()
 function ServiceLinks(frame: Frame) {
   return (
     <Group title="Services">
-      {shellServices(frame).map(({ name, url, state, current }) => (
+      {shellServices(frame).map(({ name, url, state, word, current }) => (
         <li key={name}>
           <a
             href={url}
@@ -70,7 +70,7 @@ function ServiceLinks(frame: Frame) {
           >
             {SERVICES[name].icon}
             <span className="flex-1">{SERVICES[name].title}</span>
-            <Lamp state={state} word={!current && url === undefined ? 'Not running here' : undefined} />
+            <Lamp state={state} word={word} />
           </a>
         </li>
       ))}

@@ -8,7 +8,7 @@ import { ServiceItem } from './ServiceItem.tsx';
 /** The slim rail at the left of a wide page. */
 export function Rail(frame: Frame) {
   return (
-    <header className="hidden w-22 shrink-0 flex-col items-center gap-6 overflow-y-auto border-line border-r bg-sunken py-4 md:flex">
+    <header className="sticky top-0 hidden h-dvh w-22 shrink-0 flex-col items-center gap-6 overflow-y-auto border-line border-r bg-sunken py-4 md:flex">
       <span className="flex flex-col items-center gap-1">
         <Mark className="size-8 text-ink" />
         <span className="sr-only">Trunkline</span>

@@ -7,7 +7,7 @@ export function SectionList({ service, sections, currentSection }: Frame) {
   return (
     <nav
       aria-label="Sections"
-      className="hidden w-48 shrink-0 flex-col overflow-y-auto border-line border-r p-3 md:flex"
+      className="sticky top-0 hidden h-dvh w-48 shrink-0 flex-col overflow-y-auto border-line border-r p-3 md:flex"
     >
       <p className="px-3 pt-2 pb-3 font-semibold text-16">{SERVICES[service].title}</p>
       <ul className="flex flex-col gap-0.5">

@@ -18,7 +18,7 @@ export function ServiceItem({
         <span className="block [&_svg]:size-5">{icon}</span>
         <Lamp
           state={service.state}
-          word={stateWords(service)}
+          word={service.word}
           dotOnly
           size="small"
           className="absolute -top-1.5 -right-3.5"
@@ -45,9 +45,4 @@ export function ServiceItem({
       {content}
     </a>
   );
-}
-
-function stateWords({ state, url, current }: ShellService): string {
-  if (!current && url === undefined) return 'not running here';
-  return { live: 'live', waiting: 'not ready', failed: 'failed', idle: 'idle' }[state];
 }

@@ -8,8 +8,8 @@ export interface Place {
   service: ServiceName;
   /** How it is. */
   state: LampState;
-  /** The services that run together with it. */
-  services: readonly ServiceLink[];
+  /** The services that run together with it; undefined while that is not known. */
+  services: readonly ServiceLink[] | undefined;
   /** The id of the section that is shown. */
   currentSection?: string;
 }
@@ -30,13 +30,24 @@ export interface Frame extends Place {
 
 export interface ShellService extends ServiceLink {
   current: boolean;
+  /** The state in words. */
+  word: string;
 }
 
 /** All four services in their order, with what is known of each. */
 export function shellServices({ service, state, services }: Place): ShellService[] {
   return SERVICE_NAMES.map((name) => {
-    if (name === service) return { name, url: undefined, state, current: true };
-    const found = services.find((link) => link.name === name);
-    return { name, url: found?.url, state: found?.state ?? 'idle', current: false };
+    if (name === service) return { name, url: undefined, state, current: true, word: STATE_WORDS[state] };
+    const found = services?.find((link) => link.name === name);
+    if (found?.url !== undefined) return { ...found, current: false, word: STATE_WORDS[found.state] };
+    const word = services === undefined ? 'Not known' : 'Not running here';
+    return { name, url: undefined, state: 'idle', current: false, word };
   });
 }
+
+const STATE_WORDS: Record<LampState, string> = {
+  live: 'Live',
+  waiting: 'Not ready',
+  failed: 'Failed',
+  idle: 'Idle',
+};

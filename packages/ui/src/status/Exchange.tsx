@@ -7,7 +7,7 @@ import { SERVICES } from '../shell/services.tsx';
 /** The four services as jacks on one trunk line; a stretch between two live ones is lit. */
 export function Exchange(place: Place) {
   const services = shellServices(place);
-  const alone = services.every(({ current, url }) => current || url === undefined);
+  const alone = place.services !== undefined && services.every(({ url }) => url === undefined);
   return (
     <section aria-label="The four services" className="@container">
       <ol className="grid overflow-hidden rounded-corner border border-line bg-raised @2xl:grid-cols-4">
@@ -50,7 +50,7 @@ function Jack({ service, next }: { service: ShellService; next: ShellService | u
         </p>
         <p className="text-12 text-muted">{brief}</p>
       </div>
-      <Lamp state={service.state} word={stateWord(service)} />
+      <Lamp state={service.state} word={service.current ? `${service.word}, you are here` : service.word} />
     </li>
   );
 }
@@ -83,13 +83,8 @@ function Trunk({ lit }: { lit: boolean }) {
       className={cn(
         'absolute top-1/2 left-9.25 z-1 h-full w-0.5 overflow-hidden',
         '@2xl:top-10.25 @2xl:left-10 @2xl:h-0.5 @2xl:w-full',
-        lit ? 'bg-accent' : 'bg-line',
+        lit ? 'bg-accent-strong' : 'bg-line',
       )}
     />
   );
-}
-
-function stateWord({ current, url, state }: ShellService): string | undefined {
-  if (!current && url === undefined) return 'Not running here';
-  return current && state === 'live' ? 'Live, you are here' : undefined;
 }

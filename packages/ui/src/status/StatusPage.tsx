@@ -21,7 +21,7 @@ interface StatusPageProps {
 export function StatusPage({ service, labels }: StatusPageProps) {
   const resource = useHealth();
   const missing = resource.health?.missing;
-  const place = { service, services: resource.health?.services ?? [], ...lampOf(resource) };
+  const place = { service, services: resource.health?.services, ...lampOf(resource) };
   return (
     <AppShell
       service={service}
