@@ -8,6 +8,7 @@ import {
   decimal,
   defineOptions,
   group,
+  homeOptions,
   integer,
   json,
   list,
@@ -16,6 +17,7 @@ import {
   readOptions,
   text,
   toggle,
+  tracingOptions,
   url,
 } from '../index.ts';
 
@@ -232,8 +234,7 @@ describe('wrong options', () => {
 });
 
 describe('the shared options', () => {
-  it('keeps data in the home directory unless told otherwise', async () => {
-    const { homeOptions } = await import('../index.ts');
+  it('keeps data in the home directory unless told otherwise', () => {
     const home = defineOptions('x', 'X', homeOptions);
     expect(readOptions(home, { env: {} }).trunklineHome).toBe(join(homedir(), '.trunkline'));
     expect(readOptions(home, { env: { TRUNKLINE_HOME: '~/elsewhere' } }).trunklineHome).toBe(
@@ -244,8 +245,7 @@ describe('the shared options', () => {
     );
   });
 
-  it('sends traces to TRACE_HOST, then TRACE_URL, then port 3001 of this host', async () => {
-    const { tracingOptions } = await import('../index.ts');
+  it('sends traces to TRACE_HOST, then TRACE_URL, then port 3001 of this host', () => {
     const tracing = defineOptions('x', 'X', tracingOptions);
     const host = (env: Record<string, string>) => readOptions(tracing, { env }).traceHost;
     expect(host({ TRACE_HOST: 'http://a', TRACE_URL: 'http://b' })).toBe('http://a');

@@ -44,6 +44,8 @@ async function follow({ allowMissing = false, settleMs = 40, at = path } = {}): 
   return watch;
 }
 
+// The pace of a writer, not a wait for something: its timer always comes before one that is set for longer.
+const paced = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const names = (...list: string[]) => `names: [${list.join(', ')}]\n`;
 const replace = (content: string, target = path) => {
   writeFileSync(`${target}.tmp`, content);
@@ -105,19 +107,32 @@ describe('following a file', () => {
     expect(errors).toEqual([]);
   });
 
-  it('never shows a half-written state', async () => {
+  it('never shows a half-written state of a file that is written in steps', async () => {
     writeFileSync(path, names('a'));
-    const watch = await follow({ settleMs: 250 });
-    // Each step alone would be valid YAML of the right shape, or broken.
-    const steps = ['', 'names:\n', '  - one\n', '  - two\n', '  - "thr', 'ee"\n'];
+    const watch = await follow({ settleMs: 400 });
     writeFileSync(path, '');
-    for (const step of steps) {
+    // Alone, some of these steps would be broken and some valid but wrong.
+    for (const step of ['names:\n', '  - one\n', '  - two\n', '  - "thr', 'ee"\n']) {
+      await paced(30);
       appendFileSync(path, step);
-      await new Promise((resolve) => setImmediate(resolve));
     }
     await waitFor(() => changes.length > 0);
     expect(changes).toEqual([{ names: ['one', 'two', 'three'] }]);
     expect(watch.value).toEqual({ names: ['one', 'two', 'three'] });
+    expect(errors).toEqual([]);
+  });
+
+  it.each([
+    ['empties', () => writeFileSync(path, '')],
+    ['removes', () => unlinkSync(path)],
+  ])('waits longer for a writer that first %s the file', async (_, begin) => {
+    writeFileSync(path, names('a'));
+    await follow({ settleMs: 100, allowMissing: true });
+    begin();
+    await paced(250);
+    writeFileSync(path, names('b'));
+    await waitFor(() => changes.length > 0);
+    expect(changes).toEqual([{ names: ['b'] }]);
     expect(errors).toEqual([]);
   });
 
@@ -131,13 +146,15 @@ describe('following a file', () => {
 
   it('tells nothing when the content is as before', async () => {
     writeFileSync(path, names('a'));
-    await follow();
+    const slower = join(temporary.path, 'slower.yaml');
+    writeFileSync(slower, names('x'));
+    await follow({ settleMs: 20 });
+    const other = await follow({ settleMs: 200, at: slower });
     replace(names('a'));
-    replace(names('a'));
-    // A real change afterwards shows that the watch was awake.
-    writeFileSync(path, names('b'));
-    await waitFor(() => changes.length > 0);
-    expect(changes).toEqual([{ names: ['b'] }]);
+    writeFileSync(slower, names('y'));
+    // By the time the slower file has settled, the first one was read long since.
+    await waitFor(() => other.value?.names[0] === 'y');
+    expect(changes).toEqual([{ names: ['y'] }]);
   });
 
   it('keeps the last good version when the file is removed', async () => {
