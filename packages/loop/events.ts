@@ -49,7 +49,7 @@ export interface ToolEnd {
   durationMs: number;
 }
 
-export interface UsageEvent extends Usage {
+interface UsageEvent extends Usage {
   type: 'usage';
 }
 

@@ -1,3 +1,4 @@
+import { createModelGateway } from '@trunkline/llm';
 import { describe, expect, it } from 'vitest';
 import { add, calling, ended, failed, play, stopServersAfterEach } from './turn.suite.ts';
 
@@ -56,6 +57,26 @@ describe('faults of the endpoint become the last event, with words', () => {
       expect(failed(last).message).not.toBe('');
     },
   );
+
+  it.each([
+    ['interrupted', 'interrupted'],
+    ['error', 'server-error'],
+  ] as const)('an answer that a provider marks as "%s"', async (unified, code) => {
+    const demo = createModelGateway({}).languageModel();
+    const marked = new TransformStream({
+      transform(part, controller) {
+        controller.enqueue(
+          part.type === 'finish' ? { ...part, finishReason: { unified, raw: undefined } } : part,
+        );
+      },
+    });
+    const model: typeof demo = {
+      ...demo,
+      doStream: async (options) => ({ stream: (await demo.doStream(options)).stream.pipeThrough(marked) }),
+    };
+    const { last } = await play([], { model });
+    expect(failed(last)).toMatchObject({ code, text: expect.stringContaining('What can I do for you?') });
+  });
 
   it('an endpoint that is not there', async () => {
     const { last } = await play([], {}, { url: 'http://127.0.0.1:1/v1' });

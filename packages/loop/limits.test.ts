@@ -2,6 +2,7 @@ import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import {
   add,
+  askHuman,
   calling,
   ended,
   failed,
@@ -124,6 +125,20 @@ describe('abort', () => {
       role: 'tool',
       content: [{ toolName: 'stuck' }, { toolName: 'add' }],
     });
+  });
+
+  it('wins over a question that was to be asked', async () => {
+    const aborter = new AbortController();
+    const stuck = toolOf('stuck', () => {
+      aborter.abort();
+      return new Promise<string>(() => undefined);
+    });
+    const script = [calling(['ask_human', { question: 'Well?' }], ['stuck', {}])];
+    const { last } = await play(script, { tools: [stuck, askHuman], signal: aborter.signal });
+    expect(failed(last).code).toBe('aborted');
+    expect(JSON.stringify(failed(last).messages.at(-1))).toContain(
+      'Error: the turn was stopped before this was asked.',
+    );
   });
 
   it('before the start calls nothing', async () => {

@@ -2,7 +2,7 @@ import type { TokenCounts, Tool } from '@trunkline/llm';
 import type { LanguageModel, ModelMessage } from 'ai';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
-export type Model = Exclude<LanguageModel, string>;
+type Model = Exclude<LanguageModel, string>;
 
 export interface TurnLimits {
   /** Calls of the model. */
