@@ -32,7 +32,7 @@ function knownMethod(method: string): string {
 }
 
 /** The query string with the values of secrets blotted out. */
-export function safeQuery(url: string): string | undefined {
+function safeQuery(url: string): string | undefined {
   const start = url.indexOf('?');
   if (start === -1) return undefined;
   const query = new URLSearchParams(url.slice(start + 1));

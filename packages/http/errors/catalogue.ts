@@ -1,7 +1,7 @@
 import { HttpError, type HttpErrorOptions } from './http-error.ts';
 
 /** Status, and the words as a fixed sentence or made from arguments. */
-export type ErrorEntry = readonly [status: number, words: string | ((args: never) => string)];
+type ErrorEntry = readonly [status: number, words: string | ((args: never) => string)];
 
 /** What the API description needs to know of an error. */
 export interface ErrorKind {
@@ -9,12 +9,12 @@ export interface ErrorKind {
   readonly status: number;
 }
 
-export type ErrorFactory<Entry extends ErrorEntry> = ErrorKind &
+type ErrorFactory<Entry extends ErrorEntry> = ErrorKind &
   (Entry[1] extends (args: infer Args) => string
     ? (args: Args, options?: HttpErrorOptions) => HttpError
     : (options?: HttpErrorOptions) => HttpError);
 
-export type ErrorCatalogue<Table extends Record<string, ErrorEntry>> = {
+type ErrorCatalogue<Table extends Record<string, ErrorEntry>> = {
   readonly [Code in keyof Table]: ErrorFactory<Table[Code]>;
 };
 

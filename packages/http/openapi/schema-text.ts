@@ -7,7 +7,7 @@ const MAX_DEPTH = 6;
 /** A schema as a type that people can read: `{ level: "silent" | "brief", note?: string }`. */
 export function schemaText(schema: SchemaOrReference | undefined, schemas: Schemas, depth = 0): string {
   if (schema === undefined || depth > MAX_DEPTH) return 'any';
-  if ('$ref' in schema) return referenceText(String(schema.$ref), schemas, depth);
+  if ('$ref' in schema) return referenceText(schema.$ref, schemas, depth);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
   const choices = schema.anyOf ?? schema.oneOf;

@@ -16,7 +16,7 @@ export interface ServeOptions {
   timeouts?: Partial<ServerTimeouts>;
 }
 
-export interface ServerTimeouts {
+interface ServerTimeouts {
   /** Until the headers of a request are there. */
   headersMs: number;
   /** Until the whole request is there; answers, streams among them, may take any time. */

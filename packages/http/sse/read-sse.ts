@@ -9,7 +9,6 @@ export interface ReceivedEvent {
 }
 
 export interface ReadSseOptions {
-  signal?: AbortSignal;
   /** Called with the text of each comment line. */
   onComment?: (comment: string) => void;
   /** Called when the server names a reconnection time in milliseconds. */
@@ -18,7 +17,9 @@ export interface ReadSseOptions {
   maxEventLength?: number;
 }
 
-type ByteSource = Response | AsyncIterable<Uint8Array>;
+type Bytes = AsyncIterable<Uint8Array>;
+/** A response, of whichever fetch, or the bytes themselves. */
+type ByteSource = { readonly body: Bytes | null } | Bytes;
 
 const DEFAULT_MAX_EVENT_LENGTH = 8 * 1024 * 1024;
 
@@ -30,14 +31,13 @@ export async function* readSse(
   const limit = options.maxEventLength ?? DEFAULT_MAX_EVENT_LENGTH;
   const parser = createParser(options, limit);
   for await (const line of splitLines(bytesOf(source), limit)) {
-    options.signal?.throwIfAborted();
     const event = parser(line);
     if (event !== undefined) yield event;
   }
 }
 
-function bytesOf(source: ByteSource): AsyncIterable<Uint8Array> {
-  if (!(source instanceof Response)) return source;
+function bytesOf(source: ByteSource): Bytes {
+  if (!('body' in source)) return source;
   if (source.body === null) throw new Error('The response has no body to read events from.');
   return source.body;
 }

@@ -1,0 +1,139 @@
+import { HTTPException } from 'hono/http-exception';
+import { describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { rawClient, startApp } from '../test-kit.ts';
+import { validate } from '../validation/validate.ts';
+import { ValidationError } from '../validation/validation-error.ts';
+import { defineErrors } from './catalogue.ts';
+import type { RenderError } from './render.ts';
+
+const errors = defineErrors({
+  peer_unknown: [404, 'Peer connection not found'],
+  busy: [503, 'The model is busy.'],
+});
+
+const voice: RenderError = (error) => {
+  if (error instanceof ValidationError) return { status: 422, body: { detail: error.issues } };
+  if (error.code === 'route_not_found') return { body: { error: 'not found' } };
+  return { body: { detail: error.message } };
+};
+const research: RenderError = (error) => ({ body: { error: error.message } });
+const switchboard: RenderError = (error) => ({ body: { success: false, error: error.message } });
+
+async function ask(renderError: RenderError, path: string, init: RequestInit = {}) {
+  const server = await startApp(
+    (app) => {
+      app.get('/peer', () => {
+        throw errors.peer_unknown();
+      });
+      app.post('/level', validate('json', z.object({ level: z.string() })), (c) =>
+        c.json(c.req.valid('json')),
+      );
+    },
+    { renderError },
+  );
+  const response = await fetch(server.url + path, init);
+  return { status: response.status, body: await response.json() };
+}
+
+const post = (body: string): RequestInit => ({
+  method: 'POST',
+  body,
+  headers: { 'content-type': 'application/json' },
+});
+
+describe('error answers in the shape of each contract', () => {
+  it.each([
+    ['voice', voice, { detail: 'Peer connection not found' }],
+    ['research', research, { error: 'Peer connection not found' }],
+    ['switchboard', switchboard, { success: false, error: 'Peer connection not found' }],
+  ])('%s', async (_name, render, body) => {
+    expect(await ask(render, '/peer')).toEqual({ status: 404, body });
+  });
+
+  it('voice answers an unknown path in other words than an unknown thing', async () => {
+    expect(await ask(voice, '/nowhere')).toEqual({ status: 404, body: { error: 'not found' } });
+  });
+
+  it('voice answers a missing field and broken JSON with 422 and a list of places', async () => {
+    const missing = { detail: [{ loc: ['body', 'level'], msg: 'This field is required.' }] };
+    expect(await ask(voice, '/level', post('{}'))).toEqual({ status: 422, body: missing });
+    const broken = { detail: [{ loc: ['body'], msg: 'The body is not valid JSON.' }] };
+    expect(await ask(voice, '/level', post('{"level"'))).toEqual({ status: 422, body: broken });
+  });
+
+  it('switchboard answers the same with 400 and one sentence', async () => {
+    const body = { success: false, error: 'body: The body is not valid JSON.' };
+    expect(await ask(switchboard, '/level', post('{"level"'))).toEqual({ status: 400, body });
+  });
+});
+
+describe('the error wrapper', () => {
+  it('hides what an unknown failure says, names the request id and logs the cause once', async () => {
+    const server = await startApp((app) => {
+      app.get('/boom', () => {
+        throw new Error('password is hunter2');
+      });
+    });
+    const response = await fetch(`${server.url}/boom`, { headers: { 'x-request-id': 'abc-1' } });
+    const text = await response.text();
+    expect(response.status).toBe(500);
+    expect(text).toContain('abc-1');
+    expect(text).not.toContain('hunter2');
+    const logged = server.lines.filter((line) => line.message === 'request failed');
+    expect(logged).toHaveLength(1);
+    expect(logged[0]).toMatchObject({ level: 'error', fields: { requestId: 'abc-1', code: 'internal' } });
+    expect(String(logged[0]?.fields.err)).toContain('hunter2');
+  });
+
+  it('handles a thrown value that is no Error', async () => {
+    const server = await startApp((app) => {
+      app.get('/boom', () => {
+        throw 'a string';
+      });
+    });
+    const response = await fetch(`${server.url}/boom`);
+    expect(response.status).toBe(500);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(await response.json()).toMatchObject({ code: 'internal' });
+  });
+
+  it('warns of a known server failure and sends its headers', async () => {
+    const server = await startApp((app) => {
+      app.get('/busy', () => {
+        throw errors.busy({ headers: { 'retry-after': '7' }, cause: new Error('429') });
+      });
+    });
+    const response = await fetch(`${server.url}/busy`);
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('7');
+    expect(server.lines.filter((line) => line.level === 'warn')).toHaveLength(1);
+  });
+
+  it("renders Hono's own exceptions", async () => {
+    const server = await startApp((app) => {
+      app.get('/tea', () => {
+        throw new HTTPException(418, { message: 'short and stout' });
+      });
+    });
+    const response = await fetch(`${server.url}/tea`);
+    expect(response.status).toBe(418);
+    expect(await response.json()).toEqual({ code: 'http_exception', message: 'short and stout' });
+  });
+
+  it('does not call a client that went away in mid-body a failure', async () => {
+    let started = false;
+    const server = await startApp((app) => {
+      app.post('/upload', async (c) => {
+        started = true;
+        return c.text(await c.req.text());
+      });
+    });
+    const client = await rawClient(server.port);
+    client.write('POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
+    await vi.waitFor(() => expect(started).toBe(true));
+    client.socket.destroy();
+    await vi.waitFor(() => expect(server.lines.find((line) => line.fields.status === 499)).toBeDefined());
+    expect(server.lines.filter((line) => line.level === 'error')).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { startApp } from '../test-kit.ts';
+import { createOriginCheck, originGuard } from './origin-guard.ts';
+
+async function statusWith(allowed: readonly string[], origin?: string) {
+  const server = await startApp((app) => {
+    app.use('/stream', originGuard(allowed));
+    app.get('/stream', (c) => c.text('in'));
+  });
+  const response = await fetch(`${server.url}/stream`, { headers: origin === undefined ? {} : { origin } });
+  return response.status;
+}
+
+describe('originGuard', () => {
+  it.each([
+    ['an entry', ['https://a.example'], 'https://a.example', 200],
+    ['an entry in other case', ['HTTPS://A.example'], 'https://a.EXAMPLE', 200],
+    ['an entry with blanks around', [' https://a.example '], 'https://a.example', 200],
+    ['the second entry', ['https://b.example', 'https://a.example'], 'https://a.example', 200],
+    ['another origin', ['https://a.example'], 'https://b.example', 403],
+    ['a longer host', ['https://a.example'], 'https://a.example.evil.example', 403],
+    ['another port', ['https://a.example'], 'https://a.example:8443', 403],
+    ['no origin', ['https://a.example'], undefined, 403],
+    ['the null origin', ['https://a.example'], 'null', 403],
+    ['any origin with a star', ['*'], 'https://b.example', 200],
+    ['no origin with a star', ['*'], undefined, 200],
+    ['any origin without a list', [], 'https://b.example', 200],
+    ['no origin without a list', [], undefined, 200],
+    ['a list of blanks is none', ['', ' '], 'https://b.example', 200],
+  ])('%s', async (_name, allowed, origin, status) => {
+    expect(await statusWith(allowed, origin)).toBe(status);
+  });
+});
+
+describe('createOriginCheck', () => {
+  it('serves a handler that learns from the body whether it streams', async () => {
+    const check = createOriginCheck(['https://a.example']);
+    const server = await startApp((app) =>
+      app.post('/a2a', async (c) => {
+        if ((await c.req.text()) === 'message/stream') check(c.req);
+        return c.text('in');
+      }),
+    );
+    const send = (body: string) =>
+      fetch(`${server.url}/a2a`, { method: 'POST', body }).then(({ status }) => status);
+    expect([await send('message/send'), await send('message/stream')]).toEqual([200, 403]);
+  });
+});
+
+describe('CORS', () => {
+  const preflight = {
+    method: 'OPTIONS',
+    headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+  };
+
+  it('is off by default', async () => {
+    const server = await startApp((app) => app.post('/x', (c) => c.text('in')));
+    for (const init of [preflight, { method: 'POST', headers: { origin: 'https://a.example' } }]) {
+      const { headers } = await fetch(`${server.url}/x`, init);
+      expect(headers.get('access-control-allow-origin')).toBeNull();
+    }
+  });
+
+  it('answers listed origins only', async () => {
+    const server = await startApp((app) => app.post('/x', (c) => c.text('in')), {
+      corsOrigins: ['https://A.example'],
+    });
+    expect((await fetch(`${server.url}/x`, preflight)).headers.get('access-control-allow-origin')).toBe(
+      'https://a.example',
+    );
+    const other = { ...preflight, headers: { ...preflight.headers, origin: 'https://b.example' } };
+    expect((await fetch(`${server.url}/x`, other)).headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('stands on errors too, so that a page can read them', async () => {
+    const server = await startApp(() => undefined, { corsOrigins: ['https://a.example'] });
+    const response = await fetch(`${server.url}/missing`, { headers: { origin: 'https://a.example' } });
+    expect(response.status).toBe(404);
+    expect(response.headers.get('access-control-allow-origin')).toBe('https://a.example');
+  });
+});
+
+describe('changes from pages of other sites', () => {
+  async function post(headers: Record<string, string>, corsOrigins?: string[], method = 'POST') {
+    const server = await startApp(
+      (app) => app.on(['GET', 'POST'], '/x', (c) => c.text('in')),
+      corsOrigins === undefined ? {} : { corsOrigins },
+    );
+    // Node's fetch sets these headers itself, so a browser is imitated through http.
+    const { request } = await import('node:http');
+    return new Promise((resolve, reject) => {
+      const sent = request(`${server.url}/x`, { method, headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      sent.on('error', reject).end();
+    });
+  }
+
+  it.each([
+    ['a program', {}, 200],
+    ['the same origin', { 'sec-fetch-site': 'same-origin' }, 200],
+    ['an address typed by hand', { 'sec-fetch-site': 'none' }, 200],
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
+    ['a listed site', { 'sec-fetch-site': 'cross-site', origin: 'https://a.example' }, 200],
+    ['a program that names an origin', { origin: 'https://evil.example' }, 200],
+  ])('%s', async (_name, headers, status) => {
+    expect(await post(headers, ['https://a.example'])).toBe(status);
+  });
+
+  it('may read without changing', async () => {
+    expect(await post({ 'sec-fetch-site': 'cross-site' }, undefined, 'GET')).toBe(200);
+  });
+});
