@@ -12,11 +12,13 @@ export function issueProblems(
   value: unknown,
   error: z.ZodError,
 ): Problem[] {
-  return error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => unknownKey(source, schema, issue.path, key))
-      : mismatch(source, value, closest(issue)),
-  );
+  return error.issues
+    .map(closest)
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.map((key) => unknownKey(source, schema, issue.path, key))
+        : mismatch(source, value, issue),
+    );
 }
 
 /** Every path an issue is about, those inside the branches of a union included. */
@@ -53,14 +55,15 @@ function offsetOfKey(source: YamlSource, path: readonly PropertyKey[]): number {
 
 // Of a union the branch that came furthest is the one that was meant.
 function closest(issue: Issue): Issue {
-  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const deepest = issue.errors
-    .flat()
-    .reduce((best, next) => (next.path.length > best.path.length ? next : best), {
-      ...issue,
-      path: [],
-    });
-  return deepest.path.length === 0 ? issue : closest({ ...deepest, path: [...issue.path, ...deepest.path] });
+  if (issue.code !== 'invalid_union') return issue;
+  const [furthest] = issue.errors.flat().sort((left, right) => reach(right) - reach(left));
+  if (furthest === undefined || reach(furthest) === 0) return issue;
+  return closest({ ...furthest, path: [...issue.path, ...furthest.path] });
+}
+
+// A branch that only met a key it does not know came further than one that wanted something else altogether.
+function reach({ code, path }: Issue): number {
+  return path.length * 2 + (code === 'unrecognized_keys' ? 1 : 0);
 }
 
 function wordsOf(issue: Issue, found: unknown): string {

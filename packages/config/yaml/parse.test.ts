@@ -117,6 +117,9 @@ describe('what does not fit the schema', () => {
     expect(problems('delegates:\n  - name: a\n    url: 5\n', schema)).toEqual([
       'users.yaml:3:10: delegates[0].url: expected a text, found a number',
     ]);
+    expect(problems('delegates:\n  - name: a\n    url: b\n    ulr: c\n', schema)).toEqual([
+      'users.yaml:4:5: delegates[0]: unknown key "ulr"; did you mean "url"?',
+    ]);
     expect(problems('delegates:\n  - 5\n', schema)).toEqual([
       'users.yaml:2:5: delegates[0]: expected a text or a map, found a number',
     ]);
