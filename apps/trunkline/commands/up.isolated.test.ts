@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { type Child, freePort, startChild, temporaryHome } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+const services = ['voice', 'agent', 'research', 'switchboard'] as const;
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe('trunkline up', () => {
+  it('runs all four services, says where they are and stops cleanly on Ctrl-C', async () => {
+    const child = trunkline(['up'], anyPorts());
+    await child.waitForLine('Ctrl-C stops everything', 60_000);
+    const urls = addresses(child.output());
+    expect(Object.keys(urls).sort()).toEqual([...services].sort());
+    for (const name of services) {
+      const health = await fetch(`${urls[name]}/healthz`);
+      expect(health.status).toBe(200);
+      const body = (await health.json()) as { services: { name: string; url: string }[] };
+      expect(body.services).toContainEqual({ name, url: urls[name] });
+      const page = await fetch(`${urls[name]}/`);
+      expect(page.headers.get('content-type')).toContain('text/html');
+    }
+    expect(child.output()).toContain('LLM_GATEWAY_URL');
+    expect(await child.kill('SIGINT')).toMatchObject({ code: 0 });
+    for (const name of services) await expect(fetch(`${urls[name]}/healthz`)).rejects.toThrow();
+  });
+
+  it('names the port that is taken and the variable to change, and leaves nothing running', async () => {
+    const holder = await occupiedPort();
+    const child = trunkline(['up'], { ...anyPorts(), RESEARCH_PORT: String(holder) });
+    expect(await child.exited).toMatchObject({ code: 1 });
+    expect(child.output()).toContain(`Port ${holder}`);
+    expect(child.output()).toContain('RESEARCH_PORT');
+  });
+
+  it('lists every malformed variable of all services at once', async () => {
+    const child = trunkline(['up'], { ...anyPorts(), LLM_GATEWAY_URL: 'not an address', LOG_LEVEL: 'LOUD' });
+    expect(await child.exited).toMatchObject({ code: 2 });
+    expect(child.output()).toContain('LOG_LEVEL is "LOUD"; expected one of DEBUG, INFO, WARNING, ERROR');
+    const ports = trunkline(['up'], { ...anyPorts(), VOICE_PORT: '70000', AGENT_PORT: 'high' });
+    expect(await ports.exited).toMatchObject({ code: 2 });
+    expect(ports.output()).toContain('VOICE_PORT is "70000"; expected a whole number from 0 to 65535');
+    expect(ports.output()).toContain('AGENT_PORT is "high"');
+  });
+
+  it('does not let PORT, which one service alone would take, disturb the others', async () => {
+    const port = await freePort();
+    const child = trunkline(['up'], { ...anyPorts(), PORT: String(port) });
+    await child.waitForLine('Ctrl-C stops everything', 60_000);
+    expect(child.output()).not.toContain(`:${port}`);
+    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('one service alone', () => {
+  it('[V002] voice listens on the port given by PORT', async () => {
+    const port = await freePort();
+    const child = trunkline(['voice'], { PORT: String(port) });
+    await child.waitForLine(`http://127.0.0.1:${port}`, 60_000);
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
+  });
+
+  it.each(services)('%s explains its flags and variables with --help', async (name) => {
+    const child = trunkline([name, '--help'], {});
+    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(child.output()).toContain(`Usage: trunkline ${name}`);
+    expect(child.output()).toContain('--port');
+    expect(child.output()).toContain('LLM_GATEWAY_URL');
+  });
+
+  it('refuses an unknown flag and offers the nearest', async () => {
+    const child = trunkline(['agent', '--prot', '1'], {});
+    expect(await child.exited).toMatchObject({ code: 2 });
+    expect(child.output()).toContain('did you mean --port?');
+  });
+});
+
+describe('trunkline', () => {
+  it('lists its commands with --help', async () => {
+    const child = trunkline(['--help'], {});
+    expect(await child.exited).toMatchObject({ code: 0 });
+    for (const name of ['up', ...services, 'doctor', 'chat'])
+      expect(child.output()).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+  });
+
+  it('reads variables from .env in the present folder, below the real environment', async () => {
+    const files = { '.env': 'LOG_LEVEL=LOUD\n' };
+    const child = trunkline(['voice'], {}, files);
+    expect(await child.exited).toMatchObject({ code: 2 });
+    expect(child.output()).toContain('LOG_LEVEL is "LOUD"');
+    const stronger = trunkline(['voice'], { LOG_LEVEL: 'SILENT' }, files);
+    expect(await stronger.exited).toMatchObject({ code: 2 });
+    expect(stronger.output()).toContain('LOG_LEVEL is "SILENT"');
+  });
+});
+
+function anyPorts(): Record<string, string> {
+  return { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
+}
+
+function trunkline(
+  args: string[],
+  environment: Record<string, string>,
+  files: Record<string, string> = {},
+): Child {
+  const home = temporaryHome();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(home.path, name), text);
+  const child = startChild(launcher, {
+    arguments: args,
+    directory: home.path,
+    environment: { ...home.environment, LLM_GATEWAY_URL: '', ...environment },
+  });
+  cleanups.push(home.remove, () => child.kill());
+  return child;
+}
+
+function addresses(output: string): Record<string, string> {
+  const found = output.matchAll(/^ {2}(\w+) +(http:\/\/\S+)/gm);
+  return Object.fromEntries([...found].map((match) => [match[1] ?? '', match[2] ?? '']));
+}
+
+async function occupiedPort(): Promise<number> {
+  const server: Server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => server.close());
+  return (server.address() as { port: number }).port;
+}
