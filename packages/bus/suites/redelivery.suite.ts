@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listen, patience, recordingLogger, type World, type WorldFactory } from './world.suite.ts';
+
+/** What every engine does with doubled, failing and forgotten things on durable topics. */
+export function describeRedelivery(createWorld: WorldFactory): void {
+  let world: World;
+  beforeEach(async () => {
+    world = await createWorld();
+  });
+  afterEach(() => world.close());
+
+  const topic = 'message.inbound.a';
+  const pattern = 'message.inbound.#';
+
+  describe('a message published twice under one id', () => {
+    it('is accepted twice and brought once, to every kind of subscriber', async () => {
+      const bus = await world.open();
+      const durable = await listen(bus, pattern, { durable: 'reader' });
+      const live = await listen(bus, pattern);
+      const draft = { topic, id: 'nightly@2026-01-01', payload: 1 };
+      const answers = await Promise.all([bus.publish(draft), bus.publish(draft)]);
+      answers.push(await bus.publish(draft));
+      expect(answers.map(({ id }) => id)).toEqual([
+        'nightly@2026-01-01',
+        'nightly@2026-01-01',
+        'nightly@2026-01-01',
+      ]);
+      await bus.publish({ topic, payload: 'end' });
+      await Promise.all([durable.count(2), live.count(2)]);
+      expect([durable.payloads(), live.payloads()]).toEqual([
+        [1, 'end'],
+        [1, 'end'],
+      ]);
+      expect(await bus.history()).toHaveLength(2);
+    });
+  });
+
+  describe('a durable handler that fails', () => {
+    it('gets the message again, with the number of the attempt, before the next one', async () => {
+      const bus = await world.open({ retryDelayMs: 1 });
+      const errors = await listen(bus, 'system.error');
+      const seen: unknown[] = [];
+      await bus.subscribe(
+        pattern,
+        ({ payload }, { attempt }) => {
+          seen.push([payload, attempt]);
+          if (payload === 'hard' && attempt < 3) throw new Error(`no ${attempt}`);
+        },
+        { durable: 'reader', plugin: 'p' },
+      );
+      await bus.publish({ topic, payload: 'hard' });
+      await bus.publish({ topic, payload: 'easy' });
+      await vi.waitFor(() => expect(seen).toHaveLength(4), patience);
+      expect(seen).toEqual([
+        ['hard', 1],
+        ['hard', 2],
+        ['hard', 3],
+        ['easy', 1],
+      ]);
+      await errors.count(2);
+      expect(errors.payloads()).toEqual([
+        expect.objectContaining({ error: 'no 1', attempt: 1, durable: 'reader', plugin: 'p', buried: false }),
+        expect.objectContaining({ error: 'no 2', attempt: 2 }),
+      ]);
+      expect(await bus.deadLetters()).toEqual([]);
+    });
+
+    it('keeps count over a restart', async () => {
+      const options = { retryDelayMs: 60_000, maxAttempts: 3 };
+      const attempts: number[] = [];
+      for (const round of [1, 2]) {
+        const bus = await world.open(options);
+        await bus.subscribe(
+          pattern,
+          (_, { attempt }) => {
+            attempts.push(attempt);
+            throw new Error('always');
+          },
+          { durable: 'reader' },
+        );
+        if (round === 1) await bus.publish({ topic, payload: 1 });
+        await vi.waitFor(() => expect(attempts).toHaveLength(round), patience);
+        await bus.stop();
+      }
+      expect(attempts).toEqual([1, 2]);
+    });
+  });
+
+  describe('a subscriber that falls silent', () => {
+    it('is forgotten after the stated time, with a word in the log', async () => {
+      const logger = recordingLogger();
+      const bus = await world.open({ logger, forgetAfterMs: 1000, maintainEveryMs: 20 });
+      const silent = await bus.subscribe(pattern, () => undefined, { durable: 'silent' });
+      const steady = await listen(bus, pattern, { durable: 'steady' });
+      await silent.unsubscribe();
+      await bus.publish({ topic, payload: 1 });
+      await vi.waitFor(async () => {
+        const again = bus.replay({ durable: 'silent', after: 0 });
+        await expect(again).rejects.toMatchObject({ code: 'durable_unknown' });
+      }, patience);
+      await bus.publish({ topic, payload: 2 });
+      await steady.count(2);
+      await bus.replay({ durable: 'steady', after: 0 });
+      await steady.count(4);
+    });
+  });
+}
