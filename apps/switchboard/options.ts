@@ -18,7 +18,7 @@ export const switchboardOptions = defineOptions(
       default: 3000,
       min: 0,
       max: 65_535,
-      doc: 'Port of the service.',
+      doc: 'Port of the switchboard.',
     }),
     host: text({
       env: 'SWITCHBOARD_HOST',

@@ -6,9 +6,9 @@ import { voiceOptions } from '@trunkline/voice';
 
 /** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
 export const upOptions = defineOptions('trunkline', 'All four services together', {
-  voicePort: port('VOICE_PORT', 7866, 'voice'),
-  agentPort: port('AGENT_PORT', 7870, 'agent'),
-  researchPort: port('RESEARCH_PORT', 3399, 'research'),
+  voicePort: port('VOICE_PORT', 7866, 'voice service'),
+  agentPort: port('AGENT_PORT', 7870, 'agent service'),
+  researchPort: port('RESEARCH_PORT', 3399, 'research service'),
   switchboardPort: port('SWITCHBOARD_PORT', 3000, 'switchboard'),
   ...homeOptions,
   ...logOptions,
@@ -19,5 +19,5 @@ export const upOptions = defineOptions('trunkline', 'All four services together'
 export const optionTables = [upOptions, voiceOptions, agentOptions, researchOptions, switchboardOptions];
 
 function port(env: string, value: number, service: string) {
-  return integer({ env, default: value, min: 0, max: 65_535, doc: `Port of the ${service} service.` });
+  return integer({ env, default: value, min: 0, max: 65_535, doc: `Port of the ${service}.` });
 }
