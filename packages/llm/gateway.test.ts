@@ -123,7 +123,7 @@ describe('the address', () => {
     const { server } = await setUp({ script: ['Hello'] });
     const url = server.url.replace('//', '//user:pass%20word@').concat('/?version=secret');
     const gateway = createModelGateway({ url, model: 'gpt-4o' });
-    expect(gateway.describe()).toEqual({ model: 'gpt-4o', url: server.url, demo: false });
+    expect(gateway.describe()).toEqual({ name: 'gpt-4o', url: server.url, demo: false });
     expect((await generateText({ model: gateway.languageModel(), prompt: 'Hi' })).text).toBe('Hello');
     const basic = Buffer.from('user:pass word').toString('base64');
     expect(server.requests[0]?.headers.authorization).toBe(`Basic ${basic}`);
@@ -152,7 +152,7 @@ describe('with no endpoint', () => {
     const gateway = createModelGateway({ onCall: (call) => calls.push(call) });
     const { text } = await generateText({ model: gateway.languageModel(), prompt: 'Hello' });
     expect(text).not.toBe('');
-    expect(gateway.describe()).toEqual({ model: calls[0]?.model, url: undefined, demo: true });
+    expect(gateway.describe()).toEqual({ name: calls[0]?.model, url: undefined, demo: true });
     expect(calls).toMatchObject([{ costUsd: 0, error: undefined }]);
     expect(await gateway.models()).toEqual([calls[0]?.model]);
     expect(await gateway.check()).toMatchObject({

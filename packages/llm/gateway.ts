@@ -37,7 +37,7 @@ export interface ModelGatewayOptions {
 }
 
 export interface ModelDescription {
-  model: string;
+  name: string;
   url: string | undefined;
   demo: boolean;
 }
@@ -80,7 +80,7 @@ function createEndpointGateway(options: ModelGatewayOptions, endpoint: Endpoint)
   return {
     languageModel,
     fastModel: () => languageModel(fastModel || model),
-    describe: () => ({ model: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
+    describe: () => ({ name: model || 'LLM_MODEL is not set', url: endpoint.shownUrl, demo: false }),
     check: (signal) => checkEndpoint(endpoint, { model, fastModel, fallbackModels }, signal),
     models: (signal) => listModels(endpoint, signal),
     embed: embeddingModel
@@ -95,7 +95,7 @@ function createDemoGateway(options: ModelGatewayOptions): ModelGateway {
   return {
     languageModel: () => demo,
     fastModel: () => demo,
-    describe: () => ({ model: demo.modelId, url: undefined, demo: true }),
+    describe: () => ({ name: demo.modelId, url: undefined, demo: true }),
     check: async () => demoCheck,
     models: async () => [demo.modelId],
     embed: undefined,

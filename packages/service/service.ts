@@ -18,6 +18,7 @@ export interface Missing {
 export interface ServiceLink {
   name: string;
   url: string;
+  state: 'live' | 'failed';
 }
 
 /** What a service gets from whoever starts it. */

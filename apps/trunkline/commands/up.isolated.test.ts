@@ -23,7 +23,7 @@ describe('trunkline up', () => {
       const health = await fetch(`${urls[name]}/healthz`);
       expect(health.status).toBe(200);
       const body = (await health.json()) as { services: { name: string; url: string }[] };
-      expect(body.services).toContainEqual({ name, url: urls[name] });
+      expect(body.services).toContainEqual({ name, url: urls[name], state: 'live' });
       const page = await fetch(`${urls[name]}/`);
       expect(page.headers.get('content-type')).toContain('text/html');
     }

@@ -25,7 +25,7 @@ export interface FleetSettings {
 /** Starts the services one after the other; when one cannot start, those before it are stopped again. */
 export async function startFleet({ options, env, logger }: FleetSettings): Promise<Fleet> {
   const members: Member[] = [];
-  const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url }));
+  const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url, state: 'live' }));
   const stop = () => stopAll(members);
   try {
     for (const { name, start } of starters(options, env)) {
