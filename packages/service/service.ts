@@ -1,4 +1,4 @@
-import type { Logger } from '@trunkline/config';
+import type { Environment, Logger } from '@trunkline/config';
 
 /** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
 export interface Service {
@@ -26,6 +26,8 @@ export interface Surroundings {
   logger: Logger;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
+  /** Where variables whose names come from data are read; the process's own when not given. */
+  env?: Environment;
   /** The variable to name when the port is taken, where it is not the service's own. */
   portVariable?: string;
 }

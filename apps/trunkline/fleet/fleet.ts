@@ -32,6 +32,7 @@ export async function startFleet({ options, env, logger }: FleetSettings): Promi
       const surroundings = {
         logger: logger.child({ service: name }),
         services,
+        env,
         portVariable: `${name.toUpperCase()}_PORT`,
       };
       members.push({ name, ...(await start(surroundings)) });
