@@ -64,6 +64,11 @@ export async function startApp(
   return { ...server, app, lines };
 }
 
+/** Waits for a condition, long enough for a busy machine. */
+export function eventually<Value>(check: () => Value | Promise<Value>): Promise<Value> {
+  return vi.waitFor(check, { timeout: 15_000, interval: 20 });
+}
+
 /** A TCP client that says exactly what it is told to. */
 export interface RawClient {
   readonly socket: Socket;
@@ -93,9 +98,9 @@ export async function rawClient(port: number): Promise<RawClient> {
     closed,
     write: (text) => void socket.write(text),
     until: (text) =>
-      vi.waitFor(() => {
+      eventually(() => {
         if (!received.includes(text)) throw new Error(`no "${text}" in: ${received.slice(-500)}`);
-      }, 10_000),
+      }),
   };
 }
 

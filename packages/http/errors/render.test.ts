@@ -1,7 +1,7 @@
 import { HTTPException } from 'hono/http-exception';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rawClient, startApp } from '../test-kit.ts';
+import { eventually, rawClient, startApp } from '../test-kit.ts';
 import { validate } from '../validation/validate.ts';
 import { ValidationError } from '../validation/validation-error.ts';
 import { defineErrors } from './catalogue.ts';
@@ -131,9 +131,9 @@ describe('the error wrapper', () => {
     });
     const client = await rawClient(server.port);
     client.write('POST /upload HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
-    await vi.waitFor(() => expect(started).toBe(true));
+    await eventually(() => expect(started).toBe(true));
     client.socket.destroy();
-    await vi.waitFor(() => expect(server.lines.find((line) => line.fields.status === 499)).toBeDefined());
+    await eventually(() => expect(server.lines.find((line) => line.fields.status === 499)).toBeDefined());
     expect(server.lines.filter((line) => line.level === 'error')).toEqual([]);
   });
 });

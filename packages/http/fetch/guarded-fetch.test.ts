@@ -1,293 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { HttpError } from '../errors/http-error.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../test-kit.ts';
 import type { Lookup } from './address-policy.ts';
-import { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts';
+import { createGuardedFetch } from './guarded-fetch.ts';
 import { assertPublicUrl } from './public-url.ts';
-
-/** A web server on loopback, as the private thing that must not be reached, or the public one once it is allowed. */
-async function startWeb(listener: RequestListener) {
-  const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    requests.push(request);
-    listener(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, requests };
-}
-
-const text =
-  (body: string): RequestListener =>
-  (_request, response) =>
-    void response.end(body);
-const open = (options: GuardedFetchOptions = {}) =>
-  createGuardedFetch({ allowedHosts: ['127.0.0.1'], ...options });
-
-async function failure(promise: Promise<unknown>): Promise<HttpError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof HttpError) return error;
-    throw error;
-  }
-  throw new Error('expected a failure');
-}
-
-const code = async (promise: Promise<unknown>) => (await failure(promise)).code;
-
-/** Answers each question with the next list of addresses, and the last one from then on. */
-function lookupOf(...answers: string[][]) {
-  let asked = 0;
-  const lookup: Lookup = async () => {
-    const addresses = answers[Math.min(asked, answers.length - 1)] ?? [];
-    asked += 1;
-    return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
-  };
-  return { lookup, asked: () => asked };
-}
-
-describe('what may be asked for', () => {
-  it.each([
-    ['file:///etc/passwd', 'url_scheme_refused'],
-    ['ftp://example.com/', 'url_scheme_refused'],
-    ['data:text/plain,hi', 'url_scheme_refused'],
-    ['gopher://example.com/', 'url_scheme_refused'],
-    ['http://user:pass@example.com/', 'url_credentials_refused'],
-    ['http://user@example.com/', 'url_credentials_refused'],
-    ['not an address', 'url_invalid'],
-    ['http://', 'url_invalid'],
-    ['http://999.1.1.1/', 'url_invalid'],
-  ])('%s: %s', async (url, expected) => {
-    expect(await code(createGuardedFetch()(url))).toBe(expected);
-    expect(await code(assertPublicUrl(url))).toBe(expected);
-  });
-});
-
-describe('addresses that are not public', () => {
-  it.each([
-    'http://127.0.0.1/',
-    'http://127.1/',
-    'http://0x7f.1/',
-    'http://0177.0.0.1/',
-    'http://2130706433/',
-    'http://0x7f000001/',
-    'http://127.0.0.1./',
-    'http://0/',
-    'http://0.0.0.0/',
-    'http://10.1.2.3/',
-    'http://169.254.169.254/latest/meta-data/',
-    'http://[::1]/',
-    'http://[::]/',
-    'http://[::ffff:127.0.0.1]/',
-    'http://[::ffff:7f00:1]/',
-    'http://[64:ff9b::127.0.0.1]/',
-    'http://[fe80::1]/',
-    'http://[fd00::1]/',
-    'http://①②⑦.0.0.1/',
-    'https://192.168.0.1/',
-  ])('%s is refused without a connection', async (url) => {
-    const { lookup, asked } = lookupOf(['8.8.8.8']);
-    expect(await code(createGuardedFetch({ lookup })(url))).toBe('address_refused');
-    expect(await code(assertPublicUrl(url, { lookup }))).toBe('address_refused');
-    expect(asked()).toBe(0);
-  });
-
-  it('a real server on loopback is not reached by number, nor by the name localhost', async () => {
-    const web = await startWeb(text('secret'));
-    for (const host of ['127.0.0.1', 'localhost', 'localhost.', 'LOCALHOST']) {
-      expect(await code(createGuardedFetch()(`http://${host}:${web.port}/`)), host).toBe('address_refused');
-    }
-    expect(web.requests).toHaveLength(0);
-  });
-
-  it('a name is refused when one of its addresses is private', async () => {
-    const { lookup } = lookupOf(['8.8.8.8', '10.0.0.1']);
-    expect(await code(createGuardedFetch({ lookup })('http://mixed.example/'))).toBe('address_refused');
-  });
-
-  it('the words name the host and the setting, not the address behind it', async () => {
-    const { lookup } = lookupOf(['10.11.12.13']);
-    const { message } = await failure(createGuardedFetch({ lookup })('http://intranet.example/'));
-    expect(message).toContain('intranet.example leads to a private address');
-    expect(message).toContain('FETCH_ALLOWED_HOSTS');
-    expect(message).not.toContain('10.11');
-  });
-
-  it('a name without an address is told apart', async () => {
-    const none = lookupOf([]);
-    expect(await code(createGuardedFetch({ lookup: none.lookup })('http://none.example/'))).toBe(
-      'host_unresolved',
-    );
-    const fails: Lookup = () => Promise.reject(new Error('ENOTFOUND'));
-    expect(await code(assertPublicUrl('http://none.example/', { lookup: fails }))).toBe('host_unresolved');
-  });
-});
-
-describe('a name that changes its address', () => {
-  it('is asked for once a connection, and the connection goes to what was checked', async () => {
-    const web = await startWeb(text('secret'));
-    const { lookup, asked } = lookupOf(['127.0.0.2'], ['127.0.0.1']);
-    const fetchOpen = createGuardedFetch({ lookup, allowedCidrs: ['127.0.0.2/32'], timeoutMs: 3000 });
-    expect(await code(fetchOpen(`http://rebind.example:${web.port}/`))).toBe('fetch_failed');
-    expect(asked()).toBe(1);
-    expect(web.requests).toHaveLength(0);
-  });
-
-  it('passes the check at registration and is caught when it is used', async () => {
-    const web = await startWeb(text('secret'));
-    const { lookup } = lookupOf(['93.184.215.14'], ['127.0.0.1']);
-    const url = `http://rebind.example:${web.port}/hook`;
-    expect((await assertPublicUrl(url, { lookup })).addresses).toEqual([
-      { address: '93.184.215.14', family: 4 },
-    ]);
-    expect(await code(createGuardedFetch({ lookup })(url, { method: 'POST', body: '{}' }))).toBe(
-      'address_refused',
-    );
-    expect(web.requests).toHaveLength(0);
-  });
-
-  it('keeps the name in the Host header although it connects by address', async () => {
-    const web = await startWeb((request, response) => void response.end(request.headers.host));
-    const { lookup } = lookupOf(['127.0.0.1']);
-    const fetchOpen = createGuardedFetch({ lookup, allowedCidrs: ['127.0.0.0/8'] });
-    const answer = await fetchOpen(`http://Site.Example:${web.port}/`);
-    expect(answer.text()).toBe(`site.example:${web.port}`);
-  });
-});
-
-describe('what the operator opens', () => {
-  it.each([
-    ['a host', { allowedHosts: [' 127.0.0.1 '] }],
-    ['a host by name', { allowedHosts: ['LocalHost.'] }],
-    ['a block', { allowedCidrs: ['127.0.0.0/8', '', ' ::1/128 '] }],
-    ['one address', { allowedCidrs: ['127.0.0.1', '::1'] }],
-  ])('%s', async (name, options) => {
-    const web = await startWeb(text('inside'));
-    const host = name === 'a host by name' ? 'localhost' : '127.0.0.1';
-    const answer = await createGuardedFetch(options)(`http://${host}:${web.port}/`);
-    expect(answer.text()).toBe('inside');
-    await expect(assertPublicUrl(web.url, { allowedCidrs: ['127.0.0.0/8'] })).resolves.toBeDefined();
-  });
-
-  it('reaches a block also through its IPv4-mapped form', async () => {
-    const web = await startWeb(text('inside'));
-    const answer = await createGuardedFetch({ allowedCidrs: ['127.0.0.0/8'] })(
-      `http://[::ffff:127.0.0.1]:${web.port}/`,
-    );
-    expect(answer.text()).toBe('inside');
-  });
-
-  it('opens nothing else', async () => {
-    const options = { allowedHosts: ['trusted.example'], allowedCidrs: ['10.0.0.0/8'] };
-    expect(await code(createGuardedFetch(options)('http://127.0.0.1/'))).toBe('address_refused');
-    expect(await code(createGuardedFetch(options)('http://192.168.0.1/'))).toBe('address_refused');
-  });
-
-  it('names a block that is none at once', () => {
-    expect(() => createGuardedFetch({ allowedCidrs: ['10.0.0.0/8', '10.0.0.0/99'] })).toThrow(
-      '"10.0.0.0/99"',
-    );
-  });
-});
-
-describe('redirects', () => {
-  const redirect =
-    (location: string, status = 302): RequestListener =>
-    (_request, response) =>
-      void response.writeHead(status, { location }).end('moved');
-
-  it('are followed, and the last address is told', async () => {
-    const web = await startWeb((request, response) =>
-      request.url === '/end' ? response.end('end') : response.writeHead(302, { location: '/end' }).end(),
-    );
-    const answer = await open()(`${web.url}/start`);
-    expect([answer.text(), answer.url]).toEqual(['end', `${web.url}/end`]);
-  });
-
-  it.each(['http://10.0.0.1/', 'http://[::1]/', 'http://169.254.169.254/latest/'])(
-    'to %s are refused',
-    async (location) => {
-      const web = await startWeb(redirect(location));
-      expect(await code(open()(web.url))).toBe('address_refused');
-    },
-  );
-
-  it.each([
-    ['file:///etc/passwd', 'url_scheme_refused'],
-    ['http://user:pass@127.0.0.1/', 'url_credentials_refused'],
-    ['http://[bad', 'redirect_invalid'],
-  ])('to %s are refused', async (location, expected) => {
-    const web = await startWeb(redirect(location));
-    expect(await code(open()(web.url))).toBe(expected);
-  });
-
-  it('from a name that is public by then private are refused', async () => {
-    const web = await startWeb(redirect('http://second.example/'));
-    const lookup: Lookup = async (host) =>
-      host === 'first.example' ? [{ address: '127.0.0.1', family: 4 }] : [{ address: '10.0.0.1', family: 4 }];
-    const fetchOpen = createGuardedFetch({ lookup, allowedHosts: ['first.example'] });
-    expect(await code(fetchOpen(`http://first.example:${web.port}/`))).toBe('address_refused');
-  });
-
-  it('end at the limit', async () => {
-    const web = await startWeb(redirect('/again'));
-    expect(await code(open({ maxRedirects: 3 })(web.url))).toBe('redirects_exceeded');
-    expect(web.requests).toHaveLength(4);
-  });
-
-  it('are handed back where none are allowed', async () => {
-    const web = await startWeb(redirect('http://10.0.0.1/'));
-    const answer = await open({ maxRedirects: 0 })(web.url);
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, 'http://10.0.0.1/']);
-  });
-
-  it.each([
-    [303, 'POST', 'GET', ''],
-    [302, 'POST', 'GET', ''],
-    [301, 'PUT', 'PUT', 'body'],
-    [307, 'POST', 'POST', 'body'],
-    [308, 'POST', 'POST', 'body'],
-  ])('%i after %s ask with %s', async (status, method, expected, body) => {
-    const web = await startWeb((request, response) => {
-      if (request.url === '/start') return void response.writeHead(status, { location: '/end' }).end();
-      let received = '';
-      request.on('data', (chunk) => {
-        received += chunk;
-      });
-      request.on('end', () => response.end(`${request.method} ${received}`));
-    });
-    const answer = await open()(`${web.url}/start`, { method, body: 'body' });
-    expect(answer.text()).toBe(`${expected} ${body}`);
-  });
-
-  it('keep credentials on the same origin and drop them before another', async () => {
-    const echo: RequestListener = (request, response) => void response.end(JSON.stringify(request.headers));
-    const other = await startWeb(echo);
-    const web = await startWeb((request, response) => {
-      if (request.url === '/far') return void response.writeHead(302, { location: other.url }).end();
-      if (request.url === '/near') return void response.writeHead(302, { location: '/echo' }).end();
-      echo(request, response);
-    });
-    const headers = {
-      Authorization: 'Bearer s3cret',
-      'X-A2A-Notification-Token': 's3cret',
-      Accept: 'text/html',
-    };
-    const near = (await open()(`${web.url}/near`, { headers })).text();
-    const far = (await open()(`${web.url}/far`, { headers })).text();
-    expect(near).toContain('s3cret');
-    expect(far).not.toContain('s3cret');
-    expect(JSON.parse(far)).toMatchObject({ accept: 'text/html', 'user-agent': 'trunkline' });
-  });
-});
+import { code, failure, open, startWeb, text } from './test-web.ts';
 
 describe('size', () => {
   it('lets exactly the limit through and refuses more', async () => {
@@ -315,7 +35,7 @@ describe('size', () => {
       });
     });
     expect(await code(open({ maxBytes: 50_000 })(web.url))).toBe('response_too_large');
-    await vi.waitFor(() => expect(closed).toBe(true));
+    await eventually(() => expect(closed).toBe(true));
   });
 
   it.each([
@@ -365,7 +85,7 @@ describe('time', () => {
     const web = await startWeb(() => undefined);
     const controller = new AbortController();
     const pending = open()(web.url, { signal: controller.signal });
-    await vi.waitFor(() => expect(web.requests).toHaveLength(1));
+    await eventually(() => expect(web.requests).toHaveLength(1));
     controller.abort(new Error('turn was cancelled'));
     await expect(pending).rejects.toThrow('turn was cancelled');
     await expect(open()(web.url, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow(
@@ -457,6 +177,6 @@ describe('servers that fail', () => {
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     await Promise.all(Array.from({ length: 5 }, () => open()(`http://127.0.0.1:${port}/`)));
-    await vi.waitFor(() => expect(connections).toBe(0));
+    await eventually(() => expect(connections).toBe(0));
   });
 });

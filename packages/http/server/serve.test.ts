@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { sse } from '../sse/sse.ts';
 import { streamText } from '../stream/stream-text.ts';
-import { collectingLogger, getRequest, rawClient, startApp } from '../test-kit.ts';
+import { collectingLogger, eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { serve } from './serve.ts';
 import { StartError, toStartError } from './start-error.ts';
 
@@ -226,7 +226,7 @@ describe('stop', () => {
     await server.stop(10_000);
     await Promise.all(clients.map(({ closed }) => closed));
     for (const client of clients) expect(client.received.endsWith('0\r\n\r\n')).toBe(true);
-    await vi.waitFor(() => expect(stopped.sort()).toEqual(['push', 'text']));
+    await eventually(() => expect(stopped.sort()).toEqual(['push', 'text']));
     expect(server.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
@@ -243,7 +243,7 @@ describe('stop', () => {
     const client = await rawClient(server.port);
     client.socket.pause();
     client.write(getRequest('/events'));
-    await vi.waitFor(() => expect(client.socket.bytesRead).toBeGreaterThan(0));
+    await eventually(() => expect(client.socket.bytesRead).toBeGreaterThan(0));
     await server.stop(50);
     expect(await isFree(server.port)).toBe(true);
   });

@@ -7,20 +7,6 @@ export interface ResponseStreamOptions {
   stallMs?: number;
 }
 
-export interface ResponseStream extends OpenStream {
-  /** False when the reader lags: wait for `drained()` before writing more. */
-  write(chunk: string | Uint8Array): boolean;
-  /** Resolves when the reader has caught up, and also when the stream is over. */
-  drained(): Promise<void>;
-  /** Ends at once and drops what the reader has not taken. */
-  destroy(): void;
-  readonly closed: boolean;
-  /** Bytes wait for the reader. */
-  readonly lagging: boolean;
-  /** Aborted when the reader leaves or the server stops. */
-  readonly signal: AbortSignal;
-}
-
 const DEFAULT_STALL_MS = 60_000;
 
 /** Tells the Node adaptor that the response was written past it. */
@@ -28,30 +14,15 @@ export function alreadySent(): Response {
   return new Response(null, { headers: { 'x-hono-already-sent': 'true' } });
 }
 
-/** Writes straight to the socket's response: one buffer, no web stream per client. */
+/** Sends the headers at once and gives back what writes the rest. */
 export function openResponseStream(context: RequestContext, options: ResponseStreamOptions): ResponseStream {
-  const { outgoing } = nodeBindings(context);
-  const controller = new AbortController();
-  const stream = createStream(outgoing, controller, options.stallMs ?? DEFAULT_STALL_MS);
-  if (outgoing.destroyed) controller.abort();
-  else register(context, stream, controller);
+  const { outgoing, streams } = nodeBindings(context);
+  const stream = new ResponseStream(outgoing, options.stallMs ?? DEFAULT_STALL_MS);
+  if (!stream.signal.aborted) register(stream, streams, context);
   const set = Object.fromEntries(context.res.headers);
   outgoing.writeHead(200, { ...context.var.standardHeaders, ...set, ...options.headers });
   outgoing.flushHeaders();
   return stream;
-}
-
-/** Known to the server and the metrics for as long as the connection lasts. */
-function register(context: RequestContext, stream: ResponseStream, controller: AbortController): void {
-  const { outgoing, streams } = context.env;
-  const gauge = context.var.metrics?.http.openStreams;
-  streams.add(stream);
-  gauge?.inc();
-  outgoing.once('close', () => {
-    streams.delete(stream);
-    gauge?.dec();
-    controller.abort();
-  });
 }
 
 function nodeBindings(context: RequestContext): RequestContext['env'] {
@@ -61,58 +32,84 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
   return context.env;
 }
 
-function createStream(
-  outgoing: ServerResponse,
-  controller: AbortController,
-  stallMs: number,
-): ResponseStream {
-  let stallTimer: NodeJS.Timeout | undefined;
-  const destroy = () => {
-    controller.abort();
-    outgoing.destroy();
-  };
-  const forgetStall = () => {
-    clearTimeout(stallTimer);
-    stallTimer = undefined;
-  };
-  outgoing.on('drain', forgetStall);
-  outgoing.once('close', forgetStall);
-  return {
-    write(chunk) {
-      if (isOver(outgoing)) return true;
-      const accepted = outgoing.write(chunk);
-      if (!accepted) stallTimer ??= setTimeout(destroy, stallMs).unref();
-      return accepted;
-    },
-    drained: () => drained(outgoing),
-    end() {
-      controller.abort();
-      if (!isOver(outgoing)) outgoing.end();
-    },
-    destroy,
-    get closed() {
-      return isOver(outgoing);
-    },
-    get lagging() {
-      return outgoing.writableNeedDrain;
-    },
-    signal: controller.signal,
-  };
-}
-
-function isOver(outgoing: ServerResponse): boolean {
-  return outgoing.destroyed || outgoing.writableEnded;
-}
-
-function drained(outgoing: ServerResponse): Promise<void> {
-  if (isOver(outgoing) || !outgoing.writableNeedDrain) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      outgoing.off('drain', done);
-      outgoing.off('close', done);
-      resolve();
-    };
-    outgoing.once('drain', done);
-    outgoing.once('close', done);
+/** Known to the server and the metrics for as long as the connection lasts. */
+function register(stream: ResponseStream, streams: Set<OpenStream>, context: RequestContext): void {
+  const gauge = context.var.metrics?.http.openStreams;
+  streams.add(stream);
+  gauge?.inc();
+  context.env.outgoing.once('close', () => {
+    streams.delete(stream);
+    gauge?.dec();
   });
+}
+
+/** Writes straight to the socket's response: one buffer, no web stream per client. */
+export class ResponseStream implements OpenStream {
+  readonly #outgoing: ServerResponse;
+  readonly #controller = new AbortController();
+  readonly #stallMs: number;
+  #stallTimer: NodeJS.Timeout | undefined;
+
+  constructor(outgoing: ServerResponse, stallMs: number) {
+    this.#outgoing = outgoing;
+    this.#stallMs = stallMs;
+    outgoing.on('drain', () => this.#forgetStall());
+    outgoing.once('close', () => {
+      this.#forgetStall();
+      this.#controller.abort();
+    });
+    if (outgoing.destroyed) this.#controller.abort();
+  }
+
+  /** Aborted when the reader leaves, the stream ends or the server stops. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get closed(): boolean {
+    return this.#outgoing.destroyed || this.#outgoing.writableEnded;
+  }
+
+  /** Bytes wait for the reader. */
+  get lagging(): boolean {
+    return this.#outgoing.writableNeedDrain;
+  }
+
+  /** False when the reader lags: wait for `drained()` before writing more. */
+  write(chunk: string | Uint8Array): boolean {
+    if (this.closed) return true;
+    const accepted = this.#outgoing.write(chunk);
+    if (!accepted) this.#stallTimer ??= setTimeout(() => this.destroy(), this.#stallMs).unref();
+    return accepted;
+  }
+
+  /** Resolves when the reader has caught up, and also when the stream is over. */
+  drained(): Promise<void> {
+    const outgoing = this.#outgoing;
+    if (this.closed || !this.lagging) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        outgoing.off('drain', done).off('close', done);
+        resolve();
+      };
+      outgoing.once('drain', done).once('close', done);
+    });
+  }
+
+  /** Ends after what was written. */
+  end(): void {
+    this.#controller.abort();
+    if (!this.closed) this.#outgoing.end();
+  }
+
+  /** Ends at once and drops what the reader has not taken. */
+  destroy(): void {
+    this.#controller.abort();
+    this.#outgoing.destroy();
+  }
+
+  #forgetStall(): void {
+    clearTimeout(this.#stallTimer);
+    this.#stallTimer = undefined;
+  }
 }

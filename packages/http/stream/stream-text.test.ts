@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { getRequest, rawClient, startApp } from '../test-kit.ts';
+import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { streamText } from './stream-text.ts';
 
 describe('streamText', () => {
@@ -49,7 +49,7 @@ describe('streamText', () => {
     client.write(getRequest('/chat'));
     await client.until('begun');
     client.socket.destroy();
-    await vi.waitFor(() => expect(signalled).toBe(true));
+    await eventually(() => expect(signalled).toBe(true));
   });
 
   it('answers HEAD without asking the source', async () => {
