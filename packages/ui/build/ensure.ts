@@ -1,5 +1,6 @@
 import { type ExecFileException, execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { layoutOf, type PageLayout, type Pages, type PagesOptions } from './layout.ts';
 import { readStamp, sourceStamp } from './stamp.ts';
 
@@ -29,7 +30,7 @@ export async function buildPages(options: PagesOptions): Promise<Pages> {
 }
 
 function runBuilder({ app }: PagesOptions, { root, output }: PageLayout): Promise<void> {
-  const args = [BUILDER, '--root', root, '--out', output, app];
+  const args = [BUILDER, '--force', '--root', root, '--out', output, app];
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { timeout: BUILD_LIMIT_MS }, (error, _output, errors) => {
       if (error) reject(buildError(app, error, errors));
@@ -39,7 +40,9 @@ function runBuilder({ app }: PagesOptions, { root, output }: PageLayout): Promis
 }
 
 function buildError(app: string, error: ExecFileException, errors: string): Error {
-  const reason = error.killed ? `it took longer than ${BUILD_LIMIT_MS / 1000} s` : errors.trim();
+  const reason = error.killed
+    ? `it took longer than ${BUILD_LIMIT_MS / 1000} s`
+    : stripVTControlCharacters(errors).trim();
   const advice = 'Run "npm ci", then start again; the folder of the service must be writable.';
   return Object.assign(
     new Error(`The pages of ${app} could not be built: ${reason}\n${advice}`, { cause: error }),

@@ -1,6 +1,7 @@
 // Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP the pages of all four services.
+import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { layoutOf, PAGE_APPS, type PageApp } from './layout.ts';
+import { layoutOf, PAGE_APPS, type PageApp, type PageLayout } from './layout.ts';
 import { replaceDirectory, temporarySibling } from './replace.ts';
 import { readStamp, sourceStamp, writeStamp } from './stamp.ts';
 
@@ -11,7 +12,12 @@ const { values, positionals } = parseArgs({
 const apps = positionals.length === 0 ? PAGE_APPS : positionals.map(pageApp);
 if (values.out !== undefined && apps.length !== 1)
   fail('--out takes the pages of one service: name the service.');
-for (const app of apps) await build(app);
+try {
+  for (const app of apps) await build(app);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
 
 async function build(app: PageApp): Promise<void> {
   const { root, out } = values;
@@ -24,12 +30,20 @@ async function build(app: PageApp): Promise<void> {
   if (!values.force && readStamp(layout.output) === stamp) return console.log(`${app}: the pages are fresh`);
   const started = performance.now();
   const temporary = temporarySibling(layout.output);
-  // The bundler takes half a second to load: only when there is something to build.
-  const { bundlePages } = await import('./bundle.ts');
-  await bundlePages({ source: layout.source, output: temporary, assets: layout.assets });
-  writeStamp(temporary, stamp);
-  replaceDirectory(temporary, layout.output);
+  try {
+    await bundle(layout, temporary);
+    writeStamp(temporary, stamp);
+    replaceDirectory(temporary, layout.output);
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
   console.log(`${app}: pages built in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+// The bundler takes half a second to load: only when there is something to build.
+async function bundle({ source, assets }: PageLayout, output: string): Promise<void> {
+  const { bundlePages } = await import('./bundle.ts');
+  await bundlePages({ source, output, assets });
 }
 
 function pageApp(name: string): PageApp {

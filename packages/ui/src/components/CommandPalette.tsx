@@ -2,6 +2,7 @@ import { Command as Cmdk } from 'cmdk';
 import { Search } from 'lucide-react';
 import { Dialog } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import type { Keys } from '../lib/hotkey.ts';
 import { veilClass } from './Dialog.tsx';
 import { KeyCaps } from './KeyCaps.tsx';
@@ -26,11 +27,13 @@ interface CommandPaletteProps {
 
 /** Everything the page can do, found by typing. */
 export function CommandPalette({ open, onClose, commands }: CommandPaletteProps) {
+  const returnFocus = useReturnFocus();
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
         <Dialog.Overlay className={veilClass} />
         <Dialog.Content
+          {...returnFocus}
           aria-describedby={undefined}
           className="fixed top-[12dvh] left-1/2 z-50 w-[calc(100vw-2rem)] max-w-xl -translate-x-1/2 animate-appear overflow-hidden rounded-corner border border-line bg-raised shadow-float data-[state=closed]:animate-vanish"
         >

@@ -1,5 +1,6 @@
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import { cn } from '../lib/cn.ts';
 import { CloseButton } from './CloseButton.tsx';
 
@@ -25,11 +26,13 @@ export const dialogClass = cn(
 
 /** A question or a form over the page; the page behind waits. */
 export function Dialog({ open, onClose, title, detail, actions, children, wide = false }: DialogProps) {
+  const returnFocus = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={veilClass} />
         <Radix.Content
+          {...returnFocus}
           className={cn(dialogClass, wide ? 'max-w-2xl' : 'max-w-md')}
           {...(detail ? {} : { 'aria-describedby': undefined })}
         >

@@ -1,5 +1,6 @@
 import { Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import { cn } from '../lib/cn.ts';
 import { CloseButton } from './CloseButton.tsx';
 import { veilClass } from './Dialog.tsx';
@@ -13,11 +14,13 @@ interface SheetProps {
 
 /** Comes in from the right; on a phone from below. */
 export function Sheet({ open, onClose, title, children }: SheetProps) {
+  const returnFocus = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={veilClass} />
         <Radix.Content
+          {...returnFocus}
           aria-describedby={undefined}
           className={cn(
             'fixed z-50 flex flex-col border-line bg-raised shadow-float',

@@ -30,13 +30,6 @@ export function keyCaps(keys: Keys, apple: boolean): string[] {
   return [...modifiers.filter((cap) => cap !== false), CAP_NAMES[key] ?? capital(key)];
 }
 
-/** For the aria-keyshortcuts attribute. */
-export function ariaKeys(keys: Keys, apple: boolean): string {
-  const { key, mod, alt, shift } = parseKeys(keys);
-  const modifiers = [mod && (apple ? 'Meta' : 'Control'), alt && 'Alt', shift && 'Shift'];
-  return [...modifiers.filter((name) => name !== false), capital(key)].join('+');
-}
-
 export function isApple(platform: string): boolean {
   return /mac|iphone|ipad/i.test(platform);
 }

@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describeWithBrowser, launchBrowser, type TestBrowser, type TestPage } from '@trunkline/testing';
+import type { BrowserContextOptions } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { ensurePages } from '../build/ensure.ts';
+import { namelessControls, sidewaysScroll } from './pageChecks.ts';
+import { type PageServer, type Route, sendJson, servePages } from './testServer.ts';
+
+const SOON = { timeout: 10_000 };
+const MOST_SCRIPT = 150_000;
+const MODEL = { name: 'trunkline-demo', demo: true };
+const MISSING = [
+  { what: 'A real model', variable: 'LLM_GATEWAY_URL', hint: 'Any OpenAI-compatible address.' },
+];
+const SERVICES = [
+  { name: 'voice', url: 'http://127.0.0.1:7866', state: 'live' },
+  { name: 'agent', url: 'http://127.0.0.1:7870', state: 'live' },
+  { name: 'research', url: 'http://127.0.0.1:3399', state: 'starting' },
+  { name: 'switchboard', url: 'http://127.0.0.1:3000', state: 'failed' },
+];
+
+const HEALTH = {
+  voice: {
+    status: 'ok',
+    stt_backend: 'local',
+    tts_backend: 'inprocess',
+    user_count: 0,
+    active_sessions: 0,
+    delegates: [{ name: 'agent', type: 'a2a' }],
+    skills: ['chat', 'tutor'],
+    audio: { half_duplex: false, echo_guard_ms: 300 },
+    model: MODEL,
+    missing: MISSING,
+    services: SERVICES,
+  },
+  agent: {
+    ok: true,
+    graph_compiled: true,
+    setup_complete: false,
+    ui: 'full',
+    model: MODEL,
+    missing: [],
+    services: SERVICES,
+  },
+  research: {
+    ok: true,
+    model: { name: 'qwen3-32b', demo: false, url: 'http://gateway.local:8000/v1' },
+    services: [],
+  },
+  switchboard: { status: 'ok', model: MODEL, missing: MISSING, services: SERVICES },
+};
+
+const APPS = [
+  {
+    app: 'voice',
+    title: 'Voice',
+    shown: ['Speech to text', 'inprocess', 'chat, tutor', 'LLM_GATEWAY_URL', 'Offline demo'],
+  },
+  { app: 'agent', title: 'Agent', shown: ['Setup complete', 'Everything is set up.', 'Offline demo'] },
+  { app: 'research', title: 'Research', shown: ['qwen3-32b', 'Real model', 'This service runs alone.'] },
+  { app: 'switchboard', title: 'Switchboard', shown: ['LLM_GATEWAY_URL', 'For full function'] },
+] as const;
+
+const WINDOWS = [
+  { width: 1280, height: 800 },
+  { width: 390, height: 844 },
+];
+
+describeWithBrowser('the first page', () => {
+  let browser: TestBrowser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser.close());
+
+  describe.each(APPS)('of $app', ({ app, title, shown }) => {
+    let directory: string;
+    let server: PageServer;
+    let opened: TestPage | undefined;
+
+    beforeAll(async () => {
+      ({ directory } = await ensurePages({ app }));
+      server = await servePages(directory, {
+        '/healthz': (_request, response) => sendJson(response, 200, HEALTH[app]),
+      });
+    }, 120_000);
+    afterAll(() => server.stop());
+    afterEach(() => opened?.close());
+
+    const open = async (options: BrowserContextOptions = {}) => {
+      opened = await browser.open(server.url, { reducedMotion: 'reduce', ...options });
+      await opened.page.getByRole('heading', { name: title, level: 1 }).waitFor();
+      return opened;
+    };
+
+    it('shows its state on a desktop and a phone, light and dark', async () => {
+      const { page, problems } = await open();
+      for (const words of shown) await page.getByText(words).first().waitFor();
+      for (const window of WINDOWS) {
+        await page.setViewportSize(window);
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme });
+          expect(await sidewaysScroll(page)).toBe(0);
+          expect(await namelessControls(page)).toEqual([]);
+        }
+      }
+      expect(problems).toEqual([]);
+    });
+
+    it('leads to the documentation, the raw status and the services that run', async () => {
+      const { page } = await open();
+      await page.getByText(shown[0]).first().waitFor();
+      const links = page.getByRole('main').getByRole('link');
+      const targets = await links.evaluateAll((found) => found.map((link) => link.getAttribute('href')));
+      const others = HEALTH[app].services.filter(({ name }) => name !== app).map(({ url }) => `${url}/`);
+      expect(targets.sort()).toEqual(['/docs', '/healthz', ...others].sort());
+    });
+
+    it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
+      const assets = join(directory, app === 'voice' ? 'static' : 'assets');
+      const scripts = readdirSync(assets).filter((file) => file.endsWith('.js'));
+      const size = scripts.reduce((sum, file) => sum + gzipSync(readFileSync(join(assets, file))).length, 0);
+      expect(size).toBeLessThan(MOST_SCRIPT);
+    });
+  });
+});
+
+describeWithBrowser('a page whose service', () => {
+  let server: PageServer;
+  let opened: TestPage;
+  let browser: TestBrowser;
+  let health: Route;
+
+  beforeAll(async () => {
+    const { directory } = await ensurePages({ app: 'agent' });
+    server = await servePages(directory, { '/healthz': (request, response) => health(request, response) });
+    browser = await launchBrowser();
+  }, 120_000);
+  afterAll(async () => {
+    await browser.close();
+    await server.stop();
+  });
+  afterEach(() => opened.close());
+
+  it('is not ready says so, with the same facts', async () => {
+    const body = { ok: false, graph_compiled: false, setup_complete: true };
+    health = (_request, response) => sendJson(response, 503, body);
+    opened = await browser.open(server.url);
+    await opened.page.getByText('Not ready yet').waitFor();
+    await opened.page.getByText('Ready to run').waitFor();
+  });
+
+  it('is not reached says what to do, and goes on when it is back', async () => {
+    health = (request) => request.destroy();
+    opened = await browser.open(server.url);
+    const alert = opened.page.getByRole('alert');
+    await alert.getByText('Check that the service runs').waitFor();
+    health = (_request, response) => sendJson(response, 200, HEALTH.agent);
+    await alert.getByRole('button', { name: 'Check again' }).click();
+    await opened.page.getByText('Setup complete').waitFor();
+    expect(await alert.count()).toBe(0);
+  });
+
+  it('runs offers what it can do in the palette', async () => {
+    health = (_request, response) => sendJson(response, 200, HEALTH.agent);
+    opened = await browser.open(server.url);
+    const { page } = opened;
+    await page.getByText('Setup complete').waitFor();
+    await page.keyboard.press('Control+k');
+    const options = page.getByRole('option');
+    for (const name of [
+      'Check the status again',
+      'Open the API documentation',
+      'Open the raw status',
+      'Open Voice',
+    ]) {
+      await options.getByText(name).waitFor();
+    }
+    await page.keyboard.type('dark');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme), SOON).toBe('dark');
+  });
+});
