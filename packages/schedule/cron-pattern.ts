@@ -1,17 +1,14 @@
-import { Cron } from 'croner';
+import { CronPattern as Fields } from 'croner';
+import { type Calendar, calendarOf } from './calendar.ts';
 import { type CronField, ScheduleError } from './errors.ts';
 
 /** A five-field expression over wall times, whatever the zone. */
-export interface CronPattern {
+export interface CronPattern extends Calendar {
   /**
    * True when neither minute nor hour holds a `*`. Such a job means certain times of the day, so it runs once for each of them
    * even on the days when the clock changes; one with a `*` means a rhythm and follows the clock as it goes.
    */
   fixed: boolean;
-  /** The first match after a wall time. */
-  next(wall: number): number | undefined;
-  /** The last match before a wall time. */
-  previous(wall: number): number | undefined;
 }
 
 const patterns = new Map<string, CronPattern>();
@@ -31,28 +28,19 @@ function parsePattern(text: string): CronPattern {
   const expression = text.startsWith('@') ? expandNickname(text) : text;
   const fields = expression.split(/\s+/);
   if (fields.length !== fieldNames.length) throw wrongCount(text, fields.length);
-  const cron = compile(fields) ?? refuseField(text, fields);
-  const pattern = { ...searches(cron), fixed: !/[*?]/.test(`${fields[0]} ${fields[1]}`) };
+  const parsed = parseFields(fields) ?? refuseField(text, fields);
+  const pattern = { ...calendarOf(parsed), fixed: !/[*?]/.test(`${fields[0]} ${fields[1]}`) };
   if (pattern.next(Date.UTC(2000, 0)) === undefined) throw neverComes(text);
   return pattern;
 }
 
-/** An offset of zero makes croner search plain calendar time, which is all that a pattern needs and ten times as fast. */
-function compile(fields: string[]): Cron | undefined {
+function parseFields(fields: string[]): Fields | undefined {
   try {
-    return new Cron(fields.join(' '), { mode: '5-part', utcOffset: 0 });
+    return new Fields(fields.join(' '), undefined, { mode: '5-part' });
   } catch (error) {
     if (error instanceof TypeError || error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-/** croner leaves out fractions of a second when it looks back, so it is asked from the next whole one. */
-function searches(cron: Cron): Pick<CronPattern, 'next' | 'previous'> {
-  return {
-    next: (wall) => cron.nextRun(new Date(wall))?.getTime(),
-    previous: (wall) => cron.previousRuns(1, new Date(Math.ceil(wall / 1000) * 1000))[0]?.getTime(),
-  };
 }
 
 const fieldNames: CronField[] = ['minute', 'hour', 'day of month', 'month', 'day of week'];
@@ -68,7 +56,7 @@ const fieldRanges: Record<CronField, string> = {
 /** Finds the first field that is wrong by trying each with all others open. */
 function refuseField(text: string, fields: string[]): never {
   const place = fields.findIndex((field, index) => {
-    return compile(fieldNames.map((_, other) => (other === index ? field : '*'))) === undefined;
+    return parseFields(fieldNames.map((_, other) => (other === index ? field : '*'))) === undefined;
   });
   const field = fieldNames[place];
   if (field === undefined) throw new ScheduleError('schedule_invalid', `"${text}" is no cron expression.`);

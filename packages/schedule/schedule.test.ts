@@ -73,7 +73,14 @@ describe('a cron expression', () => {
     expect(fires(text, 'UTC', '2026-01-15T12:30:00Z', 3)).toEqual(expected);
   });
 
-  it('stops at the end of the last month of February', () => {
+  it('goes from February to the first of March when a 31st or a weekday is asked for', () => {
+    expect(fires('0 0 1,31 * 0', 'UTC', '2030-02-24T12:00:00Z', 2)).toEqual([
+      '2030-03-01T00:00',
+      '2030-03-03T00:00',
+    ]);
+  });
+
+  it('takes the end of February by the clock of the zone', () => {
     expect(fires('30 23 29 2 *', 'America/Los_Angeles', '2028-02-28T12:00:00Z', 1)).toEqual([
       '2028-03-01T07:30',
     ]);
@@ -91,6 +98,9 @@ describe('a cron expression', () => {
     ['* * * * 8', 'day of week'],
     ['*/0 * * * *', 'minute'],
     ['0 0 30 2 *', 'day of month'],
+    ['0 0 31 4,6,9,11 *', 'day of month'],
+    ['0 0 L * +0#3', 'day of month'],
+    ['0 0 LW * +0', 'day of month'],
   ])('names the wrong field of %s', (text, field) => {
     expect(() => parseSchedule(text)).toThrow(
       expect.objectContaining({
