@@ -2,6 +2,8 @@ export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-
 export { BusError, type BusErrorCode } from './errors.ts';
 export { createId } from './identifier.ts';
 export { maximumMessageBytes } from './message.ts';
+export { createNatsBus } from './nats/create-nats-bus.ts';
+export type { NatsBusOptions } from './nats/options.ts';
 export type {
   Bus,
   BusLogger,

@@ -1,5 +1,5 @@
 /** A first-in first-out queue that holds at most `limit` items. Storage grows by doubling, up to the limit. */
-export class BoundedQueue<Item> {
+export class BoundedQueue<Item extends object> {
   readonly limit: number;
   #items: (Item | undefined)[] = [];
   #head = 0;
@@ -35,10 +35,13 @@ export class BoundedQueue<Item> {
     return item;
   }
 
-  clear(): void {
+  /** Empties the queue and gives what was in it, in order. */
+  clear(): Item[] {
+    const left: Item[] = [];
+    for (let item = this.shift(); item !== undefined; item = this.shift()) left.push(item);
     this.#items = [];
     this.#head = 0;
-    this.#length = 0;
+    return left;
   }
 
   #grow(): void {

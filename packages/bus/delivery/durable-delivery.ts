@@ -84,6 +84,13 @@ export class DurableDelivery implements Runnable {
     return this.#queue.length;
   }
 
+  /** Handlers that could start beyond those for what waits already. */
+  get free(): number {
+    const { concurrency, group } = this.options;
+    const capacity = group === undefined ? concurrency : concurrency * this.#running.size;
+    return Math.max(0, capacity - this.#total - this.#queue.length);
+  }
+
   get members(): number {
     return this.#running.size;
   }
@@ -110,9 +117,9 @@ export class DurableDelivery implements Runnable {
     return true;
   }
 
-  /** Forgets what waits; handlers at work go on. */
-  reset(): void {
-    this.#queue.clear();
+  /** Gives back what waits; handlers at work go on. */
+  reset(): Entry[] {
+    return this.#queue.clear();
   }
 
   /** Starts nothing any more; what waits, or waits for its next attempt, is left to be redelivered. */
@@ -127,9 +134,13 @@ export class DurableDelivery implements Runnable {
       if (member === undefined) break;
       this.#start(member);
     }
-    if (this.#queue.length * 2 <= this.#queue.limit) this.#refill();
+    this.#refillWhenLow();
     this.#scheduled = this.#queue.length > 0 && this.#freeMember() !== undefined;
     return this.#scheduled;
+  }
+
+  #refillWhenLow(): void {
+    if (this.#queue.length * 2 <= this.#queue.limit) this.#refill();
   }
 
   #schedule(): void {
@@ -159,10 +170,10 @@ export class DurableDelivery implements Runnable {
     const end = () => {
       this.#count(member, -1);
       this.#schedule();
+      this.#refillWhenLow();
     };
     this.#handle(entry, member).then(end, (error: unknown) => {
-      const details = { durable: this.options.name, messageId: entry.message.id, err: error };
-      this.#context.logger.error(details, 'A message was left unfinished; it comes again after a restart');
+      this.#warn(entry, error, 'A message was left unfinished; it comes again after a restart');
       end();
     });
   }
@@ -190,9 +201,18 @@ export class DurableDelivery implements Runnable {
 
   /** Counts the coming attempt before it begins: should it end the process, the next one knows. */
   async #begunBefore(entry: Entry): Promise<number> {
-    const before = await this.#ledger.attempts(entry);
+    const before = await this.#recorded(entry);
     if (before < this.#retry.maxAttempts) await this.#record(entry, before + 1);
     return before;
+  }
+
+  async #recorded(entry: Entry): Promise<number> {
+    try {
+      return await this.#ledger.attempts(entry);
+    } catch (error) {
+      this.#warn(entry, error, 'The number of attempts could not be read');
+      return 0;
+    }
   }
 
   /** A count that cannot be kept only means that the message may get more attempts. */
@@ -200,9 +220,13 @@ export class DurableDelivery implements Runnable {
     try {
       await this.#ledger.record(entry, attempts);
     } catch (error) {
-      const details = { durable: this.options.name, messageId: entry.message.id, err: error };
-      this.#context.logger.warn(details, 'The number of attempts was not kept');
+      this.#warn(entry, error, 'The number of attempts was not kept');
     }
+  }
+
+  #warn({ message }: Entry, error: unknown, words: string): void {
+    const details = { durable: this.options.name, messageId: message.id, err: error };
+    this.#context.logger.warn(details, words);
   }
 
   async #attempt(entry: Entry, member: Member, attempt: number): Promise<{ words: string } | undefined> {
@@ -237,8 +261,7 @@ export class DurableDelivery implements Runnable {
         await this.#ledger.bury(entry, attempts, words);
         return this.#ledger.finish(entry);
       } catch (error) {
-        const details = { durable: this.options.name, messageId: entry.message.id, err: error };
-        this.#context.logger.error(details, 'A dead letter could not be stored; trying again');
+        this.#warn(entry, error, 'A dead letter could not be stored; trying again');
         if (error instanceof BusError && error.code === 'stopped') return;
         await this.#pause(round);
       }

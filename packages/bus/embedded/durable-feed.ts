@@ -71,15 +71,12 @@ export class DurableFeed {
   /** Stops taking messages until `resume`; gives back what no handler has begun. */
   pause(): void {
     this.#generation += 1;
-    const waiting = this.delivery.queued;
-    this.delivery.reset();
     if (this.#live) this.#scanned = this.#context.committed();
     this.#live = false;
-    const positions = [...this.#outstanding];
-    const [firstWaiting] = positions.slice(positions.length - waiting);
-    if (waiting === 0 || firstWaiting === undefined) return;
-    for (const position of positions.slice(-waiting)) this.#outstanding.delete(position);
-    this.#scanned = firstWaiting - 1;
+    const [firstWaiting, ...others] = this.delivery.reset();
+    if (firstWaiting === undefined) return;
+    for (const { position } of [firstWaiting, ...others]) this.#outstanding.delete(position);
+    this.#scanned = firstWaiting.position - 1;
   }
 
   resume(options: DurableOptions): void {

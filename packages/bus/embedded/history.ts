@@ -1,11 +1,9 @@
+import { historyLimit } from '../history-limit.ts';
 import { decodeMessage } from '../message.ts';
 import type { HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern } from '../topics/topic.ts';
 import type { Stored } from './journal/message-table.ts';
 import type { JournalThread } from './journal/thread.ts';
-
-export const defaultHistoryLimit = 100;
-export const maximumHistoryLimit = 1000;
 
 /** Reads the journal in small steps, so that publishers get their turn between them. */
 export async function readHistory(
@@ -15,7 +13,7 @@ export async function readHistory(
 ): Promise<HistoryEntry[]> {
   const pattern = query.topic ?? '#';
   checkPattern(pattern);
-  const limit = Math.min(query.limit ?? defaultHistoryLimit, maximumHistoryLimit);
+  const limit = historyLimit(query);
   return (await find(journal, last, { ...query, pattern, limit })).map(entryOf);
 }
 

@@ -1,0 +1,148 @@
+import { readFile } from 'node:fs/promises';
+import {
+  AuthorizationError,
+  type ConnectionOptions,
+  connect,
+  credsAuthenticator,
+  type NatsConnection,
+} from '@nats-io/transport-node';
+import { BusError, messageOf } from '../errors.ts';
+import type { BusLogger } from '../port.ts';
+import type { NatsAccess } from './options.ts';
+
+const reconnectEveryMs = 250;
+const pingEveryMs = 10_000;
+
+/** A connection that comes back by itself for as long as the bus runs. */
+export class Connection {
+  readonly nats: NatsConnection;
+  readonly #logger: BusLogger;
+  readonly #listeners = new Set<(connected: boolean) => void>();
+  #connected = true;
+
+  constructor(nats: NatsConnection, logger: BusLogger) {
+    this.nats = nats;
+    this.#logger = logger;
+    void this.#watch();
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  /** Calls back whenever the connection is lost or comes back, until the returned function is called. */
+  onChange(listener: (connected: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Waits until the server has taken everything sent so far; gives up silently when the connection is lost. */
+  async flush(): Promise<void> {
+    if (!this.#connected) return;
+    try {
+      await this.nats.flush();
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'NATS went away while waiting for it');
+    }
+  }
+
+  async #watch(): Promise<void> {
+    for await (const { type } of this.nats.status()) {
+      if (type === 'disconnect') this.#change(false, 'The connection to NATS is lost; reconnecting');
+      if (type === 'reconnect') this.#change(true, 'The connection to NATS is back');
+    }
+    this.#change(false, 'The connection to NATS is closed');
+  }
+
+  #change(connected: boolean, words: string): void {
+    if (this.#connected === connected) return;
+    this.#connected = connected;
+    if (connected) this.#logger.info({}, words);
+    else if (!this.nats.isClosed()) this.#logger.warn({}, words);
+    for (const listener of this.#listeners) listener(connected);
+  }
+}
+
+export async function openConnection(
+  access: NatsAccess,
+  timeoutMs: number,
+  logger: BusLogger,
+): Promise<Connection> {
+  const options = await connectionOptions(access, timeoutMs);
+  try {
+    return new Connection(await connect(options), logger);
+  } catch (error) {
+    throw connectFailure(addressesOf(access), error);
+  }
+}
+
+async function connectionOptions(access: NatsAccess, timeout: number): Promise<ConnectionOptions> {
+  const urls = addressesOf(access);
+  const [first] = urls;
+  const user = access.user ?? decoded(first?.username);
+  const pass = access.password ?? decoded(first?.password);
+  const { token, credentialsFile } = access;
+  return {
+    servers: urls.map((url) => url.host),
+    name: 'trunkline',
+    timeout,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: reconnectEveryMs,
+    pingInterval: pingEveryMs,
+    ignoreAuthErrorAbort: true,
+    noAsyncTraces: true,
+    ...(user === undefined ? {} : { user }),
+    ...(pass === undefined ? {} : { pass }),
+    ...(token === undefined ? {} : { token }),
+    ...(credentialsFile === undefined ? {} : { authenticator: await credentials(credentialsFile) }),
+    ...tlsOptions(access, urls),
+  };
+}
+
+function addressesOf({ servers }: NatsAccess): URL[] {
+  const addresses = servers.split(',').map((address) => address.trim());
+  return addresses.map((address) => {
+    const url = URL.parse(address.includes('://') ? address : `nats://${address}`);
+    if (url !== null && url.hostname !== '') return url;
+    throw new BusError('options_refused', 'NATS_URL is not an address: write it like nats://host:4222.');
+  });
+}
+
+function decoded(text: string | undefined): string | undefined {
+  return text === undefined || text === '' ? undefined : decodeURIComponent(text);
+}
+
+async function credentials(file: string) {
+  try {
+    return credsAuthenticator(await readFile(file));
+  } catch (error) {
+    const words = `The NATS credentials file ${file} cannot be used: ${messageOf(error)}. Correct NATS_CREDS.`;
+    throw new BusError('options_refused', words, { cause: error });
+  }
+}
+
+function tlsOptions({ tls }: NatsAccess, urls: readonly URL[]): Pick<ConnectionOptions, 'tls'> {
+  if (tls === undefined && !urls.some((url) => url.protocol === 'tls:')) return {};
+  const { caFile, certificateFile, keyFile } = tls ?? {};
+  return {
+    tls: {
+      ...(caFile === undefined ? {} : { caFile }),
+      ...(certificateFile === undefined ? {} : { certFile: certificateFile }),
+      ...(keyFile === undefined ? {} : { keyFile }),
+    },
+  };
+}
+
+/** Names the address without what may be secret in it. */
+function connectFailure(urls: readonly URL[], error: unknown): BusError {
+  const place = urls.map((url) => url.host).join(', ');
+  if (
+    error instanceof AuthorizationError ||
+    (error instanceof Error && error.cause instanceof AuthorizationError)
+  ) {
+    const words = `NATS at ${place} refuses these credentials: check NATS_USER and NATS_PASSWORD, NATS_TOKEN or NATS_CREDS.`;
+    return new BusError('connection_refused', words, { cause: error });
+  }
+  const words = `NATS at ${place} cannot be reached: ${messageOf(error)}. Start it, or correct NATS_URL and the TLS settings.`;
+  return new BusError('connection_failed', words, { cause: error });
+}

@@ -1,0 +1,18 @@
+import { type Settings, settingsOf, silentLogger } from '../options.ts';
+import type { Bus } from '../port.ts';
+import { DurableTopics } from '../topics/durable-topics.ts';
+import { type NatsBusOptions, natsSettingsOf } from './options.ts';
+
+/** A bus on NATS JetStream, shared by all processes with the same servers and prefix. Loads the NATS client only now. */
+export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
+  const settings: Settings = settingsOf(options);
+  const natsSettings = natsSettingsOf(options);
+  const durableTopics = new DurableTopics(options.durableTopics);
+  const { openNatsBus } = await import('./nats-bus.ts');
+  return openNatsBus(options, {
+    settings,
+    natsSettings,
+    durableTopics,
+    logger: options.logger ?? silentLogger,
+  });
+}

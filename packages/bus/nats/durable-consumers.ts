@@ -1,0 +1,95 @@
+import { AckPolicy, type ConsumerConfig, type ConsumerInfo, DeliverPolicy } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/transport-node';
+import type { DurableOptions } from '../delivery/durable-delivery.ts';
+import type { Settings } from '../options.ts';
+import type { NatsSettings } from './options.ts';
+import { found, type Resources } from './resources.ts';
+import { filterOf } from './subjects.ts';
+
+/** Unfinished messages of a durable name that is shared by a group. */
+const groupPending = 10_000;
+
+/** Keeps the cursors of durable names: one JetStream consumer each, shared by all buses with the same prefix. */
+export class DurableConsumers {
+  readonly #resources: Resources;
+  readonly #settings: Settings;
+  readonly #natsSettings: NatsSettings;
+
+  constructor(resources: Resources, settings: Settings, natsSettings: NatsSettings) {
+    this.#resources = resources;
+    this.#settings = settings;
+    this.#natsSettings = natsSettings;
+  }
+
+  /** Makes the consumer, beginning now, or brings it to these options. */
+  async ensure(options: DurableOptions): Promise<void> {
+    const { manager, journal } = this.#resources;
+    const wanted = this.#config(options);
+    const known = await this.info(options.name);
+    if (known === undefined)
+      await manager.consumers.add(journal, { ...wanted, deliver_policy: DeliverPolicy.New });
+    else if (known.config.filter_subject !== wanted.filter_subject)
+      await this.#moveTo(wanted, await this.#place(known));
+    else await manager.consumers.update(journal, options.name, wanted);
+  }
+
+  info(name: string): Promise<ConsumerInfo | undefined> {
+    return found(this.#resources.manager.consumers.info(this.#resources.journal, name));
+  }
+
+  async forget(name: string): Promise<void> {
+    await found(this.#resources.manager.consumers.delete(this.#resources.journal, name));
+  }
+
+  /** Sets the cursor; false when the name is unknown. */
+  async moveTo(name: string, after: number): Promise<boolean> {
+    const known = await this.info(name);
+    if (known === undefined) return false;
+    await this.#moveTo({ ...known.config, durable_name: name }, after);
+    return true;
+  }
+
+  /** A consumer without work does not move past what is not for it; should its pattern change, this tells how far it was. */
+  async notePlace(name: string): Promise<void> {
+    const { state } = await this.#resources.manager.streams.info(this.#resources.journal);
+    const known = await this.info(name);
+    if (known === undefined || !caughtUp(known)) return;
+    await this.#resources.progress.put(placeKey(name), String(state.last_seq));
+  }
+
+  async #place(known: ConsumerInfo): Promise<number> {
+    const noted = await this.#resources.progress.get(placeKey(known.name));
+    return Math.max(known.ack_floor.stream_seq, Number(noted?.string() ?? 0));
+  }
+
+  async #moveTo(config: Partial<ConsumerConfig> & { durable_name: string }, after: number): Promise<void> {
+    const { manager, journal } = this.#resources;
+    await this.forget(config.durable_name);
+    await manager.consumers.add(journal, {
+      ...config,
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: Math.max(after + 1, 1),
+    });
+  }
+
+  /** Without a group as many messages may be unfinished as handlers may run, which keeps the order also after a crash. */
+  #config({ name, pattern, group, concurrency }: DurableOptions) {
+    return {
+      durable_name: name,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: nanos(this.#natsSettings.ackWaitMs),
+      filter_subject: filterOf(this.#natsSettings.prefix, pattern),
+      max_ack_pending: group === undefined ? concurrency : groupPending,
+      inactive_threshold: nanos(this.#settings.forgetAfterMs),
+    };
+  }
+}
+
+/** Whether a durable name has handled all that is for it. */
+export function caughtUp({ num_pending, num_ack_pending }: ConsumerInfo): boolean {
+  return num_pending === 0 && num_ack_pending === 0;
+}
+
+function placeKey(name: string): string {
+  return `place.${name}`;
+}

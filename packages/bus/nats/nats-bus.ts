@@ -1,0 +1,235 @@
+import { Kvm } from '@nats-io/kv';
+import { DispatchLoop } from '../delivery/dispatch-loop.ts';
+import { drained } from '../delivery/drain.ts';
+import { FailureReporter } from '../delivery/failure-reporter.ts';
+import { Requests } from '../delivery/requests.ts';
+import { checkSubscription } from '../delivery/subscribe-options.ts';
+import { BusError } from '../errors.ts';
+import { historyLimit } from '../history-limit.ts';
+import { checkLease } from '../lease-options.ts';
+import { encodeMessage } from '../message.ts';
+import type { Settings } from '../options.ts';
+import type {
+  Bus,
+  BusLogger,
+  BusStatus,
+  DeadLetter,
+  Draft,
+  Handler,
+  HistoryEntry,
+  HistoryQuery,
+  Lease,
+  LeaseOptions,
+  Message,
+  Published,
+  ReplayTarget,
+  RequestOptions,
+  SubscribeOptions,
+  Subscription,
+} from '../port.ts';
+import type { DurableTopics } from '../topics/durable-topics.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { DurableConsumers } from './durable-consumers.ts';
+import { NatsDeadLetters } from './nats-dead-letters.ts';
+import { NatsDurable } from './nats-durable.ts';
+import { readNatsHistory } from './nats-history.ts';
+import { NatsLease } from './nats-lease.ts';
+import { NatsLive } from './nats-live.ts';
+import { NatsRetention } from './nats-retention.ts';
+import type { NatsAccess, NatsSettings } from './options.ts';
+import { Outbox } from './outbox.ts';
+import { openResources, type Resources } from './resources.ts';
+import { subjectOf } from './subjects.ts';
+
+interface Setup {
+  settings: Settings;
+  natsSettings: NatsSettings;
+  durableTopics: DurableTopics;
+  logger: BusLogger;
+}
+
+export async function openNatsBus(access: NatsAccess, setup: Setup): Promise<Bus> {
+  const { settings, natsSettings, durableTopics, logger } = setup;
+  const connection = await openConnection(access, natsSettings.connectTimeoutMs, logger);
+  try {
+    const resources = await openResources(connection, durableTopics, settings, natsSettings);
+    return new NatsBus(connection, resources, setup);
+  } catch (error) {
+    await connection.nats.close();
+    throw error;
+  }
+}
+
+class NatsBus implements Bus {
+  readonly #connection: Connection;
+  readonly #resources: Resources;
+  readonly #setup: Setup;
+  readonly #retention: NatsRetention;
+  readonly #outbox: Outbox;
+  readonly #deadLetters: NatsDeadLetters;
+  readonly #live: NatsLive;
+  readonly #durable: NatsDurable;
+  readonly #requests = new Requests(this);
+  readonly #leases = new Set<NatsLease>();
+  readonly #abort = new AbortController();
+  readonly #counters = { dropped: 0 };
+  readonly #maintenance: NodeJS.Timeout;
+  #maintaining = false;
+  #published = 0;
+  #stopping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(connection: Connection, resources: Resources, setup: Setup) {
+    const { settings, natsSettings, durableTopics, logger } = setup;
+    this.#connection = connection;
+    this.#resources = resources;
+    this.#setup = setup;
+    this.#retention = new NatsRetention(resources, settings);
+    this.#outbox = new Outbox(connection, natsSettings, () => this.#retention.makeRoom());
+    this.#deadLetters = new NatsDeadLetters(resources, this.#outbox, natsSettings.prefix);
+    const delivery = {
+      loop: new DispatchLoop(),
+      failures: new FailureReporter((draft) => this.publish(draft), logger),
+      logger,
+      signal: this.#abort.signal,
+      counters: this.#counters,
+    };
+    this.#live = new NatsLive(connection, natsSettings.prefix, durableTopics, delivery);
+    this.#durable = new NatsDurable({
+      connection,
+      resources,
+      consumers: new DurableConsumers(resources, settings, natsSettings),
+      deadLetters: this.#deadLetters,
+      delivery,
+      retry: { maxAttempts: settings.maxAttempts, delayMs: settings.retryDelayMs },
+      ackWaitMs: natsSettings.ackWaitMs,
+    });
+    this.#maintenance = setInterval(() => void this.#maintain(), settings.maintainEveryMs).unref();
+  }
+
+  async publish(draft: Draft): Promise<Published> {
+    this.#checkRunning();
+    const { message, text } = encodeMessage(draft);
+    const { id, correlationId, topic } = message;
+    const subject = subjectOf(this.#setup.natsSettings.prefix, topic);
+    this.#published += 1;
+    const stored = this.#setup.durableTopics.has(topic);
+    await this.#outbox.send(stored ? { subject, text, key: id } : { subject, text });
+    return { id, correlationId };
+  }
+
+  async subscribe(pattern: string, handler: Handler, options: SubscribeOptions = {}): Promise<Subscription> {
+    this.#checkRunning();
+    const checked = checkSubscription(pattern, handler, options);
+    if (checked.kind === 'live') return this.#live.add(checked.live, checked.group);
+    this.#setup.durableTopics.checkCovers(pattern);
+    return this.#durable.add(checked.durable, { handler, plugin: options.plugin });
+  }
+
+  request(topic: string, payload: unknown, options: RequestOptions): Promise<Message> {
+    return this.#requests.request(topic, payload, options);
+  }
+
+  async history(query: HistoryQuery = {}): Promise<HistoryEntry[]> {
+    const { natsSettings, durableTopics, logger } = this.#setup;
+    const limited = { ...query, limit: historyLimit(query) };
+    return readNatsHistory(this.#resources, natsSettings.prefix, durableTopics, limited, logger);
+  }
+
+  deadLetters(): Promise<DeadLetter[]> {
+    return this.#deadLetters.list();
+  }
+
+  async replay(target: ReplayTarget): Promise<void> {
+    if ('durable' in target) await this.#durable.moveCursor(target.durable, target.after);
+    else await this.#deadLetters.replay(target.deadLetterId);
+  }
+
+  /** One bucket for each time to live, as old servers know none for single keys. */
+  async lease(name: string, options: LeaseOptions): Promise<Lease> {
+    this.#checkRunning();
+    checkLease(name, options);
+    const { prefix, replicas } = this.#setup.natsSettings;
+    const bucket = await new Kvm(this.#resources.client).create(`${prefix}-lease-${options.ttlMs}`, {
+      ttl: options.ttlMs,
+      history: 1,
+      replicas,
+    });
+    const lease = new NatsLease(name, bucket, options, this.#setup.logger);
+    this.#leases.add(lease);
+    await lease.begin();
+    return lease;
+  }
+
+  status(): BusStatus {
+    return {
+      engine: 'nats',
+      connected: !this.#stopped && this.#connection.connected,
+      subscriptions: this.#live.size + this.#durable.size,
+      queued: this.#live.queued + this.#durable.queued,
+      pending: this.#outbox.pending,
+      dropped: this.#counters.dropped,
+    };
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  /** Durable subscriptions begin nothing new; the others empty their queues, and what handlers publish is still taken. */
+  async #stop(): Promise<void> {
+    clearInterval(this.#maintenance);
+    this.#durable.close();
+    if (!(await this.#drained())) {
+      this.#setup.logger.warn(this.status(), 'The bus stops while handlers are still at work');
+    }
+    this.#stopped = true;
+    this.#abort.abort();
+    this.#durable.end();
+    await Promise.all([...this.#leases].map((lease) => this.#giveUp(lease)));
+    this.#outbox.close();
+    await this.#connection.flush();
+    await this.#connection.nats.close();
+  }
+
+  /** What was published may come back over the wire: only when nothing new did, all is done. */
+  async #drained(): Promise<boolean> {
+    const deadline = performance.now() + this.#setup.settings.drainTimeoutMs;
+    const idle = () => this.#live.idle && this.#durable.idle && this.#outbox.pending === 0;
+    for (;;) {
+      const published = this.#published;
+      if (!(await drained(idle, deadline - performance.now()))) return false;
+      await this.#connection.flush();
+      if (idle() && published === this.#published) return true;
+    }
+  }
+
+  async #giveUp(lease: NatsLease): Promise<void> {
+    try {
+      if (this.#connection.connected) await lease.release();
+    } catch (error) {
+      this.#setup.logger.warn(
+        { lease: lease.name, err: error },
+        'A lease could not be released; it ends by itself',
+      );
+    }
+  }
+
+  async #maintain(): Promise<void> {
+    if (this.#maintaining || !this.#connection.connected) return;
+    this.#maintaining = true;
+    try {
+      await this.#durable.checkpoint();
+      await this.#retention.prune();
+    } catch (error) {
+      this.#setup.logger.warn({ err: error }, 'The journal on NATS could not be tidied up');
+    }
+    this.#maintaining = false;
+  }
+
+  #checkRunning(): void {
+    if (this.#stopped)
+      throw new BusError('stopped', 'The bus has stopped: nothing can be published or subscribed.');
+  }
+}

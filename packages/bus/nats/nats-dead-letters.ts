@@ -1,0 +1,82 @@
+import type { Entry } from '../delivery/durable-delivery.ts';
+import { BusError } from '../errors.ts';
+import { deepFreeze } from '../json.ts';
+import type { DeadLetter, Message } from '../port.ts';
+import type { Outbox } from './outbox.ts';
+import { found, type Resources } from './resources.ts';
+import { readStream } from './stream-reader.ts';
+import { subjectOf } from './subjects.ts';
+
+const listed = 1000;
+const longestError = 1000;
+
+type StoredLetter = Omit<DeadLetter, 'id'>;
+
+/** What durable names gave up, in a stream of its own. */
+export class NatsDeadLetters {
+  readonly #resources: Resources;
+  readonly #outbox: Outbox;
+  readonly #prefix: string;
+
+  constructor(resources: Resources, outbox: Outbox, prefix: string) {
+    this.#resources = resources;
+    this.#outbox = outbox;
+    this.#prefix = prefix;
+  }
+
+  /** Storing the same one again, after a crash before it was acknowledged, changes nothing. */
+  async bury(name: string, { position, message }: Entry, attempts: number, error: string): Promise<void> {
+    const letter: StoredLetter = {
+      durable: name,
+      attempts,
+      error: error.slice(0, longestError),
+      buriedAt: Date.now(),
+      message,
+    };
+    const key = `dead ${name} ${position}`;
+    await this.#outbox.send({
+      subject: this.#resources.deadSubject(name),
+      text: JSON.stringify(letter),
+      key,
+    });
+  }
+
+  async list(): Promise<DeadLetter[]> {
+    const { deadLetters: stream, manager } = this.#resources;
+    const { state } = await manager.streams.info(stream);
+    const letters: DeadLetter[] = [];
+    const from = Math.max(state.first_seq, state.last_seq - listed + 1);
+    for await (const stored of readStream(this.#resources, { stream, from })) {
+      letters.push(letterOf(stored.seq, stored.json<StoredLetter>()));
+    }
+    return letters;
+  }
+
+  /** Puts the letter into the journal again, for its name alone, and takes it off the list. */
+  async replay(id: string): Promise<void> {
+    const { deadLetters: stream, manager } = this.#resources;
+    const sequence = Number(id);
+    const stored =
+      Number.isSafeInteger(sequence) && (await found(manager.streams.getMessage(stream, { seq: sequence })));
+    if (!stored) throw unknown(id);
+    const { durable, message } = stored.json<StoredLetter>();
+    await this.#outbox.send(this.#replayed(message, durable, id));
+    await manager.streams.deleteMessage(stream, sequence);
+  }
+
+  #replayed(message: Message, durable: string, id: string) {
+    const subject = subjectOf(this.#prefix, message.topic);
+    return { subject, text: JSON.stringify(message), key: `replay ${id}`, onlyFor: durable };
+  }
+}
+
+function letterOf(sequence: number, letter: StoredLetter): DeadLetter {
+  return deepFreeze({ id: String(sequence), ...letter });
+}
+
+function unknown(id: string): BusError {
+  return new BusError(
+    'dead_letter_unknown',
+    `There is no dead letter ${JSON.stringify(id)}: list them again.`,
+  );
+}

@@ -1,0 +1,106 @@
+import type { DurableOptions, Member } from '../delivery/durable-delivery.ts';
+import { checkSameDurable } from '../delivery/subscribe-options.ts';
+import { BusError } from '../errors.ts';
+import type { Subscription } from '../port.ts';
+import { DurablePuller, type PullerContext } from './durable-puller.ts';
+
+/** The durable names that this process has subscribed to, each with what fetches its messages. */
+export class NatsDurable {
+  readonly #context: PullerContext;
+  /** Kept when the last subscriber leaves: handlers at work still finish on it. */
+  readonly #pullers = new Map<string, DurablePuller>();
+  /** Changes of one name happen one after the other. */
+  readonly #changes = new Map<string, Promise<unknown>>();
+
+  constructor(context: PullerContext) {
+    this.#context = context;
+  }
+
+  get size(): number {
+    return [...this.#pullers.values()].reduce((sum, puller) => sum + puller.delivery.members, 0);
+  }
+
+  get queued(): number {
+    return [...this.#pullers.values()].reduce((sum, puller) => sum + puller.delivery.queued, 0);
+  }
+
+  get idle(): boolean {
+    return [...this.#pullers.values()].every((puller) => puller.delivery.idle);
+  }
+
+  add(options: DurableOptions, member: Member): Promise<Subscription> {
+    return this.#inTurn(options.name, async () => {
+      const puller = await this.#puller(options);
+      puller.delivery.join(member);
+      puller.resume();
+      return {
+        pattern: options.pattern,
+        unsubscribe: () => this.#inTurn(options.name, () => this.#leave(puller, member)),
+        forget: () => this.#inTurn(options.name, () => this.#forget(puller, member)),
+      };
+    });
+  }
+
+  moveCursor(name: string, after: number): Promise<void> {
+    return this.#inTurn(name, async () => {
+      if (!(await this.#context.consumers.moveTo(name, after))) throw unknownName(name);
+      this.#pullers.get(name)?.detach();
+    });
+  }
+
+  /** Notes how far the names in use have come. */
+  async checkpoint(): Promise<void> {
+    for (const puller of this.#pullers.values()) {
+      if (puller.delivery.members > 0) await this.#context.consumers.notePlace(puller.name);
+    }
+  }
+
+  /** Begins nothing new. */
+  close(): void {
+    for (const puller of this.#pullers.values()) puller.close();
+  }
+
+  end(): void {
+    for (const puller of this.#pullers.values()) puller.end();
+  }
+
+  async #puller(options: DurableOptions): Promise<DurablePuller> {
+    const known = this.#pullers.get(options.name);
+    if (known !== undefined && known.delivery.members > 0) {
+      checkSameDurable(known.delivery.options, options);
+      return known;
+    }
+    if (known !== undefined && known.delivery.options.pattern !== options.pattern) known.detach();
+    await this.#context.consumers.ensure(options);
+    const puller = known ?? new DurablePuller(options, this.#context);
+    puller.delivery.options = options;
+    this.#pullers.set(options.name, puller);
+    return puller;
+  }
+
+  async #leave(puller: DurablePuller, member: Member): Promise<void> {
+    if (!puller.delivery.leave(member) || puller.delivery.members > 0) return;
+    await this.#context.consumers.notePlace(puller.name);
+  }
+
+  async #forget(puller: DurablePuller, member: Member): Promise<void> {
+    puller.delivery.leave(member);
+    if (puller.delivery.members > 0) return;
+    this.#pullers.delete(puller.name);
+    puller.detach();
+    puller.close();
+    puller.end();
+    await this.#context.consumers.forget(puller.name);
+  }
+
+  #inTurn<Result>(name: string, change: () => Promise<Result>): Promise<Result> {
+    const before = this.#changes.get(name) ?? Promise.resolve();
+    const result = before.then(change, change);
+    this.#changes.set(name, result);
+    return result;
+  }
+}
+
+function unknownName(name: string): BusError {
+  return new BusError('durable_unknown', `No durable subscription has the name ${JSON.stringify(name)}.`);
+}

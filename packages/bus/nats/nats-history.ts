@@ -1,0 +1,80 @@
+import type { BusLogger, HistoryEntry, HistoryQuery } from '../port.ts';
+import type { DurableTopics } from '../topics/durable-topics.ts';
+import { checkPattern, coversPattern, matchesTopic } from '../topics/topic.ts';
+import type { Resources } from './resources.ts';
+import { readStream } from './stream-reader.ts';
+import { filterOf } from './subjects.ts';
+import { onlyFor, readMessage } from './wire.ts';
+
+/** How far back a search for the newest goes. */
+const maximumScan = 100_000;
+
+interface Search {
+  pattern: string;
+  filter: string | undefined;
+  limit: number;
+  correlationId: string | undefined;
+}
+
+/** Reads the journal stream; NATS has no index by correlation, so that search goes over the newest 100,000 messages. */
+export async function readNatsHistory(
+  resources: Resources,
+  prefix: string,
+  durableTopics: DurableTopics,
+  query: HistoryQuery & { limit: number },
+  logger: BusLogger,
+): Promise<HistoryEntry[]> {
+  const pattern = query.topic ?? '#';
+  checkPattern(pattern);
+  const { limit, correlationId, after } = query;
+  // The server takes only filters that lie within the stream; what else there is, is sorted out here.
+  const covered = durableTopics.patterns.some((durable) => coversPattern(durable, pattern));
+  const filter = covered ? filterOf(prefix, pattern) : undefined;
+  const search = { pattern, filter, limit, correlationId };
+  return after === undefined
+    ? newest(resources, search, logger)
+    : following(resources, after, search, logger);
+}
+
+async function following(
+  resources: Resources,
+  after: number,
+  search: Search,
+  logger: BusLogger,
+): Promise<HistoryEntry[]> {
+  const found: HistoryEntry[] = [];
+  for await (const entry of entriesFrom(resources, after + 1, search, logger)) {
+    found.push(entry);
+    if (found.length >= search.limit) break;
+  }
+  return found;
+}
+
+/** Looks at a stretch at the end, and at four times as much as long as that holds too few. */
+async function newest(resources: Resources, search: Search, logger: BusLogger): Promise<HistoryEntry[]> {
+  const { state } = await resources.manager.streams.info(resources.journal);
+  const earliest = Math.max(state.first_seq, state.last_seq - maximumScan + 1);
+  for (let span = search.limit * 4; ; span *= 4) {
+    const from = Math.max(earliest, state.last_seq - span + 1);
+    const found: HistoryEntry[] = [];
+    for await (const entry of entriesFrom(resources, from, search, logger)) {
+      if (found.push(entry) > search.limit) found.shift();
+    }
+    if (found.length >= search.limit || from === earliest) return found;
+  }
+}
+
+async function* entriesFrom(
+  resources: Resources,
+  from: number,
+  { pattern, filter, correlationId }: Search,
+  logger: BusLogger,
+): AsyncGenerator<HistoryEntry> {
+  for await (const stored of readStream(resources, { stream: resources.journal, filter, from })) {
+    if (onlyFor(stored) !== undefined) continue;
+    const message = readMessage(stored, logger);
+    if (message === undefined || !matchesTopic(pattern, message.topic)) continue;
+    if (correlationId === undefined || message.correlationId === correlationId)
+      yield { position: stored.seq, message };
+  }
+}

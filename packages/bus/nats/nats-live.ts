@@ -1,0 +1,80 @@
+import type { Msg } from '@nats-io/transport-node';
+import { type DeliveryContext, type LiveOptions, LiveSubscription } from '../delivery/live-subscription.ts';
+import type { Subscription } from '../port.ts';
+import type { DurableTopics } from '../topics/durable-topics.ts';
+import type { Connection } from './connection.ts';
+import { RecentSet } from './recent-set.ts';
+import { filterOf } from './subjects.ts';
+import { onlyFor, readMessage } from './wire.ts';
+
+const rememberedIds = 2000;
+
+/** The subscriptions without a cursor: plain NATS subscriptions, whose groups are NATS queue groups. */
+export class NatsLive {
+  readonly #connection: Connection;
+  readonly #prefix: string;
+  readonly #durableTopics: DurableTopics;
+  readonly #context: DeliveryContext;
+  readonly #subscriptions = new Set<LiveSubscription>();
+
+  constructor(
+    connection: Connection,
+    prefix: string,
+    durableTopics: DurableTopics,
+    context: DeliveryContext,
+  ) {
+    this.#connection = connection;
+    this.#prefix = prefix;
+    this.#durableTopics = durableTopics;
+    this.#context = context;
+  }
+
+  get size(): number {
+    return this.#subscriptions.size;
+  }
+
+  get queued(): number {
+    return [...this.#subscriptions].reduce((sum, subscription) => sum + subscription.queued, 0);
+  }
+
+  get idle(): boolean {
+    return [...this.#subscriptions].every((subscription) => subscription.idle);
+  }
+
+  async add(options: LiveOptions, group: string | undefined): Promise<Subscription> {
+    const { pattern } = options;
+    const subscription = new LiveSubscription(options, this.#context);
+    this.#subscriptions.add(subscription);
+    const receive = this.#receiver(subscription);
+    const source = this.#connection.nats.subscribe(filterOf(this.#prefix, pattern), {
+      ...(group === undefined ? {} : { queue: group }),
+      callback: (error, message) => (error === null ? receive(message) : this.#lost(pattern, error)),
+    });
+    await this.#connection.flush();
+    const unsubscribe = async () => {
+      if (!this.#subscriptions.delete(subscription)) return;
+      subscription.close();
+      source.unsubscribe();
+    };
+    return { pattern, unsubscribe, forget: unsubscribe };
+  }
+
+  /** A journalled message can come twice, when its publisher had to send it again: the second is left out. */
+  #receiver(subscription: LiveSubscription): (received: Msg) => void {
+    const seen = new RecentSet<string>(rememberedIds);
+    return (received) => {
+      if (onlyFor(received) !== undefined) return;
+      const message = readMessage(received, this.#context.logger);
+      if (message === undefined) return;
+      if (this.#durableTopics.has(message.topic)) {
+        if (seen.has(message.id)) return;
+        seen.add(message.id);
+      }
+      subscription.deliver(message);
+    };
+  }
+
+  #lost(pattern: string, error: Error): void {
+    this.#context.logger.error({ pattern, err: error }, 'NATS ended a subscription');
+  }
+}

@@ -1,0 +1,196 @@
+import { createInbox, headers, type Msg, type Subscription } from '@nats-io/transport-node';
+import { BusError } from '../errors.ts';
+import type { Connection } from './connection.ts';
+import type { NatsSettings } from './options.ts';
+
+/** Goes to one durable name only: a dead letter on its way back. */
+export const onlyForHeader = 'Trunkline-Only';
+
+export interface Parcel {
+  subject: string;
+  text: string;
+  /** Set on what must be stored: the key by which the server knows a second copy. */
+  key?: string;
+  onlyFor?: string;
+}
+
+interface Outgoing extends Parcel {
+  deadline: number;
+  resolve(): void;
+  reject(error: BusError): void;
+}
+
+interface StoreAnswer {
+  error?: { code: number; err_code?: number; description: string };
+}
+
+const maximumInFlight = 500;
+const answerTimeoutMs = 5000;
+const checkEveryMs = 200;
+const retryAfterMs = 100;
+/** JetStream's code for a stream that takes no more. */
+const streamFull = 10_077;
+
+/**
+ * Sends messages in the order in which they came, and again in that order after a lost connection, until the server
+ * says that it stored them. After every trouble one goes alone until it is stored, so that none can overtake it.
+ */
+export class Outbox {
+  readonly #connection: Connection;
+  readonly #settings: NatsSettings;
+  /** Makes room in a full stream; gives the refusal when it cannot. */
+  readonly #makeRoom: () => Promise<BusError | undefined>;
+  readonly #inbox = createInbox();
+  readonly #answers: Subscription;
+  readonly #timer: NodeJS.Timeout;
+  #waiting: Outgoing[] = [];
+  #inFlight = new Map<string, Outgoing>();
+  #sentAt = 0;
+  #number = 0;
+  #window = 1;
+  #held = false;
+
+  constructor(connection: Connection, settings: NatsSettings, makeRoom: () => Promise<BusError | undefined>) {
+    this.#connection = connection;
+    this.#settings = settings;
+    this.#makeRoom = makeRoom;
+    this.#answers = connection.nats.subscribe(`${this.#inbox}.*`, {
+      callback: (_, answer) => this.#settle(answer),
+    });
+    this.#timer = setInterval(() => this.#check(), checkEveryMs).unref();
+    connection.onChange((connected) => {
+      this.#takeBack();
+      if (connected) this.#pump();
+    });
+  }
+
+  /** Messages not answered yet. */
+  get pending(): number {
+    return this.#waiting.length + this.#inFlight.size;
+  }
+
+  /** Resolves when the message is stored or, without a key, sent. */
+  send(parcel: Parcel): Promise<void> {
+    const { maxPending, publishTimeoutMs } = this.#settings;
+    if (this.pending >= maxPending) return Promise.reject(overloaded(maxPending));
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ ...parcel, deadline: performance.now() + publishTimeoutMs, resolve, reject });
+    this.#pump();
+    return promise;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#answers.unsubscribe();
+    const left = [...this.#inFlight.values(), ...this.#waiting];
+    this.#waiting = [];
+    this.#inFlight.clear();
+    for (const outgoing of left)
+      outgoing.reject(new BusError('stopped', 'The bus stopped before NATS took the message.'));
+  }
+
+  #pump(): void {
+    while (this.#connection.connected && !this.#held && this.#inFlight.size < this.#window) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (next.key === undefined) this.#sendPlain(next);
+      else this.#sendStored(next, next.key);
+    }
+  }
+
+  #sendPlain(outgoing: Outgoing): void {
+    this.#connection.nats.publish(outgoing.subject, outgoing.text);
+    outgoing.resolve();
+  }
+
+  #sendStored(outgoing: Outgoing, key: string): void {
+    const reply = `${this.#inbox}.${this.#number}`;
+    this.#number += 1;
+    if (this.#inFlight.size === 0) this.#sentAt = performance.now();
+    this.#inFlight.set(reply, outgoing);
+    const marks = headers();
+    marks.set('Nats-Msg-Id', key);
+    if (outgoing.onlyFor !== undefined) marks.set(onlyForHeader, outgoing.onlyFor);
+    this.#connection.nats.publish(outgoing.subject, outgoing.text, { reply, headers: marks });
+  }
+
+  #settle(answer: Msg): void {
+    const outgoing = this.#inFlight.get(answer.subject);
+    if (outgoing === undefined) return;
+    this.#sentAt = performance.now();
+    // Without responders there is no stream yet: the server has just started.
+    if (answer.headers?.code === 503) this.#pause(delayed(retryAfterMs));
+    else this.#read(answer.json<StoreAnswer>(), answer.subject, outgoing);
+    this.#pump();
+  }
+
+  #read({ error }: StoreAnswer, reply: string, outgoing: Outgoing): void {
+    if (error === undefined) {
+      this.#inFlight.delete(reply);
+      this.#window = maximumInFlight;
+      outgoing.resolve();
+    } else if (error.err_code === streamFull) this.#pause(this.#whenRoomIsMade(outgoing));
+    else if (error.code >= 500) this.#pause(delayed(retryAfterMs));
+    else {
+      this.#inFlight.delete(reply);
+      outgoing.reject(new BusError('engine_failed', `NATS refused the message: ${error.description}.`));
+    }
+  }
+
+  async #whenRoomIsMade(outgoing: Outgoing): Promise<void> {
+    const refusal = await this.#makeRoom();
+    if (refusal === undefined) return;
+    this.#waiting = this.#waiting.filter((other) => other !== outgoing);
+    outgoing.reject(refusal);
+  }
+
+  /** Takes everything back and sends nothing until the trouble is over. */
+  #pause(over: Promise<void>): void {
+    this.#takeBack();
+    this.#held = true;
+    const goOn = () => {
+      this.#held = false;
+      this.#pump();
+    };
+    over.then(goOn, goOn);
+  }
+
+  #takeBack(): void {
+    this.#waiting = [...this.#inFlight.values(), ...this.#waiting];
+    this.#inFlight.clear();
+    this.#window = 1;
+  }
+
+  /** Gives up what waited too long, and sends again what the server left unanswered. */
+  #check(): void {
+    const now = performance.now();
+    if (this.#inFlight.size > 0 && now - this.#sentAt > answerTimeoutMs) this.#takeBack();
+    this.#giveUp(now);
+    this.#pump();
+  }
+
+  #giveUp(now: number): void {
+    const all = [...this.#inFlight, ...this.#waiting.map((outgoing) => ['', outgoing] as const)];
+    const late = all.filter(([, outgoing]) => outgoing.deadline < now);
+    if (late.length === 0) return;
+    for (const [reply, outgoing] of late) {
+      this.#inFlight.delete(reply);
+      outgoing.reject(unavailable(this.#settings.publishTimeoutMs));
+    }
+    this.#waiting = this.#waiting.filter((outgoing) => outgoing.deadline >= now);
+  }
+}
+
+async function delayed(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+function overloaded(limit: number): BusError {
+  const words = `${limit} messages wait for NATS already: see whether it runs, or publish more slowly.`;
+  return new BusError('overloaded', words);
+}
+
+function unavailable(milliseconds: number): BusError {
+  const words = `NATS did not confirm the message within ${milliseconds} ms. It may still have stored it: publish it again with the same id.`;
+  return new BusError('unavailable', words);
+}

@@ -1,0 +1,125 @@
+import {
+  DiscardPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstream,
+  jetstreamManager,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import { nanos } from '@nats-io/transport-node';
+import { BusError, messageOf } from '../errors.ts';
+import type { Settings } from '../options.ts';
+import type { DurableTopics } from '../topics/durable-topics.ts';
+import type { Connection } from './connection.ts';
+import type { NatsSettings } from './options.ts';
+import { filterOf } from './subjects.ts';
+
+/** The streams and the bucket that buses with one prefix share on the server. */
+export interface Resources {
+  client: JetStreamClient;
+  manager: JetStreamManager;
+  /** Name of the stream with the journalled messages. */
+  journal: string;
+  /** Name of the stream with the dead letters. */
+  deadLetters: string;
+  /** Subject of a durable name's dead letters. */
+  deadSubject(name: string): string;
+  /** Counts of attempts, and how far names without subscribers had come. */
+  progress: KV;
+}
+
+const requestTimeoutMs = 5000;
+/** For this long the server knows a message id again. */
+const duplicateWindowMs = 600_000;
+const keptDeadLetters = 10_000;
+
+/** Finds or makes the streams, and brings them to the settings of this bus. */
+export async function openResources(
+  connection: Connection,
+  durableTopics: DurableTopics,
+  settings: Settings,
+  natsSettings: NatsSettings,
+): Promise<Resources> {
+  const { prefix, replicas } = natsSettings;
+  const journal = `${prefix}-journal`;
+  const deadLetters = `${prefix}-dead`;
+  try {
+    const client = jetstream(connection.nats, { timeout: requestTimeoutMs });
+    const manager = await jetstreamManager(connection.nats, { timeout: requestTimeoutMs });
+    await ensureStream(manager, journalConfig(journal, prefix, durableTopics, settings, replicas));
+    await ensureStream(manager, {
+      name: deadLetters,
+      subjects: [`${deadLetters}.*`],
+      max_msgs: keptDeadLetters,
+      num_replicas: replicas,
+    });
+    const progress = await new Kvm(client).create(`${prefix}-progress`, { history: 1, replicas });
+    return {
+      client,
+      manager,
+      journal,
+      deadLetters,
+      deadSubject: (name) => `${deadLetters}.${name}`,
+      progress,
+    };
+  } catch (error) {
+    const words = `The streams of the bus cannot be prepared on NATS: ${messageOf(error)}. The server needs JetStream (nats-server -js) and room for ${settings.retainBytes} bytes.`;
+    throw new BusError('engine_failed', words, { cause: error });
+  }
+}
+
+type NamedConfig = Partial<StreamConfig> & { name: string };
+
+function journalConfig(
+  name: string,
+  prefix: string,
+  durableTopics: DurableTopics,
+  settings: Settings,
+  replicas: number,
+): NamedConfig {
+  return {
+    name,
+    subjects: subjectsOf(name, prefix, durableTopics.patterns),
+    max_bytes: settings.retainBytes,
+    // What is full refuses: the server must not drop what a durable name has still to handle.
+    discard: DiscardPolicy.New,
+    duplicate_window: nanos(duplicateWindowMs),
+    num_replicas: replicas,
+  };
+}
+
+/** A stream that is given no subject takes its own name for one. */
+function subjectsOf(name: string, prefix: string, patterns: readonly string[]): string[] {
+  return patterns.length === 0 ? [name] : patterns.map((pattern) => filterOf(prefix, pattern));
+}
+
+async function ensureStream(manager: JetStreamManager, config: NamedConfig): Promise<void> {
+  const known = await found(manager.streams.info(config.name));
+  if (known === undefined) await manager.streams.add(config);
+  else if (differs(known.config, config)) await manager.streams.update(config.name, config);
+}
+
+/** What the server has under a name; undefined when it knows no such stream, consumer or message. */
+export async function found<Answer>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && unknownCodes.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+const unknownCodes: readonly number[] = [
+  JetStreamApiCodes.StreamNotFound,
+  JetStreamApiCodes.ConsumerNotFound,
+  JetStreamApiCodes.NoMessageFound,
+];
+
+function differs(known: StreamConfig, wanted: NamedConfig): boolean {
+  return Object.entries(wanted).some(
+    ([key, value]) => JSON.stringify(known[key as keyof StreamConfig]) !== JSON.stringify(value),
+  );
+}
