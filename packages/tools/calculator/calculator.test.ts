@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { callTool } from '../call-tool.suite.ts';
+import { createCalculator } from './calculator.ts';
+
+const calculate = (expression: string) => callTool(createCalculator(), { expression });
+
+describe('calculator', () => {
+  it.each([
+    ['2 + 3 * 4', '14'],
+    ['(2 + 3) * 4', '20'],
+    ['-2 ** 2', '-4'],
+    ['(-2) ** 2', '4'],
+    ['2 ** 3 ** 2', '512'],
+    ['2 ** -1', '0.5'],
+    ['2 ** -2 ** 1', '0.25'],
+    ['-7 // 2', '-4'],
+    ['7 // -2', '-4'],
+    ['-7 % 3', '2'],
+    ['7 % -3', '-2'],
+    ['-7.5 % 2', '0.5'],
+    ['-7.5 // 2', '-4'],
+    ['7.5 // -2', '-4'],
+    ['5.5 % -2', '-0.5'],
+    ['1 - 2 - 3', '-4'],
+    ['100 / 10 / 5', '2'],
+    ['7 / 2', '3.5'],
+    ['1 // 0.1', '9'],
+    ['--3', '3'],
+    ['+3', '3'],
+    ['2 - -3', '5'],
+    ['.5 + 1.', '1.5'],
+    ['1e3 + 2E-1', '1000.2'],
+    ['2 ** 100', '1267650600228229401496703205376'],
+    ['10 ** 30 / 10 ** 10', '100000000000000000000'],
+    ['(0 - 1) ** 99999999999999999999', '-1'],
+    ['0 ** 0', '1'],
+    ['4 ** 0.5', '2'],
+    ['0.1 + 0.2', '0.30000000000000004'],
+  ])('gives %s = %s [A072]', async (expression, result) => {
+    expect(await calculate(expression)).toBe(`${expression} = ${result}`);
+  });
+
+  it.each(['1 / 0', '1 // 0', '1 % 0', '1.5 / 0.0', '1 % 0.0', '0 ** -1', '3 / (2 - 2)'])(
+    'refuses %s [A072]',
+    async (expression) => {
+      expect(await calculate(expression)).toBe('Error: division by zero');
+    },
+  );
+
+  it.each([
+    'abs(1)',
+    'x',
+    'math.pi',
+    '(1).real',
+    '1 .real',
+    '__import__("os")',
+    'process.exit()',
+    'Infinity',
+    'NaN',
+    'π',
+    '1 if 1 else 2',
+    '[1][0]',
+    '"a"',
+    '1; 2',
+    '1 = 1',
+    '1 & 1',
+    '2 ^ 3',
+    '1, 2',
+    '`1`',
+    '1n',
+    '0x10',
+    '１ + 1',
+  ])('refuses %s, which is not arithmetic [A072]', async (expression) => {
+    expect(await calculate(expression)).toMatch(/^Error: /);
+  });
+
+  it.each(['', '   ', '1 +', '* 1', '(1', '1)', '()', '1 2', '1 // / 2', '2 ** * 3'])(
+    'refuses the malformed "%s"',
+    async (expression) => {
+      expect(await calculate(expression)).toMatch(/^Error: /);
+    },
+  );
+
+  it.each([
+    ['9 ** 9 ** 9 ** 9', 'too large'],
+    ['10 ** 100000', 'too large'],
+    ['9.9 ** 99999', 'too large'],
+    ['1e308 * 10', 'too large'],
+    ['1e999', 'too large'],
+    ['(10 ** 1000) * (10 ** 1000)', 'too large'],
+    ['10 ** 400 * 1.5', 'too large'],
+    ['(0 - 8) ** 0.5', 'not a real number'],
+  ])('bounds %s', async (expression, words) => {
+    expect(await calculate(expression)).toMatch(new RegExp(`^Error: .*${words}`));
+  });
+
+  it.each([
+    ['parentheses', `${'('.repeat(400)}1${')'.repeat(400)}`, 'nested deeper'],
+    ['signs', `${'-'.repeat(900)}1`, 'nested deeper'],
+    ['powers', '2 ** '.repeat(150).concat('1'), 'nested deeper'],
+    ['terms', '1+'.repeat(50_000).concat('1'), 'longer than'],
+  ])('bounds an expression of too many %s', async (_kind, expression, words) => {
+    expect(await calculate(expression)).toMatch(new RegExp(`^Error: .*${words}`));
+  });
+});

@@ -1,0 +1,77 @@
+import { createGuardedFetch, type GuardedResponse, HttpError } from '@trunkline/http';
+import { z } from 'zod';
+import { type Delegate, DelegateError } from './delegate.ts';
+
+export interface CompatDelegateOptions {
+  name: string;
+  description: string;
+  /** Base address of an OpenAI-compatible endpoint, as a rule one that ends in /v1. */
+  url: string;
+  model: string;
+  apiKey?: string;
+  /** Said to the model before the query. */
+  instructions?: string;
+}
+
+const completion = z.object({
+  choices: z.array(z.object({ message: z.object({ content: z.string().nullish() }) })).min(1),
+});
+
+/** A delegate behind an OpenAI-compatible endpoint. Its address is the operator's, so it may be private. */
+export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
+  const { name, description } = options;
+  const address = new URL(`${options.url.replace(/\/+$/, '')}/chat/completions`);
+  const fetch = createGuardedFetch({
+    allowedHosts: [address.hostname],
+    timeoutMs: 3_600_000,
+    maxRedirects: 0,
+  });
+  return {
+    name,
+    description,
+    async ask(query, { signal }) {
+      try {
+        return answerOf(name, await fetch(address, { ...requestFor(options, query), signal }));
+      } catch (error) {
+        if (signal.aborted || !(error instanceof HttpError)) throw error;
+        throw new DelegateError('delegate_unreachable', `${name} cannot be reached right now.`, {
+          cause: error,
+        });
+      }
+    },
+  };
+}
+
+function requestFor({ apiKey, model, instructions }: CompatDelegateOptions, query: string) {
+  const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
+  return {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify({ model, messages: [...system, { role: 'user', content: query }] }),
+  };
+}
+
+function answerOf(name: string, response: GuardedResponse): string {
+  if (response.status === 401 || response.status === 403)
+    throw new DelegateError('delegate_refused', `${name} refuses the key it was given.`);
+  if (response.status === 429)
+    throw new DelegateError('delegate_refused', `${name} is busy. Try again in a while.`);
+  if (response.status !== 200) throw new DelegateError('delegate_failed', `${name} failed to answer.`);
+  const content = contentOf(response.text());
+  if (content === undefined)
+    throw new DelegateError('delegate_failed', `${name} gave an answer that cannot be read.`);
+  return content;
+}
+
+function contentOf(text: string): string | undefined {
+  try {
+    const parsed = completion.safeParse(JSON.parse(text));
+    return parsed.success ? (parsed.data.choices[0]?.message.content ?? '') : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,116 @@
+import { freePort, startModelServer } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { callTool } from '../call-tool.suite.ts';
+import { createCompatDelegate } from './compat-delegate.ts';
+import { type Delegate, DelegateError } from './delegate.ts';
+import { createDelegateTo } from './delegate-to.ts';
+
+const delegate = (name: string, ask: Delegate['ask']): Delegate => ({
+  name,
+  description: `does ${name}`,
+  ask,
+});
+const echo = delegate('echo', async (query, { sessionId }) => `${sessionId}: ${query}`);
+
+describe('delegate_to', () => {
+  it('offers each target by name with what it is good for [A093]', () => {
+    const tool = createDelegateTo({ delegates: [echo, delegate('coder', async () => '')] });
+    const schema = z.toJSONSchema(tool.input);
+    expect(schema.required).toEqual(['target', 'query']);
+    expect(schema.properties).toMatchObject({
+      target: { type: 'string', enum: ['echo', 'coder'] },
+      query: { type: 'string' },
+    });
+    expect(tool.description).toContain('- echo: does echo\n- coder: does coder');
+  });
+
+  it('gives the answer of the target', async () => {
+    const tool = createDelegateTo({ delegates: [echo] });
+    expect(await callTool(tool, { target: 'echo', query: 'hello' })).toBe('session: hello');
+  });
+
+  it('refuses an unknown target and an empty task', async () => {
+    const tool = createDelegateTo({ delegates: [echo] });
+    await expect(callTool(tool, { target: 'nobody', query: 'x' })).rejects.toThrow(z.ZodError);
+    expect(await callTool(tool, { target: 'echo', query: ' ' })).toBe('Error: say what echo is to do.');
+  });
+
+  it('turns failures into words that can be spoken', async () => {
+    const failing = delegate('mute', async () => {
+      throw new DelegateError('delegate_unreachable', 'mute cannot be reached right now.');
+    });
+    const tool = createDelegateTo({ delegates: [failing, delegate('blank', async () => ' \n')] });
+    expect(await callTool(tool, { target: 'mute', query: 'x' })).toBe(
+      'Error: mute cannot be reached right now.',
+    );
+    expect(await callTool(tool, { target: 'blank', query: 'x' })).toBe('Error: blank gave an empty answer.');
+  });
+
+  it('stops waiting at its time limit, and with the turn', async () => {
+    const hanging = delegate(
+      'slow',
+      (_query, { signal }) =>
+        new Promise((_resolve, reject) => {
+          if (signal.aborted) reject(signal.reason);
+          signal.addEventListener('abort', () => reject(signal.reason));
+        }),
+    );
+    const short = createDelegateTo({ delegates: [hanging], timeoutMs: 50 });
+    expect(await callTool(short, { target: 'slow', query: 'x' })).toBe(
+      'Error: slow did not answer within 0.05 seconds.',
+    );
+    const stop = new AbortController();
+    const call = callTool(
+      createDelegateTo({ delegates: [hanging] }),
+      { target: 'slow', query: 'x' },
+      stop.signal,
+    );
+    stop.abort(new Error('enough'));
+    await expect(call).rejects.toThrow('enough');
+  });
+});
+
+describe('a delegate behind an OpenAI-compatible endpoint', () => {
+  const options = { name: 'helper', description: 'helps', model: 'small' };
+  const context = { signal: new AbortController().signal, sessionId: 's' };
+
+  it('sends the query with its key and instructions [A093]', async () => {
+    const server = await startModelServer({ script: ['the answer'], apiKey: 'k1' });
+    const helper = createCompatDelegate({
+      ...options,
+      url: server.url,
+      apiKey: 'k1',
+      instructions: 'be brief',
+    });
+    expect(await helper.ask('do it', context)).toBe('the answer');
+    expect(server.chats()).toEqual([
+      {
+        model: 'small',
+        messages: [
+          { role: 'system', content: 'be brief' },
+          { role: 'user', content: 'do it' },
+        ],
+      },
+    ]);
+    await server.stop();
+  });
+
+  it.each([
+    [{ fault: 'status', status: 401 } as const, 'helper refuses the key it was given.'],
+    [{ fault: 'status', status: 429 } as const, 'helper is busy. Try again in a while.'],
+    [{ fault: 'status', status: 500 } as const, 'helper failed to answer.'],
+    [{ fault: 'malformed' } as const, 'helper gave an answer that cannot be read.'],
+    [{ fault: 'cut' } as const, 'helper cannot be reached right now.'],
+  ])('says what went wrong: %j', async (reply, words) => {
+    const server = await startModelServer({ script: [reply] });
+    const helper = createCompatDelegate({ ...options, url: server.url });
+    await expect(helper.ask('x', context)).rejects.toThrow(words);
+    await server.stop();
+  });
+
+  it('says that nobody is there', async () => {
+    const helper = createCompatDelegate({ ...options, url: `http://127.0.0.1:${await freePort()}/v1` });
+    await expect(helper.ask('x', context)).rejects.toThrow('helper cannot be reached right now.');
+  });
+});

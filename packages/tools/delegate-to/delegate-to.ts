@@ -1,0 +1,64 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { failure } from '../failure.ts';
+import { type Delegate, DelegateError } from './delegate.ts';
+
+export interface DelegateToOptions {
+  delegates: readonly Delegate[];
+  /** How long an answer may take; default two minutes. */
+  timeoutMs?: number;
+}
+
+/** Hands a part of the work to someone else; there must be at least one delegate. */
+export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToOptions): Tool {
+  const byName = new Map(delegates.map((delegate) => [delegate.name, delegate]));
+  return defineTool({
+    name: 'delegate_to',
+    description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
+    input: inputFor([...byName.keys()]),
+    timeoutMs: timeoutMs + 5000,
+    async execute({ target, query }, { signal, sessionId }) {
+      const delegate = byName.get(target);
+      if (delegate === undefined)
+        return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
+      if (query.trim() === '') return `Error: say what ${target} is to do.`;
+      return await ask(delegate, query, { signal, sessionId, timeoutMs });
+    },
+  });
+}
+
+function inputFor(names: string[]) {
+  const [first, ...others] = names;
+  if (first === undefined) throw new TypeError('delegate_to needs at least one delegate');
+  return z.object({
+    target: z.enum([first, ...others]).describe('Who is to do it.'),
+    query: z.string().describe('The whole task in words; the target knows nothing of this conversation.'),
+  });
+}
+
+function line({ name, description }: Delegate): string {
+  return `- ${name}: ${description}`;
+}
+
+interface Asking {
+  signal: AbortSignal;
+  sessionId: string;
+  timeoutMs: number;
+}
+
+async function ask(
+  delegate: Delegate,
+  query: string,
+  { signal, sessionId, timeoutMs }: Asking,
+): Promise<string> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  try {
+    const answer = await delegate.ask(query, { signal: AbortSignal.any([signal, deadline]), sessionId });
+    return answer.trim() === '' ? `Error: ${delegate.name} gave an empty answer.` : answer;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    if (deadline.aborted) return `Error: ${delegate.name} did not answer within ${timeoutMs / 1000} seconds.`;
+    if (error instanceof DelegateError) return failure(error);
+    throw error;
+  }
+}

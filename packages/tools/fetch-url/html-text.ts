@@ -1,0 +1,97 @@
+import { load } from 'cheerio/slim';
+
+/** The part of the document tree that is looked at here. */
+interface TreeNode {
+  type: string;
+  name?: string;
+  data?: string;
+  attribs?: Record<string, string>;
+  children?: TreeNode[];
+}
+
+const words = (text: string) => new Set(text.split(' '));
+const UNREAD = words('script style nav footer noscript template svg iframe head title');
+const BLOCKS = words(
+  'address article aside blockquote body br button dd details div dl dt fieldset figcaption figure form h1 h2 h3 h4 h5 h6 header hr li main ol option p pre section summary table tbody td tfoot th thead tr ul',
+);
+
+const VOID = words('area base br col embed hr img input link meta source track wbr');
+/** Left open in practice; the parser closes them at the next one. */
+const OFTEN_OPEN = words('p li td th tr dt dd option tbody thead');
+/** Beyond this the parser's time grows with the square of the page, and no page for people is nested so deep. */
+const DEEPEST = 2000;
+
+/** Whether the page is nested too deep to be parsed; a rough count that errs on the side of parsing. */
+export function isTooDeep(html: string): boolean {
+  let depth = 0;
+  for (const [, closing, name = ''] of html.matchAll(/<(\/?)([a-z][^\s/>]*)/gi)) {
+    if (VOID.has(name.toLowerCase()) || OFTEN_OPEN.has(name.toLowerCase())) continue;
+    depth = Math.max(0, depth + (closing === '/' ? -1 : 1));
+    if (depth > DEEPEST) return true;
+  }
+  return false;
+}
+
+/** The text that a reader of the page would read: its main content where it is marked, without scripts and menus. */
+export function htmlText(html: string): string {
+  const root = load(html).root()[0] as TreeNode | undefined;
+  if (root === undefined) return '';
+  for (const candidate of [...marked(root, isMain), ...marked(root, isArticle), root]) {
+    const text = textOf(candidate);
+    if (text !== '') return text;
+  }
+  return '';
+}
+
+function isMain({ name, attribs }: TreeNode): boolean {
+  return name === 'main' || attribs?.role === 'main';
+}
+
+function isArticle({ name }: TreeNode): boolean {
+  return name === 'article';
+}
+
+/** The outermost elements of a kind, in the order of the page. */
+function marked(root: TreeNode, isKind: (node: TreeNode) => boolean): TreeNode[] {
+  const found: TreeNode[] = [];
+  walk(root, (node) => {
+    if (isUnread(node)) return [];
+    if (!isKind(node)) return node.children ?? [];
+    found.push(node);
+    return [];
+  });
+  return found;
+}
+
+function textOf(root: TreeNode): string {
+  const pieces: string[] = [];
+  walk<TreeNode | string>(root, (node) => {
+    if (typeof node === 'string') pieces.push(node);
+    else if (node.type === 'text') pieces.push((node.data ?? '').replace(/\s+/g, ' '));
+    else if (!isUnread(node))
+      return BLOCKS.has(node.name ?? '') ? ['\n', ...(node.children ?? []), '\n'] : (node.children ?? []);
+    return [];
+  });
+  return tidy(pieces.join(''));
+}
+
+/** Visits a node and then what it answers with; without recursion, as a hostile page may be nested very deep. */
+function walk<Item>(root: Item, visit: (item: Item) => readonly Item[]): void {
+  const stack = [root];
+  while (stack.length > 0) {
+    const item = stack.pop() as Item;
+    for (const next of visit(item).toReversed()) stack.push(next);
+  }
+}
+
+function isUnread({ type, name }: TreeNode): boolean {
+  return type === 'comment' || type === 'directive' || UNREAD.has(name ?? '');
+}
+
+function tidy(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => line.replace(/[^\S\n]+/g, ' ').trim())
+    .filter((line) => line !== '')
+    .join('\n');
+}

@@ -1,0 +1,2 @@
+/** The text of an answer, or why it has none. */
+export type Readable = { text: string } | { problem: string };

@@ -1,0 +1,20 @@
+export { createCalculator } from './calculator/calculator.ts';
+export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
+export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';
+export {
+  type Delegate,
+  type DelegateContext,
+  DelegateError,
+  type DelegateErrorCode,
+} from './delegate-to/delegate.ts';
+export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate-to.ts';
+export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
+export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
+export {
+  type SearchEngine,
+  SearchError,
+  type SearchErrorCode,
+  type SearchResult,
+} from './web-search/search-engine.ts';
+export { createSearxng, type SearxngOptions } from './web-search/searxng.ts';
+export { createWebSearch } from './web-search/web-search.ts';

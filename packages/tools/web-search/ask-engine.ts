@@ -1,0 +1,26 @@
+import { createGuardedFetch, type GuardedRequest, type GuardedResponse } from '@trunkline/http';
+import { SearchError } from './search-engine.ts';
+
+export interface EngineAddress {
+  name: string;
+  url: string;
+  timeoutMs: number;
+}
+
+/** Asks an engine that the operator named, so that its host may be private; limits hold all the same. */
+export function engineClient({ name, url, timeoutMs }: EngineAddress) {
+  const fetch = createGuardedFetch({
+    allowedHosts: [new URL(url).hostname],
+    timeoutMs,
+    userAgent: 'Mozilla/5.0 (compatible; trunkline)',
+  });
+  return async (address: URL, request: GuardedRequest): Promise<GuardedResponse> => {
+    try {
+      return await fetch(address, request);
+    } catch (error) {
+      if (request.signal?.aborted) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new SearchError('search_unreachable', `${name} cannot be reached: ${reason}`, { cause: error });
+    }
+  };
+}
