@@ -73,7 +73,11 @@ describe('a cron expression', () => {
     expect(fires(text, 'UTC', '2026-01-15T12:30:00Z', 3)).toEqual(expected);
   });
 
-  it('goes from February to the first of March when a 31st or a weekday is asked for', () => {
+  it('goes from February to the first of March when a 31st is asked for too', () => {
+    expect(fires('0 0 1,31 * *', 'UTC', '2030-02-24T12:00:00Z', 2)).toEqual([
+      '2030-03-01T00:00',
+      '2030-03-31T00:00',
+    ]);
     expect(fires('0 0 1,31 * 0', 'UTC', '2030-02-24T12:00:00Z', 2)).toEqual([
       '2030-03-01T00:00',
       '2030-03-03T00:00',
