@@ -27,6 +27,9 @@ export interface BrowserOptions {
   fakeMicrophone?: string;
 }
 
+/** How a window is set up: viewport, colorScheme, reducedMotion, hasTouch and more. */
+export type WindowOptions = BrowserContextOptions;
+
 export interface TestPage {
   page: Page;
   /** What went wrong in the page so far: console errors, uncaught failures, breaches of the content policy. */
@@ -36,7 +39,7 @@ export interface TestPage {
 
 export interface TestBrowser {
   /** Opens an address in a window of its own, with nothing stored. */
-  open(url: string, options?: BrowserContextOptions): Promise<TestPage>;
+  open(url: string, options?: WindowOptions): Promise<TestPage>;
   /** Closes every window and ends the process; calling it again is harmless. */
   close(): Promise<void>;
 }

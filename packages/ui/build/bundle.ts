@@ -1,6 +1,7 @@
 // The bundler's settings: hashed assets, relative addresses, and nothing inline that a strict content policy refuses.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
@@ -13,8 +14,6 @@ export interface BundleOptions {
   /** The folder under the output for scripts, styles and fonts. */
   assets: string;
 }
-
-const UI = join(import.meta.dirname, '../src');
 
 /** Bundles every *.html of a folder with all it needs. */
 export async function bundlePages(options: BundleOptions): Promise<void> {
@@ -38,7 +37,7 @@ function configuration({ source, output, assets }: BundleOptions, entries: strin
     plugins: [react(), tailwindcss(), pageHead()],
     resolve: {
       // The original writes <style> elements, which a strict content policy refuses.
-      alias: { 'react-style-singleton': join(UI, 'lib/styleSingleton.ts') },
+      alias: { 'react-style-singleton': fileURLToPath(import.meta.resolve('../src/lib/styleSingleton.ts')) },
       dedupe: ['react', 'react-dom'],
     },
     build: {

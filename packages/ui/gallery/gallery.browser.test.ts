@@ -5,20 +5,20 @@ import {
   type TestBrowser,
   type TestPage,
   temporaryDirectory,
+  type WindowOptions,
 } from '@trunkline/testing';
-import type { BrowserContextOptions } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
-import { namelessControls, seenFocus, sidewaysScroll } from './pageChecks.ts';
+import { namelessControls, seenFocus, sidewaysScroll } from './pageChecks.suite.ts';
 import { type PageServer, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
-const PHONE: BrowserContextOptions = {
+const PHONE: WindowOptions = {
   viewport: { width: 390, height: 844 },
   hasTouch: true,
   isMobile: true,
 };
-const DESKTOP: BrowserContextOptions = { viewport: { width: 1440, height: 900 } };
+const DESKTOP: WindowOptions = { viewport: { width: 1440, height: 900 } };
 
 describeWithBrowser('the gallery of all parts', () => {
   const scratch = temporaryDirectory();
@@ -58,7 +58,7 @@ describeWithBrowser('the gallery of all parts', () => {
     scratch.remove();
   });
 
-  const open = async (options: BrowserContextOptions) => {
+  const open = async (options: WindowOptions) => {
     gallery = await browser.open(server.url, { reducedMotion: 'reduce', ...options });
     await gallery.page.getByRole('heading', { name: 'Gallery' }).waitFor();
   };
@@ -84,6 +84,14 @@ describeWithBrowser('the gallery of all parts', () => {
       }
     },
   );
+
+  it('moves nothing for who asked for less motion', async () => {
+    await open(DESKTOP);
+    const moving = () => gallery.page.evaluate(() => document.getAnimations().length);
+    expect(await moving()).toBe(0);
+    await gallery.page.emulateMedia({ reducedMotion: 'no-preference' });
+    await expect.poll(moving, SOON).toBeGreaterThan(0);
+  });
 
   describe('by keyboard', () => {
     beforeEach(() => open(DESKTOP));

@@ -1,11 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describeWithBrowser, launchBrowser, type TestBrowser, type TestPage } from '@trunkline/testing';
-import type { BrowserContextOptions } from 'playwright-core';
+import {
+  describeWithBrowser,
+  launchBrowser,
+  type TestBrowser,
+  type TestPage,
+  type WindowOptions,
+} from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ensurePages } from '../build/ensure.ts';
-import { namelessControls, sidewaysScroll } from './pageChecks.ts';
+import { namelessControls, sidewaysScroll } from './pageChecks.suite.ts';
 import { type PageServer, type Route, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
@@ -58,7 +63,7 @@ const APPS = [
     title: 'Voice',
     shown: ['Speech to text', 'inprocess', 'chat, tutor', 'LLM_GATEWAY_URL', 'Offline demo'],
   },
-  { app: 'agent', title: 'Agent', shown: ['Setup complete', 'Everything is set up.', 'Offline demo'] },
+  { app: 'agent', title: 'Agent', shown: ['Setup complete', 'Nothing is missing.', 'Offline demo'] },
   { app: 'research', title: 'Research', shown: ['qwen3-32b', 'Real model', 'This service runs alone.'] },
   { app: 'switchboard', title: 'Switchboard', shown: ['LLM_GATEWAY_URL', 'For full function'] },
 ] as const;
@@ -89,7 +94,7 @@ describeWithBrowser('the first page', () => {
     afterAll(() => server.stop());
     afterEach(() => opened?.close());
 
-    const open = async (options: BrowserContextOptions = {}) => {
+    const open = async (options: WindowOptions = {}) => {
       opened = await browser.open(server.url, { reducedMotion: 'reduce', ...options });
       await opened.page.getByRole('heading', { name: title, level: 1 }).waitFor();
       return opened;

@@ -45,7 +45,9 @@ export function CommandPalette({ open, onClose, commands }: CommandPaletteProps)
                 placeholder="Type what you want to do"
                 className="h-12 flex-1 bg-transparent text-16 outline-none placeholder:text-muted"
               />
-              <KeyCaps keys="escape" />
+              <span className="pointer-coarse:hidden">
+                <KeyCaps keys="escape" />
+              </span>
             </div>
             <Commands commands={commands} onRun={onClose} />
           </Cmdk>

@@ -25,11 +25,12 @@ export function RelativeTime({ at }: RelativeTimeProps) {
   );
 }
 
-// Wakes only when the words would change.
+// Renders again only when the words would change.
 function useNow(moment: number): number {
-  const [now, setNow] = useState(() => Date.now());
+  const [, setRound] = useState(0);
+  const now = Date.now();
   useEffect(() => {
-    const timer = setTimeout(() => setNow(Date.now()), wordsLastMs(moment, now));
+    const timer = setTimeout(() => setRound((round) => round + 1), wordsLastMs(moment, now));
     return () => clearTimeout(timer);
   }, [moment, now]);
   return now;

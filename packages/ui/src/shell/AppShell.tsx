@@ -32,12 +32,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
   ]);
   return (
     <div className="flex min-h-dvh flex-col md:flex-row">
-      <a
-        href="#content"
-        className="fixed top-2 left-2 z-60 -translate-y-16 rounded-corner bg-ink px-4 py-2 font-medium text-paper focus:translate-y-0"
-      >
-        Skip to the content
-      </a>
+      <SkipLink />
       <Rail {...frame} />
       {sections.length > 1 && <SectionList {...frame} />}
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
@@ -48,5 +43,18 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
       <CommandPalette open={open === 'palette'} onClose={close} commands={[...commands, ...shellCommands]} />
       <ShortcutHelp open={open === 'shortcuts'} onClose={close} />
     </div>
+  );
+}
+
+// A button, since a link would change the address, which pages may keep their route in.
+function SkipLink() {
+  return (
+    <button
+      type="button"
+      onClick={() => document.getElementById('content')?.focus()}
+      className="fixed top-2 left-2 z-60 -translate-y-16 rounded-corner bg-ink px-4 py-2 font-medium text-paper focus:translate-y-0"
+    >
+      Skip to the content
+    </button>
   );
 }

@@ -24,7 +24,7 @@ export const SERVICES: Record<ServiceName, Service> = {
     icon: <Bot aria-hidden />,
     brief: 'Message it, give it tasks',
     purpose:
-      'An agent with memory, notes and tools. Reach it from this page, from other agents, or from any program that speaks the OpenAI API.',
+      'An agent with memory, notes and tools. People, other agents, and any program that speaks the OpenAI API can give it work.',
   },
   research: {
     title: 'Research',

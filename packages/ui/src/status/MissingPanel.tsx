@@ -10,7 +10,7 @@ export function MissingPanel({ missing }: { missing: readonly MissingPart[] }) {
       <Panel title="Setup">
         <p className="flex items-center gap-2 text-14">
           <Check aria-hidden className="size-4 text-live-text" />
-          Everything is set up.
+          Nothing is missing.
         </p>
       </Panel>
     );

@@ -11,7 +11,7 @@ export function ReferencePanel() {
         <Line
           lead={<BookOpen aria-hidden />}
           title="API documentation"
-          detail="Every route, to read and try"
+          detail="Every route and what it takes"
           href="/docs"
           trail={arrow}
         />

@@ -1,5 +1,5 @@
 import { BookOpen, HeartPulse, RefreshCw } from 'lucide-react';
-import { useMemo } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { AppShell } from '../shell/AppShell.tsx';
@@ -21,6 +21,8 @@ interface StatusPageProps {
 export function StatusPage({ service, labels }: StatusPageProps) {
   const resource = useHealth();
   const missing = resource.health?.missing;
+  // A list of missing parts is long: what else there is goes below the status, to even the columns.
+  const lacksParts = missing !== undefined && missing.length > 0;
   const place = { service, services: resource.health?.services, ...lampOf(resource) };
   return (
     <AppShell
@@ -33,15 +35,22 @@ export function StatusPage({ service, labels }: StatusPageProps) {
         <Heading service={service} {...lampOf(resource)} />
         <Exchange service={service} state={place.state} services={place.services} />
         <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
-          <div className="flex min-w-0 flex-col gap-4">
+          <Column>
             <StatusPanel resource={resource} labels={labels} />
-            {missing && <ReferencePanel />}
-          </div>
-          {missing ? <MissingPanel missing={missing} /> : <ReferencePanel />}
+            {lacksParts && <ReferencePanel />}
+          </Column>
+          <Column>
+            {missing && <MissingPanel missing={missing} />}
+            {!lacksParts && <ReferencePanel />}
+          </Column>
         </div>
       </div>
     </AppShell>
   );
+}
+
+function Column({ children }: { children: ReactNode }) {
+  return <div className="flex min-w-0 flex-col gap-4">{children}</div>;
 }
 
 function Heading({ service, state, word }: { service: ServiceName } & ReturnType<typeof lampOf>) {

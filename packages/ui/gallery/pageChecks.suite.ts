@@ -1,5 +1,7 @@
 // What must hold for every page, whatever it shows.
-import type { Page } from 'playwright-core';
+import type { TestPage } from '@trunkline/testing';
+
+type Page = TestPage['page'];
 
 const NAMED_ROLES = [
   'button',
