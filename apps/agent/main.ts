@@ -1,19 +1,34 @@
-import type { Environment } from '@trunkline/config';
+import { ConfigError, createLogger, type Environment, readOptions } from '@trunkline/config';
 import { runService } from '@trunkline/service';
 import { ensurePages } from '@trunkline/ui/build';
 import { start } from './app.ts';
 import { agentOptions } from './options.ts';
+import { runSetup } from './setup/run-setup.ts';
 
-/** Runs the agent service alone until it is told to stop; gives the exit code. */
-export function main(argv: readonly string[], env?: Environment): Promise<number> {
+/** Runs the agent service alone until it is told to stop, or its setup with `--setup`; gives the exit code. */
+export async function main(argv: readonly string[], env?: Environment): Promise<number> {
+  if (argv.includes('--setup')) return setUp(argv, env);
   return runService({
     command: 'trunkline agent',
     table: agentOptions,
     argv,
     env,
     start: async (options, logger) => {
-      await ensurePages({ app: 'agent' });
-      return start(options, { logger });
+      if (options.ui !== 'none') await ensurePages({ app: 'agent' });
+      return start(options, { logger, ...(env && { env }) });
     },
   });
+}
+
+async function setUp(argv: readonly string[], env: Environment | undefined): Promise<number> {
+  try {
+    const options = readOptions(agentOptions, { argv, ...(env && { env }) });
+    const logger = createLogger({ name: 'agent', level: options.logLevel });
+    console.log(await runSetup(options, env, logger));
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.error(error.message);
+    return 2;
+  }
 }

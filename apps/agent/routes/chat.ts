@@ -1,0 +1,71 @@
+import type { TaskEngine } from '@trunkline/a2a';
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { SessionMemory } from '../turns/session-memory.ts';
+import type { SessionStore } from '../turns/session-store.ts';
+import { taskText } from '../turns/task-text.ts';
+import { plainMessages } from '../turns/turn-runner.ts';
+
+export interface ChatRoutes {
+  engine: TaskEngine;
+  sessions: SessionStore;
+  memory: SessionMemory;
+}
+
+const body = z.object({
+  message: z.string().trim().min(1),
+  session_id: z.string().min(1).max(500).default('api-default'),
+});
+
+/** Plain chat: one message in, one answer out; a question of the agent is answered by the next message. */
+export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory }: ChatRoutes): void {
+  app.post(
+    '/api/chat',
+    describeRoute({ summary: 'Say something and get the answer' }),
+    validate('json', body),
+    async (context) => {
+      const { message, session_id } = context.req.valid('json');
+      const task = await converse(engine, session_id, message);
+      return context.json({
+        response: taskText(task),
+        messages: plainMessages(sessions.load(session_id).messages),
+        state: task.state,
+        task_id: task.id,
+      });
+    },
+  );
+  app.delete(
+    '/api/chat/sessions/:id',
+    describeRoute({ summary: 'Forget a conversation' }),
+    async (context) => {
+      const id = context.req.param('id');
+      const parked = parkedTask(engine, id);
+      if (parked !== undefined) engine.cancel(parked, false);
+      await memory.forget(id);
+      return context.json({ ok: true, deleted: sessions.delete(id) });
+    },
+  );
+}
+
+async function converse(engine: TaskEngine, contextId: string, text: string) {
+  const taskId = parkedTask(engine, contextId);
+  const { live } = engine.start({
+    message: {
+      messageId: crypto.randomUUID(),
+      role: 'user',
+      parts: [{ type: 'text', text }],
+      contextId,
+      ...(taskId !== undefined && { taskId }),
+    },
+    metadata: {},
+    strict: false,
+  });
+  await live.settled();
+  return live.snapshot();
+}
+
+/** The task of this conversation that waits for an answer. */
+function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
+  return engine.list({ contextId, state: 'input-required', pageSize: 1 }).tasks[0]?.id;
+}

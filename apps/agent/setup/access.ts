@@ -1,0 +1,36 @@
+import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
+import type { AgentOptions } from '../options.ts';
+import type { Keys } from '../routes/guards.ts';
+import type { AgentConfig, AgentSecrets } from './config-schema.ts';
+
+/** The keys that callers must show, read once at the start. */
+export function readKeys(
+  options: AgentOptions,
+  config: AgentConfig,
+  secrets: AgentSecrets,
+  env: Environment | undefined,
+): Keys {
+  const token = [options.authToken, secrets.auth.token, config.auth.token].find((text) => text?.trim());
+  return { token, apiKey: readVariable(apiKeyVariable(options.agentName), env) };
+}
+
+/** The variable that holds the key of the agent of that name. */
+export function apiKeyVariable(agentName: string): string {
+  return `${agentName.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`;
+}
+
+/** Warns of an agent that anybody can drive; refuses it where the operator wants that. */
+export function checkExposure(options: AgentOptions, { token }: Keys, logger: Logger): void {
+  if (token !== undefined || isLoopback(options.host)) return;
+  const words = `The agent listens on ${options.host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
+  if (options.requireAuth) {
+    throw new ConfigError('The agent does not start:', [
+      `${words} Set A2A_AUTH_TOKEN, listen on 127.0.0.1, or take CORE_REQUIRE_AUTH away`,
+    ]);
+  }
+  logger.warn({ host: options.host }, `SECURITY: ${words}`);
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}

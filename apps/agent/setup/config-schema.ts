@@ -1,0 +1,186 @@
+import { z } from 'zod';
+
+const seconds = z.number().positive();
+
+const modelSection = z.strictObject({
+  name: z.string().default(''),
+  api_base: z.string().default(''),
+  temperature: z.number().min(0).max(2).optional(),
+  max_tokens: z.int().positive().optional(),
+  /** Dollars for a million tokens, by model name. */
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        input: z.number().nonnegative(),
+        output: z.number().nonnegative(),
+        cachedInput: z.number().nonnegative().optional(),
+      }),
+    )
+    .default({}),
+});
+
+/** A helper that the agent may hand a part of its work to. */
+const subagentSection = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9_-]+$/, 'use letters, digits, _ and - only'),
+  description: z.string(),
+  instructions: z.string().default(''),
+  /** Names of the tools it gets; all that a subagent may have when left out. */
+  tools: z.array(z.string()).optional(),
+  model: z.string().optional(),
+  steps: z.int().positive().max(100).default(10),
+});
+
+const middlewareSection = z.strictObject({
+  knowledge: z.boolean().default(true),
+  audit: z.boolean().default(true),
+  memory: z.boolean().default(true),
+  scheduler: z.boolean().default(true),
+});
+
+/** What one turn may use up at most. */
+const budgetSection = z.strictObject({
+  tokens: z.int().positive().optional(),
+  cost_usd: z.number().positive().optional(),
+  steps: z.int().positive().max(500).default(25),
+  turn_timeout_s: seconds.default(900),
+  tool_timeout_s: seconds.default(120),
+});
+
+const skillSection = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  description: z.string(),
+  tags: z.array(z.string()).default([]),
+  examples: z.array(z.string()).default([]),
+});
+
+const codingAgentSection = z.strictObject({
+  name: z.string(),
+  command: z.string(),
+  args: z.array(z.string()).default([]),
+  workdir: z.string().optional(),
+  env: z.record(z.string(), z.string()).default({}),
+  timeout_s: seconds.default(600),
+  permissions: z.enum(['auto', 'allowlist', 'readonly']).default('readonly'),
+  allow_kinds: z.array(z.string()).default([]),
+  deny_kinds: z.array(z.string()).default([]),
+  confirm: z.boolean().default(false),
+});
+
+const delegateSection = z.strictObject({
+  name: z.string(),
+  type: z.enum(['a2a', 'compat', 'acp']),
+  description: z.string().default(''),
+  url: z.string().optional(),
+  token: z.string().optional(),
+  model: z.string().optional(),
+  /** For `acp`: the process to run. */
+  command: z.string().optional(),
+  args: z.array(z.string()).default([]),
+  timeout_s: seconds.default(300),
+});
+
+const mcpServerSection = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9_-]+$/, 'use letters, digits, _ and - only'),
+  /** A process that speaks over standard input and output. */
+  command: z.string().optional(),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  /** Or an address. */
+  url: z.string().optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+  timeout_s: seconds.default(60),
+});
+
+/** The live configuration. An unknown key is an error that names it. */
+export const configSchema = section(
+  z.strictObject({
+    model: section(modelSection),
+    subagents: z.array(subagentSection).default([]),
+    middleware: section(middlewareSection),
+    budget: section(budgetSection),
+    knowledge: section(
+      z.strictObject({
+        db_path: z.string().default(''),
+        top_k: z.int().min(1).max(20).default(5),
+        /** `bundled`, `off`, or the name of a model at the endpoint. */
+        embeddings: z.string().default('bundled'),
+      }),
+    ),
+    memory: section(
+      z.strictObject({
+        path: z.string().default(''),
+        max_sessions: z.int().nonnegative().default(10),
+        max_tokens: z.int().nonnegative().default(2000),
+      }),
+    ),
+    skills: section(z.strictObject({ disabled: z.array(z.string()).default([]) })),
+    compaction: section(
+      z.strictObject({
+        enabled: z.boolean().default(true),
+        max_tokens: z.int().positive().default(60_000),
+        keep_messages: z.int().positive().default(12),
+      }),
+    ),
+    checkpoint: section(z.strictObject({ keep_days: z.number().positive().default(30) })),
+    routing: section(
+      z.strictObject({ aux_model: z.string().default(''), fallback_models: z.array(z.string()).default([]) }),
+    ),
+    goal: section(
+      z.strictObject({
+        max_iterations: z.int().positive().default(8),
+        no_progress_limit: z.int().positive().default(3),
+      }),
+    ),
+    tools: section(z.strictObject({ disabled: z.array(z.string()).default([]) })),
+    mcp: section(
+      z.strictObject({ servers: z.array(mcpServerSection).default([]), serve: z.boolean().default(true) }),
+    ),
+    plugins: section(
+      z.strictObject({ enabled: z.array(z.string()).default([]), disabled: z.array(z.string()).default([]) }),
+    ),
+    identity: section(
+      z.strictObject({
+        name: z.string().default(''),
+        operator: z.string().default(''),
+        persona: z.string().default(''),
+      }),
+    ),
+    a2a: section(
+      z.strictObject({ description: z.string().default(''), skills: z.array(skillSection).default([]) }),
+    ),
+    instance: section(z.strictObject({ id: z.string().default('') })),
+    auth: section(z.strictObject({ token: z.string().default('') })),
+    filesystem: section(
+      z.strictObject({ enabled: z.boolean().default(true), run_command: z.boolean().default(true) }),
+    ),
+    egress: section(z.strictObject({ allowed_hosts: z.array(z.string()).default([]) })),
+    chat: section(z.strictObject({ bot_token: z.string().default('') })),
+    delegates: z.array(delegateSection).default([]),
+    coding_agents: z.array(codingAgentSection).default([]),
+  }),
+);
+
+export type AgentConfig = z.output<typeof configSchema>;
+
+/** The file beside the configuration that holds what must not be shared. */
+export const secretsSchema = section(
+  z.strictObject({
+    model: section(z.strictObject({ api_key: z.string().default('') })),
+    auth: section(z.strictObject({ token: z.string().default('') })),
+    chat: section(z.strictObject({ bot_token: z.string().default('') })),
+    cloud: section(z.strictObject({ client_secret: z.string().default('') })),
+    repo: section(z.strictObject({ token: z.string().default('') })),
+  }),
+);
+
+export type AgentSecrets = z.output<typeof secretsSchema>;
+
+/** A map that may be left out or left empty. */
+function section<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .nullable(schema)
+    .prefault({} as z.input<Schema>)
+    .transform((value): z.output<Schema> => value ?? schema.parse({}));
+}

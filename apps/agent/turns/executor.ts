@@ -1,0 +1,123 @@
+import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
+import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
+import type { CheckpointStore } from './checkpoint-store.ts';
+import type { Spending } from './spending.ts';
+import { type RunnerEvent, TurnRefusal, type TurnRunner } from './turn-runner.ts';
+
+/** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
+export class TurnExecutor implements Executor {
+  readonly #runner: TurnRunner;
+  readonly #checkpoints: CheckpointStore;
+
+  constructor(runner: TurnRunner, checkpoints: CheckpointStore) {
+    this.#runner = runner;
+    this.#checkpoints = checkpoints;
+  }
+
+  async *execute(request: ExecutionRequest, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
+    const { task, text, metadata, resume } = request;
+    const skill = typeof metadata.skill === 'string' ? metadata.skill : undefined;
+    const turn = { sessionId: task.contextId, taskId: task.id, text, skill, signal };
+    const events = resume === undefined ? this.#runner.run(turn) : this.#runner.resume(turn);
+    const counter = new UsageCounter(this.#usedBefore(request));
+    try {
+      for await (const event of events) yield* translate(event, counter);
+    } catch (error) {
+      if (!(error instanceof TurnRefusal)) throw error;
+      yield { type: 'failed', message: error.message };
+    }
+  }
+
+  /** The engine has counted already what a turn used before it waited. */
+  #usedBefore({ task, resume }: ExecutionRequest): TurnUsage | undefined {
+    if (resume === undefined) return undefined;
+    const stored = this.#checkpoints.load(task.id)?.checkpoint as { usage?: TurnUsage } | undefined;
+    return stored?.usage;
+  }
+}
+
+function* translate(event: RunnerEvent, counter: UsageCounter): Generator<ExecutionEvent> {
+  switch (event.type) {
+    case 'text-delta':
+      yield { type: 'text-delta', text: event.text };
+      return;
+    case 'tool-start':
+      yield { type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input };
+      return;
+    case 'tool-end': {
+      const { toolCallId, name, result, failed } = event;
+      yield { type: 'tool-end', toolCallId, name, result, failed };
+      return;
+    }
+    case 'compaction':
+      yield { type: 'progress', text: `Put ${event.removedMessages} older messages into a summary` };
+      return;
+    case 'pause':
+      yield counter.more(event.usage, event.spending);
+      yield question(event);
+      return;
+    case 'end':
+      yield counter.more(event.usage, event.spending);
+      yield conclusion(event);
+      return;
+    case 'error':
+      yield counter.more(event.usage, event.spending);
+      yield { type: 'failed', message: event.message };
+      return;
+    default:
+  }
+}
+
+function question({ name, input, question: words }: PauseEvent): ExecutionEvent {
+  return {
+    type: 'input-required',
+    question: words,
+    ...(name === 'request_user_input' && { schema: input }),
+  };
+}
+
+/** A turn that met a limit, or whose model had nothing to say, has not done its task. */
+function conclusion({ finishReason, text, messages }: EndEvent): ExecutionEvent {
+  if (finishReason === 'budget' || finishReason === 'steps') {
+    return { type: 'failed', message: lastWords(messages) };
+  }
+  if (text.trim() === '') {
+    return { type: 'failed', message: 'The model answered with nothing. Ask again, or in other words.' };
+  }
+  if (finishReason === 'length') {
+    return { type: 'completed', message: 'The answer ends where the model met its length limit.' };
+  }
+  return { type: 'completed' };
+}
+
+function lastWords(messages: EndEvent['messages']): string {
+  const content = messages.at(-1)?.content;
+  return typeof content === 'string' ? content : 'The turn met one of its limits.';
+}
+
+/** Turns running totals into what came since the last report. */
+class UsageCounter {
+  #reported: Usage;
+
+  constructor(before: TurnUsage | undefined) {
+    this.#reported = before ?? { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  }
+
+  more(turn: TurnUsage, { helpers }: Spending): ExecutionEvent {
+    const before = this.#reported;
+    const now = {
+      inputTokens: turn.inputTokens + helpers.inputTokens,
+      outputTokens: turn.outputTokens + helpers.outputTokens,
+      totalTokens: turn.totalTokens + helpers.totalTokens,
+    };
+    this.#reported = now;
+    return {
+      type: 'usage',
+      usage: {
+        inputTokens: now.inputTokens - before.inputTokens,
+        outputTokens: now.outputTokens - before.outputTokens,
+        totalTokens: now.totalTokens - before.totalTokens,
+      },
+    };
+  }
+}

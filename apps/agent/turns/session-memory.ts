@@ -1,0 +1,121 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
+import { estimateTokens } from '@trunkline/loop';
+import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
+import { z } from 'zod';
+
+const recordSchema = z.object({
+  session_id: z.string(),
+  trace_id: z.string().nullable(),
+  messages: z.array(z.object({ role: z.string(), content: z.string() })),
+  tool_calls: z.number(),
+  final_output: z.string(),
+  /** What was asked and what came of it, in a line or two. */
+  summary: z.string().default(''),
+  timestamp: z.string(),
+});
+
+export type SessionRecord = z.output<typeof recordSchema>;
+
+export interface SessionMemoryOptions {
+  directory: string;
+  /** False: nothing is written, what is there is still read. */
+  write: boolean;
+  logger: Logger;
+}
+
+/** More files than this are not kept. */
+const mostFiles = 1000;
+/** More sessions than this are not held in memory. */
+const mostRecent = 100;
+const longestQuote = 240;
+
+/** What earlier sessions were about: one JSON file each, and the newest in memory. */
+export class SessionMemory {
+  readonly #options: SessionMemoryOptions;
+  readonly #recent = new Map<string, SessionRecord>();
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(options: SessionMemoryOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the newest files, and removes the oldest where there are too many. */
+  async load(): Promise<void> {
+    const names = (await readdir(this.#options.directory)).filter((name) => name.endsWith('.json'));
+    const records = (await Promise.all(names.map((name) => this.#read(name)))).filter(
+      (entry) => entry !== undefined,
+    );
+    records.sort((left, right) => left.record.timestamp.localeCompare(right.record.timestamp));
+    for (const { name } of records.slice(0, -mostFiles)) await rm(join(this.#options.directory, name));
+    for (const { record } of records.slice(-mostRecent)) this.#recent.set(record.session_id, record);
+  }
+
+  /** Keeps a session as it stands after a turn; the file follows in the background. */
+  keep(session: Omit<SessionRecord, 'summary' | 'timestamp'>): void {
+    const record = { ...session, summary: summaryOf(session), timestamp: new Date().toISOString() };
+    this.#recent.delete(record.session_id);
+    this.#recent.set(record.session_id, { ...record, messages: [] });
+    for (const [oldest] of this.#recent) if (this.#recent.size > mostRecent) this.#recent.delete(oldest);
+    if (this.#options.write) this.#write(record);
+  }
+
+  /** Earlier sessions in words, newest first, within the limits. */
+  digest(exceptSession: string, { sessions, tokens }: { sessions: number; tokens: number }): string {
+    const others = [...this.#recent.values()]
+      .reverse()
+      .filter(({ session_id }) => session_id !== exceptSession);
+    const lines: string[] = [];
+    let size = 0;
+    for (const { timestamp, summary } of others.slice(0, sessions)) {
+      const line = `- ${timestamp.slice(0, 16).replace('T', ' ')}: ${summary}`;
+      size += estimateTokens(line);
+      if (size > tokens) break;
+      lines.push(line);
+    }
+    return lines.join('\n');
+  }
+
+  async forget(sessionId: string): Promise<void> {
+    this.#recent.delete(sessionId);
+    await this.settled();
+    if (this.#options.write) await rm(this.#fileOf(sessionId), { force: true });
+  }
+
+  /** Resolves when everything kept so far is on disk. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writes);
+  }
+
+  #write(record: SessionRecord): void {
+    const write = writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2))
+      .catch((error: unknown) => this.#options.logger.error({ err: error }, 'a session summary is lost'))
+      .finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+
+  #fileOf(sessionId: string): string {
+    return join(this.#options.directory, `${safeFileName(sessionId)}.json`);
+  }
+
+  async #read(name: string): Promise<{ name: string; record: SessionRecord } | undefined> {
+    const file = join(this.#options.directory, name);
+    try {
+      return { name, record: recordSchema.parse(await readJsonFile(file)) };
+    } catch (error) {
+      this.#options.logger.warn({ err: error, file }, 'a session summary cannot be read and is left out');
+      return undefined;
+    }
+  }
+}
+
+function summaryOf({ messages, final_output }: Pick<SessionRecord, 'messages' | 'final_output'>): string {
+  const asked = messages.find(({ role }) => role === 'user')?.content ?? '';
+  return `asked "${quote(asked)}", answered "${quote(final_output)}"`;
+}
+
+function quote(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
+}

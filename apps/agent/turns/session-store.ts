@@ -1,0 +1,52 @@
+import type { EndEvent } from '@trunkline/loop';
+import type { Database } from '@trunkline/storage';
+
+export type Messages = EndEvent['messages'];
+
+export interface Session {
+  messages: Messages;
+  /** Rises with each turn; 0 for a session that has none yet. */
+  version: number;
+}
+
+interface Row {
+  messages: string;
+  version: number;
+}
+
+/** Conversations on disk, by session id. */
+export class SessionStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  load(sessionId: string): Session {
+    const row = this.#database
+      .prepare<Row>('SELECT messages, version FROM session WHERE session_id = ?')
+      .get(sessionId);
+    if (row === undefined) return { messages: [], version: 0 };
+    return { messages: JSON.parse(row.messages) as Messages, version: row.version };
+  }
+
+  save(sessionId: string, { messages, version }: Session): void {
+    this.#database
+      .prepare(
+        `INSERT INTO session (session_id, messages, version, updated_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (session_id) DO UPDATE
+         SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
+      )
+      .run(sessionId, JSON.stringify(messages), version, Date.now());
+  }
+
+  /** Says whether there was one. */
+  delete(sessionId: string): boolean {
+    return this.#database.prepare('DELETE FROM session WHERE session_id = ?').run(sessionId).changes > 0;
+  }
+
+  /** Removes sessions that rested since before that time; gives how many went. */
+  prune(before: number): number {
+    return this.#database.prepare('DELETE FROM session WHERE updated_at < ?').run(before).changes;
+  }
+}

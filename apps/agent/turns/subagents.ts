@@ -1,0 +1,113 @@
+import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
+import { runTurn, type TurnEvent } from '@trunkline/loop';
+import { z } from 'zod';
+import type { Graph, Subagent } from './graph.ts';
+import { subagentInstructions } from './instructions.ts';
+import type { Spending } from './spending.ts';
+
+export interface SubagentSurroundings {
+  graph: Graph;
+  spending: Spending;
+  /** Told of everything that a subagent does. */
+  onEvent(event: TurnEvent): void;
+}
+
+const mostTasks = 16;
+const atOnce = 4;
+const fields = {
+  agent: z.string().describe('Name of the helper.'),
+  prompt: z.string().min(1).describe('The whole order: the helper knows nothing of this conversation.'),
+};
+
+/** The tools with which the lead agent hands work to its helpers; none when it has no helpers. */
+export function subagentTools(around: SubagentSurroundings): RunningTool[] {
+  if (around.graph.subagents.length === 0) return [];
+  const timeoutMs = around.graph.limits.turnTimeoutMs;
+  const task = defineTool({
+    name: 'task',
+    description: 'Hands one piece of work to a helper and gives back its result.',
+    input: z.object(fields),
+    timeoutMs,
+    execute: ({ agent, prompt }, context) => runSubagent(agent, prompt, context, around),
+  });
+  const batch = defineTool({
+    name: 'task_batch',
+    description: `Hands up to ${mostTasks} pieces of work to helpers at once and gives back all results in order.`,
+    input: z.object({ tasks: z.array(z.object(fields)).min(1).max(mostTasks) }),
+    timeoutMs,
+    execute: async ({ tasks }, context) => {
+      const results = await inParallel(tasks, ({ agent, prompt }) =>
+        runSubagent(agent, prompt, context, around),
+      );
+      return results.map((result, index) => `[${index + 1}] ${tasks[index]?.agent}\n${result}`).join('\n\n');
+    },
+  });
+  return [task, batch] as RunningTool[];
+}
+
+/** Runs one piece of work to its end. A subagent has no way to ask a person and no helpers of its own. */
+export async function runSubagent(
+  name: string,
+  prompt: string,
+  { sessionId, signal }: Pick<ToolContext, 'sessionId' | 'signal'>,
+  around: SubagentSurroundings,
+): Promise<string> {
+  const { graph } = around;
+  const subagent = graph.subagents.find((candidate) => candidate.name === name);
+  if (subagent === undefined) return `Error: there is no helper named "${name}". ${available(graph)}`;
+  try {
+    return await finish(
+      runTurn({
+        model: graph.model(subagent.model),
+        instructions: subagentInstructions(subagent),
+        tools: toolsFor(subagent, graph.tools),
+        limits: { ...around.spending.limits, steps: subagent.steps },
+        sessionId: `${sessionId}/${name}`,
+        signal,
+        cost: graph.cost,
+        messages: [{ role: 'user', content: prompt }],
+      }),
+      around,
+    );
+  } catch (error) {
+    if (!(error instanceof ModelError)) throw error;
+    return `Error: ${error.message}`;
+  }
+}
+
+async function finish(events: AsyncIterable<TurnEvent>, around: SubagentSurroundings): Promise<string> {
+  let result = 'Error: the helper ended without a result.';
+  for await (const event of events) {
+    around.onEvent(event);
+    if (event.type !== 'end' && event.type !== 'error') continue;
+    around.spending.addHelper(event.usage);
+    result =
+      event.type === 'error' ? `Error: ${event.message}` : event.text || 'Error: the helper said nothing.';
+  }
+  return result;
+}
+
+function toolsFor(subagent: Subagent, tools: readonly Tool[]): Tool[] {
+  const mayHave = ({ name }: Tool) => subagent.tools === undefined || subagent.tools.includes(name);
+  return tools.filter((tool) => tool.pause !== true && mayHave(tool));
+}
+
+function available({ subagents }: Graph): string {
+  return `There are: ${subagents.map(({ name }) => name).join(', ')}.`;
+}
+
+/** The results in the order of the items, a few of them under way at a time. */
+async function inParallel<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<string>,
+): Promise<string[]> {
+  const results: string[] = [];
+  const queue = [...items.entries()];
+  const worker = async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      results[next[0]] = await work(next[1]);
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  return results;
+}
