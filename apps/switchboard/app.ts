@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createApp, createMetrics, serve, servePages } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { openBus } from './core/open-bus.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 
@@ -15,6 +16,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     fastModel: options.llmFastModel,
     logger,
   });
+  const bus = await openBus(options, { logger });
   const missing = () => missingParts(gateway);
   const app = createApp({
     service: 'switchboard',
@@ -24,13 +26,28 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     metrics: createMetrics({ prefix: 'switchboard' }),
     renderError: (error) => ({ body: { success: false, error: error.message } }),
     health: () => ({
-      status: 200,
-      body: { ok: true, model: gateway.describe(), missing: missing(), services: services() },
+      status: bus.status().connected ? 200 : 503,
+      body: {
+        ok: bus.status().connected,
+        bus: bus.status(),
+        model: gateway.describe(),
+        missing: missing(),
+        services: services(),
+      },
     }),
   });
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
-  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-  return { url: server.url, missing, stop: () => server.stop() };
+  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger }).catch(
+    async (error: unknown) => {
+      await bus.stop();
+      throw error;
+    },
+  );
+  const stop = async () => {
+    await server.stop();
+    await bus.stop();
+  };
+  return { url: server.url, missing, stop };
 }
 
 function missingParts(gateway: ModelGateway): Missing[] {

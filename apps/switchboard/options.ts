@@ -4,6 +4,7 @@ import {
   integer,
   logOptions,
   modelOptions,
+  natsOptions,
   type OptionsOf,
   text,
 } from '@trunkline/config';
@@ -27,6 +28,7 @@ export const switchboardOptions = defineOptions(
       doc: 'Address to listen on.',
     }),
     ...modelOptions,
+    ...natsOptions,
     ...homeOptions,
     ...logOptions,
   },

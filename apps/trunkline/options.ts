@@ -1,5 +1,5 @@
 import { agentOptions } from '@trunkline/agent';
-import { defineOptions, homeOptions, integer, logOptions, natsOptions } from '@trunkline/config';
+import { defineOptions, homeOptions, integer, logOptions } from '@trunkline/config';
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
@@ -12,7 +12,6 @@ export const upOptions = defineOptions('trunkline', 'All four services together'
   switchboardPort: port('SWITCHBOARD_PORT', 3000, 'switchboard'),
   ...homeOptions,
   ...logOptions,
-  ...natsOptions,
 });
 
 /** Every table, for the reference page and the example file. */

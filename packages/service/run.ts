@@ -10,7 +10,6 @@ import {
   readOptions,
   secretValues,
 } from '@trunkline/config';
-import { StartError } from '@trunkline/http';
 import { stopSignal } from './signals.ts';
 
 export interface RunOptions<
@@ -22,7 +21,8 @@ export interface RunOptions<
   table: Table;
   argv: readonly string[];
   env: Environment | undefined;
-  start(options: OptionsOf<Table>, logger: Logger): Promise<Running>;
+  /** `hide` keeps another secret out of the log from then on. */
+  start(options: OptionsOf<Table>, logger: Logger, hide: (secret: string) => void): Promise<Running>;
   /** What to print once it runs; its address when not given. */
   announce?(running: Running): string;
 }
@@ -40,7 +40,7 @@ export async function runService<
     return await serveUntilSignal(run, options);
   } catch (error) {
     if (error instanceof ConfigError) return refuse(error, BAD_SETTINGS);
-    if (error instanceof StartError) return refuse(error, 1);
+    if (isExplained(error)) return refuse(error, 1);
     throw error;
   }
 }
@@ -50,9 +50,10 @@ async function serveUntilSignal<
   Running extends { url: string; stop(): Promise<void> },
 >(run: RunOptions<Table, Running>, options: OptionsOf<Table>): Promise<number> {
   const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
-  const logger = createLogger({ name: run.table.service, level, secrets: secretValues(run.table, options) });
+  const secrets = new Set(secretValues(run.table, options));
+  const logger = createLogger({ name: run.table.service, level, secrets });
   const signal = stopSignal();
-  const running = await run.start(options, logger);
+  const running = await run.start(options, logger, (secret) => secrets.add(secret));
   print(run.announce?.(running) ?? `${run.table.title}\n${running.url}`);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
@@ -63,6 +64,11 @@ async function serveUntilSignal<
 function print(text: string): number {
   console.log(text);
   return 0;
+}
+
+/** Failures of the catalogues carry a code and words that say what to do; any other is a defect and shows its stack. */
+function isExplained(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && !('syscall' in error);
 }
 
 function refuse(error: Error, code: number): number {

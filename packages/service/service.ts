@@ -24,6 +24,8 @@ export interface ServiceLink {
 /** What a service gets from whoever starts it. */
 export interface Surroundings {
   logger: Logger;
+  /** Keeps a secret that was read later than the options out of the log. */
+  hide?: (secret: string) => void;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */

@@ -4,5 +4,6 @@ export * from './clock.ts';
 export * from './directory.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
+export * from './nats.ts';
 export * from './network.ts';
 export * from './wait.ts';

@@ -1,9 +1,9 @@
 import { type Environment, helpText, readOptions } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import { diagnoseSpeech } from '@trunkline/voice';
+import { checkBus } from '../doctor/bus.ts';
 import { checkDirectories } from '../doctor/directories.ts';
 import { checkModel } from '../doctor/model.ts';
-import { checkNats } from '../doctor/nats.ts';
 import { checkPorts } from '../doctor/ports.ts';
 import { renderDiagnosis } from '../doctor/render.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
@@ -20,7 +20,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const checks: Promise<Diagnosis[]>[] = [
     checkModel(services.agent),
     diagnoseSpeech(),
-    checkNats(options),
+    checkBus(services.switchboard),
     checkPorts(options, services),
     checkDirectories(options.trunklineHome),
   ];

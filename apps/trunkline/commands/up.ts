@@ -12,9 +12,9 @@ export function main(argv: readonly string[], env: Environment): Promise<number>
     table: upOptions,
     argv,
     env,
-    start: async (options, logger) => {
+    start: async (options, logger, hide) => {
       for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) await ensurePages({ app });
-      return startFleet({ options, env, logger });
+      return startFleet({ options, env, logger, hide });
     },
     announce: introduce,
   });

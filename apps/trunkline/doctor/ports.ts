@@ -1,13 +1,11 @@
 import { createServer } from 'node:net';
 import type { Diagnosis } from '@trunkline/service';
-import type { readServiceOptions, UpOptions } from '../fleet/service-options.ts';
+import type { ServiceOptions, UpOptions } from '../fleet/service-options.ts';
 
 const LIMIT_MS = 2000;
 
-type Services = ReturnType<typeof readServiceOptions>;
-
 /** Looks whether each service's port is free, or is held by that very service. */
-export function checkPorts(options: UpOptions, services: Services): Promise<Diagnosis[]> {
+export function checkPorts(options: UpOptions, services: ServiceOptions): Promise<Diagnosis[]> {
   const wanted = [
     { name: 'voice', port: options.voicePort, host: services.voice.host },
     { name: 'agent', port: options.agentPort, host: services.agent.host },

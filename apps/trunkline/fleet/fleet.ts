@@ -4,7 +4,7 @@ import * as research from '@trunkline/research';
 import type { Service, ServiceLink, Surroundings } from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
-import { readServiceOptions, type UpOptions } from './service-options.ts';
+import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
 
 export interface Member extends Service {
   name: string;
@@ -14,23 +14,30 @@ export interface Member extends Service {
 export interface Fleet extends Service {
   members: readonly Member[];
   options: UpOptions;
+  /** Where the bus lives, in words. */
+  bus: string;
 }
 
 export interface FleetSettings {
   options: UpOptions;
   env: Environment;
   logger: Logger;
+  /** Keeps a secret out of the log. */
+  hide: (secret: string) => void;
 }
 
 /** Starts the services one after the other; when one cannot start, those before it are stopped again. */
-export async function startFleet({ options, env, logger }: FleetSettings): Promise<Fleet> {
+export async function startFleet({ options, env, logger, hide }: FleetSettings): Promise<Fleet> {
   const members: Member[] = [];
   const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url, state: 'live' }));
   const stop = () => stopAll(members);
+  const read = readServiceOptions(options, env);
+  for (const secret of secretsOf(read)) hide(secret);
   try {
-    for (const { name, start } of starters(options, env)) {
+    for (const { name, start } of starters(read)) {
       const surroundings = {
         logger: logger.child({ service: name }),
+        hide,
         services,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
@@ -45,6 +52,9 @@ export async function startFleet({ options, env, logger }: FleetSettings): Promi
     url: members[0]?.url ?? '',
     members,
     options,
+    bus: read.switchboard.natsUrl
+      ? `NATS at ${read.switchboard.natsUrl.map(withoutCredentials).join(', ')}`
+      : 'embedded',
     missing: () => members.flatMap((member) => member.missing()),
     stop,
   };
@@ -55,8 +65,7 @@ interface Starter {
   start(surroundings: Surroundings): Promise<Service>;
 }
 
-function starters(options: UpOptions, env: Environment): Starter[] {
-  const read = readServiceOptions(options, env);
+function starters(read: ServiceOptions): Starter[] {
   return [
     { name: 'switchboard', start: (surroundings) => switchboard.start(read.switchboard, surroundings) },
     { name: 'agent', start: (surroundings) => agent.start(read.agent, surroundings) },
@@ -72,4 +81,8 @@ async function stopAll(members: Member[]): Promise<void> {
     await member.stop().catch((error: unknown) => failures.push(error));
   }
   if (failures.length > 0) throw new AggregateError(failures, 'Some services did not stop cleanly.');
+}
+
+function withoutCredentials(server: string): string {
+  return server.replace(/\/\/[^@/]*@/, '//');
 }

@@ -9,13 +9,13 @@ const purposes: Record<string, string> = {
 };
 
 /** What the terminal shows once everything runs: addresses, the model, and what is missing for full function. */
-export function introduce({ members, options, missing }: Fleet): string {
+export function introduce({ members, options, bus, missing }: Fleet): string {
   const rows = members.map(({ name, url }): [string, string] => [
     name,
     `${url.padEnd(24)} ${purposes[name] ?? ''}`,
   ]);
   const facts: [string, string][] = [
-    ['bus', options.natsUrl ? `NATS at ${options.natsUrl.join(', ')}` : 'embedded'],
+    ['bus', bus],
     ['data', options.trunklineHome],
   ];
   const wants = unique(missing().map(({ what, variable, hint }) => `${what}: ${hint} (${variable})`));

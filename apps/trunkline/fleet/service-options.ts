@@ -5,6 +5,7 @@ import {
   type OptionsOf,
   type OptionTable,
   readOptions,
+  secretValues,
 } from '@trunkline/config';
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
@@ -12,6 +13,7 @@ import { voiceOptions } from '@trunkline/voice';
 import type { upOptions } from '../options.ts';
 
 export type UpOptions = OptionsOf<typeof upOptions>;
+export type ServiceOptions = ReturnType<typeof readServiceOptions>;
 
 /** Reads the settings of all four services, each with the port it has when they run together; fails once for all. */
 export function readServiceOptions(options: UpOptions, env: Environment) {
@@ -26,6 +28,16 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
     research: { ...readOptions(researchOptions, { env: shared }), port: options.researchPort },
     switchboard: { ...readOptions(switchboardOptions, { env: shared }), port: options.switchboardPort },
   };
+}
+
+/** All that must not be seen in the log of the common process. */
+export function secretsOf(read: ServiceOptions): string[] {
+  return [
+    ...secretValues(voiceOptions, read.voice),
+    ...secretValues(agentOptions, read.agent),
+    ...secretValues(researchOptions, read.research),
+    ...secretValues(switchboardOptions, read.switchboard),
+  ];
 }
 
 function problemsOf(table: OptionTable, env: Environment): readonly string[] {

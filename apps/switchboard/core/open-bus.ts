@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { type Bus, type BusLogger, createEmbeddedBus, createNatsBus } from '@trunkline/bus';
+import { serviceHome } from '@trunkline/storage';
+import type { SwitchboardOptions } from '../options.ts';
+
+export interface BusSettings {
+  logger?: BusLogger;
+  /** How long the first connection to NATS may take. */
+  connectTimeoutMs?: number;
+}
+
+/** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */
+export async function openBus(options: SwitchboardOptions, shared: BusSettings = {}): Promise<Bus> {
+  if (options.natsUrl === undefined || options.natsUrl.length === 0) {
+    return createEmbeddedBus({
+      directory: join(serviceHome(options.trunklineHome, 'switchboard'), 'bus'),
+      ...shared,
+    });
+  }
+  return createNatsBus({ servers: options.natsUrl.join(','), ...access(options), ...shared });
+}
+
+function access(options: SwitchboardOptions) {
+  const tls = {
+    ...(options.natsTlsCa && { caFile: options.natsTlsCa }),
+    ...(options.natsTlsCert && { certificateFile: options.natsTlsCert }),
+    ...(options.natsTlsKey && { keyFile: options.natsTlsKey }),
+  };
+  return {
+    ...(options.natsUser && { user: options.natsUser }),
+    ...(options.natsPassword && { password: options.natsPassword }),
+    ...(options.natsToken && { token: options.natsToken }),
+    ...(options.natsCreds && { credentialsFile: options.natsCreds }),
+    ...(Object.keys(tls).length > 0 && { tls }),
+  };
+}
