@@ -1,0 +1,97 @@
+import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { redact } from '@trunkline/config';
+
+/** One call of a tool, as it is to be remembered. */
+export interface AuditEntry {
+  sessionId: string;
+  tool: string;
+  args: unknown;
+  result: string;
+  durationMs: number;
+  success: boolean;
+  traceId?: string | undefined;
+}
+
+export interface AuditLogOptions {
+  path: string;
+  /** Values that never reach the log, wherever they occur. */
+  secrets?: Iterable<string>;
+  now?: () => Date;
+  /** Size at which a new file is begun; the one before is kept beside it. */
+  rotateBytes?: number;
+  logger: { error(fields: object, message: string): void };
+}
+
+const ROTATE_BYTES = 50 * 1024 * 1024;
+const LONGEST_VALUE = 500;
+const LONGEST_RESULT = 200;
+
+/** Every tool call as a line of JSON, without secrets. Writing must not fail a turn, so a failure is only logged. */
+export class AuditLog {
+  readonly #options: AuditLogOptions;
+  readonly #secrets: readonly string[];
+  #size: number | undefined;
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options;
+    this.#secrets = [...(options.secrets ?? [])];
+  }
+
+  record(entry: AuditEntry): void {
+    try {
+      this.#append(`${JSON.stringify(this.#lineOf(entry))}\n`);
+    } catch (error) {
+      this.#size = undefined;
+      this.#options.logger.error({ err: error }, 'a line of the audit log is lost');
+    }
+  }
+
+  #append(line: string): void {
+    const { path, rotateBytes = ROTATE_BYTES } = this.#options;
+    this.#size ??= sizeOf(path);
+    const bytes = Buffer.byteLength(line);
+    if (this.#size > 0 && this.#size + bytes > rotateBytes) this.#rotate();
+    appendFileSync(path, line, { mode: 0o600 });
+    this.#size += bytes;
+  }
+
+  #rotate(): void {
+    renameSync(this.#options.path, `${this.#options.path}.1`);
+    this.#size = 0;
+  }
+
+  #lineOf({ sessionId, tool, args, result, durationMs, success, traceId }: AuditEntry): object {
+    const hide = (value: unknown) => redact(value, this.#secrets);
+    return {
+      ts: (this.#options.now ?? (() => new Date()))().toISOString(),
+      session_id: sessionId,
+      tool,
+      args: shortened(hide(args)),
+      result_summary: cut(String(hide(result)), LONGEST_RESULT),
+      duration_ms: Math.round(durationMs),
+      success,
+      ...(traceId === undefined ? {} : { trace_id: traceId }),
+    };
+  }
+}
+
+function sizeOf(path: string): number {
+  mkdirSync(dirname(path), { recursive: true });
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function shortened(args: unknown): unknown {
+  if (typeof args !== 'object' || args === null || Array.isArray(args)) return shortValue(args);
+  return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, shortValue(value)]));
+}
+
+function shortValue(value: unknown): unknown {
+  if (typeof value === 'string') return cut(value, LONGEST_VALUE);
+  const text = JSON.stringify(value) ?? 'null';
+  return text.length > LONGEST_VALUE ? cut(text, LONGEST_VALUE) : value;
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

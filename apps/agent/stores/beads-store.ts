@@ -1,0 +1,116 @@
+import { type Database, openDatabase } from '@trunkline/storage';
+import { StoreError } from './store-error.ts';
+
+export const ISSUE_TYPES = ['task', 'bug', 'feature', 'chore', 'epic'] as const;
+export const ISSUE_STATES = ['open', 'in_progress', 'blocked', 'deferred', 'closed'] as const;
+
+export type IssueType = (typeof ISSUE_TYPES)[number];
+export type IssueState = (typeof ISSUE_STATES)[number];
+
+/** One entry of the task board. */
+export interface Issue {
+  id: string;
+  title: string;
+  description: string;
+  /** 0 is the most urgent, 4 the least. */
+  priority: number;
+  issue_type: IssueType;
+  status: IssueState;
+  /** Why it was closed. */
+  reason: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export type NewIssue = Pick<Issue, 'title' | 'description' | 'priority' | 'issue_type'>;
+export type IssueChange = Partial<NewIssue & Pick<Issue, 'status' | 'reason'>>;
+
+const schema = `CREATE TABLE issues (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  title TEXT NOT NULL,
+  description TEXT NOT NULL,
+  priority INTEGER NOT NULL,
+  issue_type TEXT NOT NULL,
+  status TEXT NOT NULL,
+  reason TEXT,
+  created_at TEXT NOT NULL,
+  updated_at TEXT NOT NULL
+) STRICT`;
+const columns =
+  "'bd-' || number AS id, title, description, priority, issue_type, status, reason, created_at, updated_at";
+
+/** The task board. */
+export class BeadsStore {
+  readonly #database: Database;
+  readonly #now: () => Date;
+
+  constructor(path: string, now: () => Date = () => new Date()) {
+    this.#database = openDatabase(path, { migrations: [schema] });
+    this.#now = now;
+  }
+
+  create({ title, description, priority, issue_type }: NewIssue): Issue {
+    const now = this.#now().toISOString();
+    const { lastInsertRowid } = this.#database
+      .prepare(
+        `INSERT INTO issues (title, description, priority, issue_type, status, created_at, updated_at)
+         VALUES (?, ?, ?, ?, 'open', ?, ?)`,
+      )
+      .run(title, description, priority, issue_type, now, now);
+    return this.get(`bd-${lastInsertRowid}`);
+  }
+
+  /** The most urgent first, the older before the newer. */
+  list(includeClosed: boolean): Issue[] {
+    const where = includeClosed ? '' : "WHERE status <> 'closed'";
+    return this.#database
+      .prepare<Issue>(`SELECT ${columns} FROM issues ${where} ORDER BY priority, number LIMIT 1000`)
+      .all();
+  }
+
+  get(id: string): Issue {
+    const issue = this.#database
+      .prepare<Issue>(`SELECT ${columns} FROM issues WHERE number = ?`)
+      .get(numberOf(id));
+    if (issue === undefined) throw unknown(id);
+    return issue;
+  }
+
+  update(id: string, change: IssueChange): Issue {
+    const issue = { ...this.get(id), ...given(change), updated_at: this.#now().toISOString() };
+    this.#database
+      .prepare(
+        `UPDATE issues SET title = ?, description = ?, priority = ?, issue_type = ?, status = ?, reason = ?, updated_at = ?
+         WHERE number = ?`,
+      )
+      .run(
+        issue.title,
+        issue.description,
+        issue.priority,
+        issue.issue_type,
+        issue.status,
+        issue.reason,
+        issue.updated_at,
+        numberOf(id),
+      );
+    return issue;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function numberOf(id: string): number {
+  const number = /^bd-(\d{1,15})$/.exec(id.trim().toLowerCase())?.[1];
+  if (number === undefined) throw unknown(id);
+  return Number(number);
+}
+
+function unknown(id: string): StoreError {
+  return new StoreError('not_found', `no such issue ${id}.`);
+}
+
+function given(change: IssueChange): IssueChange {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}

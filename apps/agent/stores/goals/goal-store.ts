@@ -1,0 +1,75 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
+import { z } from 'zod';
+
+/** How it is found out whether a goal is reached. */
+export const verifierSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('command'), command: z.string().min(1) }),
+  z.object({ type: z.literal('test'), command: z.string().min(1) }),
+  z.object({ type: z.literal('data'), path: z.string().min(1), contains: z.string().default('') }),
+  z.object({ type: z.literal('llm') }),
+]);
+
+const goalSchema = z.object({
+  session_id: z.string(),
+  condition: z.string(),
+  verifier: verifierSchema,
+  status: z.enum(['active', 'achieved', 'exhausted', 'unachievable']),
+  iteration: z.number(),
+  reason: z.string(),
+  evidence: z.string(),
+  /** How often in a row a check found the same. */
+  stuck: z.number().default(0),
+});
+
+export type GoalVerifier = z.output<typeof verifierSchema>;
+export type Goal = z.output<typeof goalSchema>;
+
+/** What a session works towards, one JSON file a session. */
+export class GoalStore {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async set(sessionId: string, condition: string, verifier: GoalVerifier): Promise<Goal> {
+    const start = { status: 'active', iteration: 0, reason: '', evidence: '', stuck: 0 } as const;
+    return await this.save({ session_id: sessionId, condition, verifier, ...start });
+  }
+
+  async save(goal: Goal): Promise<Goal> {
+    await writeFileAtomic(this.#fileOf(goal.session_id), JSON.stringify(goal, null, 2));
+    return goal;
+  }
+
+  async get(sessionId: string): Promise<Goal | undefined> {
+    const stored = await readJsonFile(this.#fileOf(sessionId));
+    return stored === undefined ? undefined : goalSchema.parse(stored);
+  }
+
+  async list(): Promise<Goal[]> {
+    const names = (await readdir(this.#directory).catch(noneWhenMissing)).filter((name) =>
+      name.endsWith('.json'),
+    );
+    const stored = await Promise.all(names.sort().map((name) => readJsonFile(join(this.#directory, name))));
+    return stored.flatMap((each) => {
+      const goal = goalSchema.safeParse(each);
+      return goal.success ? [goal.data] : [];
+    });
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    await rm(this.#fileOf(sessionId), { force: true });
+  }
+
+  #fileOf(sessionId: string): string {
+    return join(this.#directory, `${safeFileName(sessionId)}.json`);
+  }
+}
+
+function noneWhenMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}

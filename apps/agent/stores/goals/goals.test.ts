@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkGoal, type Finding, goalReminder } from './goal-check.ts';
+import { GoalStore } from './goal-store.ts';
+
+let home = temporaryDirectory();
+const signal = new AbortController().signal;
+
+beforeEach(() => {
+  home = temporaryDirectory();
+});
+afterEach(() => home.remove());
+
+function setting(findings: Finding[]) {
+  const goals = new GoalStore(join(home.path, 'goals'));
+  const asked: unknown[][] = [];
+  const answer = (...given: unknown[]) => {
+    asked.push(given.filter((each) => !(each instanceof AbortSignal)));
+    return Promise.resolve(findings.shift() ?? { reached: false, evidence: 'the end' });
+  };
+  const verifiers = {
+    command: (...given: unknown[]) => answer('command', ...given),
+    data: (...given: unknown[]) => answer('data', ...given),
+    llm: (...given: unknown[]) => answer('llm', ...given),
+  };
+  const options = { goals, verifiers, maxIterations: 4, noProgressLimit: 2 };
+  const check = (output = 'said') => checkGoal('s/1', output, options, signal);
+  return { goals, asked, check };
+}
+
+describe('goals', () => {
+  it('are kept in a file per session [A050]', async () => {
+    const { goals } = setting([]);
+    await goals.set('s/1', 'tests pass', { type: 'test', command: 'npm test' });
+    const again = new GoalStore(join(home.path, 'goals'));
+    expect(await again.get('s/1')).toMatchObject({ condition: 'tests pass', status: 'active', iteration: 0 });
+    expect(await again.list()).toHaveLength(1);
+    await again.remove('s/1');
+    expect(await again.get('s/1')).toBeUndefined();
+    expect(await new GoalStore(join(home.path, 'none')).list()).toEqual([]);
+  });
+
+  it.each([
+    [{ type: 'command', command: 'true' } as const, ['command', 'true']],
+    [{ type: 'test', command: 'npm test' } as const, ['command', 'npm test']],
+    [{ type: 'data', path: 'a.txt', contains: 'x' } as const, ['data', 'a.txt', 'x']],
+    [{ type: 'llm' } as const, ['llm', 'c', 'said']],
+  ])('are verified by %j', async (verifier, question) => {
+    const { goals, asked, check } = setting([{ reached: true, evidence: 'seen' }]);
+    await goals.set('s/1', 'c', verifier);
+    expect(await check()).toMatchObject({ status: 'achieved', evidence: 'seen', iteration: 1 });
+    expect(asked).toEqual([question]);
+    expect((await check())?.iteration).toBe(1);
+  });
+
+  it('go on while there is progress, and end when it runs out', async () => {
+    const found = (evidence: string) => ({ reached: false, evidence });
+    const { goals, check } = setting([found('1'), found('2'), found('3'), found('4')]);
+    const goal = await goals.set('s/1', 'c', { type: 'llm' });
+    expect(goalReminder({ ...goal, evidence: '2 failures' })).toContain('2 failures');
+    expect([(await check())?.status, (await check())?.status, (await check())?.status]).toEqual(
+      Array(3).fill('active'),
+    );
+    expect(await check()).toMatchObject({ status: 'exhausted', iteration: 4 });
+  });
+
+  it('are given up when nothing changes', async () => {
+    const { goals, check } = setting([]);
+    await goals.set('s/1', 'c', { type: 'llm' });
+    expect((await check())?.status).toBe('active');
+    expect(await check()).toMatchObject({ status: 'unachievable', iteration: 2 });
+  });
+
+  it('are not needed', async () => {
+    expect(await setting([]).check()).toBeUndefined();
+  });
+});

@@ -1,0 +1,132 @@
+import { type Database, openDatabase } from '@trunkline/storage';
+import { StoreError } from './store-error.ts';
+
+export const PRIORITIES = ['now', 'next', 'later'] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+/** Something that came from outside and waits for the agent. */
+export interface InboxItem {
+  id: number;
+  text: string;
+  priority: Priority;
+  source: string;
+  created_at: string;
+  delivered_at: string | null;
+}
+
+export interface NewInboxItem {
+  text: string;
+  priority: Priority;
+  source?: string | undefined;
+  /** The same key again within five minutes is not taken twice. */
+  dedupKey?: string | undefined;
+}
+
+export interface InboxQuery {
+  /** The least urgent priority that is still given. */
+  floor: Priority;
+  includeDelivered?: boolean;
+  limit?: number;
+}
+
+const DEDUP_MS = 300_000;
+const MOST_PENDING = 1000;
+const KEPT_DELIVERED_MS = 7 * 86_400_000;
+const schema = `CREATE TABLE items (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  text TEXT NOT NULL,
+  priority TEXT NOT NULL,
+  rank INTEGER NOT NULL,
+  source TEXT NOT NULL,
+  dedup_key TEXT,
+  created_at TEXT NOT NULL,
+  delivered_at TEXT
+) STRICT;
+CREATE INDEX items_by_key ON items (dedup_key, created_at) WHERE dedup_key IS NOT NULL;
+CREATE INDEX items_by_rank ON items (delivered_at, rank, id)`;
+const columns = 'id, text, priority, source, created_at, delivered_at';
+
+/** Inbound items by urgency, each delivered once. */
+export class InboxStore {
+  readonly #database: Database;
+  readonly #now: () => Date;
+
+  constructor(path: string, now: () => Date = () => new Date()) {
+    this.#database = openDatabase(path, { migrations: [schema] });
+    this.#now = now;
+  }
+
+  /** The stored item, or undefined when its key came within the last five minutes. */
+  add({ text, priority, source = '', dedupKey }: NewInboxItem): InboxItem | undefined {
+    return this.#database.transaction(() => {
+      if (dedupKey !== undefined && this.#hasRecent(dedupKey)) return undefined;
+      const { lastInsertRowid } = this.#database
+        .prepare(
+          'INSERT INTO items (text, priority, rank, source, dedup_key, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+        )
+        .run(text, priority, rankOf(priority), source, dedupKey ?? null, this.#now().toISOString());
+      this.#trim();
+      return this.#get(lastInsertRowid);
+    });
+  }
+
+  /** The most urgent first, the older before the newer. */
+  list({ floor, includeDelivered = false, limit = 50 }: InboxQuery): InboxItem[] {
+    const where = includeDelivered ? '' : 'AND delivered_at IS NULL';
+    return this.#database
+      .prepare<InboxItem>(`SELECT ${columns} FROM items WHERE rank <= ? ${where} ORDER BY rank, id LIMIT ?`)
+      .all(rankOf(floor), limit);
+  }
+
+  /** The pending items, which count as delivered from now on. */
+  take(query: Omit<InboxQuery, 'includeDelivered'>): InboxItem[] {
+    return this.#database.transaction(() => {
+      const items = this.list(query);
+      for (const { id } of items) this.#mark(id);
+      return items;
+    });
+  }
+
+  deliver(id: number): InboxItem {
+    this.#mark(id);
+    return this.#get(id);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #get(id: number): InboxItem {
+    const item = this.#database.prepare<InboxItem>(`SELECT ${columns} FROM items WHERE id = ?`).get(id);
+    if (item === undefined) throw new StoreError('not_found', `no such inbox item ${id}.`);
+    return item;
+  }
+
+  #mark(id: number): void {
+    this.#database
+      .prepare('UPDATE items SET delivered_at = ? WHERE id = ? AND delivered_at IS NULL')
+      .run(this.#now().toISOString(), id);
+  }
+
+  #hasRecent(key: string): boolean {
+    const since = new Date(this.#now().getTime() - DEDUP_MS).toISOString();
+    const sql = 'SELECT 1 FROM items WHERE dedup_key = ? AND created_at > ? LIMIT 1';
+    return this.#database.prepare(sql).get(key, since) !== undefined;
+  }
+
+  /** Forgets old deliveries, and the least urgent of too many that wait. */
+  #trim(): void {
+    const before = new Date(this.#now().getTime() - KEPT_DELIVERED_MS).toISOString();
+    this.#database.prepare('DELETE FROM items WHERE delivered_at < ?').run(before);
+    this.#database
+      .prepare(
+        `DELETE FROM items WHERE id IN (
+           SELECT id FROM items WHERE delivered_at IS NULL ORDER BY rank, id DESC LIMIT -1 OFFSET ?)`,
+      )
+      .run(MOST_PENDING);
+  }
+}
+
+function rankOf(priority: Priority): number {
+  return PRIORITIES.indexOf(priority);
+}

@@ -1,0 +1,94 @@
+import type { Database } from '@trunkline/storage';
+import type { Embedder } from './embedder.ts';
+import type { VectorIndex } from './vector-index.ts';
+
+interface Text {
+  id: number;
+  heading: string;
+  content: string;
+}
+
+const BATCH = 16;
+/** The model reads no more than the beginning of a text. */
+const LONGEST_TEXT = 2000;
+
+/** Gives chunks their vectors in the background; the database itself is the queue, so a restart goes on. */
+export class EmbeddingQueue {
+  readonly #database: Database;
+  readonly #embedder: Embedder;
+  readonly #vectors: VectorIndex;
+  readonly #logger: { warn(fields: object, message: string): void };
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  constructor(
+    database: Database,
+    embedder: Embedder,
+    vectors: VectorIndex,
+    logger: { warn(fields: object, message: string): void },
+  ) {
+    this.#database = database;
+    this.#embedder = embedder;
+    this.#vectors = vectors;
+    this.#logger = logger;
+  }
+
+  /** Begins to work, unless it does already. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#running ??= this.#run();
+  }
+
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#embedder.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // The caller's transaction ends first.
+    await Promise.resolve();
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        for (let batch = this.#next(); batch.length > 0 && !this.#stopped; batch = this.#next())
+          await this.#embed(batch);
+      }
+    } catch (error) {
+      if (!this.#stopped)
+        this.#logger.warn({ err: error }, 'vectors cannot be made, recall uses words alone');
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  /** The newest chunks without a vector of this model. */
+  #next(): Text[] {
+    const sql = `SELECT id, heading, content FROM chunks
+      WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.id = chunks.id AND model = ?)
+      ORDER BY id DESC LIMIT ${BATCH}`;
+    return this.#database.prepare<Text>(sql).all(this.#embedder.model);
+  }
+
+  async #embed(batch: Text[]): Promise<void> {
+    const texts = batch.map(({ heading, content }) => `${heading} ${content}`.trim().slice(0, LONGEST_TEXT));
+    const vectors = await this.#embedder.embed(texts);
+    if (this.#stopped) return;
+    for (const [index, { id, heading, content }] of batch.entries()) {
+      const vector = vectors[index];
+      if (vector !== undefined && this.#isCurrent(id, heading, content)) this.#vectors.put(id, vector);
+    }
+  }
+
+  /** A chunk may have been changed or removed while its vector was made. */
+  #isCurrent(id: number, heading: string, content: string): boolean {
+    const sql = 'SELECT 1 FROM chunks WHERE id = ? AND heading = ? AND content = ?';
+    return this.#database.prepare(sql).get(id, heading, content) !== undefined;
+  }
+}

