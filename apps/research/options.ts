@@ -1,12 +1,121 @@
 import {
+  decimal,
   defineOptions,
+  fetchOptions,
+  group,
   homeOptions,
   integer,
+  list,
   logOptions,
   modelOptions,
   type OptionsOf,
   text,
+  toggle,
+  url,
 } from '@trunkline/config';
+
+const searchOptions = group('Search', {
+  searxngUrl: url({
+    env: 'SEARXNG_URL',
+    doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
+    defaultDoc: 'keyless web search',
+  }),
+  searxngBasicAuth: text({
+    env: 'SEARXNG_BASIC_AUTH',
+    secret: true,
+    doc: 'User and password in front of SearXNG, as user:password.',
+    check: (given) => given.includes(':'),
+    expected: 'user:password',
+  }),
+  encyclopediaUrl: url({
+    env: 'ENCYCLOPEDIA_URL',
+    doc: 'A MediaWiki: the address of its api.php, or of the directory that holds it.',
+  }),
+  keylessSearch: toggle({
+    env: 'RESEARCH_KEYLESS_SEARCH',
+    default: true,
+    doc: 'Search the web without a key where SEARXNG_URL is not set.',
+  }),
+  searchTimeout: decimal({
+    env: 'RESEARCH_SEARCH_TIMEOUT_S',
+    default: 15,
+    min: 0.1,
+    max: 300,
+    doc: 'Seconds a search service may take to answer.',
+  }),
+});
+
+const readingOptions = group('Reading', {
+  allowDomains: list({
+    env: 'RESEARCH_ALLOW_DOMAINS',
+    default: [],
+    doc: 'Read pages of these domains only; subdomains count.',
+  }),
+  denyDomains: list({
+    env: 'RESEARCH_DENY_DOMAINS',
+    default: [],
+    doc: 'Never read pages of these domains; subdomains count.',
+  }),
+  pageTimeout: decimal({
+    env: 'RESEARCH_PAGE_TIMEOUT_S',
+    default: 20,
+    min: 0.1,
+    max: 300,
+    doc: 'Seconds a page may take to arrive.',
+  }),
+  perHost: integer({
+    env: 'RESEARCH_PER_HOST',
+    default: 2,
+    min: 1,
+    max: 32,
+    doc: 'Pages fetched at once from one host.',
+  }),
+  hostPause: integer({
+    env: 'RESEARCH_HOST_PAUSE_MS',
+    default: 250,
+    min: 0,
+    max: 60_000,
+    doc: 'Milliseconds between two requests to one host.',
+  }),
+  uploadLimit: integer({
+    env: 'RESEARCH_UPLOAD_LIMIT_MB',
+    default: 20,
+    min: 1,
+    max: 200,
+    doc: 'Megabytes an upload of files may have.',
+  }),
+});
+
+const jobOptions = group('Research jobs', {
+  parallelDimensions: integer({
+    env: 'RESEARCH_PARALLEL_DIMENSIONS',
+    default: 4,
+    min: 1,
+    max: 6,
+    doc: 'Dimensions of one job that are researched at once.',
+  }),
+  modelCalls: integer({
+    env: 'RESEARCH_MODEL_CALLS',
+    default: 8,
+    min: 1,
+    max: 256,
+    doc: 'Calls of the model at once, over all jobs; 1 or 2 suit a model on this machine.',
+  }),
+  sourcesPerDimension: integer({
+    env: 'RESEARCH_SOURCES_PER_DIMENSION',
+    default: 5,
+    min: 1,
+    max: 20,
+    doc: 'Pages read for one dimension.',
+  }),
+  modelTimeout: integer({
+    env: 'RESEARCH_MODEL_TIMEOUT_S',
+    default: 600,
+    min: 1,
+    max: 7200,
+    doc: 'Seconds one call of the model may take; raise it for a slow local model.',
+  }),
+});
 
 export const researchOptions = defineOptions(
   'research',
@@ -22,6 +131,10 @@ export const researchOptions = defineOptions(
     }),
     host: text({ env: 'RESEARCH_HOST', flag: '--host', default: '127.0.0.1', doc: 'Address to listen on.' }),
     ...modelOptions,
+    ...searchOptions,
+    ...readingOptions,
+    ...jobOptions,
+    ...fetchOptions,
     ...homeOptions,
     ...logOptions,
   },

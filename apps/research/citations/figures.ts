@@ -1,0 +1,119 @@
+import { type DateMention, sameDate } from './dates.ts';
+import { type Quantity, sameQuantity } from './quantities.ts';
+import type { Statement } from './statement.ts';
+import { areSynonyms } from './synonyms.ts';
+import type { Token } from './tokens.ts';
+
+/** A figure of a statement, its place, and how it compares with figures elsewhere. */
+interface Figure {
+  at: number;
+  same(other: Figure): boolean;
+  value: unknown;
+  kind: 'quantity' | 'date';
+}
+
+function figuresOf({ quantities, dates }: Statement): Figure[] {
+  return [
+    ...quantities.map((quantity) => ({
+      at: quantity.at,
+      kind: 'quantity' as const,
+      value: quantity,
+      same: (other: Figure) =>
+        other.kind === 'quantity'
+          ? sameQuantity(quantity, other.value as Quantity)
+          : isSameYear(quantity, other.value as DateMention),
+    })),
+    ...dates.map((date) => ({
+      at: date.at,
+      kind: 'date' as const,
+      value: date,
+      same: (other: Figure) =>
+        other.kind === 'date'
+          ? sameDate(date, other.value as DateMention)
+          : isSameYear(other.value as Quantity, date),
+    })),
+  ];
+}
+
+/** A bare number may be meant as a year: "the 2017 review". */
+function isSameYear({ unit, value }: Quantity, { year, month }: DateMention): boolean {
+  return unit === '' && month === undefined && value === year;
+}
+
+/** How many figures the claim has, and how many of them the passage has too. */
+export function figureHits(
+  claim: Statement,
+  passage: readonly Statement[],
+): { found: number; total: number } {
+  const figures = figuresOf(claim);
+  const others = passage.flatMap(figuresOf);
+  return {
+    found: figures.filter((figure) => others.some((other) => figure.same(other))).length,
+    total: figures.length,
+  };
+}
+
+/** Words for a figure of the claim that the passage does not have, or has for something else. */
+export function figureProblem(claim: Statement, passage: readonly Statement[]): string | undefined {
+  for (const figure of figuresOf(claim)) {
+    const places = passage.flatMap((statement) =>
+      figuresOf(statement).map((other) => ({ statement, other })),
+    );
+    const own = places.filter(({ other }) => figure.same(other));
+    if (own.length === 0) return `the passage does not have the figure "${wordsAt(claim, figure.at)}"`;
+    const others = places.filter(({ other }) => other.kind === figure.kind && !figure.same(other));
+    const closeness = (place: { statement: Statement; other: Figure }) =>
+      nearness(claim, figure.at, place.statement, place.other.at);
+    const best = Math.max(...own.map(closeness));
+    const rival = Math.max(0, ...others.map(closeness));
+    if (rival > best * 1.25 + 0.15)
+      return `the passage gives "${wordsAt(claim, figure.at)}" for something else`;
+  }
+  return undefined;
+}
+
+function wordsAt({ tokens }: Statement, at: number): string {
+  return tokens
+    .slice(at, at + 2)
+    .map(({ text }) => text)
+    .join(' ');
+}
+
+const REACH = 14;
+/** How much further away another part of the sentence counts. */
+const APART = 5;
+
+/** How much of what surrounds the claim's figure also surrounds the passage's, nearer words counting more. */
+function nearness(claim: Statement, claimAt: number, passage: Statement, passageAt: number): number {
+  const around = neighbours(passage.tokens, passageAt);
+  let sum = 0;
+  for (const { token, distance } of neighbours(claim.tokens, claimAt)) {
+    const near = around.filter((other) => areSynonyms(token.stem, other.token.stem));
+    const closest = Math.min(...near.map((other) => other.distance));
+    const worth = token.kind === 'number' ? 2 : token.capital ? 1.5 : 1;
+    if (near.length > 0) sum += worth / (1 + 0.3 * (closest - 1)) / (1 + 0.1 * (distance - 1));
+  }
+  return sum;
+}
+
+function neighbours(tokens: readonly Token[], at: number): { token: Token; distance: number }[] {
+  const found: { token: Token; distance: number }[] = [];
+  for (const direction of [-1, 1]) {
+    let distance = 0;
+    for (let place = at + direction; distance < REACH; place += direction) {
+      const token = tokens[place];
+      if (token === undefined) break;
+      if (parts(token, tokens[place + 1])) distance += APART;
+      if (!token.content && token.kind !== 'number') continue;
+      distance += 1;
+      found.push({ token, distance });
+    }
+  }
+  return found;
+}
+
+/** Whether another part of the sentence begins here; "and" before a name only goes on with a list. */
+function parts({ lower }: Token, next: Token | undefined): boolean {
+  if (lower === 'and') return next?.capital !== true;
+  return lower === ',' || lower === ';' || lower === 'while' || lower === 'but';
+}

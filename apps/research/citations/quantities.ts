@@ -1,0 +1,143 @@
+import type { Token } from './tokens.ts';
+
+/** A number of a text with its unit, in base units where the unit has one. */
+export interface Quantity {
+  value: number;
+  /** The base unit; empty for a bare count. */
+  unit: string;
+  /** Half of the last digit that was written: values this close count as the same. */
+  tolerance: number;
+  /** Place among the tokens, and the place after the last token that belongs to it. */
+  at: number;
+  end: number;
+}
+
+const SCALES: Record<string, number> = {
+  hundred: 1e2,
+  thousand: 1e3,
+  million: 1e6,
+  billion: 1e9,
+  trillion: 1e12,
+  mn: 1e6,
+  bn: 1e9,
+};
+
+const NUMBER_WORDS = new Map(
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty'
+    .split(' ')
+    .map((word, value) => [word, value] as const),
+);
+for (const [word, value] of Object.entries({
+  thirty: 30,
+  forty: 40,
+  fifty: 50,
+  sixty: 60,
+  seventy: 70,
+  eighty: 80,
+  ninety: 90,
+  dozen: 12,
+}))
+  NUMBER_WORDS.set(word, value);
+
+/** `names = base factor`: what a unit is in its base unit. */
+const UNITS = new Map<string, { base: string; factor: number }>();
+for (const line of `% percent pct = percent 1|point points = point 1|$ dollar dollars usd = usd 1|€ euro euros eur = eur 1|£ pound pounds gbp = gbp 1|¥ yen = yen 1|krone kroner = krone 1
+km kilometre kilometres kilometer kilometers = metre 1000|m metre metres meter meters = metre 1|cm centimetre centimetres centimeter centimeters = metre 0.01|mm millimetre millimetres millimeter millimeters = metre 0.001|mile miles = mile 1|foot feet ft = foot 1|inch inches = inch 1
+kg kilogram kilograms kilo kilos = gram 1000|g gram grams = gram 1|mg milligram milligrams = gram 0.001|tonne tonnes ton tons t = tonne 1|lb lbs = lb 1|litre litres liter liters l = litre 1|ml millilitre millilitres = litre 0.001
+w watt watts = watt 1|kw kilowatt kilowatts = watt 1000|mw megawatt megawatts = watt 1e6|gw gigawatt gigawatts = watt 1e9|wh = wh 1|kwh = wh 1000|mwh = wh 1e6|gwh = wh 1e9|twh = wh 1e12|v volt volts = volt 1|kv kilovolt kilovolts = volt 1000
+hectare hectares ha = hectare 1|acre acres = acre 1|second seconds s = second 1|minute minutes min = second 60|hour hours h = second 3600|day days = day 1|week weeks = day 7|month months = month 1|year years = year 1|decade decades = year 10|century centuries = year 100
+° degree degrees celsius = degree 1|fahrenheit = fahrenheit 1|hz = hz 1|khz = hz 1e3|mhz = hz 1e6|ghz = hz 1e9|knot knots = knot 1|mph = mph 1|kmh = kmh 1|byte bytes = byte 1|kb = byte 1e3|mb = byte 1e6|gb = byte 1e9|tb = byte 1e12`.split(
+  /[|\n]/,
+)) {
+  const [names = '', meaning = ''] = line.split(' = ');
+  const [base = '', factor = '1'] = meaning.split(' ');
+  for (const name of names.trim().split(' ')) UNITS.set(name, { base, factor: Number(factor) });
+}
+
+const CURRENCY = new Set(['$', '€', '£', '¥']);
+
+/** Every number of the sentence that is not part of a date. */
+export function quantitiesOf(tokens: readonly Token[], dated: ReadonlySet<number>): Quantity[] {
+  const found: Quantity[] = [];
+  for (let at = 0; at < tokens.length; at += 1) {
+    if (dated.has(at)) continue;
+    const start = valueAt(tokens, at);
+    if (start === undefined) continue;
+    const { quantity, next } = withUnit(tokens, at, start);
+    found.push(quantity);
+    at = next - 1;
+  }
+  return found;
+}
+
+interface Value {
+  value: number;
+  tolerance: number;
+  next: number;
+}
+
+function valueAt(tokens: readonly Token[], at: number): Value | undefined {
+  const token = tokens[at];
+  if (token === undefined) return undefined;
+  if (token.kind === 'number') return scaled(tokens, { ...digits(token.text), next: at + 1 });
+  const word = NUMBER_WORDS.get(token.lower);
+  if (word === undefined || (token.lower === 'one' && !countsSomething(tokens, at))) return undefined;
+  const second = NUMBER_WORDS.get(tokens[at + 1]?.lower ?? '');
+  const compound = word >= 20 && word % 10 === 0 && second !== undefined && second > 0 && second < 10;
+  const value = compound ? word + second : word;
+  return scaled(tokens, { value, tolerance: 0, next: at + (compound ? 2 : 1) });
+}
+
+/** "One" is a count only before a scale or a unit; elsewhere it is a pronoun. */
+function countsSomething(tokens: readonly Token[], at: number): boolean {
+  const next = tokens[at + 1]?.lower ?? '';
+  return next in SCALES || UNITS.has(next);
+}
+
+function digits(text: string): { value: number; tolerance: number } {
+  const plain = text.replaceAll(',', '');
+  const decimals = plain.split('.')[1]?.length ?? 0;
+  const zeros = decimals === 0 ? (/0+$/.exec(plain)?.[0].length ?? 0) : 0;
+  // "About 3,200" stands for anything that rounds to it; a number without zeros is exact.
+  const step = decimals > 0 ? 10 ** -decimals : zeros >= 2 ? 10 ** zeros : 1;
+  return { value: Number(plain), tolerance: step === 1 ? 0 : step / 2 };
+}
+
+function scaled(tokens: readonly Token[], value: Value): Value {
+  const scale = SCALES[tokens[value.next]?.lower ?? ''];
+  if (scale === undefined) return value;
+  const tolerance = Math.max(value.tolerance, 0.5) * scale;
+  return scaled(tokens, { value: value.value * scale, tolerance, next: value.next + 1 });
+}
+
+function withUnit(tokens: readonly Token[], at: number, start: Value): { quantity: Quantity; next: number } {
+  const before = tokens[at - 1]?.text ?? '';
+  const after = tokens[start.next]?.lower ?? '';
+  const ahead = /^(?:us|per)$/.test(after) ? (tokens[start.next + 1]?.lower ?? '') : after;
+  const name = CURRENCY.has(before) ? before : UNITS.has(after) ? after : UNITS.has(ahead) ? ahead : '';
+  const isLetter = name.length === 1 && /[a-z]/.test(name) && tokens[start.next]?.capital === true;
+  const unit = isLetter ? undefined : UNITS.get(name);
+  const factor = unit?.factor ?? 1;
+  const used = unit !== undefined && name === after && !CURRENCY.has(before) ? 1 : 0;
+  return {
+    quantity: {
+      value: start.value * factor,
+      unit: unit?.base ?? '',
+      tolerance: start.tolerance * factor,
+      at,
+      end: start.next + used,
+    },
+    next: start.next + used,
+  };
+}
+
+export function isUnit(word: string): boolean {
+  return UNITS.has(word);
+}
+
+/** Same unit, and the claim's figure is the passage's one or what it rounds to. */
+export function sameQuantity(claim: Quantity, passage: Quantity): boolean {
+  if (claim.unit !== passage.unit) return false;
+  const difference = Math.abs(claim.value - passage.value);
+  return difference <= Math.max(claim.tolerance, passage.tolerance, Math.abs(claim.value) * 1e-9);
+}

@@ -1,0 +1,67 @@
+import type { Statement } from './statement.ts';
+import { areSynonyms } from './synonyms.ts';
+import type { Token } from './tokens.ts';
+
+/**
+ * A word that was put in the place of another: the sentences agree on both sides of it, and nothing else there differs.
+ * It is the mark of a claim that copies a passage and changes what it says.
+ */
+export function substitution(claim: Statement, passage: Statement, title: string): string | undefined {
+  const own = contentOf(claim);
+  const theirs = contentOf(passage);
+  const pairs = [[-1, -1] as const, ...anchors(own, theirs), [own.length, theirs.length] as const];
+  for (const [index, pair] of pairs.entries()) {
+    const next = pairs[index + 1];
+    if (next === undefined) continue;
+    const gap = own.slice(pair[0] + 1, next[0]);
+    const other = theirs.slice(pair[1] + 1, next[1]);
+    const [mine, its] = [gap[0], other[0]];
+    if (gap.length !== 1 || other.length !== 1 || mine === undefined || its === undefined) continue;
+    if (mine.kind === its.kind && !isIn(mine, theirs, title) && !isIn(its, own, '')) return mine.text;
+  }
+  return undefined;
+}
+
+function contentOf({ tokens }: Statement): Token[] {
+  return tokens.filter(({ content, kind }) => content || kind === 'number');
+}
+
+/** Places where the sentences have the same word, in the same order in both; the ends count as such places. */
+function anchors(own: readonly Token[], theirs: readonly Token[]): [number, number][] {
+  const lengths = own.map(() => theirs.map(() => 0));
+  for (let left = own.length - 1; left >= 0; left -= 1) {
+    for (let right = theirs.length - 1; right >= 0; right -= 1) {
+      const below = lengths[left + 1]?.[right] ?? 0;
+      const beside = lengths[left]?.[right + 1] ?? 0;
+      const diagonal = (lengths[left + 1]?.[right + 1] ?? 0) + 1;
+      const row = lengths[left];
+      if (row !== undefined)
+        row[right] = alike(own[left], theirs[right]) ? diagonal : Math.max(below, beside);
+    }
+  }
+  return walk(own, theirs, lengths);
+}
+
+function walk(
+  own: readonly Token[],
+  theirs: readonly Token[],
+  lengths: readonly number[][],
+): [number, number][] {
+  const pairs: [number, number][] = [];
+  let [left, right] = [0, 0];
+  while (left < own.length && right < theirs.length) {
+    if (alike(own[left], theirs[right])) pairs.push([left++, right++]);
+    else if ((lengths[left + 1]?.[right] ?? 0) >= (lengths[left]?.[right + 1] ?? 0)) left += 1;
+    else right += 1;
+  }
+  return pairs;
+}
+
+function alike(left: Token | undefined, right: Token | undefined): boolean {
+  return left !== undefined && right !== undefined && areSynonyms(left.stem, right.stem);
+}
+
+/** What stands elsewhere in the sentence, or in the title, was only moved. */
+function isIn({ stem, lower }: Token, tokens: readonly Token[], title: string): boolean {
+  return tokens.some((token) => areSynonyms(token.stem, stem)) || title.toLowerCase().includes(lower);
+}

@@ -1,0 +1,82 @@
+import { stem } from '../text/words.ts';
+
+/** Words that may stand for each other in a fair rewording. A word may be in several groups. */
+const GROUPS = `
+build construct erect assemble|start begin launch open commence initiate inaugurate|end finish conclude complete|stop halt cease discontinue suspend|close shut
+found establish create form set|discover find detect identify uncover|show demonstrate reveal indicate find|rise increase grow climb gain surge expand|fall decline decrease drop shrink sink reduce
+reduce cut lower decrease curb|buy purchase acquire takeover|sell vend|make produce manufacture create generate yield|use employ utilize apply rely|need require demand|help aid assist support
+large big huge vast major sizeable|small little tiny minor|main chief primary principal key major leading|about approximately roughly nearly almost around|say state report note declare announce tell
+study research investigation trial|scientist researcher investigator|work operate function run|damage harm hurt injure|destroy demolish raze wreck|move relocate shift transfer|live reside inhabit dwell
+inhabitant resident people population person citizen|kill die death fatality|worker employee staff|firm company business corporation maker manufacturer|car automobile vehicle|ship vessel boat|plane aircraft airplane
+child kid|physician doctor|illness disease sickness|drug medicine medication|cost price expense|spend invest|money fund|power electricity energy|supply provide deliver furnish offer give|hold contain include store
+contain comprise include consist|cover span extend occupy|reach attain hit|surpass exceed outstrip|allow permit enable let|ban prohibit forbid outlaw|prevent avoid|choose select pick|elect vote|lead head direct run
+leader head chief director|fast quick rapid swift|slow gradual|old ancient|new novel modern recent|important significant crucial essential vital|difficult hard|easy simple|name call term dub|design plan draw devise
+write author pen compose|publish release issue|invent devise develop|develop create|change alter modify|keep retain maintain preserve|protect guard shield conserve|lose forfeit|win gain earn|receive get obtain
+send dispatch ship|arrive come reach|leave depart|return revert|repair fix mend restore|replace substitute|add append|remove eliminate extract|divide split separate|join merge combine unite|link connect join
+cause produce trigger lead bring|result outcome effect|happen occur|place site location spot|area region zone|city town|country nation state|government state authority|law act legislation rule|law statute
+agreement treaty accord pact|war conflict|army force troop|attack assault|begin start|nearby close adjacent|forest wood woodland|river stream|sea ocean|sea marine|water aquatic|land ground soil|sun solar|moon lunar|wind turbine
+year annual yearly|month monthly|day daily|century|half 50|quarter|third|double twofold twice|amount quantity volume|number count figure|share portion part proportion fraction percentage|level rate
+average mean|total sum overall|top maximum peak highest|yearly annually|estimate calculate reckon put|measure gauge assess|test examine check trial|view opinion|teach instruct|learn|school|student pupil|house home dwelling
+road street highway|bridge crossing span|railway railroad rail train|airport|harbour harbor port|tower|dam barrier|plant factory mill works|farm agriculture|crop harvest|food|eat consume feed|drink|breed reproduce
+grow cultivate raise|bird|fish|animal creature|tree|plant vegetation|protein|cell|gene|carbon co2|temperature heat warm|warm heat|cold cool chill|rain rainfall precipitation|storm hurricane cyclone|earthquake quake tremor|eruption erupt explode
+fire blaze|flood|emission emit release|pollution pollute contaminate|clean pure|safe secure|danger risk hazard|dangerous hazardous risky|benefit advantage|problem issue difficulty|goal aim target objective|aim intend seek
+approve authorize clear endorse accept|reject refuse decline|agree consent|oppose resist object|support back favour favor endorse|criticize criticise fault|praise laud|claim assert argue maintain contend|deny dispute|believe think
+expect anticipate forecast predict project plan|plan intend propose|delay postpone defer|speed hasten accelerate|award prize honor honour medal|receive win|language tongue|book work volume|film movie|song|paint painting
+king monarch ruler|queen|president|minister|member|visitor tourist traveller|visit tour attend|passenger traveller rider|carry transport convey bear|transport ferry move|travel journey trip migration|launch send|orbit circle|planet world|star|spacecraft probe craft
+engine motor|battery accumulator|charge|light lamp|network grid system|software program|computer machine|internet web online|phone telephone|message|user|customer client buyer|market|trade commerce|export ship|import
+income revenue earnings turnover sales|profit earnings|debt|tax levy|bank|fee charge|insurance|owner proprietor|own possess have|rent lease|land territory|border frontier|north northern|south southern|east eastern|west western
+coast shore coastal|island isle|mountain peak|hill|valley|lake|desert|ice glacier|snow|depth deep|height tall high|tall high|length long|wide width broad|weigh weight mass|speed velocity pace|age old|birth born
+wife spouse husband|son|daughter|parent|mother|father|brother|sister|marry wed|friend|team side|player|game match|match meet|score|season|race|competition contest tournament|champion winner|record
+employ hire recruit|dismiss fire sack|strike walkout|union|job position post employment|train educate|skill|wage pay salary|hour|week|weekly|once|twice two|first initial|last final|second|several many numerous multiple|various diverse
+rare scarce uncommon|common widespread frequent|frequent often|always|never|today now current present|former previous past earlier|future|early|late|permanent lasting|temporary brief|entire whole complete full|partial
+treat treatment therapy cure heal|patient|hospital clinic|vaccine jab|infection infect|symptom|surgery operation|brain|heart cardiac|blood|bone|skin|eye|sleep|diet|exercise|weight|smoke tobacco|alcohol
+absorb capture soak take|capture trap store|burn combust|melt thaw|freeze|evaporate|boil|dissolve|store hold|flow|fill|fuel|oil petroleum|gas|coal|steel iron|copper|gold|glass|wood timber|stone rock|concrete|plastic|paper|cloth fabric textile
+abandon desert quit|ship boat|withdraw recall retreat|ratify sign|abolish scrap end|introduce adopt bring|lift remove|raise lift increase|impose place|resign quit step|appoint name nominate|arrest detain|jail imprison prison|sentence|court tribunal|judge|crime offence offense|police officer
+rescue save|survive|escape flee|hide conceal|search seek look|explore|map chart|observe watch monitor see|record log register|count tally|compare|differ vary|match equal|follow|precede|surround encircle|cross traverse|climb ascend scale|dig excavate|bury|drill bore|sail|fly
+`;
+
+const groupsByStem = new Map<string, Set<number>>();
+for (const [index, group] of GROUPS.trim().split(/[|\n]/).entries()) {
+  for (const word of group.trim().split(/\s+/)) {
+    const key = stem(word);
+    const known = groupsByStem.get(key) ?? new Set<number>();
+    groupsByStem.set(key, known.add(index));
+  }
+}
+
+/** Whether one stem may stand for the other. */
+export function areSynonyms(left: string, right: string): boolean {
+  if (left === right) return true;
+  const groups = groupsByStem.get(left);
+  const others = groupsByStem.get(right);
+  if (groups === undefined || others === undefined) return shareRoot(left, right);
+  for (const group of groups) if (others.has(group)) return true;
+  return shareRoot(left, right);
+}
+
+/** Long words that begin alike are forms of one word: "astronom-y", "astronom-er". */
+function shareRoot(left: string, right: string): boolean {
+  const shorter = Math.min(left.length, right.length);
+  if (shorter < 5) return false;
+  const common = Math.max(5, Math.ceil(Math.max(left.length, right.length) * 0.7));
+  return shorter >= common && left.slice(0, common) === right.slice(0, common);
+}
+
+/** Pairs that exclude each other. */
+const OPPOSITES = `increase decrease|increase reduce|increase fall|increase decline|increase drop|rise fall|rise decline|rise drop|rise shrink|grow shrink|grow fall|grow decline|gain loss|gain lose|expand shrink|raise lower|raise cut|improve worsen|accelerate slow
+more less|more fewer|most least|high low|large small|big small|long short|deep shallow|wide narrow|strong weak|fast slow|early late|old new|old young|hot cold|warm cold|warm cool|wet dry|heavy light|rich poor|cheap expensive|safe dangerous|safe unsafe
+before after|above below|over under|first last|start end|start finish|begin end|open close|arrive leave|enter leave|import export|buy sell|lend borrow|win lose|succeed fail|success failure|support oppose|support reject|approve reject|accept reject|accept refuse|allow ban|allow prohibit|allow forbid|permit ban|permit prohibit|legal illegal
+north south|northern southern|east west|eastern western|left right|inside outside|upper lower|male female|man woman|father mother|son daughter|brother sister|husband wife|king queen|public private|urban rural|domestic foreign|positive negative|true false|possible impossible|likely unlikely|common rare|always never|all none|presence absence
+build demolish|build destroy|create destroy|add remove|attach detach|appear disappear|agree disagree|confirm deny|confirm refute|prove disprove|prevent cause|help harm|beneficial harmful|effective ineffective|maximum minimum|majority minority|summer winter|spring autumn|day night|morning evening|sunrise sunset|solar lunar|alive dead|survive die|hire dismiss|appoint dismiss|elect defeat|attack defend|advance retreat|absorb emit|absorb release|melt freeze|active inactive|active dormant|extinct alive|permanent temporary|complete partial|include exclude|tighten loosen|strengthen weaken|same different|similar different|better worse|good bad|best worst|profit loss|surplus deficit|winner loser|ally enemy|host guest|teacher student|native introduced|voluntary mandatory|optional mandatory|optional compulsory|compulsory voluntary|free paid|single multiple|visible invisible|acid alkaline|clockwise anticlockwise|vertical horizontal|ascend descend|lengthen shorten|encourage discourage|toxic harmless|abolish introduce|repeal introduce|lift impose|exempt subject|surface underground|shallow deep|oldest newest|oldest youngest|major minor|outward inward|forward backward|carnivore herbivore|nocturnal diurnal`;
+
+const oppositeOf = new Map<string, Set<string>>();
+for (const pair of OPPOSITES.split(/[|\n]/)) {
+  const [left = '', right = ''] = pair.split(' ').map(stem);
+  oppositeOf.set(left, (oppositeOf.get(left) ?? new Set()).add(right));
+  oppositeOf.set(right, (oppositeOf.get(right) ?? new Set()).add(left));
+}
+
+/** Whether the stems exclude each other. */
+export function areOpposites(left: string, right: string): boolean {
+  return oppositeOf.get(left)?.has(right) ?? false;
+}

@@ -1,0 +1,45 @@
+import { isStopWord, stem } from '../text/words.ts';
+
+/** A word, a number or a mark of a text. */
+export interface Token {
+  text: string;
+  lower: string;
+  stem: string;
+  kind: 'word' | 'number' | 'mark';
+  /** Begins with a capital letter. */
+  capital: boolean;
+  /** First word of its sentence, where a capital says nothing. */
+  first: boolean;
+  /** Carries meaning of its own. */
+  content: boolean;
+}
+
+const TOKEN = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%$€£¥°,;:()]/gu;
+
+/** Words that other rules look at, or that say little: they neither make nor break a match. */
+const FUNCTION_WORDS = new Set(
+  'none never neither nothing still up far least less fewer later earlier ago together every away upon due'.split(
+    ' ',
+  ),
+);
+
+export function tokensOf(sentence: string): Token[] {
+  const tokens: Token[] = [];
+  let first = true;
+  for (const [text] of sentence.matchAll(TOKEN)) {
+    const token = tokenOf(text, first);
+    if (token.kind === 'word') first = false;
+    tokens.push(token);
+  }
+  return tokens;
+}
+
+function tokenOf(text: string, first: boolean): Token {
+  const lower = text.toLowerCase().replaceAll('’', "'");
+  if (/^\d/.test(text))
+    return { text, lower, stem: lower, kind: 'number', capital: false, first: false, content: false };
+  if (!/^\p{L}/u.test(text))
+    return { text, lower, stem: lower, kind: 'mark', capital: false, first: false, content: false };
+  const content = !isStopWord(lower) && !FUNCTION_WORDS.has(lower) && lower.length > 1;
+  return { text, lower, stem: stem(lower), kind: 'word', capital: /^\p{Lu}/u.test(text), first, content };
+}

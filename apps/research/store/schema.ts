@@ -1,0 +1,112 @@
+import { eventLogMigration, type Migration } from '@trunkline/storage';
+
+/** The name of the event log's table. */
+export const EVENTS = 'research_events';
+
+/** Everything the service keeps, in one file, so that a job's state and its events change together or not at all. */
+export const migrations: readonly Migration[] = [
+  eventLogMigration(EVENTS),
+  `
+  CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('file', 'page')),
+    url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    type TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    published TEXT,
+    added_at INTEGER NOT NULL,
+    UNIQUE (kind, url, hash)
+  ) STRICT;
+  CREATE INDEX documents_by_url ON documents (url, added_at);
+  CREATE VIRTUAL TABLE documents_text USING fts5 (
+    title, text, content = 'documents', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+  );
+  CREATE TRIGGER documents_added AFTER INSERT ON documents BEGIN
+    INSERT INTO documents_text (rowid, title, text) VALUES (new.id, new.title, new.text);
+  END;
+  CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN
+    INSERT INTO documents_text (documents_text, rowid, title, text) VALUES ('delete', old.id, old.title, old.text);
+  END;
+  `,
+  `
+  CREATE TABLE jobs (
+    id TEXT PRIMARY KEY,
+    query TEXT NOT NULL,
+    session_id TEXT,
+    options TEXT NOT NULL,
+    status TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    iteration INTEGER NOT NULL DEFAULT 1,
+    closed INTEGER NOT NULL DEFAULT 0,
+    awaiting_plan INTEGER NOT NULL DEFAULT 0,
+    tokens INTEGER NOT NULL DEFAULT 0,
+    spent_ms INTEGER NOT NULL DEFAULT 0,
+    error TEXT,
+    report TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX jobs_open ON jobs (closed, created_at);
+  CREATE TABLE dimensions (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    queries TEXT NOT NULL,
+    iteration INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('planned', 'started', 'searched', 'done')),
+    summary TEXT NOT NULL DEFAULT '',
+    key_finding TEXT NOT NULL DEFAULT '',
+    troubles TEXT NOT NULL DEFAULT '[]',
+    PRIMARY KEY (job_id, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE sources (
+    id INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    snippet TEXT NOT NULL,
+    engine TEXT NOT NULL,
+    quality REAL NOT NULL,
+    published TEXT,
+    state TEXT NOT NULL CHECK (state IN ('found', 'read', 'failed', 'duplicate')),
+    document_id INTEGER,
+    duplicate_of INTEGER,
+    problem TEXT,
+    number INTEGER,
+    UNIQUE (job_id, url)
+  ) STRICT;
+  CREATE TABLE sections (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    draft TEXT NOT NULL,
+    emitted INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (job_id, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE claims (
+    id INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    sentence TEXT NOT NULL,
+    source_id INTEGER,
+    number INTEGER,
+    supported INTEGER NOT NULL,
+    score REAL NOT NULL,
+    reason TEXT NOT NULL,
+    passage TEXT NOT NULL,
+    passage_start INTEGER,
+    passage_end INTEGER
+  ) STRICT;
+  CREATE INDEX claims_by_job ON claims (job_id, id);
+  CREATE TABLE conversations (
+    id TEXT PRIMARY KEY,
+    messages TEXT NOT NULL,
+    checkpoint TEXT,
+    updated_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  `,
+];

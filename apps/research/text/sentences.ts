@@ -1,0 +1,41 @@
+/** A stretch of a text and where it stands. */
+export interface Span {
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** Shortened words whose dot ends no sentence. */
+const ABBREVIATION =
+  /(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
+const BOUNDARY = /[.!?…]+["'”’)\]]*(?=\s|$)|\n+|[。！？]/gu;
+
+/** The sentences of a text in order, each with its place; headings and list items count as sentences of their own. */
+export function sentenceSpans(text: string): Span[] {
+  const spans: Span[] = [];
+  let start = 0;
+  for (const match of text.matchAll(BOUNDARY)) {
+    const end = match.index + match[0].length;
+    if (continues(text, start, match.index, end)) continue;
+    push(spans, text, start, end);
+    start = end;
+  }
+  push(spans, text, start, text.length);
+  return spans;
+}
+
+/** Whether the mark at this place stands inside a sentence: after an initial, in "U.S. troops", before a small letter. */
+function continues(text: string, start: number, at: number, end: number): boolean {
+  if (text[at] !== '.') return false;
+  if (ABBREVIATION.test(text.slice(start, at + 1))) return true;
+  const next = /^\s*(\S)/.exec(text.slice(end, end + 20))?.[1];
+  return next !== undefined && !/^\s*\n/.test(text.slice(end)) && /\p{Ll}/u.test(next);
+}
+
+function push(spans: Span[], text: string, start: number, end: number): void {
+  const raw = text.slice(start, end);
+  const lead = raw.length - raw.trimStart().length;
+  const trimmed = raw.trim();
+  if (!/[\p{L}\p{N}]/u.test(trimmed)) return;
+  spans.push({ text: trimmed, start: start + lead, end: start + lead + trimmed.length });
+}
