@@ -1,0 +1,108 @@
+import type { Task } from '../protocol/model.ts';
+import { isTerminal } from '../protocol/states.ts';
+import type { TaskEngine } from './engine.ts';
+import type { EmittedEvent, LiveTask } from './live-task.ts';
+
+/** Where the feed goes: a stream to a caller. */
+export interface FeedOutlet {
+  /** The task as it stood after the event of that number. */
+  task(task: Task, sequence: number): void;
+  event(emitted: EmittedEvent): void;
+  end(): void;
+}
+
+export interface FeedOptions {
+  /** `turn`: until the task waits or ends. `task`: through all its turns, until it ends. */
+  until: 'turn' | 'task';
+}
+
+/** More than this waiting for the stream to open means that something is wrong with it. */
+const mostWaiting = 10_000;
+
+/** The frames of one stream: what came before it opened, then what comes, until the end. */
+export class Feed {
+  readonly #live: LiveTask;
+  readonly #until: FeedOptions['until'];
+  #waiting: EmittedEvent[] = [];
+  #first: { task: Task; sequence: number } | undefined;
+  #outlet: FeedOutlet | undefined;
+  readonly #unsubscribe: () => void;
+  #ended = false;
+
+  /** Begins with the task as it is now. */
+  static fromNow(live: LiveTask, options: FeedOptions): Feed {
+    return new Feed(live, options, { task: live.snapshot(), sequence: live.sequence }, []);
+  }
+
+  /** Begins with the first event after that number: nothing twice, nothing left out. */
+  static after(engine: TaskEngine, live: LiveTask, sequence: number, options: FeedOptions): Feed {
+    const missed = engine
+      .eventsAfter(live, sequence)
+      .map((event): EmittedEvent => ({ ...event, encoded: new Map() }));
+    return new Feed(live, options, undefined, missed);
+  }
+
+  private constructor(
+    live: LiveTask,
+    options: FeedOptions,
+    first: { task: Task; sequence: number } | undefined,
+    missed: EmittedEvent[],
+  ) {
+    this.#live = live;
+    this.#until = options.until;
+    this.#first = first;
+    this.#waiting = missed;
+    this.#unsubscribe = live.subscribe((emitted) => this.#take(emitted));
+  }
+
+  get place(): { id: string; contextId: string } {
+    return this.#live.snapshot();
+  }
+
+  /** Sends what has waited, and then each event as it happens. */
+  open(outlet: FeedOutlet): void {
+    if (this.#ended) {
+      outlet.end();
+      return;
+    }
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    if (this.#first !== undefined && waiting[0]?.event.type !== 'message') {
+      outlet.task(this.#first.task, this.#first.sequence);
+    }
+    for (const emitted of waiting) outlet.event(emitted);
+    this.#outlet = outlet;
+    if (this.#endsWith(this.#live.state) || waiting[0]?.event.type === 'message') this.close();
+  }
+
+  close(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#unsubscribe();
+    this.#outlet?.end();
+  }
+
+  #take(emitted: EmittedEvent): void {
+    if (this.#ended) return;
+    if (this.#outlet === undefined) {
+      this.#keep(emitted);
+      return;
+    }
+    this.#outlet.event(emitted);
+    if (this.#isLast(emitted)) this.close();
+  }
+
+  #keep(emitted: EmittedEvent): void {
+    if (this.#waiting.length < mostWaiting) this.#waiting.push(emitted);
+    else this.close();
+  }
+
+  #isLast({ event }: EmittedEvent): boolean {
+    if (event.type === 'message') return true;
+    return event.type === 'status' && this.#endsWith(event.state);
+  }
+
+  #endsWith(state: Task['state']): boolean {
+    return this.#until === 'turn' ? state !== 'working' : isTerminal(state);
+  }
+}

@@ -1,0 +1,186 @@
+import type { Artifact, Message, Task, TaskEvent, TaskState, Usage } from '../protocol/model.ts';
+import { isParked, isTerminal, mayFollow } from '../protocol/states.ts';
+import type { NumberedEvent } from './task-store.ts';
+import type { Storable } from './task-writer.ts';
+
+/** An event as it goes to readers, with room for its encoded forms, so that many readers share one. */
+export interface EmittedEvent extends NumberedEvent {
+  readonly encoded: Map<string, string>;
+}
+
+export type EventListener = (emitted: EmittedEvent) => void;
+
+/** How a turn ended for the one who waits for it: the task as it was then, or a plain message. */
+export type Outcome = { task: Task } | { message: Message };
+
+export interface StatusChange {
+  message?: Message;
+  usage?: Usage;
+  durationMs?: number;
+  question?: Task['question'];
+}
+
+/** A task in memory: its present form, those who follow it, and what is not on disk yet. */
+export class LiveTask implements Storable {
+  readonly id: string;
+  /** When it was last needed, for eviction. */
+  touchedAt: number;
+  /** Stops the turn that runs. */
+  controller: AbortController | undefined;
+  #task: Task;
+  #sequence: number;
+  #stored: boolean;
+  #unsaved: EmittedEvent[] = [];
+  readonly #listeners = new Set<EventListener>();
+  #owner: EventListener | undefined;
+  #waiting: ((outcome: Outcome) => void)[] = [];
+  /** The answer as it grows; part of the task only when someone looks. */
+  #growing: string | undefined;
+
+  /** One that comes from disk knows the number of its last event. */
+  constructor(task: Task, origin: { sequence: number; stored: boolean }) {
+    this.id = task.id;
+    this.touchedAt = task.updatedAt;
+    this.#task = task;
+    this.#sequence = origin.sequence;
+    this.#stored = origin.stored;
+  }
+
+  get state(): TaskState {
+    return this.#task.state;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  get stored(): boolean {
+    return this.#stored;
+  }
+
+  get followed(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  snapshot(): Task {
+    if (this.#growing !== undefined) {
+      this.#task = withArtifact(this.#task, answerArtifact(this.#growing), false);
+      this.#growing = undefined;
+    }
+    return this.#task;
+  }
+
+  /** Enters a state, if the table allows it from here; says whether it did. */
+  enter(state: TaskState, at: number, change: StatusChange = {}): boolean {
+    if (!mayFollow(this.#task.state, state)) return false;
+    const { question: _, statusMessage: __, ...kept } = this.snapshot();
+    this.#task = {
+      ...kept,
+      state,
+      updatedAt: at,
+      ...(change.message && { statusMessage: change.message }),
+      ...(change.usage && { usage: change.usage }),
+      ...(change.durationMs !== undefined && { durationMs: change.durationMs }),
+      ...(change.question && { question: change.question }),
+    };
+    this.#emit({ type: 'status', state, at, ...reported(change) });
+    if (isParked(state) || isTerminal(state)) this.#settle({ task: this.#task });
+    return true;
+  }
+
+  /** Puts a message, and the agent's last words before it, into the history. */
+  remember(message: Message): void {
+    const { statusMessage, history } = this.#task;
+    this.#task = { ...this.#task, history: [...history, ...(statusMessage ? [statusMessage] : []), message] };
+  }
+
+  /** Adds to the answer, or begins it anew. The text goes out as it came: only what is new. */
+  growAnswer(text: string, options: { append: boolean; lastChunk: boolean }): void {
+    const before = options.append ? (this.#growing ?? answerOf(this.#task)) : '';
+    this.#growing = before + text;
+    this.#emit({ type: 'artifact', artifact: answerArtifact(text), ...options });
+  }
+
+  /** Sends an artifact out; `kept` ones become part of the task. */
+  publish(artifact: Artifact, options: { append: boolean; lastChunk: boolean; kept: boolean }): void {
+    const { append, lastChunk, kept } = options;
+    if (kept) this.#task = withArtifact(this.snapshot(), artifact, append);
+    this.#emit({ type: 'artifact', artifact, append, lastChunk });
+  }
+
+  /** Ends with a plain message instead of a task. */
+  reply(message: Message): void {
+    this.#emit({ type: 'message', message });
+    this.#settle({ message });
+  }
+
+  /** Whoever keeps the task; does not count as a follower. */
+  bind(owner: EventListener): void {
+    this.#owner = owner;
+  }
+
+  subscribe(listener: EventListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves when the task next waits or ends; at once when it does so already. */
+  settled(): Promise<Outcome> {
+    if (this.state !== 'working') return Promise.resolve({ task: this.snapshot() });
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  unsaved(): readonly EmittedEvent[] {
+    return this.#unsaved;
+  }
+
+  markSaved(sequence: number): void {
+    this.#stored = true;
+    this.#unsaved = this.#unsaved.filter((emitted) => emitted.sequence > sequence);
+  }
+
+  #emit(event: TaskEvent): void {
+    this.#sequence += 1;
+    const emitted: EmittedEvent = { sequence: this.#sequence, event, encoded: new Map() };
+    this.#unsaved.push(emitted);
+    for (const listener of this.#listeners) listener(emitted);
+    this.#owner?.(emitted);
+  }
+
+  #settle(outcome: Outcome): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve(outcome);
+  }
+}
+
+function reported({ message, usage, durationMs }: StatusChange) {
+  return {
+    ...(message && { message }),
+    ...(usage && { usage }),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+const answerId = 'answer';
+
+function answerArtifact(text: string): Artifact {
+  return { artifactId: answerId, parts: [{ type: 'text', text }] };
+}
+
+function answerOf(task: Task): string {
+  const [part] = task.artifacts.find((artifact) => artifact.artifactId === answerId)?.parts ?? [];
+  return part?.type === 'text' ? part.text : '';
+}
+
+/** The answer stands first, as callers read it there. */
+function withArtifact(task: Task, artifact: Artifact, append: boolean): Task {
+  const index = task.artifacts.findIndex((known) => known.artifactId === artifact.artifactId);
+  const known = task.artifacts[index];
+  if (known !== undefined) {
+    const merged = append ? { ...known, parts: [...known.parts, ...artifact.parts] } : artifact;
+    return { ...task, artifacts: task.artifacts.with(index, merged) };
+  }
+  const first = artifact.artifactId === answerId;
+  return { ...task, artifacts: first ? [artifact, ...task.artifacts] : [...task.artifacts, artifact] };
+}

@@ -1,0 +1,54 @@
+import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
+import { newId } from '../protocol/ids.ts';
+import type { Message, Metadata, Question, Task } from '../protocol/model.ts';
+import { textOf } from '../protocol/parts.ts';
+import type { ExecutionRequest } from './executor.ts';
+import type { LiveTask } from './live-task.ts';
+
+/** A message for the agent, whatever wire it came by. */
+export interface SendCommand {
+  message: Message;
+  metadata: Metadata;
+  /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
+  strict: boolean;
+  /** Called with the task before the turn begins. */
+  prepare?: (task: Task) => void;
+}
+
+export function newTask({ message, metadata }: SendCommand, now: number): Task {
+  const place = { id: newId(now), contextId: message.contextId ?? newId(now) };
+  return {
+    ...place,
+    state: 'working',
+    createdAt: now,
+    updatedAt: now,
+    history: [withinTask(message, place)],
+    artifacts: [],
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+  };
+}
+
+export function withinTask(message: Message, task: { id: string; contextId: string }): Message {
+  return { ...message, taskId: task.id, contextId: task.contextId };
+}
+
+export function requestOf(
+  task: Task,
+  { message, metadata }: SendCommand,
+  question: Question | undefined,
+): ExecutionRequest {
+  return {
+    task: { id: task.id, contextId: task.contextId },
+    message,
+    text: textOf(message.parts),
+    metadata: { ...message.metadata, ...metadata },
+    history: task.history.slice(0, -1),
+    ...(question && { resume: question }),
+  };
+}
+
+export function cannotContinue(id: string, live: LiveTask | undefined): A2aError {
+  if (live === undefined) return taskNotFound(id);
+  const words = `This operation is not supported: task ${id} is ${live.state} and waits for no message`;
+  return new A2aError('UNSUPPORTED_OPERATION', words);
+}

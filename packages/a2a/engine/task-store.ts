@@ -1,0 +1,174 @@
+import { type Database, type Migration, openDatabase } from '@trunkline/storage';
+import type { Task, TaskEvent } from '../protocol/model.ts';
+
+const migrations: Migration[] = [
+  `
+  CREATE TABLE tasks (
+    id TEXT NOT NULL UNIQUE,
+    context_id TEXT NOT NULL,
+    state TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    first_events TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX tasks_by_time ON tasks (updated_at, id, context_id, state);
+  CREATE INDEX tasks_open ON tasks (state) WHERE state IN ('working', 'input-required', 'auth-required');
+  CREATE TABLE task_events (
+    task_id TEXT NOT NULL,
+    last_sequence INTEGER NOT NULL,
+    events TEXT NOT NULL,
+    PRIMARY KEY (task_id, last_sequence)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+/** An event with its number within the task. */
+export interface NumberedEvent {
+  readonly sequence: number;
+  readonly event: TaskEvent;
+}
+
+export interface ListFilter {
+  contextId?: string;
+  state?: string;
+  /** Only tasks whose state is newer than this time. */
+  updatedAfter?: number;
+}
+
+/** Where a page begins: after this task in the order of the list. */
+export interface ListCursor {
+  updatedAt: number;
+  id: string;
+}
+
+interface TaskRow {
+  body: string;
+}
+
+interface ChunkRow {
+  events: string;
+}
+
+/** Tasks and their events in `a2a-tasks.db`. */
+export class TaskStore {
+  readonly #database: Database;
+
+  constructor(path: string) {
+    this.#database = openDatabase(path, { migrations });
+    // Checkpoints wait for the disk: with this many pages between them they are seldom.
+    this.#database.exec('PRAGMA wal_autocheckpoint = 4000');
+  }
+
+  load(id: string): Task | undefined {
+    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE id = ?').get(id);
+    return row === undefined ? undefined : (JSON.parse(row.body) as Task);
+  }
+
+  /** The first time, the events so far go into the same row: most tasks need no other. */
+  insert(task: Task, events: readonly NumberedEvent[]): void {
+    this.#database
+      .prepare(
+        'INSERT INTO tasks (id, context_id, state, updated_at, body, first_events) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run(task.id, task.contextId, task.state, task.updatedAt, JSON.stringify(task), chunkOf(events));
+  }
+
+  update(task: Task): void {
+    this.#database
+      .prepare('UPDATE tasks SET state = ?, updated_at = ?, body = ? WHERE id = ?')
+      .run(task.state, task.updatedAt, JSON.stringify(task), task.id);
+  }
+
+  /** Events of one task that follow each other, kept as one row. */
+  saveEvents(taskId: string, events: readonly NumberedEvent[]): void {
+    const last = events.at(-1);
+    if (last === undefined) return;
+    this.#database
+      .prepare('INSERT INTO task_events (task_id, last_sequence, events) VALUES (?, ?, ?)')
+      .run(taskId, last.sequence, chunkOf(events));
+  }
+
+  /** The events of a task above a number, in order. */
+  eventsAfter(taskId: string, sequence: number): NumberedEvent[] {
+    const first = this.#database
+      .prepare<ChunkRow>('SELECT first_events AS events FROM tasks WHERE id = ?')
+      .all(taskId);
+    const later = this.#database
+      .prepare<ChunkRow>(
+        'SELECT events FROM task_events WHERE task_id = ? AND last_sequence > ? ORDER BY last_sequence',
+      )
+      .all(taskId, sequence);
+    return [...first, ...later]
+      .flatMap((row) => JSON.parse(row.events) as NumberedEvent[])
+      .filter((event) => event.sequence > sequence);
+  }
+
+  lastSequence(taskId: string): number {
+    return this.eventsAfter(taskId, 0).at(-1)?.sequence ?? 0;
+  }
+
+  /** Newest first. */
+  list(filter: ListFilter, after: ListCursor | undefined, limit: number): Task[] {
+    const { where, values } = conditions(filter);
+    const from = after === undefined ? '' : 'AND (updated_at, id) < (?, ?)';
+    const cursor = after === undefined ? [] : [after.updatedAt, after.id];
+    return this.#database
+      .prepare<TaskRow>(
+        `SELECT body FROM tasks WHERE ${where} ${from} ORDER BY updated_at DESC, id DESC LIMIT ?`,
+      )
+      .all(...values, ...cursor, limit)
+      .map((row) => JSON.parse(row.body) as Task);
+  }
+
+  count(filter: ListFilter): number {
+    const { where, values } = conditions(filter);
+    const row = this.#database
+      .prepare<{ total: number }>(`SELECT count(*) AS total FROM tasks WHERE ${where}`)
+      .get(...values);
+    return row?.total ?? 0;
+  }
+
+  /** Tasks that had not ended. */
+  unfinished(): Task[] {
+    return this.#database
+      .prepare<TaskRow>(
+        "SELECT body FROM tasks WHERE state IN ('working', 'input-required', 'auth-required')",
+      )
+      .all()
+      .map((row) => JSON.parse(row.body) as Task);
+  }
+
+  /** Removes tasks that have not changed since that time, working ones excepted, with their events. */
+  deleteBefore(time: number): number {
+    return this.transaction(() => {
+      const old = "SELECT id FROM tasks WHERE updated_at < ? AND state <> 'working'";
+      this.#database.prepare(`DELETE FROM task_events WHERE task_id IN (${old})`).run(time);
+      return this.#database.prepare(`DELETE FROM tasks WHERE id IN (${old})`).run(time).changes;
+    });
+  }
+
+  transaction<T>(work: () => T): T {
+    return this.#database.transaction(work);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function chunkOf(events: readonly NumberedEvent[]): string {
+  return JSON.stringify(events.map(({ sequence, event }) => ({ sequence, event })));
+}
+
+function conditions(filter: ListFilter): { where: string; values: (string | number)[] } {
+  const wanted: [sql: string, value: string | number | undefined][] = [
+    ['context_id = ?', filter.contextId],
+    ['state = ?', filter.state],
+    ['updated_at > ?', filter.updatedAfter],
+  ];
+  const given = wanted.filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return {
+    where: ['1 = 1', ...given.map(([sql]) => sql)].join(' AND '),
+    values: given.map(([, value]) => value),
+  };
+}

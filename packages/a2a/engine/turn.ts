@@ -1,0 +1,148 @@
+import type { Clock } from '../protocol/clock.ts';
+import type { Part, Usage } from '../protocol/model.ts';
+import { agentMessage, textPart } from '../protocol/parts.ts';
+import type { ExecutionEvent } from './executor.ts';
+import type { LiveTask, StatusChange } from './live-task.ts';
+import { toolFrame, toolProgress } from './tool-frames.ts';
+
+export const questionMediaType = 'application/vnd.trunkline.hitl-mode-v1+json';
+
+/** Applies what the executor reports to the task, from the start of a turn to its end. */
+export class Turn {
+  readonly #live: LiveTask;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #spentBefore: number;
+  #streamed = '';
+  #usage: Usage | undefined;
+  #begun = false;
+
+  constructor(live: LiveTask, clock: Clock) {
+    const { durationMs, usage } = live.snapshot();
+    this.#live = live;
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    this.#spentBefore = durationMs ?? 0;
+    this.#usage = usage;
+  }
+
+  /** Says whether the turn is over with this event. */
+  apply(event: ExecutionEvent): boolean {
+    const first = !this.#begun;
+    this.#begun = true;
+    switch (event.type) {
+      case 'progress':
+        this.#progress(event.text);
+        return false;
+      case 'text-delta':
+        this.#delta(event.text);
+        return false;
+      case 'tool-start':
+      case 'tool-end':
+        this.#tool(event);
+        return false;
+      case 'artifact':
+        this.#artifact(event);
+        return false;
+      case 'usage':
+        this.#usage = addUsage(this.#usage, event.usage);
+        return false;
+      case 'input-required':
+        this.#park(event);
+        return true;
+      case 'completed':
+        this.complete(event.text, event.message);
+        return true;
+      case 'failed':
+      case 'rejected':
+        this.#end(event.type, [textPart(event.message)]);
+        return true;
+      case 'message':
+        this.#message(event.parts, first);
+        return true;
+    }
+  }
+
+  /** The executor has nothing more to say. */
+  complete(text?: string, message?: string): void {
+    this.#finishAnswer(text ?? this.#streamed);
+    this.#end('completed', message === undefined ? undefined : [textPart(message)]);
+  }
+
+  fail(reason: string): void {
+    this.#end('failed', [textPart(reason)]);
+  }
+
+  #progress(text: string): void {
+    this.#live.enter('working', this.#clock.now(), { message: this.#says([textPart(text)]) });
+  }
+
+  #delta(text: string): void {
+    if (text === '') return;
+    this.#live.growAnswer(text, { append: this.#streamed !== '', lastChunk: false });
+    this.#streamed += text;
+  }
+
+  #tool(event: Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>): void {
+    this.#progress(toolProgress(event));
+    const lastChunk = event.type === 'tool-end';
+    this.#live.publish(toolFrame(event), { append: false, lastChunk, kept: false });
+  }
+
+  #artifact(event: Extract<ExecutionEvent, { type: 'artifact' }>): void {
+    const { artifactId = crypto.randomUUID(), name, parts, append = false, lastChunk = true } = event;
+    const artifact = { artifactId, ...(name !== undefined && { name }), parts };
+    this.#live.publish(artifact, { append, lastChunk, kept: true });
+  }
+
+  /** Only the part of the answer that was not streamed goes out; an answer that turned out otherwise replaces it. */
+  #finishAnswer(text: string): void {
+    if (text === '' && this.#streamed === '') return;
+    const append = this.#streamed !== '' && text.startsWith(this.#streamed);
+    this.#live.growAnswer(append ? text.slice(this.#streamed.length) : text, { append, lastChunk: true });
+  }
+
+  #park(event: Extract<ExecutionEvent, { type: 'input-required' }>): void {
+    const { question, schema, authorization } = event;
+    const form: Part[] =
+      schema === undefined
+        ? []
+        : [{ type: 'data', data: { schema }, metadata: { mimeType: questionMediaType } }];
+    this.#live.enter(authorization === true ? 'auth-required' : 'input-required', this.#clock.now(), {
+      ...this.#spent(),
+      message: this.#says([textPart(question), ...form]),
+      question: { text: question, ...(schema !== undefined && { schema }) },
+    });
+  }
+
+  /** A plain reply after something else was reported is an answer like any other. */
+  #message(parts: readonly Part[], first: boolean): void {
+    const { history } = this.#live.snapshot();
+    if (first && history.length <= 1) this.#live.reply(this.#says(parts));
+    else this.#end('completed', parts);
+  }
+
+  #end(state: 'completed' | 'failed' | 'rejected', parts: readonly Part[] | undefined): void {
+    this.#live.enter(state, this.#clock.now(), {
+      ...this.#spent(),
+      ...(parts && { message: this.#says(parts) }),
+    });
+  }
+
+  #spent(): StatusChange {
+    const durationMs = this.#spentBefore + this.#clock.now() - this.#startedAt;
+    return { durationMs, ...(this.#usage && { usage: this.#usage }) };
+  }
+
+  #says(parts: readonly Part[]) {
+    return agentMessage(this.#live.snapshot(), parts);
+  }
+}
+
+function addUsage(before: Usage | undefined, more: Usage): Usage {
+  return {
+    inputTokens: (before?.inputTokens ?? 0) + more.inputTokens,
+    outputTokens: (before?.outputTokens ?? 0) + more.outputTokens,
+    totalTokens: (before?.totalTokens ?? 0) + more.totalTokens,
+  };
+}

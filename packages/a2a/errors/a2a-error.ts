@@ -1,0 +1,59 @@
+interface ErrorBinding {
+  /** The code on the JSON-RPC wire. */
+  code: number;
+  /** The status on the REST wire. */
+  status: number;
+  /** The name of that status in the 1.0 error form. */
+  statusName: string;
+}
+
+const notSupported = { status: 400, statusName: 'FAILED_PRECONDITION' };
+const badRequest = { status: 400, statusName: 'INVALID_ARGUMENT' };
+
+/** Every failure a caller can meet, under the name that 1.0 gives as its reason. */
+const catalogue = {
+  PARSE_ERROR: { code: -32700, ...badRequest },
+  INVALID_REQUEST: { code: -32600, ...badRequest },
+  METHOD_NOT_FOUND: { code: -32601, status: 404, statusName: 'NOT_FOUND' },
+  INVALID_PARAMS: { code: -32602, ...badRequest },
+  INTERNAL_ERROR: { code: -32603, status: 500, statusName: 'INTERNAL' },
+  OVERLOADED: { code: -32603, status: 503, statusName: 'UNAVAILABLE' },
+  TASK_NOT_FOUND: { code: -32001, status: 404, statusName: 'NOT_FOUND' },
+  TASK_NOT_CANCELABLE: { code: -32002, ...notSupported },
+  PUSH_NOTIFICATION_NOT_SUPPORTED: { code: -32003, ...notSupported },
+  UNSUPPORTED_OPERATION: { code: -32004, ...notSupported },
+  CONTENT_TYPE_NOT_SUPPORTED: { code: -32005, ...badRequest },
+  EXTENSION_SUPPORT_REQUIRED: { code: -32008, ...notSupported },
+  VERSION_NOT_SUPPORTED: { code: -32009, ...notSupported },
+} as const satisfies Record<string, ErrorBinding>;
+
+export type A2aErrorReason = keyof typeof catalogue;
+
+/** A failure that is told to the caller as it is. */
+export class A2aError extends Error {
+  readonly reason: A2aErrorReason;
+
+  constructor(reason: A2aErrorReason, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'A2aError';
+    this.reason = reason;
+  }
+
+  get binding(): ErrorBinding {
+    return catalogue[this.reason];
+  }
+}
+
+export function taskNotFound(id: string): A2aError {
+  return new A2aError('TASK_NOT_FOUND', `Task not found: ${id}`);
+}
+
+export function invalidParams(message: string): A2aError {
+  return new A2aError('INVALID_PARAMS', message);
+}
+
+/** What a caller may know of any failure: our own words as they are, nothing of an unforeseen one. */
+export function toA2aError(error: unknown): A2aError {
+  if (error instanceof A2aError) return error;
+  return new A2aError('INTERNAL_ERROR', 'Internal error: the server log has the details', { cause: error });
+}

@@ -1,0 +1,13 @@
+import type { Context } from 'hono';
+import { A2aError } from '../errors/a2a-error.ts';
+
+/** Refuses a body that says it is something else than JSON. */
+export function requireJson(context: Context): void {
+  const declared = context.req.header('content-type');
+  if (declared === undefined) return;
+  const type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  if (type === '' || type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type)) return;
+  const words =
+    'Incompatible content types: the body must be application/json, another type is not supported';
+  throw new A2aError('CONTENT_TYPE_NOT_SUPPORTED', words);
+}

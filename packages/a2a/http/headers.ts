@@ -1,0 +1,12 @@
+import type { Context } from 'hono';
+
+/** The version comes in a header, or as a parameter where headers cannot be set. */
+export function versionHeader(context: Context): string | undefined {
+  return context.req.header('a2a-version') ?? context.req.query('A2A-Version');
+}
+
+export function callExtensions(context: Context): string[] {
+  const header = context.req.header('a2a-extensions') ?? context.req.header('x-a2a-extensions');
+  if (header === undefined) return [];
+  return header.split(',').map((uri) => uri.trim());
+}

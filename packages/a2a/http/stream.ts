@@ -1,0 +1,84 @@
+import { type AppEnv, type SseSubscriber, sse } from '@trunkline/http';
+import type { Context } from 'hono';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { Feed, FeedOutlet } from '../engine/feed.ts';
+import type { EmittedEvent } from '../engine/live-task.ts';
+import type { Task } from '../protocol/model.ts';
+import { lastStatus } from '../protocol/status.ts';
+
+const keepaliveMs = 25_000;
+
+/** Writes a feed as server-sent events, each numbered so that a reader can come back where it was. */
+export function openStream(
+  context: Context<AppEnv>,
+  feed: Feed,
+  dialect: Dialect,
+  wrap: (frame: string) => string,
+): Response {
+  const { socket } = context.env.outgoing;
+  // The head of the answer and the frames that are there already go out as one packet.
+  socket?.cork();
+  process.nextTick(() => socket?.uncork());
+  return sse(context, {
+    keepaliveMs,
+    overflow: 'close',
+    subscribe(subscriber) {
+      feed.open(createOutlet(dialect, feed.place, gatherFrames(subscriber, wrap)));
+      return () => feed.close();
+    },
+  });
+}
+
+interface FrameWriter {
+  write(sequence: number, frame: string): void;
+  end(): void;
+}
+
+/** Frames that come before the event loop turns are written at once. */
+function gatherFrames(subscriber: SseSubscriber, wrap: (frame: string) => string): FrameWriter {
+  let waiting = '';
+  const flush = () => {
+    if (waiting === '') return;
+    const text = waiting;
+    waiting = '';
+    subscriber.send(Buffer.from(text));
+  };
+  return {
+    write(sequence, frame) {
+      if (waiting === '') process.nextTick(flush);
+      waiting += `id: ${sequence}\ndata: ${wrap(frame)}\n\n`;
+    },
+    end() {
+      flush();
+      subscriber.end();
+    },
+  };
+}
+
+function createOutlet(dialect: Dialect, place: TaskPlace, { write, end }: FrameWriter): FeedOutlet {
+  return {
+    task(task, sequence) {
+      write(sequence, JSON.stringify(dialect.taskFrame(task)));
+      if (closesWithStatus(dialect, task)) {
+        write(sequence, JSON.stringify(dialect.eventFrame(task, lastStatus(task))));
+      }
+    },
+    event: (emitted) => write(emitted.sequence, encodeOnce(emitted, dialect, place)),
+    end,
+  };
+}
+
+type TaskPlace = Feed['place'];
+
+/** Readers of 0.3 wait for a frame that says it is the last, also when the task had settled before. */
+function closesWithStatus(dialect: Dialect, task: Task): boolean {
+  return dialect.version === '0.3' && task.state !== 'working';
+}
+
+function encodeOnce({ event, encoded }: EmittedEvent, dialect: Dialect, place: TaskPlace): string {
+  const known = encoded.get(dialect.name);
+  if (known !== undefined) return known;
+  const frame = JSON.stringify(dialect.eventFrame(place, event));
+  encoded.set(dialect.name, frame);
+  return frame;
+}

@@ -1,0 +1,231 @@
+import type { Dialect, TaskView } from './dialects/dialect.ts';
+import { requireAccepted } from './dialects/media-types.ts';
+import { findPushConfig, readPushTarget } from './dialects/read/push.ts';
+import { readSend, requireText, type SendRequest } from './dialects/read/send.ts';
+import {
+  field,
+  type JsonObject,
+  optionalCount,
+  optionalFlag,
+  optionalId,
+  optionalText,
+  requiredId,
+} from './dialects/read/values.ts';
+import { stateOfName } from './dialects/v10/names.ts';
+import type { StartedTurn, TaskEngine } from './engine/engine.ts';
+import { Feed } from './engine/feed.ts';
+import type { LiveTask, Outcome } from './engine/live-task.ts';
+import type { ListQuery } from './engine/task-list.ts';
+import { A2aError, invalidParams } from './errors/a2a-error.ts';
+import { isTerminal } from './protocol/states.ts';
+import type { PushService } from './push/push-service.ts';
+
+export interface OperationsOptions {
+  engine: TaskEngine;
+  /** Left out, push notifications are not supported. */
+  push: PushService | undefined;
+  /** Media types that messages may carry. */
+  inputModes: readonly string[];
+  /** Extensions that a caller must declare. */
+  requiredExtensions: readonly string[];
+  /** The extended card in a version; undefined when there is none to ask for. */
+  extendedCard(dialect: Dialect): object | undefined;
+}
+
+/** How a request came in. */
+export interface Call {
+  dialect: Dialect;
+  params: JsonObject;
+  /** The extensions that the caller declared. */
+  extensions: readonly string[];
+  /** Where a reader was when its stream broke off. */
+  lastEventId?: string;
+}
+
+/** Everything a caller can ask for, whatever the version and the transport. Results are in the caller's dialect. */
+export class Operations {
+  readonly #options: OperationsOptions;
+
+  constructor(options: OperationsOptions) {
+    this.#options = options;
+  }
+
+  async send(call: Call): Promise<object> {
+    const request = this.#readSend(call);
+    const turn = await this.#start(call, request);
+    const outcome = request.blocking ? await turn.live.settled() : { task: turn.live.snapshot() };
+    await this.#requireStored(turn.stored);
+    return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength));
+  }
+
+  async stream(call: Call): Promise<Feed> {
+    const turn = await this.#start(call, this.#readSend(call));
+    const feed = Feed.fromNow(turn.live, { until: 'turn' });
+    try {
+      await this.#requireStored(turn.stored);
+      return feed;
+    } catch (error) {
+      feed.close();
+      throw error;
+    }
+  }
+
+  get({ dialect, params }: Call): object {
+    const task = this.#options.engine.get(requiredId(params, 'id', 'taskId'));
+    return dialect.task(task, viewOf(optionalCount(params, 'historyLength')));
+  }
+
+  list({ dialect, params }: Call): object {
+    const historyLength = optionalCount(params, 'historyLength');
+    const artifacts = optionalFlag(params, 'includeArtifacts') ?? false;
+    const page = this.#options.engine.list(readQuery(params));
+    return dialect.page(page, { ...viewOf(historyLength), artifacts });
+  }
+
+  async cancel({ dialect, params }: Call): Promise<object> {
+    const { task, stored } = this.#options.engine.cancel(requiredId(params, 'id', 'taskId'), dialect.strict);
+    await this.#requireStored(stored);
+    return dialect.task(task);
+  }
+
+  /** The rest of a task: from where the reader was, else from now. */
+  subscribe({ dialect, params, lastEventId }: Call): Feed {
+    const { engine } = this.#options;
+    const live = engine.find(requiredId(params, 'id', 'taskId'));
+    if (dialect.strict && isTerminal(live.state)) {
+      throw new A2aError(
+        'UNSUPPORTED_OPERATION',
+        `This operation is not supported: task ${live.id} has ended`,
+      );
+    }
+    const until = dialect.strict ? 'task' : 'turn';
+    const sequence = readSequence(lastEventId, live);
+    return sequence === undefined
+      ? Feed.fromNow(live, { until })
+      : Feed.after(engine, live, sequence, { until });
+  }
+
+  async setPush({ dialect, params }: Call): Promise<object> {
+    const push = this.#push();
+    const live = this.#options.engine.find(requiredId(params, 'taskId', 'id'));
+    const target = readPushTarget(findPushConfig(params));
+    await push.check(target);
+    return dialect.pushConfig(push.add(live.snapshot(), target, dialect.version));
+  }
+
+  getPush({ dialect, params }: Call): object {
+    const { taskId, id } = this.#pushPlace(params);
+    return dialect.pushConfig(this.#push().get(taskId, id));
+  }
+
+  listPush({ dialect, params }: Call): object {
+    const { taskId } = this.#pushPlace(params);
+    return dialect.pushConfigs(this.#push().list(taskId));
+  }
+
+  deletePush({ dialect, params }: Call): object | null {
+    const { taskId, id } = this.#pushPlace(params);
+    this.#push().delete(taskId, id);
+    return dialect.deleted;
+  }
+
+  deliveries({ params }: Call): object {
+    const { taskId } = this.#pushPlace(params);
+    return { deliveries: this.#push().deliveries(taskId) };
+  }
+
+  card({ dialect }: Call): object {
+    const card = this.#options.extendedCard(dialect);
+    if (card !== undefined) return card;
+    throw new A2aError('UNSUPPORTED_OPERATION', 'This operation is not supported: there is no extended card');
+  }
+
+  #readSend(call: Call): SendRequest {
+    this.#requireExtensions(call.extensions);
+    const request = readSend(call.params, call.dialect.nestedData);
+    requireAccepted(request.mediaTypes, this.#options.inputModes);
+    requireText(request.message);
+    return request;
+  }
+
+  async #start({ dialect }: Call, request: SendRequest): Promise<StartedTurn> {
+    const { message, metadata, push: target } = request;
+    const command = { message, metadata, strict: dialect.strict };
+    if (target === undefined) return this.#options.engine.start(command);
+    const push = this.#push();
+    await push.check(target);
+    return this.#options.engine.start({
+      ...command,
+      prepare: (task) => void push.add(task, target, dialect.version),
+    });
+  }
+
+  /** A caller must not hold an id that a crash could make us forget. */
+  async #requireStored(stored: Promise<boolean>): Promise<void> {
+    if (await stored) return;
+    throw new A2aError('INTERNAL_ERROR', 'Internal error: the task could not be written to disk');
+  }
+
+  #requireExtensions(declared: readonly string[]): void {
+    const missing = this.#options.requiredExtensions.find((uri) => !declared.includes(uri));
+    if (missing === undefined) return;
+    throw new A2aError('EXTENSION_SUPPORT_REQUIRED', `Extension support required: declare ${missing}`);
+  }
+
+  #push(): PushService {
+    if (this.#options.push !== undefined) return this.#options.push;
+    throw new A2aError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push Notification is not supported');
+  }
+
+  /** In 0.3 `id` names the task, and the config has a long name; in 1.0 `id` is the config. */
+  #pushPlace(params: JsonObject): { taskId: string; id: string | undefined } {
+    const named = field(params, 'taskId') !== undefined;
+    const taskId = requiredId(params, 'taskId', 'id');
+    this.#options.engine.find(taskId);
+    const id =
+      optionalId(params, 'pushNotificationConfigId') ?? (named ? optionalId(params, 'id') : undefined);
+    return { taskId, id };
+  }
+}
+
+function encodeOutcome(dialect: Dialect, outcome: Outcome, view: TaskView): object {
+  return 'task' in outcome ? dialect.taskResult(outcome.task, view) : dialect.messageResult(outcome.message);
+}
+
+function viewOf(historyLength: number | undefined): TaskView {
+  return historyLength === undefined ? {} : { historyLength };
+}
+
+function readQuery(params: JsonObject): ListQuery {
+  const contextId = optionalId(params, 'contextId');
+  const status = optionalText(params, 'status');
+  const pageSize = optionalCount(params, 'pageSize');
+  const pageToken = optionalText(params, 'pageToken');
+  const after = optionalText(params, 'statusTimestampAfter');
+  return {
+    ...(contextId !== undefined && { contextId }),
+    ...(status !== undefined && status !== 'TASK_STATE_UNSPECIFIED' && { state: readState(status) }),
+    ...(pageSize !== undefined && { pageSize }),
+    ...(pageToken !== undefined && { pageToken }),
+    ...(after !== undefined && { updatedAfter: readTime(after) }),
+  };
+}
+
+function readState(name: string): string {
+  const state = stateOfName(name);
+  if (state !== undefined) return state;
+  throw invalidParams('status is not a state that tasks have here');
+}
+
+function readTime(text: string): number {
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  throw invalidParams('statusTimestampAfter must be a time like 2026-01-31T12:00:00Z');
+}
+
+/** Numbers beyond the last event are not ours. */
+function readSequence(lastEventId: string | undefined, live: LiveTask): number | undefined {
+  if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
+  const sequence = Number(lastEventId);
+  return sequence <= live.sequence ? sequence : undefined;
+}

@@ -1,0 +1,110 @@
+/** States as the 0.3 wire names them; the 1.0 wire has its own spelling. */
+export type TaskState =
+  | 'working'
+  | 'input-required'
+  | 'auth-required'
+  | 'completed'
+  | 'failed'
+  | 'canceled'
+  | 'rejected';
+
+export type Metadata = Record<string, unknown>;
+
+export interface TextPart {
+  type: 'text';
+  text: string;
+  metadata?: Metadata;
+}
+
+export interface DataPart {
+  type: 'data';
+  data: unknown;
+  metadata?: Metadata;
+}
+
+/** A file by its content (`bytes`, in base64) or by its place (`uri`). */
+export interface FilePart {
+  type: 'file';
+  bytes?: string;
+  uri?: string;
+  name?: string;
+  mediaType?: string;
+  metadata?: Metadata;
+}
+
+export type Part = TextPart | DataPart | FilePart;
+
+export interface Message {
+  messageId: string;
+  role: 'user' | 'agent';
+  parts: readonly Part[];
+  taskId?: string;
+  contextId?: string;
+  metadata?: Metadata;
+}
+
+export interface Artifact {
+  artifactId: string;
+  name?: string;
+  description?: string;
+  parts: readonly Part[];
+  metadata?: Metadata;
+}
+
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+/** A task as it stands. Never changed in place: each step makes a new one, so a reader may keep what it was given. */
+export interface Task {
+  id: string;
+  contextId: string;
+  state: TaskState;
+  /** What the agent says about the state: the question, the reason of a failure, a word of progress. */
+  statusMessage?: Message;
+  /** When the state was entered, in milliseconds. */
+  updatedAt: number;
+  createdAt: number;
+  history: readonly Message[];
+  artifacts: readonly Artifact[];
+  metadata?: Metadata;
+  usage?: Usage;
+  /** Time spent working, over all turns. */
+  durationMs?: number;
+  /** What the agent waits for, so that the answer can be matched with it. */
+  question?: Question;
+}
+
+export interface Question {
+  text: string;
+  /** A JSON schema of the answer, when the agent asked for a form. */
+  schema?: unknown;
+}
+
+/** The state changed, or the agent reported progress within it. */
+export interface StatusEvent {
+  type: 'status';
+  state: TaskState;
+  message?: Message;
+  at: number;
+  usage?: Usage;
+  durationMs?: number;
+}
+
+export interface ArtifactEvent {
+  type: 'artifact';
+  artifact: Artifact;
+  /** The parts continue those sent before under the same artifact id. */
+  append: boolean;
+  lastChunk: boolean;
+}
+
+/** The agent answered with a plain message: no task is kept. */
+export interface MessageEvent {
+  type: 'message';
+  message: Message;
+}
+
+export type TaskEvent = StatusEvent | ArtifactEvent | MessageEvent;

@@ -1,0 +1,182 @@
+import { pushDialect } from '../dialects/dialects.ts';
+import type { PushTarget } from '../dialects/read/push.ts';
+import type { ProtocolVersion } from '../dialects/version.ts';
+import type { TaskObserver } from '../engine/engine.ts';
+import type { LiveTask } from '../engine/live-task.ts';
+import { A2aError, invalidParams } from '../errors/a2a-error.ts';
+import type { Clock } from '../protocol/clock.ts';
+import type { Logger } from '../protocol/logger.ts';
+import type { StatusEvent, Task, TaskEvent } from '../protocol/model.ts';
+import { isTerminal } from '../protocol/states.ts';
+import { lastStatus } from '../protocol/status.ts';
+import { deliver } from './delivery.ts';
+import { PushChannel } from './push-channel.ts';
+import type { PushConfig } from './push-config.ts';
+import type { PushGuard } from './push-guard.ts';
+import { type PushDelivery, PushStore } from './push-store.ts';
+
+export interface PushServiceOptions {
+  /** The file that holds the webhooks. */
+  path: string;
+  guard: PushGuard;
+  clock: Clock;
+  logger: Logger;
+}
+
+const mostPerTask = 16;
+const sweepEveryMs = 5 * 60 * 1000;
+
+/** Knows who wants to be told about which task, and tells them. */
+export class PushService implements TaskObserver {
+  readonly #options: PushServiceOptions;
+  readonly #store: PushStore;
+  readonly #configs = new Map<string, PushConfig[]>();
+  readonly #channels = new Map<string, PushChannel>();
+  #cancelSweep: () => void;
+
+  constructor(options: PushServiceOptions) {
+    this.#options = options;
+    this.#store = new PushStore(options.path);
+    this.#load();
+    this.#cancelSweep = this.#planSweep();
+  }
+
+  /** Throws when notifications may not go there. */
+  check(target: PushTarget): Promise<void> {
+    return this.#options.guard.check(target.url);
+  }
+
+  /** Registers a webhook that was checked. A task that has ended is told at once. */
+  add(task: Task, target: PushTarget, version: ProtocolVersion): PushConfig {
+    const { id = task.id, ...rest } = target;
+    const others = this.list(task.id).filter((config) => config.id !== id);
+    if (others.length >= mostPerTask) {
+      throw invalidParams(`A task takes at most ${mostPerTask} push notification configs: delete one first`);
+    }
+    const config: PushConfig = { ...rest, id, taskId: task.id, version };
+    this.#store.save(config, this.#options.clock.now());
+    this.#closeChannel(config);
+    this.#configs.set(task.id, [...others, config]);
+    if (isTerminal(task.state)) this.#notify(config, task, lastStatus(task));
+    return config;
+  }
+
+  list(taskId: string): readonly PushConfig[] {
+    return this.#configs.get(taskId) ?? [];
+  }
+
+  /** Without an id it is the first one. */
+  get(taskId: string, id: string | undefined): PushConfig {
+    const config = this.list(taskId).find((known) => id === undefined || known.id === id);
+    if (config !== undefined) return config;
+    throw new A2aError('TASK_NOT_FOUND', `Push notification config not found for task ${taskId}`);
+  }
+
+  /** Without an id all of them go. What is gone already is no error. */
+  delete(taskId: string, id: string | undefined): void {
+    const kept = this.list(taskId).filter((config) => id !== undefined && config.id !== id);
+    for (const config of this.list(taskId)) {
+      if (kept.includes(config)) continue;
+      this.#store.delete(taskId, config.id);
+      this.#closeChannel(config);
+    }
+    if (kept.length > 0) this.#configs.set(taskId, kept);
+    else this.#configs.delete(taskId);
+  }
+
+  /** What became of the notifications of a task, oldest first. */
+  deliveries(taskId: string): PushDelivery[] {
+    return this.#store.deliveries(taskId);
+  }
+
+  /** Tells what the last process could not tell any more. */
+  recover(find: (taskId: string) => Task | undefined): void {
+    for (const config of this.#store.unsettled(this.#options.clock.now())) {
+      const task = find(config.taskId);
+      if (task !== undefined && isTerminal(task.state)) this.#notify(config, task, lastStatus(task));
+    }
+  }
+
+  turnStarted(task: Task, isNew: boolean): void {
+    if (isNew) this.#notifyAll(task.id, () => task, lastStatus(task));
+  }
+
+  taskEvent(live: LiveTask, event: TaskEvent): void {
+    if (event.type === 'status') this.#notifyAll(live.id, () => live.snapshot(), event);
+  }
+
+  sweep(): void {
+    this.#store.sweep(this.#options.clock.now());
+    this.#configs.clear();
+    this.#load();
+  }
+
+  stop(): void {
+    this.#cancelSweep();
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+    this.#store.close();
+  }
+
+  #load(): void {
+    for (const config of this.#store.all(this.#options.clock.now())) {
+      this.#configs.set(config.taskId, [...this.list(config.taskId), config]);
+    }
+  }
+
+  #notifyAll(taskId: string, task: () => Task, event: StatusEvent): void {
+    const configs = this.#configs.get(taskId);
+    if (configs === undefined) return;
+    for (const config of configs) this.#notify(config, task(), event);
+  }
+
+  #notify(config: PushConfig, task: Task, event: StatusEvent): void {
+    const { contentType, pushBody } = pushDialect(config.version);
+    this.#channel(config).offer({
+      urgent: event.state !== 'working',
+      write: () => ({ state: event.state, contentType, body: JSON.stringify(pushBody(task, event)) }),
+    });
+  }
+
+  #channel(config: PushConfig): PushChannel {
+    const key = keyOf(config);
+    const channel = this.#channels.get(key) ?? this.#openChannel(config);
+    this.#channels.set(key, channel);
+    return channel;
+  }
+
+  #openChannel(config: PushConfig): PushChannel {
+    const { guard, clock } = this.#options;
+    return new PushChannel({
+      clock,
+      deliver: (notification, signal) =>
+        deliver(config, notification, { guard, clock, record: (entry) => this.#record(entry) }, signal),
+      onSettled: () => {
+        this.#store.settle(config.taskId, config.id);
+        this.#channels.delete(keyOf(config));
+      },
+    });
+  }
+
+  #record(delivery: PushDelivery): void {
+    this.#store.record(delivery);
+    if (delivery.outcome === 'delivered') return;
+    this.#options.logger.warn({ ...delivery }, 'a push notification was not delivered');
+  }
+
+  #closeChannel(config: PushConfig): void {
+    this.#channels.get(keyOf(config))?.close();
+    this.#channels.delete(keyOf(config));
+  }
+
+  #planSweep(): () => void {
+    return this.#options.clock.after(sweepEveryMs, () => {
+      this.sweep();
+      this.#cancelSweep = this.#planSweep();
+    });
+  }
+}
+
+function keyOf({ taskId, id }: PushConfig): string {
+  return JSON.stringify([taskId, id]);
+}

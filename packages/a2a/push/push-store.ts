@@ -1,0 +1,114 @@
+import { type Database, type Migration, openDatabase } from '@trunkline/storage';
+import type { TaskState } from '../protocol/model.ts';
+import type { PushConfig } from './push-config.ts';
+
+const migrations: Migration[] = [
+  `
+  CREATE TABLE push_configs (
+    task_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    config TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    settled INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (task_id, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE push_deliveries (
+    number INTEGER PRIMARY KEY,
+    task_id TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    delivery TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX push_deliveries_by_task ON push_deliveries (task_id, number);
+  CREATE INDEX push_deliveries_by_time ON push_deliveries (at);
+  `,
+];
+
+/** One attempt to reach a webhook. */
+export interface PushDelivery {
+  taskId: string;
+  configId: string;
+  /** When the attempt ended, in milliseconds. */
+  at: number;
+  /** The state of the task that it told. */
+  state: TaskState;
+  /** Counted from 1. */
+  attempt: number;
+  /** `refused`: the receiver said 4xx, or the address may not be reached; there is no further attempt. */
+  outcome: 'delivered' | 'refused' | 'failed';
+  /** The HTTP status, when there was an answer. */
+  status?: number;
+  reason?: string;
+}
+
+const lifetimeMs = 24 * 60 * 60 * 1000;
+const mostRead = 1000;
+
+/** Webhooks and what became of their notifications, in `a2a-push.db`. */
+export class PushStore {
+  readonly #database: Database;
+
+  constructor(path: string) {
+    this.#database = openDatabase(path, { migrations });
+  }
+
+  save(config: PushConfig, now: number): void {
+    this.#database
+      .prepare(
+        `INSERT INTO push_configs (task_id, id, config, expires_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (task_id, id) DO UPDATE SET config = excluded.config, expires_at = excluded.expires_at, settled = 0`,
+      )
+      .run(config.taskId, config.id, JSON.stringify(config), now + lifetimeMs);
+  }
+
+  delete(taskId: string, id: string): void {
+    this.#database.prepare('DELETE FROM push_configs WHERE task_id = ? AND id = ?').run(taskId, id);
+  }
+
+  /** The end of the task was told, or given up: nothing is left to send. */
+  settle(taskId: string, id: string): void {
+    this.#database
+      .prepare('UPDATE push_configs SET settled = 1 WHERE task_id = ? AND id = ?')
+      .run(taskId, id);
+  }
+
+  all(now: number): PushConfig[] {
+    return this.#configs('expires_at > ?', now);
+  }
+
+  /** Those whose task may have ended without their being told. */
+  unsettled(now: number): PushConfig[] {
+    return this.#configs('settled = 0 AND expires_at > ?', now);
+  }
+
+  record(delivery: PushDelivery): void {
+    this.#database
+      .prepare('INSERT INTO push_deliveries (task_id, at, delivery) VALUES (?, ?, ?)')
+      .run(delivery.taskId, delivery.at, JSON.stringify(delivery));
+  }
+
+  /** Oldest first. */
+  deliveries(taskId: string): PushDelivery[] {
+    return this.#database
+      .prepare<{ delivery: string }>(
+        'SELECT delivery FROM push_deliveries WHERE task_id = ? ORDER BY number LIMIT ?',
+      )
+      .all(taskId, mostRead)
+      .map((row) => JSON.parse(row.delivery) as PushDelivery);
+  }
+
+  sweep(now: number): void {
+    this.#database.prepare('DELETE FROM push_configs WHERE expires_at <= ?').run(now);
+    this.#database.prepare('DELETE FROM push_deliveries WHERE at <= ?').run(now - lifetimeMs);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #configs(where: string, now: number): PushConfig[] {
+    return this.#database
+      .prepare<{ config: string }>(`SELECT config FROM push_configs WHERE ${where} ORDER BY task_id, id`)
+      .all(now)
+      .map((row) => JSON.parse(row.config) as PushConfig);
+  }
+}

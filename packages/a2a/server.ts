@@ -1,0 +1,186 @@
+import { join } from 'node:path';
+import type { AppEnv } from '@trunkline/http';
+import { Hono } from 'hono';
+import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
+import { buildCard } from './card/build-card.ts';
+import { mountCard } from './card/card-routes.ts';
+import type { Dialect } from './dialects/dialect.ts';
+import type { ProtocolVersion } from './dialects/version.ts';
+import { TaskEngine, type TaskObserver } from './engine/engine.ts';
+import type { Executor } from './engine/executor.ts';
+import {
+  type A2aCredentials,
+  type CredentialsGuard,
+  createCredentialsGuard,
+} from './http/credentials-guard.ts';
+import { createOriginCheck } from './http/origin-check.ts';
+import { Operations } from './operations.ts';
+import { type Clock, systemClock } from './protocol/clock.ts';
+import type { Logger } from './protocol/logger.ts';
+import { createPushGuard, type PushGuardOptions } from './push/push-guard.ts';
+import { PushService } from './push/push-service.ts';
+import { mountRest } from './rest/rest-routes.ts';
+import { rpcRoute } from './rpc/rpc-route.ts';
+
+export interface A2aServerOptions {
+  /** Where `a2a-tasks.db` and `a2a-push.db` stand: one directory for each instance. */
+  directory: string;
+  executor: Executor;
+  /** Asked each time, as the address and the skills may become known late. */
+  card: () => AgentDescription;
+  /** The form of the card for callers who name no version; default 1.0. */
+  cardForm?: ProtocolVersion;
+  /** The card needs credentials too; default false. */
+  guardCard?: boolean;
+  credentials?: A2aCredentials;
+  /** Origins that may read streams; empty lets all in. A2A_ALLOWED_ORIGINS. */
+  allowedOrigins?: readonly string[];
+  /** False: push notifications are not supported. */
+  push?: PushGuardOptions | false;
+  /** What a restart does to tasks that wait for an answer; default `keep`. */
+  parkedTasks?: 'keep' | 'fail';
+  /** More turns than this at once are refused; default 1000. */
+  maximumRunning?: number;
+  /** Told of turns, for counters. */
+  observer?: TaskObserver;
+  clock?: Clock;
+  logger: Logger;
+}
+
+export interface A2aServer {
+  /** To be mounted at the root of an app made by `createApp`. */
+  routes: Hono<AppEnv>;
+  engine: TaskEngine;
+  /** Undefined when push notifications are off. */
+  push: PushService | undefined;
+  stop(): void;
+}
+
+/** An agent that others reach over A2A, in versions 0.3 and 1.0, by JSON-RPC and REST. */
+export function createA2aServer(options: A2aServerOptions): A2aServer {
+  const guard = createCredentialsGuard(options.credentials ?? {});
+  warnAboutOpenDoors(options, guard);
+  const push = createPush(options);
+  const engine = createEngine(options);
+  recover(engine, push);
+  if (push !== undefined) engine.observe(push);
+  if (options.observer !== undefined) engine.observe(options.observer);
+  engine.recover();
+  return {
+    routes: createRoutes(options, guard, engine, push),
+    engine,
+    push,
+    stop() {
+      engine.stop();
+      push?.stop();
+    },
+  };
+}
+
+function createRoutes(
+  options: A2aServerOptions,
+  guard: CredentialsGuard,
+  engine: TaskEngine,
+  push: PushService | undefined,
+): Hono<AppEnv> {
+  const { logger, card: describe } = options;
+  const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
+  const card = (version: ProtocolVersion) => buildCard(version, describe(), facts);
+  const operations = new Operations({
+    engine,
+    push,
+    inputModes: describe().inputModes ?? defaultInputModes,
+    requiredExtensions: requiredExtensions(describe()),
+    extendedCard: (dialect) => extendedCard(dialect, card, guard),
+  });
+  const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);
+  const app = new Hono<AppEnv>();
+  mountGuard(app, guard);
+  mountCard(app, {
+    card,
+    form: options.cardForm ?? '1.0',
+    guard: options.guardCard ? guard.handler : undefined,
+  });
+  app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
+  mountRest(app, { operations, checkOrigin, logger });
+  return app;
+}
+
+/** Everything that drives the agent; the well-known paths stay open. */
+function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
+  const guarded = [
+    '/a2a',
+    '/a2a/*',
+    '/message:send',
+    '/message:stream',
+    '/tasks',
+    '/tasks/*',
+    '/extendedAgentCard',
+  ];
+  const older = [
+    '/v1/message:send',
+    '/v1/message:stream',
+    '/v1/tasks',
+    '/v1/tasks/*',
+    '/v1/card',
+    '/v1/extendedAgentCard',
+  ];
+  for (const path of [...guarded, ...older]) app.use(path, guard.handler);
+}
+
+/** In 1.0 there is one to ask for only where callers can be told apart from the public. */
+function extendedCard(
+  dialect: Dialect,
+  card: (version: ProtocolVersion) => object,
+  guard: CredentialsGuard,
+): object | undefined {
+  return dialect.strict && guard.schemes.length === 0 ? undefined : card(dialect.version);
+}
+
+function requiredExtensions(description: AgentDescription): string[] {
+  return extensionsOf(description).flatMap(({ uri, required }) => (required === true ? [uri] : []));
+}
+
+function createEngine(options: A2aServerOptions): TaskEngine {
+  return new TaskEngine({
+    path: join(options.directory, 'a2a-tasks.db'),
+    executor: options.executor,
+    parkedTasks: options.parkedTasks ?? 'keep',
+    maximumRunning: options.maximumRunning ?? 1000,
+    clock: options.clock ?? systemClock,
+    logger: options.logger,
+  });
+}
+
+function createPush(options: A2aServerOptions): PushService | undefined {
+  if (options.push === false) return undefined;
+  return new PushService({
+    path: join(options.directory, 'a2a-push.db'),
+    guard: createPushGuard(options.push ?? {}),
+    clock: options.clock ?? systemClock,
+    logger: options.logger,
+  });
+}
+
+/** Ends that the last process could not tell are told now; those that the restart itself brings follow as events. */
+function recover(engine: TaskEngine, push: PushService | undefined): void {
+  push?.recover((taskId) => engine.peek(taskId));
+}
+
+function warnAboutOpenDoors(
+  { allowedOrigins = [], logger }: A2aServerOptions,
+  guard: CredentialsGuard,
+): void {
+  if (guard.schemes.length === 0) {
+    logger.warn(
+      {},
+      'A2A is open: anyone who reaches this port can drive the agent; set A2A_AUTH_TOKEN to close it',
+    );
+  }
+  if (allowedOrigins.length === 0) {
+    logger.warn(
+      {},
+      'A2A streams can be read from pages of any origin; set A2A_ALLOWED_ORIGINS to list yours, or to *',
+    );
+  }
+}
