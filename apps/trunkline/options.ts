@@ -3,6 +3,7 @@ import { defineOptions, homeOptions, integer, logOptions } from '@trunkline/conf
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
+import { chatOptions } from './commands/chat.ts';
 
 /** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
 export const upOptions = defineOptions('trunkline', 'All four services together', {
@@ -15,7 +16,7 @@ export const upOptions = defineOptions('trunkline', 'All four services together'
 });
 
 /** Every table, for the reference page and the example file. */
-export const optionTables = [upOptions, voiceOptions, agentOptions, researchOptions, switchboardOptions];
+export const optionTables = [upOptions, voiceOptions, agentOptions, researchOptions, switchboardOptions, chatOptions];
 
 function port(env: string, value: number, service: string) {
   return integer({ env, default: value, min: 0, max: 65_535, doc: `Port of the ${service}.` });

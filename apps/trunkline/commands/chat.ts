@@ -1,0 +1,54 @@
+import { createInterface, type Interface } from 'node:readline';
+import { defineOptions, type Environment, helpText, readOptions, text, url } from '@trunkline/config';
+import { AgentClient, ChatError } from '../chat/agent-client.ts';
+import { ChatWriter } from '../chat/render.ts';
+
+export const chatOptions = defineOptions('chat', 'Chat: a conversation with the agent service in the terminal', {
+  agentUrl: url({ env: 'AGENT_URL', flag: '--url', default: 'http://127.0.0.1:7870', doc: 'Where the agent service is.' }),
+  authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
+});
+
+/** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    console.log(helpText('trunkline chat', chatOptions));
+    return 0;
+  }
+  const { agentUrl, authToken } = readOptions(chatOptions, { argv, env });
+  const client = new AgentClient({ url: agentUrl, token: authToken });
+  const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
+  const reader = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
+  try {
+    writer.line(`Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation.`);
+    await converse(client, writer, reader);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ChatError)) throw error;
+    writer.finish();
+    console.error(error.message);
+    return 1;
+  } finally {
+    reader.close();
+  }
+}
+
+async function converse(client: AgentClient, writer: ChatWriter, reader: Interface): Promise<void> {
+  let answering = false;
+  reader.on('SIGINT', () => {
+    if (!answering) return reader.close();
+    client.cancel().catch((error: Error) => writer.line(`[${error.message}]`));
+  });
+  prompt(client, reader);
+  for await (const line of reader) {
+    if (line.trim() === '') return;
+    answering = true;
+    for await (const event of client.send(line)) writer.write(event);
+    answering = false;
+    prompt(client, reader);
+  }
+}
+
+function prompt(client: AgentClient, reader: Interface): void {
+  reader.setPrompt(client.waiting ? 'answer> ' : '> ');
+  reader.prompt();
+}
