@@ -2,11 +2,7 @@ import type { AppEnv } from '@trunkline/http';
 import type { Context } from 'hono';
 
 /** Writes the answer straight to the connection: a web response would cost more than most requests here do. */
-export function answerText(
-  context: Context<AppEnv>,
-  text: string,
-  contentType: string,
-): Response {
+export function answerText(context: Context<AppEnv>, text: string, contentType: string): Response {
   const { outgoing } = context.env;
   outgoing.writeHead(200, {
     ...context.var.standardHeaders,
