@@ -1,45 +1,182 @@
 import { join } from 'node:path';
-import { createApp, createMetrics, serve, servePages } from '@trunkline/http';
-import { createModelGateway, type ModelGateway } from '@trunkline/llm';
-import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { createA2aServer } from '@trunkline/a2a';
+import {
+  callerGuard,
+  createApp,
+  createMetrics,
+  type RunningServer,
+  serve,
+  servePages,
+} from '@trunkline/http';
+import type { Service, Surroundings } from '@trunkline/service';
+import { renderVoiceError, voiceErrors } from './errors.ts';
+import { healthBody, missingParts } from './health.ts';
 import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
+import { type Core, createCore, createPersonas, createSpeech, createTools, type Speech } from './parts.ts';
+import { mountCallback } from './routes/callback.ts';
+import { mountDelegates } from './routes/delegates.ts';
+import { mountMetrics } from './routes/metrics.ts';
+import { mountSkills } from './routes/skills.ts';
+import { mountUsers } from './routes/users.ts';
+import { mountVerbosity } from './routes/verbosity.ts';
+import { mountVoice } from './routes/voice.ts';
+import type { VoiceApp } from './routes/voice-app.ts';
+import { findPlaces } from './setup.ts';
+import { seedConfig } from './skills/seed.ts';
+import { createTranslator } from './speech/translator/app.ts';
+import { openVoiceDatabase } from './store/database.ts';
+import { describeVoice } from './turn/agent-card.ts';
+import { Conversations } from './turn/conversations.ts';
+import type { Persona } from './turn/persona.ts';
+import { createTextTurn } from './turn/text-turn.ts';
+import { defaultUser, type User } from './users/user.ts';
 
-/** Starts the service; the only place that names its concrete parts. */
+const megabyte = 1024 * 1024;
+
+/** Starts the service. */
 export async function start(options: VoiceOptions, surroundings: Surroundings): Promise<Service> {
-  const { logger, services = () => [], portVariable = 'PORT' } = surroundings;
-  const gateway = createModelGateway({
-    url: options.llmGatewayUrl,
-    apiKey: options.llmApiKey,
-    model: options.llmModel,
-    fastModel: options.llmFastModel,
-    logger,
-  });
-  const missing = () => missingParts(gateway);
-  const app = createApp({
+  return (await launch(options, surroundings)).service;
+}
+
+/** Starts the service and gives its parts too, for the tests. */
+export async function launch(options: VoiceOptions, surroundings: Surroundings) {
+  await using closing = new AsyncDisposableStack();
+  const { logger, portVariable = 'PORT' } = surroundings;
+  const voice = await createVoice(options, surroundings, closing);
+  servePages(voice.app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
+  const server = await serve(voice.app, { host: options.host, port: options.port, portVariable, logger });
+  closing.defer(() => server.stop());
+  voice.announce(server);
+  await startTranslator(voice, options, closing);
+  voice.errands.resume();
+  const running = closing.move();
+  const service: Service = {
+    url: server.url,
+    missing: voice.missing,
+    stop: () => running.disposeAsync(),
+  };
+  return { service, voice };
+}
+
+export type Voice = Awaited<ReturnType<typeof createVoice>>;
+
+/** Everything but the ports. The audio side adds its routes to `app` and its sessions to `sessions`. */
+export async function createVoice(
+  options: VoiceOptions,
+  surroundings: Surroundings,
+  closing: AsyncDisposableStack,
+) {
+  const { logger } = surroundings;
+  const places = await findPlaces(options, logger);
+  await seedConfig(places.config);
+  const database = openVoiceDatabase(places.store);
+  closing.defer(() => database.close());
+  const core = await createCore({ options, surroundings, places, database }, closing);
+  const tools = await createTools(core, closing);
+  const speech = createSpeech(core);
+  const persona = createPersonas(core, tools.toolbox);
+  const address: { url: string | undefined } = { url: options.publicUrl };
+  const app = createVoiceApp(core);
+  mountApi(app, core, speech);
+  mountAgent(app, core, persona, () => address.url ?? `http://${options.host}:${options.port}`, closing);
+  return {
+    app,
+    ...core,
+    ...speech,
+    /** As whom a user is answered from now on; called when a session connects. */
+    persona,
+    errands: tools.errands,
+    missing: () => missingParts(core.gateway.describe(), core.users),
+    /** Tells where the service listens. */
+    announce: (server: RunningServer) => {
+      address.url ??= server.url;
+    },
+  };
+}
+
+function createVoiceApp(core: Core): VoiceApp {
+  const { options, surroundings, users, sessions, delegates, library, gateway, logger } = core;
+  const { services = () => [] } = surroundings;
+  const model = () => gateway.describe();
+  return createApp<User>({
     service: 'voice',
     version: manifest.version,
     description: manifest.description,
     logger,
     metrics: createMetrics({ prefix: 'voice' }),
-    renderError: (error) => ({ body: { detail: error.message } }),
+    renderError: renderVoiceError,
+    bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({
       status: 200,
-      body: { status: 'ok', model: gateway.describe(), missing: missing(), services: services() },
+      body: healthBody({ options, users, sessions, delegates, library, model, services }),
     }),
   });
-  servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
-  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-  return { url: server.url, missing, stop: () => server.stop() };
 }
 
-function missingParts(gateway: ModelGateway): Missing[] {
-  if (!gateway.describe().demo) return [];
-  return [
-    {
-      what: 'a model',
-      variable: 'LLM_GATEWAY_URL',
-      hint: 'the offline demo model answers until you set one',
-    },
-  ];
+function mountApi(app: VoiceApp, core: Core, speech: Speech): void {
+  const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
+  const keyring = () => users.keyring;
+  const openCaller = () => users.openCaller;
+  app.use('/api/*', callerGuard<User>({ keyring, openCaller, refuse: voiceErrors.unknown_key }));
+  mountUsers(app, users);
+  mountVerbosity(app, { preferences, standard: options.verbosity });
+  mountSkills(app, { library, selection, users });
+  mountDelegates(app, delegates);
+  mountVoice(app, { backend: options.ttsBackend, counters, sidecar: speech.sidecar, cloner: speech.cloner });
+  mountMetrics(app, counters, sessions);
+}
+
+/** The callback comes first: it has a guard of its own. */
+function mountAgent(
+  app: VoiceApp,
+  core: Core,
+  persona: (user: User) => Persona,
+  publicUrl: () => string,
+  closing: AsyncDisposableStack,
+): void {
+  const { options, users, delivery, tokens, counters, database, places, logger } = core;
+  const { a2aAuthToken: token, a2aUserId: id } = options;
+  const recipient = () => users.find(id)?.id;
+  mountCallback(app, { delivery, tokens, authToken: token, recipient });
+  const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+  const server = createA2aServer({
+    directory: places.store,
+    executor: createTextTurn({ persona: answering, conversations: new Conversations(database) }),
+    card: () => describeVoice(options.agentName, publicUrl()),
+    cardForm: '0.3',
+    guardCard: token !== undefined,
+    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
+    allowedOrigins: options.a2aAllowedOrigins,
+    observer: { turnStarted: () => counters.inboundMessage() },
+    logger,
+  });
+  closing.defer(() => server.stop());
+  app.route('/', server.routes as unknown as VoiceApp);
+}
+
+async function startTranslator(
+  voice: Voice,
+  options: VoiceOptions,
+  closing: AsyncDisposableStack,
+): Promise<void> {
+  const {
+    translatorPort: port,
+    host,
+    sidecarSampleRate: sampleRate,
+    sidecarReferenceId: defaultVoice,
+  } = options;
+  if (port === undefined) return;
+  const { sidecar, users, logger } = voice;
+  const app = createTranslator({
+    sidecar,
+    sampleRate,
+    defaultVoice,
+    users,
+    version: manifest.version,
+    logger,
+  });
+  const server = await serve(app, { host, port, portVariable: 'TRANSLATOR_PORT', logger });
+  closing.defer(() => server.stop());
+  logger.info({ url: server.url }, 'speech for others is served');
 }

@@ -11,9 +11,9 @@ export function main(argv: readonly string[], env?: Environment): Promise<number
     table: voiceOptions,
     argv,
     env,
-    start: async (options, logger) => {
+    start: async (options, logger, hide) => {
       await ensurePages({ app: 'voice' });
-      return start(options, { logger });
+      return start(options, { logger, hide });
     },
   });
 }

@@ -11,6 +11,9 @@ export interface CompatDelegateOptions {
   apiKey?: string;
   /** Said to the model before the query. */
   instructions?: string;
+  /** Cap of one answer. */
+  maxTokens?: number;
+  temperature?: number;
 }
 
 const completion = z.object({
@@ -42,7 +45,10 @@ export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
   };
 }
 
-function requestFor({ apiKey, model, instructions }: CompatDelegateOptions, query: string) {
+function requestFor(
+  { apiKey, model, instructions, maxTokens, temperature }: CompatDelegateOptions,
+  query: string,
+) {
   const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }];
   return {
     method: 'POST',
@@ -50,7 +56,12 @@ function requestFor({ apiKey, model, instructions }: CompatDelegateOptions, quer
       'content-type': 'application/json',
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     },
-    body: JSON.stringify({ model, messages: [...system, { role: 'user', content: query }] }),
+    body: JSON.stringify({
+      model,
+      messages: [...system, { role: 'user', content: query }],
+      max_tokens: maxTokens,
+      temperature,
+    }),
   };
 }
 

@@ -1,0 +1,44 @@
+import type { SessionRegistry } from '../sessions/registry.ts';
+import type { VoiceSession } from '../sessions/session.ts';
+import type { DeliveryPort, News } from './delivery.ts';
+import { anyone, type Stash, type StashedNews } from './stash.ts';
+
+/** Brings news to sessions, and keeps what finds none until the user connects. */
+export class DeliveryController implements DeliveryPort {
+  readonly #sessions: SessionRegistry;
+  readonly #stash: Stash;
+  /** News that a session has and has not said yet, by their id. */
+  readonly #offered = new Map<number, VoiceSession>();
+
+  constructor(sessions: SessionRegistry, stash: Stash) {
+    this.#sessions = sessions;
+    this.#stash = stash;
+    sessions.onOpen((session) => this.#replay(session));
+  }
+
+  /** Without a user the newest session hears it, else whoever connects next. */
+  deliver(userId: string | undefined, news: News): boolean {
+    const session = this.#sessions.latest(userId);
+    const kept = this.#stash.add(session?.userId ?? userId ?? anyone, news);
+    if (session === undefined) return false;
+    this.#offer(session, kept);
+    return true;
+  }
+
+  /** A user's second session does not hear again what the first is about to say. */
+  #replay(session: VoiceSession): void {
+    for (const news of this.#stash.waitingFor(session.userId)) {
+      const holder = this.#offered.get(news.id);
+      if (holder === undefined || !this.#sessions.has(holder)) this.#offer(session, news);
+    }
+  }
+
+  #offer(session: VoiceSession, { id, ...news }: StashedNews): void {
+    this.#offered.set(id, session);
+    const spoken = () => {
+      this.#offered.delete(id);
+      this.#stash.remove(id);
+    };
+    session.offer({ ...news, words: `${news.from} says: ${news.text}`, spoken });
+  }
+}

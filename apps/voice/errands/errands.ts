@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@trunkline/config';
+import type { DeliveryPort } from '../delivery/delivery.ts';
+import { wordsOf } from '../errors.ts';
+import type { Errand, ErrandStore } from './errand-store.ts';
+
+export interface ErrandsOptions {
+  store: ErrandStore;
+  delivery: DeliveryPort;
+  /** Does the work and gives what to tell the user. */
+  work(query: string, signal: AbortSignal): Promise<string>;
+  logger: Logger;
+}
+
+const mostAtOnce = 4;
+const mostAttempts = 2;
+const sender = 'Your research';
+
+/** Work that goes on while the conversation does; what comes of it is delivered when it is done. */
+export class Errands {
+  readonly #options: ErrandsOptions;
+  readonly #controller = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: ErrandsOptions) {
+    this.#options = options;
+  }
+
+  /** Begins an errand; false when too many are under way. */
+  begin(userId: string, query: string): boolean {
+    if (this.#running.size >= mostAtOnce) return false;
+    this.#start({ id: randomUUID(), userId, query, attempts: 0 });
+    return true;
+  }
+
+  /** Takes up what a restart has interrupted. */
+  resume(): void {
+    for (const errand of this.#options.store.all()) {
+      if (errand.attempts < mostAttempts) this.#start(errand);
+      else this.#finish(errand, `I had to give up on "${errand.query}": I was interrupted twice.`);
+    }
+  }
+
+  /** Stops all work; what was not done is taken up at the next start. */
+  async stop(): Promise<void> {
+    this.#controller.abort();
+    await Promise.all(this.#running);
+  }
+
+  #start(errand: Errand): void {
+    const begun = { ...errand, attempts: errand.attempts + 1 };
+    this.#options.store.save(begun);
+    const running = this.#run(begun).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  async #run(errand: Errand): Promise<void> {
+    const { work, logger } = this.#options;
+    const { signal } = this.#controller;
+    try {
+      const answer = await work(errand.query, signal);
+      if (!signal.aborted) this.#finish(errand, answer);
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ err: error }, 'an errand failed');
+      this.#finish(errand, `I could not finish "${errand.query}": ${wordsOf(error)}`);
+    }
+  }
+
+  #finish({ id, userId }: Errand, text: string): void {
+    this.#options.delivery.deliver(userId, { from: sender, text, policy: 'next_silence' });
+    this.#options.store.remove(id);
+  }
+}

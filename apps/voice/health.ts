@@ -1,0 +1,54 @@
+import type { ModelDescription } from '@trunkline/llm';
+import type { Missing, ServiceLink } from '@trunkline/service';
+import type { DelegateBook } from './delegates/book.ts';
+import type { VoiceOptions } from './options.ts';
+import type { SessionRegistry } from './sessions/registry.ts';
+import type { SkillLibrary } from './skills/library.ts';
+import type { UserDirectory } from './users/directory.ts';
+
+export interface HealthParts {
+  options: VoiceOptions;
+  users: UserDirectory;
+  sessions: SessionRegistry;
+  delegates: DelegateBook;
+  library: SkillLibrary;
+  model: () => ModelDescription;
+  services: () => readonly ServiceLink[];
+}
+
+/** What the service says about itself to everyone. */
+export function healthBody({ options, users, sessions, delegates, library, model, services }: HealthParts) {
+  return {
+    status: 'ok',
+    stt_backend: options.sttBackend,
+    tts_backend: options.ttsBackend,
+    auth_source: users.source,
+    user_count: users.ids.length,
+    active_sessions: sessions.users,
+    delegates: delegates.entries.map(({ name, type }) => ({ name, type })),
+    skills: library.slugs,
+    audio: {
+      half_duplex: options.halfDuplex,
+      echo_guard_ms: options.echoGuardMs,
+      noise_filter: options.noiseFilter,
+      smart_turn: options.smartTurn,
+    },
+    model: model(),
+    missing: missingParts(model(), users),
+    services: services(),
+  };
+}
+
+/** What keeps the service from its full function, and what to do about it. */
+export function missingParts(model: ModelDescription, users: UserDirectory): Missing[] {
+  const missing: Missing[] = [];
+  if (model.demo) {
+    const hint = 'the offline demo model answers until you set one';
+    missing.push({ what: 'a model', variable: 'LLM_GATEWAY_URL', hint });
+  }
+  if (users.closedBecause !== undefined) {
+    const hint = 'nobody can call until the list of users can be read; the log says why';
+    missing.push({ what: 'the users', variable: 'CONFIG_DIR', hint });
+  }
+  return missing;
+}

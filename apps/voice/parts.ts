@@ -1,0 +1,188 @@
+// With app.ts the only file that names concrete parts.
+import type { Environment, Logger } from '@trunkline/config';
+import { createModelGateway, type Tool } from '@trunkline/llm';
+import type { Surroundings } from '@trunkline/service';
+import type { Database } from '@trunkline/storage';
+import {
+  createCalculator,
+  createCurrentTime,
+  createDelegateTo,
+  createDuckDuckGo,
+  createFetchUrl,
+  createSearxng,
+  createWebSearch,
+} from '@trunkline/tools';
+import { DelegateBook } from './delegates/book.ts';
+import { CallbackTokens } from './delivery/callback-tokens.ts';
+import { DeliveryController } from './delivery/controller.ts';
+import { createLateAnswers } from './delivery/late-answers.ts';
+import { Stash } from './delivery/stash.ts';
+import { createDeepResearch, createResearcher } from './errands/deep-research.ts';
+import { ErrandStore } from './errands/errand-store.ts';
+import { Errands } from './errands/errands.ts';
+import { Counters } from './metrics/record.ts';
+import type { VoiceOptions } from './options.ts';
+import { SessionRegistry } from './sessions/registry.ts';
+import type { Places } from './setup.ts';
+import { SkillLibrary } from './skills/library.ts';
+import { SkillSelection } from './skills/selection.ts';
+import { VoiceCloner } from './speech/clone/cloner.ts';
+import { createSidecarClient } from './speech/sidecar/client.ts';
+import { createCompatTranscriber } from './speech/transcription/compat-transcriber.ts';
+import { createLocalTranscriber } from './speech/transcription/local-transcriber.ts';
+import { McpServers } from './tools/mcp/servers.ts';
+import { Toolbox } from './tools/toolbox.ts';
+import { Models } from './turn/models.ts';
+import { type Persona, type PersonaParts, snapshotPersona } from './turn/persona.ts';
+import { UserDirectory } from './users/directory.ts';
+import { createFileSource } from './users/file-source.ts';
+import { Preferences } from './users/preferences.ts';
+import type { RosterSource } from './users/roster-source.ts';
+import { createSecretsSource } from './users/secrets-source.ts';
+import type { User } from './users/user.ts';
+
+export interface Ground {
+  options: VoiceOptions;
+  surroundings: Surroundings;
+  places: Places;
+  database: Database;
+}
+
+export type Core = Awaited<ReturnType<typeof createCore>>;
+
+/** What everything else stands on: who calls, the skills, the sessions, the news. */
+export async function createCore(ground: Ground, closing: AsyncDisposableStack) {
+  const { options, surroundings, places, database } = ground;
+  const { logger, env } = surroundings;
+  const users = createUsers(options, places, logger, env);
+  closing.defer(() => users.stop());
+  const library = new SkillLibrary(places.config, logger);
+  const preferences = new Preferences(database);
+  const tokens = new CallbackTokens(database);
+  const callback = options.publicUrl && `${options.publicUrl.replace(/\/+$/, '')}/a2a/callback`;
+  const late = callback ? createLateAnswers(callback, tokens) : undefined;
+  const delegates = new DelegateBook({ path: places.delegates, env, late, logger });
+  await Promise.all([users.start(), library.start(), delegates.start()]);
+  const counters = new Counters();
+  const sessions = new SessionRegistry();
+  sessions.onOpen(() => counters.sessionOpened());
+  return {
+    ...ground,
+    logger,
+    users,
+    library,
+    preferences,
+    tokens,
+    delegates,
+    counters,
+    sessions,
+    selection: new SkillSelection(library, preferences),
+    delivery: new DeliveryController(sessions, new Stash(database)),
+    gateway: createGateway(options, logger),
+  };
+}
+
+function createGateway(options: VoiceOptions, logger: Logger) {
+  return createModelGateway({
+    url: options.llmUrl ?? options.llmGatewayUrl,
+    apiKey: options.llmApiKey,
+    model: options.llmModel,
+    fastModel: options.llmFastModel,
+    logger,
+  });
+}
+
+function createUsers(options: VoiceOptions, places: Places, logger: Logger, env: Environment | undefined) {
+  const secrets = secretsSource(options, logger);
+  return new UserDirectory({ secrets, file: createFileSource(places.users, env), logger });
+}
+
+function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | undefined {
+  const {
+    secretsClientId: clientId,
+    secretsClientSecret: clientSecret,
+    secretsProjectId: projectId,
+  } = options;
+  if (clientId !== undefined && clientSecret !== undefined && projectId !== undefined) {
+    const { secretsApiUrl: apiUrl, secretsEnvironment: environment, secretsPath: secretPath } = options;
+    return createSecretsSource({ apiUrl, clientId, clientSecret, projectId, environment, secretPath });
+  }
+  if (clientId !== undefined || clientSecret !== undefined || projectId !== undefined) {
+    const needed = 'SECRETS_CLIENT_ID, SECRETS_CLIENT_SECRET and SECRETS_PROJECT_ID';
+    logger.warn({}, `users.yaml is used, because the secrets manager needs all of ${needed}`);
+  }
+  return undefined;
+}
+
+export async function createTools(core: Core, closing: AsyncDisposableStack) {
+  const { options, logger, counters, delegates, database, delivery, gateway, places, surroundings } = core;
+  const shared = sharedTools(options);
+  const work = createResearcher(() => gateway.languageModel(), shared);
+  const errands = new Errands({ store: new ErrandStore(database), delivery, work, logger });
+  closing.defer(() => errands.stop());
+  const mcp = new McpServers({ path: places.mcp, env: surroundings.env, logger });
+  closing.defer(() => mcp.stop());
+  await mcp.start();
+  const toolbox = new Toolbox({
+    sources: [
+      () => shared,
+      (skill, user) => delegation(delegates, user, skill.delegates),
+      (_skill, user) => [createDeepResearch(errands, user.id)],
+      () => mcp.tools,
+    ],
+    onCall: (name) => counters.toolCalled(name),
+    logger,
+  });
+  return { toolbox, errands };
+}
+
+function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: VoiceOptions): Tool[] {
+  const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
+  return [
+    createCurrentTime(),
+    createCalculator(),
+    createWebSearch(engine),
+    createFetchUrl({ allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs }),
+  ];
+}
+
+/** The tool is built for each session, so that it names the delegates of that moment. */
+function delegation(book: DelegateBook, user: User, allowed: readonly string[] | undefined): Tool[] {
+  const delegates = book.delegatesFor(user.id, allowed);
+  return delegates.length === 0 ? [] : [createDelegateTo({ delegates })];
+}
+
+export type Speech = ReturnType<typeof createSpeech>;
+
+export function createSpeech({ options, library, places, logger }: Core) {
+  const { ttsBackend: backend, sidecarUrl: url, sidecarTimeout } = options;
+  const sidecar = createSidecarClient({ url, timeoutMs: sidecarTimeout * 1000 });
+  const transcriber = createTranscriber(options);
+  const cloner = new VoiceCloner({
+    backend,
+    sidecar,
+    transcriber,
+    library,
+    configDirectory: places.config,
+    logger,
+  });
+  return { sidecar, transcriber, cloner };
+}
+
+function createTranscriber({ sttBackend, sttUrl: url, sttModel: model, sttApiKey: apiKey }: VoiceOptions) {
+  return sttBackend === 'compat' ? createCompatTranscriber({ url, model, apiKey }) : createLocalTranscriber();
+}
+
+export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {
+  const { options, selection, preferences, gateway, surroundings, logger } = core;
+  const models = new Models({
+    gateway,
+    model: options.llmModel,
+    maxTokens: options.llmMaxTokens,
+    temperature: options.llmTemperature,
+    env: surroundings.env,
+    logger,
+  });
+  const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };
+  return (user) => snapshotPersona(user, parts);
+}

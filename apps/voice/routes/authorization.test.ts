@@ -1,0 +1,90 @@
+import { listRoutes } from '@trunkline/http';
+import { describe, expect, it } from 'vitest';
+import { startVoice } from '../voice.suite.ts';
+
+const files = { 'users.yaml': 'users: [{id: ada, api_key: ada, role: admin}, {id: ben, api_key: ben}]' };
+const env = { A2A_AUTH_TOKEN: 'shared' };
+
+/** Open to everyone, whatever is configured. */
+const open = ['GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /docs', 'GET /docs/style.css'];
+
+describe('every route', () => {
+  it('asks for the key that the contract names, and for no other [V101][V102][V103][V105][V107]', async () => {
+    const voice = await startVoice({ files, env });
+    const routes = listRoutes(voice.voice.app).filter(({ path }) => !path.endsWith('*'));
+    expect(routes.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['/api/whoami', '/a2a', '/a2a/callback']),
+    );
+    const send = async (method: string, path: string, key?: string) => {
+      const { status } = await voice.ask(
+        path.replaceAll(/:[^/{]+(\{[^}]*\})?/g, 'x'),
+        { method, ...(method !== 'GET' && { body: '{}' }) },
+        key,
+      );
+      return status === 401 || status === 403 ? status : 'in';
+    };
+    for (const { method, path } of routes) {
+      const route = `${method} ${path}`;
+      const kind = open.includes(route) ? 'open' : path.startsWith('/api/') ? 'user' : 'agent';
+      const admin = route === 'POST /api/admin/skills';
+      const seen = [
+        await send(method, path),
+        await send(method, path, 'wrong'),
+        await send(method, path, 'ben'),
+        await send(method, path, 'ada'),
+        await send(method, path, 'shared'),
+      ];
+      const expected = {
+        open: ['in', 'in', 'in', 'in', 'in'],
+        user: [401, 401, admin ? 403 : 'in', 'in', 401],
+        agent: [401, 401, 401, 401, 'in'],
+      }[kind];
+      expect({ route, seen }).toEqual({ route, seen: expected });
+    }
+  });
+
+  it('is open to all without roster and token, the admin route included [V104]', async () => {
+    const voice = await startVoice();
+    for (const path of ['/api/whoami', '/api/skills', '/api/metrics', '/.well-known/agent-card.json'])
+      expect((await voice.get(path, 'whatever')).status).toBe(200);
+    expect((await voice.post('/api/admin/skills', { user_id: 'default', slug: 'chef' })).status).toBe(200);
+  });
+
+  it('answers a missing or unknown key in the same words, for unknown paths under /api too', async () => {
+    const voice = await startVoice({ files });
+    for (const [path, key] of [
+      ['/api/whoami', undefined],
+      ['/api/whoami', 'no'],
+      ['/api/nothing', undefined],
+    ] as const) {
+      const { status, body, headers } = await voice.get(path, key);
+      expect({ status, body }).toEqual({ status: 401, body: { detail: 'unknown or missing api key' } });
+      expect(headers.get('www-authenticate')).toContain('X-API-Key');
+    }
+    expect(await voice.get('/api/nothing', 'ben')).toMatchObject({
+      status: 404,
+      body: { error: 'not found' },
+    });
+    expect(await voice.get('/nothing')).toMatchObject({ status: 404, body: { error: 'not found' } });
+  });
+
+  it.each([
+    ['/api/verbosity', {}, ['body', 'level']],
+    ['/api/verbosity', { level: 3 }, ['body', 'level']],
+    ['/api/skills', { slug: null }, ['body', 'slug']],
+    ['/api/admin/skills', { user_id: 'ada' }, ['body', 'slug']],
+  ])('answers 422 with the place of what is wrong: %s %j', async (path, body, loc) => {
+    const voice = await startVoice({ files });
+    const answer = await voice.post(path, body, 'ada');
+    expect(answer.status).toBe(422);
+    expect(answer.body.detail[0]).toMatchObject({ loc, msg: expect.any(String) });
+  });
+
+  it('answers 422 to a body that is no JSON', async () => {
+    const voice = await startVoice();
+    expect(await voice.post('/api/skills', '{"slug"')).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: ['body'], msg: 'The body is not valid JSON.' }] },
+    });
+  });
+});

@@ -1,0 +1,82 @@
+import { allowCallers, describeRoute, validate } from '@trunkline/http';
+import { z } from 'zod';
+import { voiceErrors, wordsOf } from '../errors.ts';
+import type { SkillLibrary } from '../skills/library.ts';
+import { isAllowed, type SkillSelection } from '../skills/selection.ts';
+import type { UserDirectory } from '../users/directory.ts';
+import type { User } from '../users/user.ts';
+import type { VoiceApp } from './voice-app.ts';
+
+export interface SkillRouteOptions {
+  library: SkillLibrary;
+  selection: SkillSelection;
+  users: UserDirectory;
+}
+
+export function mountSkills(app: VoiceApp, options: SkillRouteOptions): void {
+  mountOwnSkill(app, options);
+  mountAdminSkill(app, options);
+  const { library, selection } = options;
+  app.post('/api/skills/reload', describeRoute({ summary: 'Read all skills anew' }), async (context) => {
+    try {
+      await library.reload();
+    } catch (error) {
+      return context.json({ error: wordsOf(error) });
+    }
+    const active = selection.activeFor(context.get('caller'));
+    return context.json({ ok: true, skills: library.slugs, active });
+  });
+}
+
+function mountOwnSkill(app: VoiceApp, { library, selection }: SkillRouteOptions): void {
+  app.get('/api/skills', describeRoute({ summary: 'The skills the caller may choose from' }), (context) => {
+    const user = context.get('caller');
+    const assigned = selection.assignedTo(user);
+    return context.json({
+      active: selection.activeFor(user),
+      locked: user.allowedSkills?.length === 1,
+      skills: selection
+        .choicesFor(user)
+        .map(({ slug, name, description, viz }) => ({ slug, name, description, viz })),
+      ...(assigned !== undefined && { assigned }),
+    });
+  });
+
+  app.post(
+    '/api/skills',
+    describeRoute({ summary: 'Choose a skill', errors: [voiceErrors.skill_not_allowed] }),
+    validate('json', z.object({ slug: z.string() })),
+    (context) => {
+      const user = context.get('caller');
+      const { slug } = context.req.valid('json');
+      if (library.find(slug) === undefined) return context.json(unknownSkill(slug, library));
+      if (user.role !== 'admin' && !isAllowed(user, slug))
+        throw voiceErrors.skill_not_allowed({ slug, user: user.id });
+      selection.choose(user.id, slug);
+      return context.json({ active: slug });
+    },
+  );
+}
+
+function mountAdminSkill(app: VoiceApp, { library, selection, users }: SkillRouteOptions): void {
+  app.post(
+    '/api/admin/skills',
+    describeRoute({ summary: 'Put a user on a skill', errors: [voiceErrors.admin_required] }),
+    allowCallers<User>(({ role }) => role === 'admin', voiceErrors.admin_required),
+    validate('json', z.object({ user_id: z.string().optional(), slug: z.string() })),
+    (context) => {
+      const { user_id: userId = '', slug } = context.req.valid('json');
+      if (userId.trim() === '') return context.json({ error: 'user_id is required' });
+      if (library.find(slug) === undefined) return context.json(unknownSkill(slug, library));
+      const single = users.openCaller !== undefined;
+      if (!single && users.find(userId) === undefined)
+        return context.json({ error: `unknown user: ${userId}` });
+      selection.assign(userId, slug);
+      return context.json({ ok: true, user_id: userId, active: slug });
+    },
+  );
+}
+
+function unknownSkill(slug: string, library: SkillLibrary) {
+  return { error: `unknown skill: ${slug}`, available: library.slugs };
+}

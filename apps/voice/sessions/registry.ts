@@ -1,0 +1,39 @@
+import type { VoiceSession } from './session.ts';
+
+/** Told of every session that begins. */
+export type SessionListener = (session: VoiceSession) => void;
+
+/** The live connections, oldest first. */
+export class SessionRegistry {
+  readonly #sessions = new Set<VoiceSession>();
+  readonly #listeners: SessionListener[] = [];
+
+  onOpen(listener: SessionListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Adds a session; gives the way to take it out again. */
+  open(session: VoiceSession): () => void {
+    this.#sessions.add(session);
+    for (const listener of this.#listeners) listener(session);
+    return () => void this.#sessions.delete(session);
+  }
+
+  has(session: VoiceSession): boolean {
+    return this.#sessions.has(session);
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** How many users are connected. */
+  get users(): number {
+    return new Set([...this.#sessions].map(({ userId }) => userId)).size;
+  }
+
+  /** The newest session, of a user or of all. */
+  latest(userId?: string): VoiceSession | undefined {
+    return [...this.#sessions].findLast((session) => userId === undefined || session.userId === userId);
+  }
+}

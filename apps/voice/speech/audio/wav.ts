@@ -1,0 +1,98 @@
+import { type Sound, SoundError } from './sound.ts';
+
+const headerBytes = 44;
+/** Formats of samples, by their number in the file. */
+const kinds = { integer: 1, float: 3, extensible: 0xfffe };
+
+interface Layout {
+  kind: number;
+  channels: number;
+  sampleRate: number;
+  bits: number;
+}
+
+/** Decodes integer and floating-point WAV files. */
+export function decodeWav(bytes: Uint8Array): Sound {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const chunks = chunksOf(view);
+  const format = chunks.find(({ name }) => name === 'fmt ');
+  const data = chunks.find(({ name }) => name === 'data');
+  if (format === undefined || format.length < 16 || data === undefined)
+    throw new SoundError('the WAV file has no format or no data');
+  const layout = layoutOf(view, format.start, format.length);
+  return { channels: samplesOf(view, data, layout), sampleRate: layout.sampleRate };
+}
+
+/** A WAV file of 16-bit mono samples. */
+export function encodeWav(samples: Uint8Array, sampleRate: number): Uint8Array {
+  const bytes = new Uint8Array(headerBytes + samples.length);
+  const view = new DataView(bytes.buffer);
+  const put = (at: number, text: string) => bytes.set(Buffer.from(text, 'latin1'), at);
+  put(0, 'RIFF');
+  view.setUint32(4, bytes.length - 8, true);
+  put(8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, kinds.integer, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRate, true);
+  view.setUint32(28, sampleRate * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  put(36, 'data');
+  view.setUint32(40, samples.length, true);
+  bytes.set(samples, headerBytes);
+  return bytes;
+}
+
+interface Chunk {
+  name: string;
+  start: number;
+  length: number;
+}
+
+/** A length that runs past the end, as streamed files have, is cut to what is there. */
+function chunksOf(view: DataView): Chunk[] {
+  const chunks: Chunk[] = [];
+  for (let at = 12; at + 8 <= view.byteLength; ) {
+    const name = String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)));
+    const length = Math.min(view.getUint32(at + 4, true), view.byteLength - at - 8);
+    chunks.push({ name, start: at + 8, length });
+    at += 8 + length + (length % 2);
+  }
+  return chunks;
+}
+
+function layoutOf(view: DataView, start: number, length: number): Layout {
+  const named = view.getUint16(start, true);
+  const kind = named === kinds.extensible && length >= 26 ? view.getUint16(start + 24, true) : named;
+  const layout = {
+    kind,
+    channels: view.getUint16(start + 2, true),
+    sampleRate: view.getUint32(start + 4, true),
+    bits: view.getUint16(start + 14, true),
+  };
+  const known = kind === kinds.float ? [32, 64] : kind === kinds.integer ? [8, 16, 24, 32] : [];
+  if (!known.includes(layout.bits) || layout.channels === 0 || layout.sampleRate === 0)
+    throw new SoundError('the WAV file holds samples of an unknown kind');
+  return layout;
+}
+
+function samplesOf(view: DataView, data: Chunk, { kind, channels, bits }: Layout): Float32Array[] {
+  const size = bits / 8;
+  const frames = Math.floor(data.length / (size * channels));
+  const read = reader(view, kind, bits);
+  return Array.from({ length: channels }, (_, channel) =>
+    Float32Array.from({ length: frames }, (_sample, frame) =>
+      read(data.start + (frame * channels + channel) * size),
+    ),
+  );
+}
+
+function reader(view: DataView, kind: number, bits: number): (at: number) => number {
+  if (kind === kinds.float)
+    return bits === 32 ? (at) => view.getFloat32(at, true) : (at) => view.getFloat64(at, true);
+  if (bits === 8) return (at) => (view.getUint8(at) - 128) / 128;
+  if (bits === 16) return (at) => view.getInt16(at, true) / 2 ** 15;
+  if (bits === 24) return (at) => (view.getUint16(at, true) + view.getInt8(at + 2) * 2 ** 16) / 2 ** 23;
+  return (at) => view.getInt32(at, true) / 2 ** 31;
+}

@@ -1,0 +1,137 @@
+import type { Logger } from '@trunkline/config';
+import { wordsOf } from '../../errors.ts';
+import type { SkillLibrary } from '../../skills/library.ts';
+import { type SpeechBackend, slugPattern } from '../../skills/schema.ts';
+import { titleOf } from '../../skills/skill.ts';
+import { decodeSound } from '../audio/decode.ts';
+import { lengthOf } from '../audio/sound.ts';
+import type { Sidecar } from '../sidecar/sidecar.ts';
+import type { SpeechFile, Transcriber } from '../transcription/transcriber.ts';
+import { CloneError } from './clone-error.ts';
+import { removeClonedSkill, writeClonedSkill } from './skill-file.ts';
+
+export interface CloneUpload {
+  audio: SpeechFile;
+  slug: string;
+  name?: string | undefined;
+  transcript?: string | undefined;
+  description?: string | undefined;
+}
+
+export interface Clone {
+  slug: string;
+  name: string;
+  transcript: string;
+  autoTranscribed: boolean;
+}
+
+export interface ClonerOptions {
+  backend: SpeechBackend;
+  sidecar: Sidecar;
+  transcriber: Transcriber;
+  library: SkillLibrary;
+  configDirectory: string;
+  logger: Logger;
+}
+
+const shortest = 10;
+const longest = 30;
+
+/** Makes a saved voice, and a skill that speaks with it, from an upload. */
+export class VoiceCloner {
+  readonly #options: ClonerOptions;
+  /** Slugs of clones that are being made. */
+  readonly #underWay = new Set<string>();
+
+  constructor(options: ClonerOptions) {
+    this.#options = options;
+  }
+
+  /** Checks the upload, then saves it; what fails half way leaves nothing behind. */
+  async clone(upload: CloneUpload): Promise<Clone> {
+    this.#checkSlug(upload.slug);
+    this.#underWay.add(upload.slug);
+    try {
+      await checkAudio(upload.audio.bytes);
+      const transcript = await this.#transcriptOf(upload);
+      const name = upload.name?.trim() || titleOf(upload.slug);
+      await this.#save(upload, { name, transcript: transcript.text });
+      return { slug: upload.slug, name, transcript: transcript.text, autoTranscribed: transcript.auto };
+    } finally {
+      this.#underWay.delete(upload.slug);
+    }
+  }
+
+  #checkSlug(slug: string): void {
+    const { backend, library } = this.#options;
+    if (backend !== 'sidecar')
+      throw new CloneError(`cloning needs the sidecar backend: set TTS_BACKEND=sidecar (it is ${backend})`);
+    if (!slugPattern.test(slug))
+      throw new CloneError('slug must be lowercase letters/numbers/hyphens (2-64 chars)');
+    if (library.find(slug) !== undefined || this.#underWay.has(slug))
+      throw new CloneError(`slug '${slug}' already exists`);
+  }
+
+  async #transcriptOf({ transcript, audio }: CloneUpload): Promise<{ text: string; auto: boolean }> {
+    const given = transcript?.trim() ?? '';
+    if (given !== '') return { text: given, auto: false };
+    const text = await this.#options.transcriber.transcribe(audio).catch((error: unknown) => {
+      throw new CloneError(`auto-transcribe failed: ${wordsOf(error)}`, { cause: error });
+    });
+    if (text.trim() === '')
+      throw new CloneError('auto-transcribe produced empty text — provide a transcript manually');
+    return { text: text.trim(), auto: true };
+  }
+
+  async #save(
+    upload: CloneUpload,
+    { name, transcript }: { name: string; transcript: string },
+  ): Promise<void> {
+    const { slug, description = '' } = upload;
+    const { configDirectory, library } = this.#options;
+    await this.#addReference(upload, transcript);
+    try {
+      await writeClonedSkill(configDirectory, { slug, name, description: description.trim() });
+      await library.reload();
+    } catch (error) {
+      await removeClonedSkill(configDirectory, slug);
+      await this.#dropReference(slug);
+      throw new CloneError(`the skill cannot be saved: ${wordsOf(error)}`, { cause: error });
+    }
+  }
+
+  /** A voice of that name which was there before is neither replaced nor removed. */
+  async #addReference({ slug, audio }: CloneUpload, text: string): Promise<void> {
+    const { sidecar, logger } = this.#options;
+    let isNew = false;
+    try {
+      isNew = !(await sidecar.listReferences()).includes(slug);
+      if (!isNew) throw new Error(`the sidecar has a reference ${slug} already`);
+      await sidecar.addReference({ id: slug, audio: audio.bytes, text });
+    } catch (error) {
+      logger.warn({ err: error, slug }, 'the sidecar rejected a reference');
+      if (isNew) await this.#dropReference(slug);
+      throw new CloneError('sidecar rejected the reference', { cause: error });
+    }
+  }
+
+  async #dropReference(slug: string): Promise<void> {
+    try {
+      const { sidecar } = this.#options;
+      if ((await sidecar.listReferences()).includes(slug)) await sidecar.deleteReference(slug);
+    } catch (error) {
+      this.#options.logger.error({ err: error, slug }, 'a reference is left on the sidecar: delete it there');
+    }
+  }
+}
+
+async function checkAudio(bytes: Uint8Array): Promise<void> {
+  if (bytes.length === 0) throw new CloneError('empty audio upload');
+  const sound = await decodeSound(bytes, longest + 1).catch((error: unknown) => {
+    throw new CloneError(wordsOf(error), { cause: error });
+  });
+  const seconds = lengthOf(sound);
+  const told = seconds > longest ? `more than ${longest}` : seconds.toFixed(1);
+  if (seconds < shortest || seconds > longest)
+    throw new CloneError(`audio must be ${shortest}-${longest} s long, this is ${told} s`);
+}

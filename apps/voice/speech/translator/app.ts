@@ -1,0 +1,99 @@
+import type { Logger } from '@trunkline/config';
+import {
+  callerGuard,
+  createApp,
+  defineErrors,
+  describeRoute,
+  type RenderError,
+  validate,
+} from '@trunkline/http';
+import { z } from 'zod';
+import { wordsOf } from '../../errors.ts';
+import type { UserDirectory } from '../../users/directory.ts';
+import type { User } from '../../users/user.ts';
+import type { Sidecar } from '../sidecar/sidecar.ts';
+import { converters, speechFormats } from './formats.ts';
+
+export interface TranslatorOptions {
+  sidecar: Sidecar;
+  sampleRate: number;
+  /** What the voice `default` stands for; the sidecar's own when not given. */
+  defaultVoice: string | undefined;
+  users: UserDirectory;
+  version: string;
+  logger: Logger;
+}
+
+const longestInput = 4096;
+const errors = defineErrors({
+  invalid_api_key: [401, 'unknown or missing api key'],
+  speech_failed: [502, (failure: { reason: string }) => failure.reason],
+});
+
+const requestSchema = z.object({
+  model: z.string().optional(),
+  input: z.string().trim().min(1).max(longestInput),
+  voice: z.string().min(1).default('default'),
+  response_format: z.enum(speechFormats).default('mp3'),
+});
+
+const renderError: RenderError = ({ message, code, status }) => ({
+  body: { error: { message, type: status < 500 ? 'invalid_request_error' : 'server_error', code } },
+});
+
+/** An OpenAI-style speech endpoint in front of the sidecar. */
+export function createTranslator(options: TranslatorOptions) {
+  const { users, version, logger, sampleRate } = options;
+  const app = createApp<User>({
+    service: 'voice-translator',
+    version,
+    description: 'OpenAI-style speech in front of the cloning sidecar.',
+    logger,
+    renderError,
+    health: () => ({ status: 200, body: { status: 'ok' } }),
+  });
+  app.use(
+    '/v1/*',
+    callerGuard<User>({
+      keyring: () => users.keyring,
+      openCaller: () => users.openCaller,
+      refuse: errors.invalid_api_key,
+    }),
+  );
+  app.post(
+    '/v1/audio/speech',
+    describeRoute({ summary: 'Speak a text', mediaType: 'audio/*', errors: [errors.speech_failed] }),
+    validate('json', requestSchema),
+    async (context) => {
+      const { input, voice, response_format: format } = context.req.valid('json');
+      const referenceId = voice === 'default' ? options.defaultVoice : voice;
+      const { signal } = context.req.raw;
+      const { contentType, convert } = converters[format];
+      const chunks = convert(options.sidecar.speak({ text: input, referenceId, signal }), sampleRate);
+      const body = await opened(chunks);
+      return new Response(body, {
+        headers: { 'content-type': contentType, 'x-sample-rate': String(sampleRate) },
+      });
+    },
+  );
+  return app;
+}
+
+/** The first piece is awaited, so that a sidecar which fails at once is answered with an error. */
+async function opened(chunks: AsyncGenerator<Uint8Array, void>): Promise<ReadableStream> {
+  const first = await chunks.next().catch((error: unknown) => {
+    throw errors.speech_failed({ reason: wordsOf(error) }, { cause: error });
+  });
+  let next: IteratorResult<Uint8Array, void> | undefined = first;
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = next ?? (await chunks.next());
+      next = undefined;
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return();
+    },
+  });
+}

@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { type Database, openDatabase, ttlTableMigration } from '@trunkline/storage';
+
+const preferences = `
+  CREATE TABLE preferences (
+    user_id TEXT PRIMARY KEY,
+    skill TEXT,
+    skill_by_admin INTEGER NOT NULL DEFAULT 0,
+    verbosity TEXT
+  ) STRICT, WITHOUT ROWID`;
+
+const waiting = `
+  CREATE TABLE deliveries (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    user_id TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    text TEXT NOT NULL,
+    policy TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX deliveries_by_user ON deliveries (user_id, id)`;
+
+const errands = `
+  CREATE TABLE errands (
+    id TEXT PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    query TEXT NOT NULL,
+    attempts INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`;
+
+/** The one file in which the service keeps what must survive a restart. */
+export function openVoiceDatabase(directory: string): Database {
+  const migrations = [
+    preferences,
+    waiting,
+    errands,
+    ttlTableMigration('conversations'),
+    ttlTableMigration('callback_tokens'),
+  ];
+  return openDatabase(join(directory, 'voice.db'), { migrations });
+}

@@ -1,0 +1,56 @@
+import { type Environment, type Logger, loadYaml } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
+import { wordsOf } from '../../errors.ts';
+import { connectMcp, type McpConnection } from './connection.ts';
+import { type McpServer, mcpSchema } from './schema.ts';
+
+export interface McpServersOptions {
+  path: string;
+  env: Environment | undefined;
+  logger: Logger;
+}
+
+/** The tools of all MCP servers that could be reached. */
+export class McpServers {
+  readonly #options: McpServersOptions;
+  readonly #connections: McpConnection[] = [];
+  #stopped = false;
+
+  constructor(options: McpServersOptions) {
+    this.#options = options;
+  }
+
+  get tools(): Tool[] {
+    return this.#connections.flatMap(({ tools }) => tools);
+  }
+
+  /** Connects to all at once; one that fails is logged, and the others are used. */
+  async start(): Promise<void> {
+    const { path, env, logger } = this.#options;
+    try {
+      const servers = (await loadYaml(path, mcpSchema, { ...(env && { env }), allowMissing: true })) ?? [];
+      await Promise.all(servers.map((server) => this.#connect(server)));
+    } catch (error) {
+      logger.error({ reason: wordsOf(error) }, 'the list of MCP servers cannot be used');
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    const closed = await Promise.allSettled(this.#connections.splice(0).map(({ close }) => close()));
+    for (const { reason } of closed.filter((outcome) => outcome.status === 'rejected'))
+      this.#options.logger.warn({ err: reason }, 'an MCP server was not closed cleanly');
+  }
+
+  async #connect(server: McpServer): Promise<void> {
+    const { logger } = this.#options;
+    const warn = (err: unknown) => logger.warn({ err, server: server.name }, 'an MCP server fails');
+    try {
+      const connection = await connectMcp(server, warn);
+      if (this.#stopped) await connection.close();
+      else this.#connections.push(connection);
+    } catch (error) {
+      warn(error);
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import type { Logger } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
+import type { Skill } from '../skills/skill.ts';
+import type { User } from '../users/user.ts';
+
+/** Gives tools for one session of a user. */
+export type ToolSource = (skill: Skill, user: User) => readonly Tool[];
+
+export interface ToolboxOptions {
+  sources: readonly ToolSource[];
+  /** Told of every call. */
+  onCall(name: string): void;
+  logger: Logger;
+}
+
+/** Puts together what a persona may use. */
+export class Toolbox {
+  readonly #options: ToolboxOptions;
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  /** All tools, or those that the skill lists; of two with one name the first counts. */
+  toolsFor(skill: Skill, user: User): Tool[] {
+    const all = this.#options.sources.flatMap((source) => source(skill, user));
+    const known = new Map(all.toReversed().map((tool) => [tool.name, tool]));
+    const offered = [...known.values()].reverse().filter(({ name }) => skill.tools?.includes(name) ?? true);
+    if (skill.tools !== undefined && offered.length === 0) this.#warn(skill, [...known.keys()]);
+    return offered.map((tool) => counted(tool, this.#options.onCall));
+  }
+
+  #warn({ slug, tools }: Skill, known: string[]): void {
+    this.#options.logger.warn(
+      { skill: slug, listed: tools, known },
+      'the tools of this skill name nothing known: it has no tool',
+    );
+  }
+}
+
+function counted(tool: Tool, onCall: (name: string) => void): Tool {
+  if (tool.pause) return tool;
+  return {
+    ...tool,
+    execute(input, context) {
+      onCall(tool.name);
+      return tool.execute(input, context);
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import { runTurn, type TurnEvent } from '@trunkline/loop';
+import type { Conversations } from './conversations.ts';
+import type { Persona } from './persona.ts';
+
+export interface TextTurnOptions {
+  /** As whom a message is answered now. */
+  persona: () => Persona;
+  conversations: Conversations;
+}
+
+const limits = { steps: 8, toolTimeoutMs: 90_000, turnTimeoutMs: 300_000 };
+
+/** Answers written messages as the persona that also speaks. */
+export function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
+  return {
+    async *execute(request, signal) {
+      const { model, instructions, tools } = persona();
+      const messages = [...conversations.get(request.task.contextId), userMessage(request)];
+      const sessionId = request.task.contextId;
+      for await (const event of runTurn({
+        model,
+        instructions,
+        tools,
+        messages,
+        limits,
+        sessionId,
+        signal,
+      })) {
+        if (event.type === 'end') conversations.set(sessionId, event.messages);
+        yield* reported(event);
+      }
+    },
+  };
+}
+
+function userMessage({ text }: ExecutionRequest) {
+  return { role: 'user' as const, content: text };
+}
+
+function* reported(event: TurnEvent): Generator<ExecutionEvent> {
+  switch (event.type) {
+    case 'text-delta':
+      return yield event;
+    case 'tool-start':
+      return yield { type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input };
+    case 'tool-end': {
+      const { toolCallId, name, result, failed } = event;
+      return yield { type: 'tool-end', toolCallId, name, result, failed };
+    }
+    case 'end': {
+      const { inputTokens, outputTokens, totalTokens } = event.usage;
+      yield { type: 'usage', usage: { inputTokens, outputTokens, totalTokens } };
+      return yield { type: 'completed', text: event.text };
+    }
+    case 'error':
+      return yield { type: 'failed', message: event.message };
+    default:
+      return;
+  }
+}

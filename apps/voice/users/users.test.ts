@@ -1,0 +1,236 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startInfisical } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startVoice } from '../voice.suite.ts';
+import { UserDirectory } from './directory.ts';
+import { readRoster } from './roster.ts';
+import type { RosterSource } from './roster-source.ts';
+
+const roster = `users:
+  - {id: ada, api_key: ada-key, display_name: Ada, role: admin}
+  - {id: ben, api_key: ben-key, allowed_skills: [chef]}
+`;
+
+describe('records of the roster', () => {
+  const read = (yaml: string) => {
+    const warnings: string[] = [];
+    const found = readRoster({ text: yaml, file: 'users.yaml', expand: false }, (words) =>
+      warnings.push(words),
+    );
+    return { ...found, warnings };
+  };
+  const only = (record: string) => read(`users: [{id: a, api_key: k, ${record}}]`).users.get('a');
+
+  it('trims allowed skills and drops blank ones [V013]', () => {
+    expect(only('allowed_skills: ["  josh  ", "", "chef"]')?.allowedSkills).toEqual(['josh', 'chef']);
+  });
+
+  it.each(['[]', '"chef"', 'null', '["", " "]', '{a: 1}'])(
+    'takes allowed_skills %s as no constraint',
+    (list) => {
+      expect(only(`allowed_skills: ${list}`)?.allowedSkills).toBeNull();
+    },
+  );
+
+  it('makes an unknown role a user [V012]', () => {
+    expect(only('role: wizard')?.role).toBe('user');
+    expect(only('role: admin')?.role).toBe('admin');
+    expect(only('display_name: A')?.role).toBe('user');
+  });
+
+  it('makes a viz that is no map null [V014]', () => {
+    expect(only('pinned_viz: nebula')?.pinnedViz).toBeNull();
+    expect(only('pinned_viz: {variant: nebula}')?.pinnedViz).toEqual({ variant: 'nebula' });
+  });
+
+  it('skips records without id or key, and a second one of the same id, with a warning', () => {
+    const { users, warnings } = read(
+      'users: [{id: a}, {api_key: k}, 7, {id: b, api_key: 12}, {id: b, api_key: x}]',
+    );
+    expect([...users.keys()]).toEqual(['b']);
+    expect(warnings).toHaveLength(4);
+  });
+
+  it('takes a key of digits as text and keeps no key in memory', () => {
+    const { keyring, users } = read('users: [{id: b, api_key: 12345}]');
+    expect(keyring.find('12345')?.id).toBe('b');
+    expect(JSON.stringify([...users])).not.toContain('12345');
+  });
+
+  it.each(['', 'users:', 'people: []', 'users: {a: 1}', 'users: [{id: a}]'])(
+    'refuses %j as a roster',
+    (yaml) => {
+      expect(() => read(yaml)).toThrow('users.yaml');
+    },
+  );
+});
+
+describe('who is calling', () => {
+  it('answers whoami in single-user mode to anyone [V010][V011][V015][V020][V075][V104]', async () => {
+    const voice = await startVoice();
+    const expected = {
+      id: 'default',
+      display_name: 'Default',
+      role: 'admin',
+      allowed_skills: null,
+      pinned_viz: null,
+      auth_source: 'empty',
+    };
+    expect((await voice.get('/api/whoami')).body).toEqual(expected);
+    expect((await voice.get('/api/whoami', 'anything')).body).toEqual(expected);
+    expect((await voice.get('/healthz')).body).toMatchObject({ auth_source: 'empty', user_count: 0 });
+  });
+
+  it('takes the key of either header, and X-API-Key first [V003][V101]', async () => {
+    const voice = await startVoice({ files: { 'users.yaml': roster } });
+    const who = async (headers: Record<string, string>) =>
+      (await voice.ask('/api/whoami', { headers })).body.id;
+    expect(await who({ 'x-api-key': 'ben-key' })).toBe('ben');
+    expect(await who({ authorization: 'Bearer ada-key' })).toBe('ada');
+    expect(await who({ 'x-api-key': 'ben-key', authorization: 'Bearer ada-key' })).toBe('ben');
+    expect(
+      (await voice.ask('/api/whoami', { headers: { 'x-api-key': 'no', authorization: 'Bearer ada-key' } }))
+        .status,
+    ).toBe(401);
+    expect((await voice.get('/healthz')).body).toMatchObject({ auth_source: 'file', user_count: 2 });
+  });
+
+  it('puts variables into the file', async () => {
+    const files = { 'users.yaml': `users: [{id: ada, api_key: "\${ADA_KEY}"}]` };
+    const voice = await startVoice({ files, env: { ADA_KEY: 'from-env' } });
+    expect((await voice.get('/api/whoami', 'from-env')).body.id).toBe('ada');
+  });
+
+  it('asks for keys from the moment the roster has a user [V065][V019][V076]', async () => {
+    const voice = await startVoice();
+    voice.put('users.yaml', roster);
+    expect((await voice.post('/api/users/reload', {})).body).toEqual({
+      ok: true,
+      users: ['ada', 'ben'],
+      source: 'file',
+    });
+    expect((await voice.get('/api/whoami')).status).toBe(401);
+    expect((await voice.get('/api/whoami', 'ben-key')).body.allowed_skills).toEqual(['chef']);
+  });
+
+  it('keeps the roster when a reload finds a broken file, and names file and line', async () => {
+    const voice = await startVoice({ files: { 'users.yaml': roster } });
+    voice.put('users.yaml', 'users:\n  - id: [');
+    const { status, body } = await voice.post('/api/users/reload', {}, 'ben-key');
+    expect(status).toBe(200);
+    expect(body.error).toMatch(/users\.yaml:2/);
+    expect((await voice.get('/api/whoami', 'ada-key')).body.id).toBe('ada');
+  });
+
+  it('lets nobody in while a roster is there but broken, and recovers by itself', async () => {
+    let text = 'users: [';
+    const file: RosterSource = {
+      origin: 'file',
+      read: async () => ({ text, file: 'users.yaml', expand: false }),
+    };
+    const { logger } = (await startVoice()).voice;
+    const users = new UserDirectory({ secrets: undefined, file, logger, retryMs: 5 });
+    onTestFinished(() => users.stop());
+    await users.start();
+    expect([users.openCaller, users.keyring.size, users.source]).toEqual([undefined, 0, 'file']);
+    text = roster;
+    await vi.waitFor(() => expect(users.ids).toEqual(['ada', 'ben']));
+    expect(users.closedBecause).toBeUndefined();
+  });
+
+  it('says in healthz that a broken roster keeps everyone out', async () => {
+    const voice = await startVoice({ files: { 'users.yaml': 'users: [' } });
+    expect((await voice.get('/api/whoami')).status).toBe(401);
+    const { body } = await voice.get('/healthz');
+    expect(body).toMatchObject({ status: 'ok', auth_source: 'file', user_count: 0 });
+    expect(body.missing.map(({ what }: { what: string }) => what)).toContain('the users');
+  });
+});
+
+describe('the secrets manager', () => {
+  const secret = 'project/prod/USERS_YAML';
+  const credentials = { clientId: 'client', clientSecret: 'very-secret' };
+  const start = async (secrets: Record<string, string>, files: Record<string, string> = {}) => {
+    const manager = await startInfisical({ ...credentials, secrets });
+    onTestFinished(() => manager.stop());
+    const env = {
+      SECRETS_API_URL: manager.url,
+      SECRETS_CLIENT_ID: 'client',
+      SECRETS_CLIENT_SECRET: 'very-secret',
+      SECRETS_PROJECT_ID: 'project',
+    };
+    return { manager, env, voice: await startVoice({ env, files }) };
+  };
+
+  it('gives the roster when all three variables are set, and the file is not read [V018]', async () => {
+    const { voice, manager } = await start(
+      { [secret]: roster },
+      { 'users.yaml': 'users: [{id: x, api_key: x}]' },
+    );
+    expect((await voice.get('/api/whoami', 'ada-key')).body).toMatchObject({
+      id: 'ada',
+      auth_source: 'secrets_manager',
+    });
+    expect((await voice.get('/api/whoami', 'x')).status).toBe(401);
+    expect(manager.requests[1]).toBe(
+      '/api/v3/secrets/raw/USERS_YAML?workspaceId=project&environment=prod&secretPath=%2F',
+    );
+  });
+
+  it('is not asked when one variable is missing', async () => {
+    const env = {
+      SECRETS_CLIENT_ID: 'client',
+      SECRETS_PROJECT_ID: 'p',
+      SECRETS_API_URL: 'http://127.0.0.1:9',
+    };
+    const voice = await startVoice({ env, files: { 'users.yaml': roster } });
+    expect((await voice.get('/api/whoami', 'ada-key')).body.auth_source).toBe('file');
+    expect(voice.lines.map(({ message }) => message).join()).toContain('SECRETS_CLIENT_SECRET');
+  });
+
+  it('is read anew by a reload', async () => {
+    const { voice, manager } = await start({ [secret]: roster });
+    manager.secrets.set(secret, 'users: [{id: eve, api_key: eve-key}]');
+    expect((await voice.post('/api/users/reload', {}, 'ada-key')).body).toEqual({
+      ok: true,
+      users: ['eve'],
+      source: 'secrets_manager',
+    });
+  });
+
+  it('gives way to the file when the secret is missing', async () => {
+    const { voice } = await start({}, { 'users.yaml': roster });
+    expect((await voice.get('/api/whoami', 'ben-key')).body.auth_source).toBe('file');
+  });
+
+  it.each([
+    ['the secret is missing and there is no file', {}, {}],
+    ['the secret is no roster', { [secret]: 'users: nobody' }, {}],
+    ['the secret is missing and the file has no user', {}, { 'users.yaml': 'users: []' }],
+  ])('never opens the service: %s', async (_case, secrets, files) => {
+    const { voice } = await start(secrets, files);
+    expect((await voice.get('/api/whoami')).status).toBe(401);
+    expect((await voice.get('/api/whoami', 'ada-key')).status).toBe(401);
+  });
+
+  it('keeps its last roster while it fails, and its secret out of the log', async () => {
+    const { voice, manager } = await start(
+      { [secret]: roster },
+      { 'users.yaml': 'users: [{id: x, api_key: x}]' },
+    );
+    manager.fault = 500;
+    expect((await voice.post('/api/users/reload', {}, 'ada-key')).body).toEqual({
+      error: 'The secrets manager answered 500 to the login.',
+    });
+    expect((await voice.get('/api/whoami', 'ben-key')).body.auth_source).toBe('secrets_manager');
+    expect(JSON.stringify(voice.lines)).not.toContain('very-secret');
+  });
+});
+
+it('seeds a first configuration and leaves what is there', async () => {
+  const voice = await startVoice({ files: { 'SOUL.md': 'Mine.', 'skills/own.yaml': 'name: Own' } });
+  expect(readFileSync(join(voice.config, 'SOUL.md'), 'utf8')).toBe('Mine.');
+  expect((await voice.get('/healthz')).body.skills).toEqual(['own']);
+  expect(readFileSync(join(voice.config, 'delegates.example.yaml'), 'utf8')).toContain('type: a2a');
+});
