@@ -1,5 +1,6 @@
 export { createCalculator } from './calculator/calculator.ts';
 export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
+export { type A2aDelegateOptions, createA2aDelegate } from './delegate-to/a2a-delegate.ts';
 export { type CompatDelegateOptions, createCompatDelegate } from './delegate-to/compat-delegate.ts';
 export {
   type Delegate,

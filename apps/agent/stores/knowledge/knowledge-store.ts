@@ -97,6 +97,12 @@ export class KnowledgeStore {
     }
   }
 
+  /** What is stored under a heading. */
+  find(domain: string, heading: string): Chunk | undefined {
+    const id = this.#byHeading(domain, heading);
+    return id === undefined ? undefined : this.#get(id);
+  }
+
   /** The most recent first. */
   list(limit: number, domain?: string): Chunk[] {
     const where = domain === undefined ? '' : 'WHERE domain = ?';

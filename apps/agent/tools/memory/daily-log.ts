@@ -1,0 +1,26 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
+import { orRefusal } from '../refusal.ts';
+
+const DOMAIN = 'daily-log';
+
+/** A heading is stored once, so the day's earlier entries are carried along. */
+export function createDailyLog(
+  knowledge: Pick<KnowledgeStore, 'ingest' | 'find'>,
+  now: () => Date = () => new Date(),
+): Tool {
+  return defineTool({
+    name: 'daily_log',
+    description: "Adds an entry to today's log.",
+    input: z.object({ content: z.string().max(20_000) }),
+    execute: ({ content }) =>
+      orRefusal(() => {
+        if (content.trim() === '') return 'Error: there is nothing to store.';
+        const heading = now().toISOString().slice(0, 10);
+        const earlier = knowledge.find(DOMAIN, heading)?.content;
+        const text = earlier === undefined ? content : `${earlier}\n${content}`;
+        return `Stored chunk ${knowledge.ingest({ content: text, domain: DOMAIN, heading }).id} in '${DOMAIN}'.`;
+      }),
+  });
+}

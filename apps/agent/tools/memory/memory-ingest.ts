@@ -1,0 +1,28 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
+import { orRefusal } from '../refusal.ts';
+
+const input = z.object({
+  content: z.string().max(100_000),
+  domain: z.string().default('general'),
+  heading: z.string().optional().describe('A stable key: storing under it again replaces what was there.'),
+});
+
+export function createMemoryIngest(knowledge: Pick<KnowledgeStore, 'ingest'>): Tool {
+  return defineTool({
+    name: 'memory_ingest',
+    description: 'Stores something to remember for later conversations.',
+    input,
+    execute: ({ content, domain, heading }) =>
+      orRefusal(() => {
+        if (content.trim() === '') return 'Error: there is nothing to store.';
+        const stored = knowledge.ingest({
+          content,
+          domain: domain.trim() || 'general',
+          heading: heading?.trim(),
+        });
+        return `Stored chunk ${stored.id} in '${stored.domain}'.`;
+      }),
+  });
+}

@@ -1,0 +1,18 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
+import { orRefusal } from '../refusal.ts';
+
+export function createMemoryStats(knowledge: Pick<KnowledgeStore, 'stats'>): Tool {
+  return defineTool({
+    name: 'memory_stats',
+    description: 'Counts what is stored, by domain and in total.',
+    input: z.object({}),
+    execute: () =>
+      orRefusal(() => {
+        const stats = knowledge.stats();
+        const total = stats.reduce((sum, { chunks }) => sum + chunks, 0);
+        return [...stats.map(({ domain, chunks }) => `${domain}: ${chunks}`), `total: ${total}`].join('\n');
+      }),
+  });
+}

@@ -1,0 +1,104 @@
+import { freePort } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type PageServer, send, startPages } from '../page-server.suite.ts';
+import { createA2aDelegate } from './a2a-delegate.ts';
+
+let server: PageServer | undefined;
+afterEach(async () => await server?.stop());
+
+interface Call {
+  params: { message: Record<string, unknown>; metadata?: unknown };
+  method: string;
+}
+
+/** An agent that gives the scripted answers to `message/send` at `/a2a`. */
+async function agent(...answers: { status?: number; body: unknown }[]) {
+  const calls: Call[] = [];
+  const keys: (string | undefined)[] = [];
+  server = await startPages({
+    '/a2a': (response, request) => {
+      let body = '';
+      keys.push(request.headers.authorization);
+      request.on('data', (chunk) => {
+        body += chunk;
+      });
+      request.on('end', () => {
+        calls.push(JSON.parse(body));
+        const { status = 200, body: answer } = answers.shift()!;
+        send(
+          'application/json',
+          typeof answer === 'string' ? answer : JSON.stringify(answer),
+          status,
+        )(response);
+      });
+    },
+  });
+  return { url: server.url, calls, keys };
+}
+
+const text = (words: string) => ({ parts: [{ kind: 'text', text: words }] });
+const task = (state: string, more: object = {}) => ({
+  body: {
+    jsonrpc: '2.0',
+    id: 1,
+    result: { kind: 'task', id: 't1', contextId: 'c1', status: { state }, ...more },
+  },
+});
+const context = { signal: new AbortController().signal, sessionId: 's' };
+const options = { name: 'scout', description: 'looks around' };
+
+describe('a delegate that speaks A2A', () => {
+  it('sends the query with its token and skill and gives the artifact [A093]', async () => {
+    const { url, calls, keys } = await agent(task('completed', { artifacts: [text('found'), text('it')] }));
+    const scout = createA2aDelegate({ ...options, url: `${url}/`, token: 'tok', skill: 'look' });
+    expect(await scout.ask('where?', context)).toBe('found\nit');
+    expect(calls[0]).toMatchObject({
+      jsonrpc: '2.0',
+      method: 'message/send',
+      params: {
+        metadata: { skill: 'look' },
+        message: { role: 'user', parts: [{ kind: 'text', text: 'where?' }] },
+      },
+    });
+    expect(keys).toEqual(['Bearer tok']);
+  });
+
+  it('answers a question with the next query of the same conversation alone', async () => {
+    const { url, calls } = await agent(
+      task('input-required', { status: { state: 'input-required', message: text('which town?') } }),
+      task('completed', { artifacts: [text('other')] }),
+      task('completed', { artifacts: [text('sunny')] }),
+    );
+    const scout = createA2aDelegate({ ...options, url: `${url}/a2a` });
+    expect(await scout.ask('weather', context)).toBe('scout asks back: which town?');
+    await scout.ask('weather', { ...context, sessionId: 'someone else' });
+    expect(await scout.ask('Bern', context)).toBe('sunny');
+    expect(calls.map(({ params }) => params.message.taskId)).toEqual([undefined, undefined, 't1']);
+    expect(calls[2]!.params.message.contextId).toBe('c1');
+  });
+
+  it('takes a plain message for an answer', async () => {
+    const { url } = await agent({ body: { result: { kind: 'message', role: 'agent', ...text('hello') } } });
+    expect(await createA2aDelegate({ ...options, url }).ask('hi', context)).toBe('hello');
+  });
+
+  it.each([
+    [
+      task('failed', { status: { state: 'failed', message: text('out of fuel') } }),
+      'scout did not finish: out of fuel.',
+    ],
+    [task('canceled'), 'scout did not finish: canceled.'],
+    [task('working'), 'scout has begun but gave no answer yet.'],
+    [{ body: { error: { code: -32601, message: 'Method not found' } } }, 'scout refused: Method not found'],
+    [{ status: 401, body: {} }, 'scout refuses the key it was given.'],
+    [{ status: 500, body: 'oops' }, 'scout gave an answer that cannot be read.'],
+  ])('says what went wrong: %j', async (answer, words) => {
+    const { url } = await agent(answer);
+    await expect(createA2aDelegate({ ...options, url }).ask('x', context)).rejects.toThrow(words);
+  });
+
+  it('says that nobody is there', async () => {
+    const scout = createA2aDelegate({ ...options, url: `http://127.0.0.1:${await freePort()}` });
+    await expect(scout.ask('x', context)).rejects.toThrow('scout cannot be reached right now.');
+  });
+});
