@@ -1,7 +1,16 @@
 import { join } from 'node:path';
 import { type A2aCredentials, createA2aServer } from '@trunkline/a2a';
-import type { Logger } from '@trunkline/config';
-import { type AppEnv, createApp, createMetrics, type RenderError, serve, servePages } from '@trunkline/http';
+import { type Logger, secretValues } from '@trunkline/config';
+import {
+  type AppEnv,
+  createApp,
+  createMetrics,
+  listRoutes,
+  type RenderError,
+  type RouteEntry,
+  serve,
+  servePages,
+} from '@trunkline/http';
 import { createTracing, type ModelGateway, type Tool } from '@trunkline/llm';
 import type { Missing, Service, Surroundings } from '@trunkline/service';
 import { createCalculator, createCurrentTime } from '@trunkline/tools';
@@ -9,14 +18,16 @@ import type { Hono } from 'hono';
 import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
+import { observeForAudit } from './activity/audit-observer.ts';
 import { Telemetry } from './activity/telemetry.ts';
 import { openAiErrorBody } from './openai/errors.ts';
-import type { AgentOptions } from './options.ts';
+import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
 import { mountEvents } from './routes/events.ts';
 import { type Keys, mountGuards } from './routes/guards.ts';
 import { healthReport } from './routes/health.ts';
+import { mountInbox } from './routes/inbox.ts';
 import { mountOpenAi } from './routes/openai.ts';
 import { checkExposure, readKeys } from './setup/access.ts';
 import { type LiveConfig, openLiveConfig } from './setup/config-file.ts';
@@ -24,6 +35,8 @@ import { LiveModel } from './setup/live-model.ts';
 import { configDirectoryOf, configFileOf, findPlaces, type Places } from './setup/places.ts';
 import { completeSetup, isSetupComplete, modelSettings } from './setup/setup.ts';
 import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
+import { AuditLog } from './stores/audit-log.ts';
+import { InboxStore } from './stores/inbox-store.ts';
 import { describeAgent } from './turns/agent-card.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { compileGraph } from './turns/graph.ts';
@@ -32,8 +45,13 @@ import { humanTools } from './turns/human-tools.ts';
 import { TurnRunner } from './turns/turn-runner.ts';
 import { openTurnState, type TurnState } from './turns/turn-state.ts';
 
+export interface AgentService extends Service {
+  /** Every method and path that it answers. */
+  routes(): RouteEntry[];
+}
+
 /** Starts the service; the only place that names its concrete parts. */
-export async function start(options: AgentOptions, surroundings: Surroundings): Promise<Service> {
+export async function start(options: AgentOptions, surroundings: Surroundings): Promise<AgentService> {
   await using closing = new AsyncDisposableStack();
   const { logger, services = () => [], portVariable = '--port' } = surroundings;
   const base = await prepare(options, surroundings, closing);
@@ -61,7 +79,7 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
   closing.defer(() => server.stop());
   await agent.begin(options.publicUrl ?? server.url);
   const parts = closing.move();
-  return { url: server.url, missing, stop: () => parts.disposeAsync() };
+  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => parts.disposeAsync() };
 }
 
 /** What is settled before anything is built. */
@@ -133,7 +151,10 @@ async function createAgent(base: Base, closing: AsyncDisposableStack) {
   });
   const graph = new GraphHolder();
   const shelf = new SkillShelf(join(directory, 'skills'), logger);
-  const observers = [figures.turns];
+  const audit = new AuditLog({ path: places.audit, secrets: secretsOf(base), logger });
+  const observers = [figures.turns, observeForAudit(audit, () => live.config.middleware.audit)];
+  const inbox = new InboxStore(places.inbox);
+  closing.defer(() => inbox.close());
   const runner = new TurnRunner({
     ...state,
     graph: () => graph.current(),
@@ -174,7 +195,7 @@ async function createAgent(base: Base, closing: AsyncDisposableStack) {
     return compile();
   };
   const { agentName } = options;
-  return { a2a, agentName, state, model, graph, metrics, telemetry, feed, observers, begin };
+  return { a2a, agentName, state, model, graph, metrics, telemetry, feed, inbox, observers, begin };
 }
 
 function createTaskServer(
@@ -199,6 +220,7 @@ function mountRoutes(app: Hono<AppEnv>, agent: Agent, keys: Keys): void {
   mountGuards(app, keys);
   mountEvents(app, feed);
   mountChat(app, { engine: a2a.engine, sessions: state.sessions, memory: state.memory });
+  mountInbox(app, { inbox: agent.inbox, engine: a2a.engine, feed });
   mountOpenAi(app, { graph: () => agent.graph.current(), observers, agentName });
   app.route('/', a2a.routes);
 }
@@ -212,6 +234,15 @@ function mountPages(app: Hono<AppEnv>, ui: AgentOptions['ui']): void {
 const renderError: RenderError = (error, { path }) => ({
   body: { detail: error.message, ...(path.startsWith('/v1/') && openAiErrorBody(error)) },
 });
+
+/** Values that no log may show. */
+function secretsOf({ options, live, keys }: Base): string[] {
+  const { model, chat, cloud, repo } = live.secrets;
+  return [
+    ...secretValues(agentOptions, options),
+    ...[keys.token, keys.apiKey, model.api_key, chat.bot_token, cloud.client_secret, repo.token],
+  ].flatMap((secret) => secret || []);
+}
 
 function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   const { max_sessions: sessions, max_tokens: tokens } = config.memory;

@@ -57,7 +57,8 @@ export class SessionMemory {
     const record = { ...session, summary: summaryOf(session), timestamp: new Date().toISOString() };
     this.#recent.delete(record.session_id);
     this.#recent.set(record.session_id, { ...record, messages: [] });
-    for (const [oldest] of this.#recent) if (this.#recent.size > mostRecent) this.#recent.delete(oldest);
+    const oldest = this.#recent.keys().next().value;
+    if (this.#recent.size > mostRecent && oldest !== undefined) this.#recent.delete(oldest);
     if (this.#options.write) this.#write(record);
   }
 

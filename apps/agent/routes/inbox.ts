@@ -1,0 +1,84 @@
+import type { TaskEngine } from '@trunkline/a2a';
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { ActivityFeed } from '../activity/activity-feed.ts';
+import { activityContext } from '../activity/activity-observer.ts';
+import { FireLimit } from '../activity/fire-limit.ts';
+import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
+import { fromStore } from './store-failure.ts';
+
+export interface InboxRoutes {
+  inbox: InboxStore;
+  engine: TaskEngine;
+  feed: ActivityFeed;
+}
+
+const newItem = z.object({
+  text: z.string().trim().min(1).max(20_000),
+  priority: z.enum(PRIORITIES).default('next'),
+  source: z.string().max(200).optional(),
+  dedup_key: z.string().max(200).optional(),
+});
+const query = z.object({
+  floor: z.enum(PRIORITIES).default('later'),
+  include_delivered: z.stringbool().default(false),
+});
+const place = z.object({ id: z.coerce.number().int().positive() });
+
+const mostFires = 8;
+
+/** What comes from outside: it waits for the agent to look, or starts a turn when it is urgent. */
+export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRoutes): void {
+  const limit = new FireLimit(mostFires);
+  app.post(
+    '/api/inbox',
+    describeRoute({ summary: 'Put something into the inbox' }),
+    validate('json', newItem),
+    (context) => {
+      const { text, priority, source, dedup_key } = context.req.valid('json');
+      const item = inbox.add({ text, priority, source, dedupKey: dedup_key });
+      if (item === undefined) return context.json({ ok: true, deduped: true });
+      feed.inboxItem({ id: String(item.id), priority, source: source ?? null, text });
+      return context.json({
+        ok: true,
+        item,
+        fired: priority === 'now' && limit.take() && fire(engine, item),
+      });
+    },
+  );
+  app.get(
+    '/api/inbox',
+    describeRoute({ summary: 'What is in the inbox' }),
+    validate('query', query),
+    (context) => {
+      const { floor, include_delivered } = context.req.valid('query');
+      return context.json({ items: inbox.list({ floor, includeDelivered: include_delivered }) });
+    },
+  );
+  app.post(
+    '/api/inbox/:id/deliver',
+    describeRoute({ summary: 'Mark an item as delivered' }),
+    validate('param', place),
+    async (context) => {
+      const item = await fromStore(() => inbox.deliver(context.req.valid('param').id));
+      return context.json({ ok: true, item });
+    },
+  );
+}
+
+/** Starts a turn for an urgent item, in the conversation that the agent has with itself. */
+function fire(engine: TaskEngine, { id, text, source }: InboxItem): true {
+  const from = source === '' ? '' : ` from ${source}`;
+  engine.start({
+    message: {
+      messageId: crypto.randomUUID(),
+      role: 'user',
+      parts: [{ type: 'text', text: `This just came in${from} and is urgent: ${text}` }],
+      contextId: activityContext,
+    },
+    metadata: { inbox_item_id: id },
+    strict: false,
+  });
+  return true;
+}
