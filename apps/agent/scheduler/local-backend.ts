@@ -1,0 +1,112 @@
+import { type Clock, type Fire, type Job, Scheduler, systemClock } from '@trunkline/schedule';
+import { StoreError } from '../stores/store-error.ts';
+import type { Invoke } from './invoke.ts';
+import { JobStore, type StoredJob } from './job-store.ts';
+import { checkSchedule } from './new-job.ts';
+import type { NewSchedule, ScheduleBackend, ScheduledJob } from './schedule-backend.ts';
+
+export interface LocalBackendOptions {
+  /** Parent of `<agent_name>/jobs.db`. */
+  directory: string;
+  agentName: string;
+  /** Sends a job that fires to the agent. */
+  invoke: Invoke;
+  /** Zone of cron expressions and of times without an offset; UTC when left out. */
+  timezone?: string;
+  clock?: Clock;
+  logger: Log;
+}
+
+interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+interface PromptJob extends Job {
+  prompt: string;
+}
+
+const MOST_JOBS = 1000;
+
+/** Keeps schedules in this service and fires them from here. */
+export class LocalBackend implements ScheduleBackend {
+  readonly #options: LocalBackendOptions;
+  readonly #clock: Clock;
+  readonly #timezone: string;
+  readonly #store: JobStore;
+  readonly #scheduler: Scheduler<PromptJob>;
+
+  constructor(options: LocalBackendOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#timezone = options.timezone ?? 'UTC';
+    this.#store = new JobStore(options.directory, options.agentName);
+    this.#scheduler = this.#createScheduler();
+  }
+
+  /** Begins to fire; what was missed within a day comes first. */
+  start(): void {
+    for (const job of this.#store.all()) this.#scheduler.replace(toJob(job));
+    this.#scheduler.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#scheduler.stop(0);
+    this.#store.close();
+  }
+
+  async add(given: NewSchedule): Promise<{ id: string; next: string }> {
+    const { agentName } = this.#options;
+    const now = this.#clock.now();
+    const { id, prompt, schedule, next } = checkSchedule(given, { agentName, timezone: this.#timezone, now });
+    if (this.#scheduler.get(id) === undefined && this.#scheduler.list().length >= MOST_JOBS)
+      throw new StoreError('invalid', `there are ${MOST_JOBS} jobs already; cancel some first.`);
+    const job = { id, prompt, schedule, timezone: this.#timezone, created_at: now, last_fired: null };
+    this.#store.put(job);
+    this.#scheduler.replace(toJob(job));
+    return { id, next: new Date(next).toISOString() };
+  }
+
+  async list(): Promise<ScheduledJob[]> {
+    return this.#scheduler.list().map(({ job, next }) => ({
+      id: job.id,
+      prompt: job.prompt,
+      schedule: job.schedule,
+      next: next === undefined ? undefined : new Date(next).toISOString(),
+    }));
+  }
+
+  async cancel(id: string): Promise<boolean> {
+    this.#store.remove(id);
+    return this.#scheduler.remove(id);
+  }
+
+  #createScheduler(): Scheduler<PromptJob> {
+    const { invoke, logger } = this.#options;
+    return new Scheduler<PromptJob>({
+      clock: this.#clock,
+      timezone: this.#timezone,
+      fire: (job, fire) => invoke({ jobId: job.id, prompt: job.prompt, fireId: fire.fireId }, fire.signal),
+      afterFire: (job, fire, failure) => this.#afterFire(job, fire, failure !== undefined),
+      onSkipped: (job, fire) => this.#store.fired(job.id, fire.scheduledAt),
+      onMissed: (job, missed) => {
+        this.#store.fired(job.id, missed.scheduledAt);
+        logger.warn({ job: job.id, ...missed }, 'a job was due more than a day ago and is left out');
+      },
+      onFinished: (job) => this.#store.remove(job.id),
+      onError: (error, job) => logger.warn({ err: error, job: job.id }, 'a scheduled job failed'),
+    });
+  }
+
+  /** A one-shot that failed stays unmarked, so that it is tried again, also after a restart. */
+  #afterFire(job: PromptJob, fire: Fire, failed: boolean): void {
+    const isOnce = this.#scheduler.get(job.id)?.type === 'once';
+    if (failed && (isOnce || fire.signal.aborted)) return;
+    this.#store.fired(job.id, fire.scheduledAt);
+  }
+}
+
+function toJob({ id, prompt, schedule, timezone, created_at, last_fired }: StoredJob): PromptJob {
+  const fired = last_fired === null ? {} : { lastFired: last_fired };
+  return { id, prompt, schedule, timezone, createdAt: created_at, overlap: 'skip', ...fired };
+}

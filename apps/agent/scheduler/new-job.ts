@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { parseSchedule } from '@trunkline/schedule';
+import { StoreError } from '../stores/store-error.ts';
+import type { NewSchedule } from './schedule-backend.ts';
+
+const LONGEST_PROMPT = 20_000;
+const LONGEST_ID = 200;
+
+export interface CheckedSchedule {
+  id: string;
+  prompt: string;
+  schedule: string;
+  /** Milliseconds since 1970. */
+  next: number;
+}
+
+/** Reads what is to be scheduled; throws words when it cannot be. */
+export function checkSchedule(
+  { prompt, when, jobId }: NewSchedule,
+  { agentName, timezone, now }: { agentName: string; timezone: string; now: number },
+): CheckedSchedule {
+  if (prompt.trim() === '') throw new StoreError('invalid', 'the prompt is empty.');
+  if (prompt.length > LONGEST_PROMPT)
+    throw new StoreError('invalid', `the prompt is longer than ${LONGEST_PROMPT} characters.`);
+  const schedule = parseSchedule(when, { timezone });
+  const next = schedule.next(now);
+  if (next === undefined)
+    throw new StoreError('invalid', `the time ${when} has passed; it is ${new Date(now).toISOString()} now.`);
+  return { id: idOf(jobId, agentName), prompt, schedule: schedule.text, next };
+}
+
+function idOf(given: string | undefined, agentName: string): string {
+  const id = given?.trim() || `${agentName}-${randomUUID()}`;
+  if (id.length > LONGEST_ID)
+    throw new StoreError('invalid', `the job id is longer than ${LONGEST_ID} characters.`);
+  return id;
+}

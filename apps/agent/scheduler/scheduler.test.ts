@@ -1,0 +1,298 @@
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { FakeClock, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { callTool } from '../tools/call-tool.suite.ts';
+import { chooseBackend } from './choose-backend.ts';
+import { createInvoke, type DueJob } from './invoke.ts';
+import { LocalBackend } from './local-backend.ts';
+import { schedulerTools } from './scheduler-tools.ts';
+
+let home = temporaryDirectory();
+let clock = new FakeClock('2026-03-01T10:00:00Z');
+let fired: DueJob[] = [];
+let warnings: string[] = [];
+const logger = {
+  info: () => undefined,
+  warn: (_fields: object, message: string) => void warnings.push(message),
+};
+const invoke = async (job: DueJob) => void fired.push(job);
+const open = (more: Partial<ConstructorParameters<typeof LocalBackend>[0]> = {}) =>
+  new LocalBackend({ directory: home.path, agentName: 'ada', invoke, clock, logger, ...more });
+const tools =
+  (backend: LocalBackend) =>
+  (name: string, input: object = {}) =>
+    callTool(schedulerTools(backend).find((tool) => tool.name === name)!, input);
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  clock = new FakeClock('2026-03-01T10:00:00Z');
+  fired = [];
+  warnings = [];
+});
+afterEach(() => home.remove());
+
+describe('the schedule tools', () => {
+  it('schedule, list and cancel with the exact words [A086] [A087] [A088]', async () => {
+    const backend = open();
+    backend.start();
+    const call = tools(backend);
+    expect(await call('list_schedules')).toBe('No scheduled jobs.');
+    expect(
+      await call('schedule_task', { prompt: 'water the\nplants', when: '30 8 * * 1', job_id: 'plants' }),
+    ).toBe('Scheduled job plants next at 2026-03-02T08:30:00.000Z.');
+    const said = await call('schedule_task', { prompt: 'call', when: '2026-03-01T12:00:00' });
+    expect(said).toMatch(/^Scheduled job ada-[0-9a-f-]{36} next at 2026-03-01T12:00:00\.000Z\.$/);
+    expect((await call('list_schedules')).split('\n')[0]).toBe(
+      'plants | next 2026-03-02T08:30:00.000Z | 30 8 * * 1 | water the plants',
+    );
+    expect(await call('cancel_schedule', { job_id: 'plants' })).toBe('Canceled plants.');
+    expect(await call('cancel_schedule', { job_id: 'plants' })).toBe('Error: no such job plants.');
+    expect((await call('list_schedules')).split('\n')).toHaveLength(1);
+    await backend.stop();
+  });
+
+  it.each(['tomorrow', '* * * *', '* * * * * *', '61 * * * *', '2026-13-01', '', '2020-01-01T00:00:00Z'])(
+    'refuse "%s" [A086]',
+    async (when) => {
+      const backend = open();
+      backend.start();
+      expect(await tools(backend)('schedule_task', { prompt: 'x', when })).toMatch(/^Error: /);
+      expect(await backend.list()).toEqual([]);
+      await backend.stop();
+    },
+  );
+
+  it('are absent without a backend [A059]', () => {
+    expect(schedulerTools(undefined)).toEqual([]);
+    const settings = {
+      agentName: 'ada',
+      schedulerBackend: 'local',
+      schedulerDisabled: true,
+      schedulerFireTimeoutS: 1,
+    };
+    expect(chooseBackend(settings, { directory: home.path, url: () => '', logger })).toBeUndefined();
+  });
+});
+
+describe('local schedules', () => {
+  it('fire, and are kept apart by agent in files of their own [A056] [A087]', async () => {
+    const ada = open();
+    const bob = open({ agentName: 'bob' });
+    ada.start();
+    bob.start();
+    await ada.add({ prompt: 'go', when: '0 11 * * *', jobId: 'j' });
+    expect(await bob.list()).toEqual([]);
+    expect(await bob.cancel('j')).toBe(false);
+    expect(existsSync(join(home.path, 'ada', 'jobs.db'))).toBe(true);
+    await clock.advanceBy(86_400_000 * 2);
+    expect(fired.map(({ jobId, prompt, fireId }) => [jobId, prompt, fireId])).toEqual([
+      ['j', 'go', 'j@2026-03-01T11:00:00.000Z'],
+      ['j', 'go', 'j@2026-03-02T11:00:00.000Z'],
+    ]);
+    await ada.stop();
+    await bob.stop();
+  });
+
+  it('keep local time across a clock change', async () => {
+    clock = new FakeClock('2026-03-28T00:00:00Z');
+    const backend = open({ timezone: 'Europe/Berlin' });
+    backend.start();
+    await backend.add({ prompt: 'x', when: '30 9 * * *', jobId: 'j' });
+    await clock.advanceBy(3 * 86_400_000);
+    expect(fired.map(({ fireId }) => fireId.slice(2))).toEqual([
+      '2026-03-28T08:30:00.000Z',
+      '2026-03-29T07:30:00.000Z',
+      '2026-03-30T07:30:00.000Z',
+    ]);
+    await backend.stop();
+  });
+
+  it('survive a restart: a missed fire is made up for once, a stale one is dropped', async () => {
+    const first = open();
+    first.start();
+    await first.add({ prompt: 'daily', when: '0 11 * * *', jobId: 'daily' });
+    await first.add({ prompt: 'soon', when: '2026-03-03T09:00:00Z', jobId: 'soon' });
+    await first.add({ prompt: 'stale', when: '2026-03-01T11:00:00Z', jobId: 'stale' });
+    await first.stop();
+    clock = new FakeClock('2026-03-03T10:00:00Z');
+    const second = open();
+    second.start();
+    await clock.advanceBy(1000);
+    expect(fired.map(({ fireId }) => fireId).sort()).toEqual([
+      'daily@2026-03-02T11:00:00.000Z',
+      'soon@2026-03-03T09:00:00.000Z',
+    ]);
+    expect(warnings).toContain('a job was due more than a day ago and is left out');
+    await second.stop();
+    fired = [];
+    const third = open();
+    third.start();
+    await clock.advanceBy(1000);
+    expect(fired).toEqual([]);
+    expect((await third.list()).map(({ id }) => id)).toEqual(['daily']);
+    await third.stop();
+  });
+
+  it('keep a one-shot that failed and try it again, also after a restart', async () => {
+    let broken = true;
+    const shaky = async (job: DueJob) => {
+      fired.push(job);
+      if (broken) throw new Error('agent is down');
+    };
+    const first = open({ invoke: shaky });
+    first.start();
+    await first.add({ prompt: 'x', when: '2026-03-01T11:00:00Z', jobId: 'j' });
+    await clock.advanceBy(3_600_000 + 90_000);
+    expect(fired).toHaveLength(2);
+    expect(warnings).toContain('a scheduled job failed');
+    await first.stop();
+    broken = false;
+    const second = open({ invoke: shaky });
+    second.start();
+    await clock.advanceBy(1000);
+    expect(fired).toHaveLength(3);
+    expect(await second.list()).toEqual([]);
+    await second.stop();
+  });
+
+  it('do not fire a job again while it still runs', async () => {
+    const gate = Promise.withResolvers<void>();
+    const backend = open({
+      invoke: async (job) => {
+        fired.push(job);
+        await gate.promise;
+      },
+    });
+    backend.start();
+    await backend.add({ prompt: 'slow', when: '* * * * *', jobId: 'j' });
+    await clock.advanceBy(5 * 60_000);
+    expect(fired).toHaveLength(1);
+    gate.resolve();
+    await clock.advanceBy(60_000);
+    expect(fired).toHaveLength(2);
+    await backend.stop();
+  });
+});
+
+describe('a fire', () => {
+  async function agent(answer: (response: ServerResponse) => void) {
+    const seen: { url: string | undefined; key: unknown; body: Record<string, unknown> }[] = [];
+    const server = createServer(async (request, response) => {
+      seen.push({
+        url: request.url,
+        key: request.headers['x-api-key'],
+        body: JSON.parse(await text(request)),
+      });
+      answer(response);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const stop = () => {
+      server.close();
+      server.closeAllConnections();
+    };
+    return { url, seen, stop };
+  }
+  const job = { jobId: 'j', prompt: 'do it', fireId: 'j@1' };
+  const signal = new AbortController().signal;
+
+  it('is a message/send with the job in its metadata [A057] [A011] [A014]', async () => {
+    const { url, seen, stop } = await agent((response) =>
+      response.end('{"jsonrpc":"2.0","id":1,"result":{}}'),
+    );
+    await createInvoke({
+      agentName: 'ada',
+      url: () => `${url}/`,
+      headers: () => ({ 'x-api-key': 'k' }),
+      timeoutS: 5,
+      logger,
+    })(job, signal);
+    expect(seen).toMatchObject([
+      {
+        url: '/a2a',
+        key: 'k',
+        body: {
+          jsonrpc: '2.0',
+          method: 'message/send',
+          params: {
+            message: {
+              role: 'user',
+              messageId: 'j@1',
+              parts: [{ kind: 'text', text: 'do it' }],
+              metadata: { scheduler_job_id: 'j', channel: 'a2a', agent_name: 'ada' },
+            },
+          },
+        },
+      },
+    ]);
+    stop();
+  });
+
+  it('waits no longer than its limit, and that is no failure [A058]', async () => {
+    const { url, seen, stop } = await agent(() => undefined);
+    await createInvoke({ agentName: 'ada', url: () => url, timeoutS: 0.1, logger })(job, signal);
+    expect(seen).toHaveLength(1);
+    expect(warnings).toEqual(['a scheduled turn takes longer than SCHEDULER_FIRE_TIMEOUT_S']);
+    stop();
+  });
+
+  it.each([
+    [401, '{}', 'status 401'],
+    [200, '{"error":{"code":-32602,"message":"no text"}}', 'refused: no text'],
+    [200, '[]', 'cannot be read'],
+  ])('fails on status %s with %s', async (status, body, words) => {
+    const { url, stop } = await agent((response) => response.writeHead(status).end(body));
+    await expect(
+      createInvoke({ agentName: 'ada', url: () => url, timeoutS: 5, logger })(job, signal),
+    ).rejects.toThrow(words);
+    stop();
+  });
+
+  it('goes to the switchboard when that is the backend [A052] [A053] [A054] [A055]', async () => {
+    let status = 200;
+    const { url, seen, stop } = await agent((response) => response.writeHead(status).end('{"success":true}'));
+    const settings = {
+      agentName: 'ada',
+      schedulerBackend: 'switchboard',
+      schedulerDisabled: false,
+      schedulerFireTimeoutS: 1,
+    };
+    const around = { directory: home.path, url: () => '', logger };
+    expect(() => chooseBackend(settings, around)).toThrow('SWITCHBOARD_API_KEY');
+    const backend = chooseBackend(
+      { ...settings, switchboardApiBase: url, switchboardApiKey: 'key' },
+      around,
+    )!;
+    const { id } = await backend.add({ prompt: 'hi', when: '0 9 * * *', jobId: 'morning' });
+    expect(id).toBe('ada-morning');
+    expect(seen[0]).toMatchObject({
+      url: '/publish',
+      key: 'key',
+      body: {
+        topic: 'command.schedule',
+        payload: {
+          action: 'add',
+          id: 'ada-morning',
+          schedule: '0 9 * * *',
+          topic: 'cron.ada.ada-morning',
+          payload: { content: 'hi', channel: 'a2a', agent_name: 'ada', scheduler_job_id: 'ada-morning' },
+        },
+      },
+    });
+    expect(await backend.list()).toEqual([]);
+    expect(await backend.cancel('bob-morning')).toBe(false);
+    expect(await backend.cancel('ada-morning')).toBe(true);
+    expect(seen[1]!.body).toEqual({
+      topic: 'command.schedule',
+      payload: { action: 'remove', id: 'ada-morning' },
+    });
+    status = 401;
+    await expect(backend.add({ prompt: 'hi', when: '0 9 * * *' })).rejects.toThrow('SWITCHBOARD_API_KEY');
+    stop();
+  });
+});
