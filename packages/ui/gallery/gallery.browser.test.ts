@@ -9,7 +9,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
-import { namelessControls, seenFocus, sidewaysScroll } from './pageChecks.suite.ts';
+import { isFocused, namelessControls, openPalette, seenFocus, sidewaysScroll } from './pageChecks.suite.ts';
 import { type PageServer, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
@@ -122,18 +122,13 @@ describeWithBrowser('the gallery of all parts', () => {
       await focus('Open the dialog');
       await press('Enter');
       const dialog = gallery.page.getByRole('dialog', { name: 'Rename the schedule' });
-      await dialog.waitFor();
-      const places: string[] = [];
-      for (let step = 0; step < 5; step += 1) {
-        places.push(
-          await gallery.page.evaluate(
-            () =>
-              document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '',
-          ),
-        );
+      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused), SOON).toBe(true);
+      for (const name of ['Cancel', 'Rename', 'Close']) {
         await press('Tab');
+        await expect.poll(focused, SOON).toBe(name);
       }
-      expect(places).toEqual(['', 'Cancel', 'Rename', 'Close', '']);
+      await press('Tab');
+      await expect.poll(() => dialog.getByLabel('New name').evaluate(isFocused), SOON).toBe(true);
       await press('Escape');
       await dialog.waitFor({ state: 'detached' });
       await expect.poll(focused, SOON).toBe('Open the dialog');
@@ -151,39 +146,39 @@ describeWithBrowser('the gallery of all parts', () => {
       await expect.poll(focused, SOON).toBe('Open the question');
     });
 
-    it('walks the tabs with the arrows', async () => {
+    it('walks the tabs with the arrows, round and round', async () => {
       await gallery.page.getByRole('tab', { name: 'Sources' }).focus();
-      await press('ArrowRight');
-      await expect
-        .poll(() => gallery.page.getByRole('tabpanel').textContent(), SOON)
-        .toBe('Each sentence with its passage.');
-      await press('ArrowRight');
-      await press('ArrowRight');
-      await expect
-        .poll(() => gallery.page.getByRole('tabpanel').textContent(), SOON)
-        .toBe('Eight sources, six of them read.');
+      const shown = () => gallery.page.getByRole('tabpanel').textContent();
+      for (const content of ['Each sentence with', 'What was done', 'Eight sources', 'Each sentence with']) {
+        await press('ArrowRight');
+        await expect.poll(shown, SOON).toContain(content);
+      }
     });
 
     it('chooses from a menu with the arrows or the first letter', async () => {
+      const highlighted = () => gallery.page.locator('[role=menuitem][data-highlighted]').textContent();
       await focus('Open the menu');
       await press('Enter');
-      await gallery.page.getByRole('menu').waitFor();
+      await expect.poll(highlighted, SOON).toContain('Rename');
       await press('ArrowDown');
+      await expect.poll(highlighted, SOON).toBe('Archive');
       await press('Enter');
       await expect.poll(said, SOON).toBe('Archived');
       await expect.poll(focused, SOON).toBe('Open the menu');
       await press('Enter');
-      await gallery.page.getByRole('menu').waitFor();
-      await press('r');
+      await expect.poll(highlighted, SOON).toContain('Rename');
+      await press('d');
+      await expect.poll(highlighted, SOON).toBe('Delete');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Renamed');
+      await expect.poll(said, SOON).toBe('Note deleted');
     });
 
     it('finds a command in the palette', async () => {
-      await press('Control+k');
-      await gallery.page.getByRole('dialog', { name: 'Command palette' }).waitFor();
+      await openPalette(gallery.page);
       await gallery.page.keyboard.type('gree');
-      await expect.poll(() => gallery.page.getByRole('option').first().textContent(), SOON).toBe('Say hello');
+      await expect
+        .poll(() => gallery.page.locator('[role=option][data-selected=true]').textContent(), SOON)
+        .toBe('Say hello');
       await press('Enter');
       await gallery.page.getByRole('complementary', { name: 'Hello' }).waitFor();
       await press('Escape');
@@ -191,7 +186,7 @@ describeWithBrowser('the gallery of all parts', () => {
     });
 
     it('says so when no command is called that', async () => {
-      await press('Control+k');
+      await openPalette(gallery.page);
       await gallery.page.keyboard.type('zzzz');
       await gallery.page.getByText('Nothing is called that').waitFor();
     });
@@ -211,7 +206,8 @@ describeWithBrowser('the gallery of all parts', () => {
     it('takes back what was done, from the toast', async () => {
       await focus('Delete a note');
       await press('Enter');
-      await expect.poll(said, SOON).toBe('Note deleted');
+      const undo = gallery.page.getByRole('button', { name: 'Undo' });
+      await undo.waitFor();
       // F8 leads to the toasts from anywhere.
       await press('F8');
       await press('Tab');
@@ -219,7 +215,7 @@ describeWithBrowser('the gallery of all parts', () => {
       await expect.poll(focused, SOON).toBe('Undo');
       await press('Enter');
       await expect.poll(said, SOON).toBe('Note restored');
-      await gallery.page.getByText('shopping.md').waitFor({ state: 'detached' });
+      await undo.waitFor({ state: 'detached' });
     });
   });
 

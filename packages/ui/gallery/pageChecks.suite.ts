@@ -47,3 +47,13 @@ export async function seenFocus(page: Page): Promise<string> {
     return seen ? label : `${label} (unseen)`;
   });
 }
+
+export function isFocused(element: Element): boolean {
+  return element === document.activeElement;
+}
+
+/** Opens the command palette by its shortcut and waits until it takes what is typed. */
+export async function openPalette(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.locator('[role=combobox]:focus').waitFor();
+}

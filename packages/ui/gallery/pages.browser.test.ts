@@ -10,7 +10,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ensurePages } from '../build/ensure.ts';
-import { namelessControls, sidewaysScroll } from './pageChecks.suite.ts';
+import { namelessControls, openPalette, sidewaysScroll } from './pageChecks.suite.ts';
 import { type PageServer, type Route, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
@@ -173,7 +173,7 @@ describeWithBrowser('a page whose service', () => {
     opened = await browser.open(server.url);
     const { page } = opened;
     await page.getByText('Setup complete').waitFor();
-    await page.keyboard.press('Control+k');
+    await openPalette(page);
     const options = page.getByRole('option');
     for (const name of [
       'Check the status again',
@@ -184,6 +184,7 @@ describeWithBrowser('a page whose service', () => {
       await options.getByText(name).waitFor();
     }
     await page.keyboard.type('dark');
+    await page.locator('[role=option][data-selected=true]').getByText('Theme: dark').waitFor();
     await page.keyboard.press('Enter');
     await expect.poll(() => page.evaluate(() => document.documentElement.dataset.theme), SOON).toBe('dark');
   });
