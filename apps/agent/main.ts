@@ -14,7 +14,8 @@ export async function main(argv: readonly string[], env?: Environment): Promise<
     argv,
     env,
     start: async (options, logger) => {
-      if (options.ui !== 'none') await ensurePages({ app: 'agent' });
+      if (options.ui !== 'none')
+        await ensurePages({ app: 'agent', onBuild: () => logger.info('building the web page') });
       return start(options, { logger, ...(env && { env }) });
     },
   });

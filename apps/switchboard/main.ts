@@ -12,7 +12,7 @@ export function main(argv: readonly string[], env?: Environment): Promise<number
     argv,
     env,
     start: async (options, logger, hide) => {
-      await ensurePages({ app: 'switchboard' });
+      await ensurePages({ app: 'switchboard', onBuild: () => logger.info('building the web page') });
       return start(options, { logger, hide });
     },
   });

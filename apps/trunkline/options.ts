@@ -16,7 +16,14 @@ export const upOptions = defineOptions('trunkline', 'All four services together'
 });
 
 /** Every table, for the reference page and the example file. */
-export const optionTables = [upOptions, voiceOptions, agentOptions, researchOptions, switchboardOptions, chatOptions];
+export const optionTables = [
+  upOptions,
+  voiceOptions,
+  agentOptions,
+  researchOptions,
+  switchboardOptions,
+  chatOptions,
+];
 
 function port(env: string, value: number, service: string) {
   return integer({ env, default: value, min: 0, max: 65_535, doc: `Port of the ${service}.` });

@@ -65,13 +65,19 @@ export class AgentClient {
 
   async #call(method: string, params: object): Promise<Response> {
     const { url, token } = this.#address;
-    const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+    const headers = {
+      'content-type': 'application/json',
+      ...(token && { authorization: `Bearer ${token}` }),
+    };
     const body = JSON.stringify({ jsonrpc: '2.0', id: randomUUID(), method, params });
-    const response = await fetch(new URL('/a2a', url), { method: 'POST', headers, body }).catch((cause: unknown) => {
-      const words = `No agent service answers at ${url}. Start one with "npm start", or set AGENT_URL to where it runs.`;
-      throw new ChatError(words, { cause });
-    });
-    if (response.status === 401) throw new ChatError('The agent wants a token: set A2A_AUTH_TOKEN to the one it was started with.');
+    const response = await fetch(new URL('/a2a', url), { method: 'POST', headers, body }).catch(
+      (cause: unknown) => {
+        const words = `No agent service answers at ${url}. Start one with "npm start", or set AGENT_URL to where it runs.`;
+        throw new ChatError(words, { cause });
+      },
+    );
+    if (response.status === 401)
+      throw new ChatError('The agent wants a token: set A2A_AUTH_TOKEN to the one it was started with.');
     if (!response.ok) throw new ChatError(`The agent answered ${response.status} ${response.statusText}.`);
     return response;
   }

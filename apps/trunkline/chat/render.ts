@@ -15,9 +15,11 @@ export class ChatWriter {
 
   write(event: ChatEvent): void {
     if (event.type === 'text') return this.#put(event.text);
-    if (event.type === 'tool') return this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
+    if (event.type === 'tool')
+      return this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
     if (event.type === 'question') return this.line(`? ${event.text}`);
-    if (event.state !== 'completed') this.line(event.text === '' ? `[${event.state}]` : `[${event.state}] ${event.text}`);
+    if (event.state !== 'completed')
+      this.line(event.text === '' ? `[${event.state}]` : `[${event.state}] ${event.text}`);
     this.finish();
   }
 

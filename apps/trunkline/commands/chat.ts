@@ -3,10 +3,19 @@ import { defineOptions, type Environment, helpText, readOptions, text, url } fro
 import { AgentClient, ChatError } from '../chat/agent-client.ts';
 import { ChatWriter } from '../chat/render.ts';
 
-export const chatOptions = defineOptions('chat', 'Chat: a conversation with the agent service in the terminal', {
-  agentUrl: url({ env: 'AGENT_URL', flag: '--url', default: 'http://127.0.0.1:7870', doc: 'Where the agent service is.' }),
-  authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
-});
+export const chatOptions = defineOptions(
+  'chat',
+  'Chat: a conversation with the agent service in the terminal',
+  {
+    agentUrl: url({
+      env: 'AGENT_URL',
+      flag: '--url',
+      default: 'http://127.0.0.1:7870',
+      doc: 'Where the agent service is.',
+    }),
+    authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
+  },
+);
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {

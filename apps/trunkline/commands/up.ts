@@ -13,7 +13,9 @@ export function main(argv: readonly string[], env: Environment): Promise<number>
     argv,
     env,
     start: async (options, logger, hide) => {
-      for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) await ensurePages({ app });
+      for (const app of ['voice', 'agent', 'research', 'switchboard'] as const) {
+        await ensurePages({ app, onBuild: () => logger.info({ service: app }, 'building the web page') });
+      }
       return startFleet({ options, env, logger, hide });
     },
     announce: introduce,

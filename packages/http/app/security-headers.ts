@@ -1,13 +1,12 @@
 /** What an answer that is no page needs: nothing may be loaded by it or framed. */
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 
-/** Everything from the service itself; style elements are let in because the interface library inserts some. */
+/** Everything from the service itself; blobs are recordings and workers that a page makes. */
 export const PAGE_POLICY = [
   "default-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
+  "style-src 'self'",
   "img-src 'self' data: blob:",
   "media-src 'self' blob:",
-  "font-src 'self' data:",
   "worker-src 'self' blob:",
   "object-src 'none'",
   "base-uri 'self'",

@@ -14,6 +14,7 @@ let lastBuild: Promise<unknown> = Promise.resolve();
 export async function ensurePages(options: PagesOptions): Promise<Pages> {
   const layout = layoutOf(options);
   if (readStamp(layout.output) === sourceStamp(layout)) return { directory: layout.output, built: false };
+  options.onBuild?.();
   return await buildPages(options);
 }
 

@@ -18,6 +18,8 @@ export interface PagesOptions {
   root?: string;
   /** Where the built pages go; by default apps/<app>/dist. */
   outDir?: string;
+  /** Called before a build that takes some seconds. */
+  onBuild?: () => void;
 }
 
 export interface Pages {
