@@ -15,15 +15,15 @@ export async function run(): Promise<BenchResult[]> {
   const [ours, croner] = [await measure('arm', 'ours', shared), await measure('arm', 'croner', shared)];
   const alone = await measure('arm', 'ours', many);
   return [
-    result('arm 5,000 cron jobs', 'ms', ours.value, croner.value),
+    result('arm 5,000 cron jobs', 'CPU ms', ours.value, croner.value),
     result('memory of 5,000 cron jobs', 'MB', ours.memory, croner.memory),
     result('timers of 5,000 cron jobs', 'timers', ours.timers, croner.timers),
-    await compare('fire 5,000 one-shots due together', 'ms', 'fire', shared),
-    await compare('next time in a zone', 'µs', 'next', shared),
-    result('arm 100,000 cron jobs', 'ms', alone.value),
+    await compare('fire 5,000 one-shots due together', 'CPU ms', 'fire', shared),
+    await compare('next time in a zone', 'CPU µs', 'next', shared),
+    result('arm 100,000 cron jobs', 'CPU ms', alone.value),
     result('memory of 100,000 cron jobs', 'MB', alone.memory),
     { ...result('timers of 100,000 cron jobs', 'timers', alone.timers), goal: '1' },
-    result('fire 100,000 one-shots due together', 'ms', (await measure('fire', 'ours', many)).value),
+    result('fire 100,000 one-shots due together', 'CPU ms', (await measure('fire', 'ours', many)).value),
   ];
 }
 
@@ -74,34 +74,47 @@ async function child(task: string, side: Side, count: number): Promise<void> {
 const kept: unknown[] = [];
 
 function armCronJobs(side: Side, count: number): number {
-  const started = performance.now();
+  const before = process.cpuUsage();
   const scheduler = side === 'ours' ? startedScheduler(() => undefined) : undefined;
   for (let number = 0; number < count; number += 1) {
     const [text, timezone] = [cronText(number), zones[number % zones.length] ?? 'UTC'];
     if (scheduler !== undefined) scheduler.add({ ...job(number, text), timezone });
     else kept.push(new Cron(text, { mode: '5-part', timezone }, () => undefined));
   }
-  return performance.now() - started;
+  return cpuMilliseconds(before);
 }
 
-/** From the moment when all are due until the last handler has run. A lead that was too short for arming is doubled. */
-async function fireTogether(side: Side, count: number, lead = 3000): Promise<number> {
-  const due = Date.now() + lead;
-  const last = Promise.withResolvers<number>();
+/** The best of three waves. A lead that was too short for arming is doubled. */
+async function fireTogether(side: Side, count: number): Promise<number> {
+  const times: number[] = [];
+  for (let lead = 1500; times.length < 3; ) {
+    const time = await fireWave(side, count, Date.now() + lead);
+    if (time === undefined) lead *= 2;
+    else times.push(time);
+  }
+  return Math.min(...times);
+}
+
+/** What the processor works from the end of arming until the last handler has run; undefined when they were due before. */
+async function fireWave(side: Side, count: number, due: number): Promise<number | undefined> {
+  const last = Promise.withResolvers<void>();
   let fired = 0;
   const fire = (): void => {
     fired += 1;
-    if (fired === count) last.resolve(Date.now() - due);
+    if (fired === count) last.resolve();
   };
   const scheduler = side === 'ours' ? startedScheduler(fire) : undefined;
   for (let number = 0; number < count; number += 1) {
     if (scheduler !== undefined) scheduler.add(job(number, new Date(due).toISOString()));
     else kept.push(new Cron(new Date(due), { allowPast: true }, fire));
   }
-  const inTime = Date.now() < due;
-  const late = await last.promise;
+  globalThis.gc?.();
+  const armedInTime = Date.now() < due;
+  const before = process.cpuUsage();
+  await last.promise;
+  const spent = cpuMilliseconds(before);
   kept.length = 0;
-  return inTime ? late : await fireTogether(side, count, lead * 2);
+  return armedInTime ? spent : undefined;
 }
 
 /** Questions far apart, so that no remembered answer helps. */
@@ -111,9 +124,15 @@ function nextTimes(side: Side, count: number): number {
   const cron = new Cron(text, { mode: '5-part', timezone });
   const ask =
     side === 'ours' ? (time: number) => schedule.next(time) : (time: number) => cron.nextRun(new Date(time));
-  const started = performance.now();
+  const before = process.cpuUsage();
   for (let round = 0; round < count; round += 1) ask(Date.UTC(2026, 0, 1 + (round % 3650), round % 24));
-  return ((performance.now() - started) / count) * 1000;
+  return (cpuMilliseconds(before) / count) * 1000;
+}
+
+/** Work of the processor, as other programs on the machine would blur the time on the wall. */
+function cpuMilliseconds(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1000;
 }
 
 function startedScheduler(fire: () => void): Scheduler {

@@ -30,6 +30,16 @@ describe('systemClock', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
+  it('runs on the next turn of the event loop when there is no delay, unless cancelled', () => {
+    const [run, cancelled] = [vi.fn(), vi.fn()];
+    systemClock.setTimer(0, run);
+    systemClock.setTimer(-5, cancelled).cancel();
+    expect(run).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(0);
+    expect(run).toHaveBeenCalledOnce();
+    expect(cancelled).not.toHaveBeenCalled();
+  });
+
   it('shows the time', () => {
     vi.setSystemTime('2026-01-01T00:00:00Z');
     expect(systemClock.now()).toBe(Date.parse('2026-01-01T00:00:00Z'));

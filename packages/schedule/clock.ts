@@ -15,13 +15,21 @@ const longestDelay = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  setTimer(delayMs, run) {
-    let handle: NodeJS.Timeout;
-    const wait = (left: number): void => {
-      const step = Math.min(left, longestDelay);
-      handle = setTimeout(() => (step < left ? wait(left - step) : run()), step);
-    };
-    wait(delayMs);
-    return { cancel: () => clearTimeout(handle) };
-  },
+  setTimer: (delayMs, run) => (delayMs <= 0 ? nextTurn(run) : delayed(delayMs, run)),
 };
+
+/** A timer of zero would sleep for a millisecond or more; this lets the event loop turn once and goes on. */
+function nextTurn(run: () => void): Timer {
+  const handle = setImmediate(run);
+  return { cancel: () => clearImmediate(handle) };
+}
+
+function delayed(delayMs: number, run: () => void): Timer {
+  let handle: NodeJS.Timeout;
+  const wait = (left: number): void => {
+    const step = Math.min(left, longestDelay);
+    handle = setTimeout(() => (step < left ? wait(left - step) : run()), step);
+  };
+  wait(delayMs);
+  return { cancel: () => clearTimeout(handle) };
+}

@@ -75,13 +75,13 @@ export class Runner<J extends Job> {
 
   #run(entry: Entry<J>, fire: Fire): void {
     entry.running += 1;
-    const work = this.#perform(entry, fire).finally(() => this.#running.delete(fire));
-    this.#running.set(fire, work);
+    this.#running.set(fire, this.#perform(entry, fire));
   }
 
   async #perform(entry: Entry<J>, fire: Fire): Promise<void> {
     const { job } = entry;
     const outcome = await this.#attempt(job, fire);
+    this.#running.delete(fire);
     entry.running -= 1;
     this.#options.onSettled(entry, fire, outcome);
     const next = this.#stopped ? undefined : entry.waiting?.shift();
@@ -90,11 +90,13 @@ export class Runner<J extends Job> {
 
   async #attempt(job: J, fire: Fire): Promise<FireOutcome> {
     const { beforeFire, afterFire } = this.#options.hooks;
-    const before = await this.#guarded(job, fire, () => beforeFire?.(job, fire));
-    if (before.failure !== undefined) return 'failed';
-    if (before.value === false) return 'done';
+    if (beforeFire !== undefined) {
+      const { value, failure } = await this.#guarded(job, fire, () => beforeFire(job, fire));
+      if (failure !== undefined) return 'failed';
+      if (value === false) return 'done';
+    }
     const { failure } = await this.#guarded(job, fire, () => this.#options.handler(job, fire));
-    await this.#guarded(job, fire, () => afterFire?.(job, fire, failure));
+    if (afterFire !== undefined) await this.#guarded(job, fire, () => afterFire(job, fire, failure));
     return failure === undefined ? 'done' : 'failed';
   }
 

@@ -13,13 +13,12 @@ export class Zone {
   /** How far the wall clock is ahead of UTC at that instant, in milliseconds. */
   offsetAt(instant: number): number {
     if (this.#format === undefined) return 0;
-    const minute = Math.floor(instant / 60_000);
-    const known = this.#offsets.get(minute);
-    if (known !== undefined) return known;
-    const offset = parseOffset(this.#format.format(minute * 60_000));
-    if (this.#offsets.size >= keptOffsets) this.#offsets.clear();
-    this.#offsets.set(minute, offset);
-    return offset;
+    const today = Math.floor(instant / day);
+    const offset = this.#offsetAtStart(this.#format, today);
+    // No zone changes its clock twice within a day.
+    return offset === this.#offsetAtStart(this.#format, today + 1)
+      ? offset
+      : readOffset(this.#format, instant);
   }
 
   wallAt(instant: number): number {
@@ -48,6 +47,15 @@ export class Zone {
     if (first === undefined || second === undefined) return undefined;
     const putBackAt = this.#transition(first, second);
     return { start: putBackAt + wall - second, end: putBackAt + wall - first, putBackAt };
+  }
+
+  #offsetAtStart(format: Intl.DateTimeFormat, today: number): number {
+    const known = this.#offsets.get(today);
+    if (known !== undefined) return known;
+    const offset = readOffset(format, today * day);
+    if (this.#offsets.size >= keptOffsets) this.#offsets.clear();
+    this.#offsets.set(today, offset);
+    return offset;
   }
 
   /** The first instant after `low` with the offset that holds at `high`. */
@@ -106,8 +114,8 @@ function zoneFormat(name: string): Intl.DateTimeFormat {
 }
 
 /** Reads the end of a text such as `1/15/2026, GMT-03:30`. */
-function parseOffset(text: string): number {
-  const match = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(text);
+function readOffset(format: Intl.DateTimeFormat, instant: number): number {
+  const match = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(format.format(instant));
   if (match === null) return 0;
   const [, sign, hours, minutes, seconds = '0'] = match;
   const size = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1000;
