@@ -43,7 +43,7 @@ export interface Published {
 }
 
 export interface Delivery {
-  /** 1 at first; grows when a durable subscription's handler failed or its process ended meanwhile. */
+  /** 1 at first; grows when a durable subscription's handler failed, or its process ended, more than once, meanwhile. */
   readonly attempt: number;
   /** Aborted when the bus stops and will not wait any longer. */
   readonly signal: AbortSignal;

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import {
   DurableDelivery,
   type DurableOptions,
@@ -11,6 +10,8 @@ import type { DeliveryContext } from '../delivery/live-subscription.ts';
 import type { Connection } from './connection.ts';
 import type { DurableConsumers } from './durable-consumers.ts';
 import type { NatsDeadLetters } from './nats-dead-letters.ts';
+import { type PullEnd, PullRequest, type PullTarget } from './pull-request.ts';
+import type { PulledMessage } from './pulled-message.ts';
 import { RecentSet } from './recent-set.ts';
 import type { Resources } from './resources.ts';
 import { onlyFor, readMessage } from './wire.ts';
@@ -25,43 +26,61 @@ export interface PullerContext {
   ackWaitMs: number;
 }
 
-const fetchTimeoutMs = 5000;
-const largestFetch = 500;
+const largestRequest = 500;
 const retryAfterMs = 250;
 const handBackDelayMs = 200;
-const rememberedFinished = 2000;
+const rememberedFinished = 10_000;
 
 /** Fetches the messages of one durable name from JetStream while it has subscribers in this process. */
-export class DurablePuller {
+export class DurablePuller implements PullTarget {
   readonly delivery: DurableDelivery;
   readonly #context: PullerContext;
+  readonly #requests = new Set<PullRequest>();
   /** Messages that wait or are being handled, by position. */
-  readonly #held = new Map<number, JsMsg>();
+  readonly #held = new Map<number, PulledMessage>();
   /** Positions handled here: when their acknowledgement was lost, they come again and are only acknowledged. */
   readonly #finished = new RecentSet<number>(rememberedFinished);
   readonly #signsOfLife: NodeJS.Timeout;
   readonly #ignoreConnection: () => void;
   readonly #closing = new AbortController();
-  #fetching: ConsumerMessages | undefined;
-  #running = false;
-  #wake: () => void = () => undefined;
+  #recovering = false;
 
   constructor(options: DurableOptions, context: PullerContext) {
     this.#context = context;
     const ledger = durableLedger(options.name, context, (entry) => this.#finish(entry));
-    this.delivery = new DurableDelivery(options, context.retry, ledger, context.delivery, () => this.#wake());
+    this.delivery = new DurableDelivery(options, context.retry, ledger, context.delivery, () => this.ask());
     this.#signsOfLife = setInterval(() => this.#showLife(), context.ackWaitMs / 3).unref();
-    this.#ignoreConnection = context.connection.onChange(() => this.#fetching?.stop());
+    this.#ignoreConnection = context.connection.onChange(() => this.#askAnew());
   }
 
   get name(): string {
     return this.delivery.options.name;
   }
 
-  /** Begins or goes on fetching. */
-  resume(): void {
-    if (this.#running) this.#wake();
-    else void this.#run();
+  /** Asks the server for as many messages as are wanted beyond those asked for already. */
+  ask(): void {
+    const { connection, resources } = this.#context;
+    if (!this.#wanted || this.#recovering || !connection.connected) return;
+    const size = this.#shortfall();
+    if (size > 0)
+      this.#requests.add(new PullRequest(connection.nats, resources.journal, this.name, size, this));
+  }
+
+  take(received: PulledMessage): void {
+    const { position } = received;
+    const target = onlyFor(received);
+    const foreign = target !== undefined && target !== this.name;
+    if (this.#closing.signal.aborted) received.handBack(handBackDelayMs);
+    else if (foreign || this.#finished.has(position)) received.finish();
+    else if (this.#held.has(position)) this.#held.set(position, received);
+    else this.#offer(received);
+  }
+
+  ended(request: PullRequest, end: PullEnd): void {
+    this.#requests.delete(request);
+    if (!this.#wanted && this.#requests.size === 0) this.#giveBack();
+    if (end === 'lost') void this.#recover();
+    else this.ask();
   }
 
   /** Lets go of everything, as the cursor was moved. */
@@ -69,7 +88,7 @@ export class DurablePuller {
     this.delivery.reset();
     this.#held.clear();
     this.#finished.clear();
-    this.#fetching?.stop();
+    this.#askAnew();
   }
 
   /** Hands back what no handler has begun; messages still on their way here are handed back too. */
@@ -77,93 +96,62 @@ export class DurablePuller {
     this.#giveBack();
     this.delivery.close();
     this.#closing.abort();
-    this.#wake();
   }
 
   /** After the handlers have ended. */
   end(): void {
     clearInterval(this.#signsOfLife);
     this.#ignoreConnection();
-    this.#fetching?.stop();
+    for (const request of this.#requests) request.close();
   }
 
   get #wanted(): boolean {
     return this.delivery.members > 0 && !this.#closing.signal.aborted;
   }
 
-  async #run(): Promise<void> {
-    this.#running = true;
-    while (this.#wanted) {
-      const size = this.#fetchSize();
-      if (size === 0) await this.#roomMade();
-      else await this.#fetch(size);
-    }
-    this.#giveBack();
-    this.#running = false;
+  /**
+   * A group shares work best when no member takes more than it can begin at once.
+   * While something is asked for, small shortfalls wait to become larger ones: each costs a round trip.
+   */
+  #shortfall(): number {
+    const room = this.delivery.options.group === undefined ? this.delivery.room : this.delivery.free;
+    const useful = Math.min(room, largestRequest);
+    let asked = 0;
+    for (const request of this.#requests) asked += request.missing;
+    const shortfall = useful - asked;
+    return asked > 0 && shortfall < useful / 4 ? 0 : Math.max(0, shortfall);
   }
 
-  /** A group shares work best when no member takes more than it can begin at once. */
-  #fetchSize(): number {
-    const size = this.delivery.options.group === undefined ? this.delivery.room : this.delivery.free;
-    return Math.min(size, largestFetch);
+  #askAnew(): void {
+    for (const request of this.#requests) request.close();
+    this.#requests.clear();
+    this.ask();
   }
 
-  #roomMade(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wake = resolve;
-    });
-  }
-
-  async #fetch(size: number): Promise<void> {
-    const { client, journal } = this.#context.resources;
-    try {
-      const consumer = await client.consumers.get(journal, this.name);
-      this.#fetching = await consumer.fetch({ max_messages: size, expires: fetchTimeoutMs });
-      for await (const message of this.#fetching) this.#take(message);
-    } catch (error) {
-      await this.#recover(error);
-    }
-  }
-
-  /** Whatever went wrong passes, or the consumer is gone and is made again. */
-  async #recover(error: unknown): Promise<void> {
-    if (!this.#wanted) return;
+  /** The consumer is made again when it is gone; otherwise the server was only silent. */
+  async #recover(): Promise<void> {
+    if (this.#recovering) return;
+    this.#recovering = true;
     const { connection, consumers, delivery } = this.#context;
     try {
-      if (connection.connected && (await consumers.info(this.name)) === undefined) {
-        delivery.logger.warn({ durable: this.name, err: error }, 'NATS lost a durable name; it begins anew');
+      if (connection.connected && (await consumers.info(this.name)) === undefined && this.#wanted) {
+        delivery.logger.warn({ durable: this.name }, 'NATS lost a durable name; it begins anew');
         await consumers.ensure(this.delivery.options);
       }
-      await delay(retryAfterMs, undefined, { signal: this.#closing.signal });
-    } catch (failure) {
-      if (!this.#closing.signal.aborted) {
-        delivery.logger.warn(
-          { durable: this.name, err: failure },
-          'A durable name cannot be reached on NATS',
-        );
-      }
+    } catch (error) {
+      delivery.logger.warn({ durable: this.name, err: error }, 'A durable name cannot be reached on NATS');
+      await delay(retryAfterMs);
     }
+    this.#recovering = false;
+    this.ask();
   }
 
-  #take(received: JsMsg): void {
-    const position = received.seq;
-    const target = onlyFor(received);
-    const foreign = target !== undefined && target !== this.name;
-    if (this.#closing.signal.aborted) received.nak(handBackDelayMs);
-    else if (foreign || this.#finished.has(position)) received.ack();
-    else if (this.#held.has(position)) this.#held.set(position, received);
-    else this.#offer(received, position);
-  }
-
-  #offer(received: JsMsg, position: number): void {
+  #offer(received: PulledMessage): void {
+    const { position, redelivered } = received;
     const message = readMessage(received, this.#context.delivery.logger);
-    if (message === undefined) {
-      received.term();
-      return;
-    }
-    const redelivered = received.info.deliveryCount > 1;
-    if (this.delivery.offer({ position, message, redelivered })) this.#held.set(position, received);
-    else received.nak(handBackDelayMs);
+    if (message === undefined) received.refuse();
+    else if (this.delivery.offer({ position, message, redelivered })) this.#held.set(position, received);
+    else received.handBack(handBackDelayMs);
   }
 
   #finish({ position }: Entry): void {
@@ -171,18 +159,18 @@ export class DurablePuller {
     if (received === undefined) return;
     this.#held.delete(position);
     this.#finished.add(position);
-    received.ack();
+    received.finish();
   }
 
   #giveBack(): void {
     for (const { position } of this.delivery.reset()) {
-      this.#held.get(position)?.nak();
+      this.#held.get(position)?.handBack();
       this.#held.delete(position);
     }
   }
 
   #showLife(): void {
-    for (const received of this.#held.values()) received.working();
+    for (const received of this.#held.values()) received.showLife();
   }
 }
 

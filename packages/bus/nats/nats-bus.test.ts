@@ -1,11 +1,12 @@
 import { type Bus, createNatsBus } from '@trunkline/bus';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from '../../testing/nats.ts';
+
 import type { CommonOptions } from '../options.ts';
 import { describeDelivery } from '../suites/delivery.suite.ts';
 import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
+import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 

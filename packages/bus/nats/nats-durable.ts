@@ -32,7 +32,7 @@ export class NatsDurable {
     return this.#inTurn(options.name, async () => {
       const puller = await this.#puller(options);
       puller.delivery.join(member);
-      puller.resume();
+      puller.ask();
       return {
         pattern: options.pattern,
         unsubscribe: () => this.#inTurn(options.name, () => this.#leave(puller, member)),

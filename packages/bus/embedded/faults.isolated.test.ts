@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { startChild, temporaryDirectory } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { readAccepted } from '../fixtures/accepted-log.ts';
+import { Effects } from '../fixtures/effects.ts';
+import { openBus } from '../fixtures/open-bus.ts';
+import { describeFaults } from '../suites/faults.suite.ts';
+
+const mill = new URL('../fixtures/mill.ts', import.meta.url);
+
+describe('embedded', () => {
+  describeFaults((directory) => ({ directory }));
+
+  it('brings 100,000 messages through three kills of the process: none lost, no effect doubled', async () => {
+    const directory = temporaryDirectory();
+    const place = { directory: join(directory.path, 'bus') };
+    const [log, effectsPath] = [join(directory.path, 'accepted'), join(directory.path, 'effects.db')];
+    const all = 100_000;
+    const run = (first: number) =>
+      startChild(mill, { arguments: [JSON.stringify(place), log, effectsPath, String(first), String(all)] });
+    let child = run(0);
+    for (const killedAt of [15_000, 25_000, 30_000]) {
+      await child.waitForLine(`accepted ${killedAt}`, 60_000);
+      await child.kill('SIGKILL');
+      child = run(firstMissing(readAccepted(log)));
+    }
+    await child.waitForLine('all done', 60_000);
+    await child.exited;
+    const accepted = readAccepted(log);
+    const effects = new Effects(effectsPath);
+    const done = new Set(effects.numbers());
+    expect([...accepted].filter((number) => !done.has(number))).toEqual([]);
+    expect(accepted.size).toBe(all);
+    expect(effects.totals().balance).toBe(all);
+    expect(effects.totals().runs).toBeGreaterThanOrEqual(all);
+    effects.close();
+    const bus = await openBus(place);
+    expect(await bus.deadLetters()).toEqual([]);
+    await bus.stop();
+    directory.remove();
+  }, 120_000);
+});
+
+/** From the first number that was not accepted all is published again, as a client does that got no answer. */
+function firstMissing(accepted: ReadonlySet<number>): number {
+  let next = 0;
+  while (accepted.has(next)) next += 1;
+  return next;
+}

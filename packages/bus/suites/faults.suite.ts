@@ -1,0 +1,87 @@
+import { join } from 'node:path';
+import { startChild, type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readAccepted } from '../fixtures/accepted-log.ts';
+import { Effects } from '../fixtures/effects.ts';
+import { type BusPlace, openBus } from '../fixtures/open-bus.ts';
+import { numbers } from './world.suite.ts';
+
+const publisher = new URL('../fixtures/publisher.ts', import.meta.url);
+const subscriber = new URL('../fixtures/subscriber.ts', import.meta.url);
+
+/** What every engine survives: processes that are killed without warning. */
+export function describeFaults(placeIn: (directory: string) => BusPlace): void {
+  let directory: TemporaryDirectory;
+  let place: BusPlace;
+  let effectsPath: string;
+  beforeEach(() => {
+    directory = temporaryDirectory();
+    place = placeIn(join(directory.path, 'bus'));
+    effectsPath = join(directory.path, 'effects.db');
+  });
+  afterEach(() => directory.remove());
+
+  /** Makes the durable name before anything is published, so that all is for it. */
+  async function prepareName(name: string): Promise<void> {
+    const bus = await openBus(place);
+    await bus.subscribe('message.inbound.#', () => undefined, { durable: name });
+    await bus.stop();
+  }
+
+  describe('a publisher that is killed right after an answer', () => {
+    it('has lost nothing that was accepted', async () => {
+      await prepareName('reader');
+      const log = join(directory.path, 'accepted');
+      for (const round of numbers(3)) {
+        const parameters = [JSON.stringify(place), log, String(round * 100_000), '1000000', '8'];
+        const child = startChild(publisher, { arguments: parameters });
+        await child.waitForLine('accepted 1000', 30_000);
+        await child.kill('SIGKILL');
+      }
+      const accepted = [...readAccepted(log)];
+      const bus = await openBus(place);
+      const seen = new Set<unknown>();
+      await bus.subscribe(
+        'message.inbound.#',
+        ({ payload }) => void seen.add((payload as { number: number }).number),
+        { durable: 'reader' },
+      );
+      await waitFor(() => accepted.every((number) => seen.has(number)), { timeoutMs: 30_000 });
+      expect(accepted.length).toBeGreaterThanOrEqual(3000);
+      await bus.stop();
+    });
+  });
+
+  describe('a subscriber that is killed in mid-handler', () => {
+    it.each(['before', 'after'])(
+      '%s its effect gets the message again, in order, and the effect happens once',
+      async (moment) => {
+        await prepareName('reader');
+        const sender = await openBus(place);
+        for (const number of numbers(30)) {
+          await sender.publish({ topic: 'message.inbound.x', id: `m${number}`, payload: { number } });
+        }
+        await sender.stop();
+        const parameters = [
+          JSON.stringify(place),
+          effectsPath,
+          JSON.stringify({ durable: 'reader' }),
+          moment,
+        ];
+        for (const number of [9, 19, 29]) {
+          const child = startChild(subscriber, { arguments: parameters });
+          await child.waitForLine(`stands at ${number}`, 30_000);
+          await child.kill('SIGKILL');
+        }
+        const last = startChild(subscriber, { arguments: parameters });
+        const effects = new Effects(effectsPath);
+        const runs = moment === 'before' ? 30 : 33;
+        await waitFor(() => effects.totals().runs >= runs, { timeoutMs: 30_000 });
+        await last.kill('SIGKILL');
+        expect(effects.totals().balance).toBe(30);
+        expect(effects.numbers()).toEqual(numbers(30));
+        effects.close();
+      },
+    );
+  });
+}

@@ -1,0 +1,1 @@
+export { type NatsServer, natsMissing, startNatsServer } from '../../testing/nats.ts';
