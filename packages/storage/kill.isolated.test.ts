@@ -68,7 +68,7 @@ describe('a writer that is killed at any moment', () => {
     }
   });
 
-  it('leaves a whole version of the file, no older than the acknowledged one, and no litter after the next write [A045]', async () => {
+  it('leaves a whole version of the file, no older than the acknowledged one, and no litter after the next write', async () => {
     const path = join(directory.path, 'version.json');
     let next = 0;
     for (let round = 0; round < rounds; round += 1) {

@@ -84,7 +84,7 @@ describe('a directory that this user may not write', () => {
     });
   });
 
-  it('gives way to the fallback, with the reason [A047] [A056]', async () => {
+  it('gives way to the fallback, with the reason', async () => {
     const fallback = join(open, 'home', 'agent');
     const result = await unprivileged(() => dataDirectory(join(closed, 'agent'), fallback));
     expect(result).toEqual({
