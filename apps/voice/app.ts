@@ -73,7 +73,7 @@ export async function createVoice(
   const database = openVoiceDatabase(places.store);
   closing.defer(() => database.close());
   const core = await createCore({ options, surroundings, places, database }, closing);
-  const tools = await createTools(core, closing);
+  const tools = createTools(core, closing);
   const speech = createSpeech(core);
   const persona = createPersonas(core, tools.toolbox);
   const address: { url: string | undefined } = { url: options.publicUrl };
@@ -87,6 +87,7 @@ export async function createVoice(
     /** As whom a user is answered from now on; called when a session connects. */
     persona,
     errands: tools.errands,
+    mcp: tools.mcp,
     missing: () => missingParts(core.gateway.describe(), core.users),
     /** Tells where the service listens. */
     announce: (server: RunningServer) => {

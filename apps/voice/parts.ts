@@ -114,7 +114,7 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
   return undefined;
 }
 
-export async function createTools(core: Core, closing: AsyncDisposableStack) {
+export function createTools(core: Core, closing: AsyncDisposableStack) {
   const { options, logger, counters, delegates, database, delivery, gateway, places, surroundings } = core;
   const shared = sharedTools(options);
   const work = createResearcher(() => gateway.languageModel(), shared);
@@ -122,7 +122,7 @@ export async function createTools(core: Core, closing: AsyncDisposableStack) {
   closing.defer(() => errands.stop());
   const mcp = new McpServers({ path: places.mcp, env: surroundings.env, logger });
   closing.defer(() => mcp.stop());
-  await mcp.start();
+  mcp.start();
   const toolbox = new Toolbox({
     sources: [
       () => shared,
@@ -133,7 +133,7 @@ export async function createTools(core: Core, closing: AsyncDisposableStack) {
     onCall: (name) => counters.toolCalled(name),
     logger,
   });
-  return { toolbox, errands };
+  return { toolbox, errands, mcp };
 }
 
 function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: VoiceOptions): Tool[] {

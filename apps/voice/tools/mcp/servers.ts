@@ -15,6 +15,8 @@ export class McpServers {
   readonly #options: McpServersOptions;
   readonly #connections: McpConnection[] = [];
   #stopped = false;
+  /** Resolves when every server has been tried. */
+  settled: Promise<void> = Promise.resolve();
 
   constructor(options: McpServersOptions) {
     this.#options = options;
@@ -24,8 +26,12 @@ export class McpServers {
     return this.#connections.flatMap(({ tools }) => tools);
   }
 
-  /** Connects to all at once; one that fails is logged, and the others are used. */
-  async start(): Promise<void> {
+  /** Connects to all in the background; one that fails is logged, and the others are used. */
+  start(): void {
+    this.settled = this.#connectAll();
+  }
+
+  async #connectAll(): Promise<void> {
     const { path, env, logger } = this.#options;
     try {
       const servers = (await loadYaml(path, mcpSchema, { ...(env && { env }), allowMissing: true })) ?? [];
@@ -37,6 +43,7 @@ export class McpServers {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    await this.settled;
     const closed = await Promise.allSettled(this.#connections.splice(0).map(({ close }) => close()));
     for (const { reason } of closed.filter((outcome) => outcome.status === 'rejected'))
       this.#options.logger.warn({ err: reason }, 'an MCP server was not closed cleanly');

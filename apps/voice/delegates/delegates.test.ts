@@ -1,0 +1,270 @@
+import { type ModelServer, startModelServer } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { artifact, type PeerAnswer, type PeerRequest, startPeer } from '../peer.suite.ts';
+import { startVoice } from '../voice.suite.ts';
+
+/** A model that asks the delegate and then repeats what it was told. */
+async function startAsking(target: string, query = 'Who won?'): Promise<ModelServer> {
+  const server = await startModelServer({
+    script: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return `Heard: ${String(last.content)}`;
+      return { toolCalls: [{ name: 'delegate_to', arguments: { target, query } }] };
+    },
+  });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function startWith(entry: string, answer: () => PeerAnswer, env: Record<string, string> = {}) {
+  const peer = await startPeer(answer);
+  const model = await startAsking('scout');
+  const voice = await startVoice({
+    files: {
+      'delegates.yaml': `delegates:\n  - {name: scout, description: Knows sport., url: "\${PEER_URL}", ${entry}}`,
+    },
+    env: { LLM_URL: model.url, LLM_MODEL: 'm', PEER_URL: peer.url, ...env },
+  });
+  return { peer, model, voice };
+}
+
+describe('an agent as delegate', () => {
+  it('gets one request in the form of the contract, and its first text is the answer [V005][V027][V028][V029][V030][V033][V106][V124]', async () => {
+    const { peer, model, voice } = await startWith(
+      'type: a2a, auth: {scheme: apiKey, credentialsEnv: SCOUT_KEY}, headers: {X-Team: blue}',
+      () => artifact('Blue won.', 'Not said.'),
+      { SCOUT_KEY: 'scout-secret' },
+    );
+    expect(await voice.say('Ask who won')).toBe('Heard: Blue won.');
+    expect(peer.requests).toHaveLength(1);
+    expect(peer.requests[0]?.headers).toMatchObject({ 'x-api-key': 'scout-secret', 'x-team': 'blue' });
+    expect(peer.requests[0]?.body).toMatchObject({
+      jsonrpc: '2.0',
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      method: 'message/send',
+      params: {
+        contextId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        message: { role: 'user', parts: [{ kind: 'text', text: 'Who won?' }] },
+      },
+    });
+    const tool = model.chats()[0]?.tools?.find((offered) => offered.function.name === 'delegate_to');
+    expect(tool?.function.description).toContain('- scout: Knows sport.');
+    expect(tool?.function.parameters).toMatchObject({ properties: { target: { enum: ['scout'] } } });
+    expect((await voice.get('/healthz')).body.delegates).toEqual([{ name: 'scout', type: 'a2a' }]);
+    expect((await voice.get('/api/metrics')).body.tool_calls_by_name).toEqual({ delegate_to: 1 });
+  });
+
+  it('gets its credential as a bearer token when the file says so [V031][V032]', async () => {
+    const { peer, voice } = await startWith(
+      'type: a2a, auth: {scheme: bearer, credentialsEnv: SCOUT_KEY}',
+      () => artifact('Yes.'),
+      { SCOUT_KEY: 'scout-secret' },
+    );
+    await voice.say('Ask');
+    expect(peer.requests[0]?.headers.authorization).toBe('Bearer scout-secret');
+  });
+
+  it.each([
+    ['an HTTP error', { status: 500 }, 'Error: scout failed to answer.'],
+    ['a wrong key', { status: 401 }, 'Error: scout refuses the key it was given.'],
+    [
+      'a JSON-RPC error',
+      { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'http://internal boom' } },
+      'Error: scout could not do it.',
+    ],
+    [
+      'no artifact',
+      { jsonrpc: '2.0', id: 1, result: { kind: 'task', status: { state: 'completed' } } },
+      'Error: scout gave no answer.',
+    ],
+    ['no sense', { hello: 1, result: 'x' }, 'Error: scout gave an answer that cannot be read.'],
+  ])(
+    'that answers with %s becomes words that can be spoken, and the turn goes on [V116]',
+    async (_case, answer, words) => {
+      const { voice } = await startWith('type: a2a', () => answer);
+      expect(await voice.say('Ask')).toBe(`Heard: ${words}`);
+    },
+  );
+
+  it('that needs a key which is not set is not called', async () => {
+    const { peer, voice } = await startWith(
+      'type: a2a, auth: {scheme: bearer, credentialsEnv: NOT_SET}',
+      () => artifact('x'),
+    );
+    expect(await voice.say('Ask')).toBe('Heard: Error: scout needs a key that has not been set up yet.');
+    expect(peer.requests).toEqual([]);
+  });
+
+  it('that cannot be reached is told so', async () => {
+    const { voice } = await startWith('type: a2a', () => artifact('x'), { PEER_URL: 'http://127.0.0.1:9' });
+    expect(await voice.say('Ask')).toBe('Heard: Error: scout cannot be reached right now.');
+  });
+});
+
+describe('an endpoint as delegate', () => {
+  const completion = (content: string) => ({ choices: [{ message: { role: 'assistant', content } }] });
+
+  it('is asked with the defaults of the contract [V034][V036][V037][V038][V119][V120]', async () => {
+    const { peer, voice } = await startWith('type: compat, model: big', () => completion('Red won.'));
+    expect(await voice.say('Ask')).toBe('Heard: Red won.');
+    expect(peer.requests[0]).toMatchObject({
+      path: '/chat/completions',
+      body: {
+        model: 'big',
+        max_tokens: 400,
+        temperature: 0.4,
+        messages: [
+          { role: 'system', content: expect.stringContaining('research assistant') },
+          { role: 'user', content: 'Who won?' },
+        ],
+      },
+    });
+    expect(peer.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it('is asked as the file says [V035]', async () => {
+    const { peer, voice } = await startWith(
+      'type: compat, model: big, api_key_env: BIG_KEY, max_tokens: 50, temperature: 0, system_prompt: Be a poet.',
+      () => completion('Roses.'),
+      { BIG_KEY: 'big-secret' },
+    );
+    await voice.say('Ask');
+    expect(peer.requests[0]?.headers.authorization).toBe('Bearer big-secret');
+    expect(peer.requests[0]?.body).toMatchObject({
+      max_tokens: 50,
+      temperature: 0,
+      messages: [{ content: 'Be a poet.' }, {}],
+    });
+  });
+
+  it('that fails becomes spoken words', async () => {
+    const { voice } = await startWith('type: compat, model: big', () => ({ status: 502 }));
+    expect(await voice.say('Ask')).toBe('Heard: Error: scout failed to answer.');
+  });
+});
+
+describe('the file', () => {
+  const list = (name: string, url: string) =>
+    `delegates: [{name: ${name}, description: D., type: a2a, url: "${url}"}]`;
+
+  it('is read anew by a reload, also for a session that goes on [V083]', async () => {
+    const first = await startPeer(() => artifact('first'));
+    const second = await startPeer(() => artifact('second'));
+    const voice = await startVoice({ files: { 'delegates.yaml': list('scout', first.url) } });
+    const user = voice.voice.users.find('default');
+    const tool = user && voice.voice.persona(user).tools.find(({ name }) => name === 'delegate_to');
+    const ask = () =>
+      tool?.execute?.(
+        { target: 'scout', query: 'q' },
+        { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' },
+      );
+    expect(await ask()).toBe('first');
+    voice.put('delegates.yaml', list('scout', second.url));
+    expect((await voice.post('/api/delegates/reload', {})).body).toEqual({ ok: true, delegates: ['scout'] });
+    expect(await ask()).toBe('second');
+    voice.put('delegates.yaml', 'delegates:');
+    expect((await voice.post('/api/delegates/reload', {})).body).toEqual({ ok: true, delegates: [] });
+    expect(await ask()).toBe('Error: scout is not there any more.');
+  });
+
+  it.each([
+    ['delegates: [{name: a, description: D, type: ftp, url: "http://x"}]', 'delegates.yaml:1'],
+    ['delegates:\n  - {name: a, description: D, type: compat, url: "http://x"}', 'model'],
+    [`delegates:\n  - {name: a, description: D, type: a2a, url: "\${NOT_SET_HERE}"}`, 'NOT_SET_HERE'],
+    [
+      'delegates:\n  - {name: a, description: D, type: a2a, url: "http://x"}\n  - {name: a, description: E, type: a2a, url: "http://y"}',
+      'a second a',
+    ],
+  ])('that is broken keeps what was loaded: %s', async (text, words) => {
+    const voice = await startVoice({ files: { 'delegates.yaml': list('scout', 'http://127.0.0.1:9') } });
+    voice.put('delegates.yaml', text);
+    const { status, body } = await voice.post('/api/delegates/reload', {});
+    expect(status).toBe(200);
+    expect(body.error).toContain(words);
+    expect((await voice.get('/healthz')).body.delegates).toEqual([{ name: 'scout', type: 'a2a' }]);
+  });
+
+  it('may stand elsewhere, and put defaults for variables', async () => {
+    const voice = await startVoice({
+      files: { 'other.yaml': list('far', `\${NOT_SET:-http://127.0.0.1:9/a2a}`) },
+      env: { DELEGATES_YAML: '/nonexistent/delegates.yaml' },
+    });
+    expect(voice.voice.delegates.entries).toEqual([]);
+    const again = await startVoice({
+      home: voice.home,
+      env: { DELEGATES_YAML: `${voice.config}/other.yaml` },
+    });
+    expect(again.voice.delegates.entries).toMatchObject([{ name: 'far', url: 'http://127.0.0.1:9/a2a' }]);
+  });
+
+  it('names only those that the skill allows, and no tool where there is none [V026]', async () => {
+    const files = {
+      'delegates.yaml':
+        'delegates:\n  - {name: a, description: A., type: a2a, url: "http://x"}\n  - {name: b, description: B., type: a2a, url: "http://y"}',
+      'skills/default.yaml': 'name: D',
+      'skills/some.yaml': 'delegates: [b, ghost]',
+      'skills/none.yaml': 'delegates: []',
+      'skills/untold.yaml': 'tools: [calculator]',
+    };
+    const voice = await startVoice({ files });
+    const user = voice.voice.users.find('default');
+    const offered = async (slug: string) => {
+      await voice.post('/api/skills', { slug });
+      const tool = user && voice.voice.persona(user).tools.find(({ name }) => name === 'delegate_to');
+      return tool?.description;
+    };
+    expect(await offered('default')).toMatch(/a: A\.\n- b: B\./);
+    expect(await offered('some')).not.toContain('a: A.');
+    expect(await offered('none')).toBeUndefined();
+    expect(await offered('untold')).toBeUndefined();
+  });
+});
+
+describe('a delegate that answers late', () => {
+  const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>
+    request?.body.params.configuration.pushNotificationConfig;
+
+  it('is given a way back, and what it brings is told in its name', async () => {
+    const spoken: string[] = [];
+    const { peer, voice } = await startWith('type: a2a', () => 'stall', {
+      PUBLIC_URL: 'http://voice.example/',
+      A2A_AUTH_TOKEN: 'shared',
+    });
+    const user = voice.voice.users.find('default');
+    const tool = user && voice.voice.persona(user).tools.find(({ name }) => name === 'delegate_to');
+    const controller = new AbortController();
+    const asking = tool?.execute?.(
+      { target: 'scout', query: 'q' },
+      { signal: controller.signal, sessionId: 's', toolCallId: 'c' },
+    );
+    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
+    const { url, token } = lateLine(peer.requests);
+    expect(url).toBe('http://voice.example/a2a/callback');
+    controller.abort();
+    await expect(asking).rejects.toThrow();
+    voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
+    const push = () =>
+      voice.ask('/a2a/callback', {
+        method: 'POST',
+        body: '{"text":"Blue won."}',
+        headers: { 'x-a2a-notification-token': token },
+      });
+    expect((await push()).body).toEqual({ ok: true, delivered: true });
+    expect((await push()).body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
+    expect(spoken).toEqual(['scout says: Blue won.']);
+  });
+
+  it('is not heard twice when it also answers on the line', async () => {
+    const { peer, voice } = await startWith('type: a2a', () => artifact('Blue won.'), {
+      PUBLIC_URL: 'http://voice.example',
+    });
+    expect(await voice.say('Ask')).toBe('Heard: Blue won.');
+    const { token } = lateLine(peer.requests);
+    const push = await voice.ask('/a2a/callback', {
+      method: 'POST',
+      body: '{"text":"Blue won."}',
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(push.body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
+  });
+});

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startVoice } from '../../voice.suite.ts';
+import { handleMcp } from './fixtures/protocol.ts';
+
+const context = { signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
+
+/** The fixture's server over HTTP. */
+async function startHttpServer(): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    const answer = handleMcp(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+    response.writeHead(answer === undefined ? 202 : 200, { 'content-type': 'application/json' });
+    response.end(answer === undefined ? '' : JSON.stringify(answer));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+async function toolsWith(servers: string) {
+  const voice = await startVoice({ files: { 'mcp.yaml': servers, 'skills/default.yaml': 'name: D' } });
+  await voice.voice.mcp.settled;
+  const user = voice.voice.users.find('default');
+  const tools = user ? voice.voice.persona(user).tools : [];
+  const call = (name: string, input: unknown) =>
+    tools.find((tool) => tool.name === name)?.execute?.(input, context);
+  return { voice, tools, call };
+}
+
+describe('MCP servers', () => {
+  it('bring their tools, over HTTP and as a process, under their names', async () => {
+    const url = await startHttpServer();
+    const script = fileURLToPath(new URL('./fixtures/server.ts', import.meta.url));
+    const { voice, tools, call } = await toolsWith(
+      `servers:\n  - {name: net, transport: http, url: "${url}"}\n  - {name: own, transport: stdio, command: "${process.execPath}", args: ["${script}"]}`,
+    );
+    const names = tools.map(({ name }) => name).filter((name) => /^(net|own)_/.test(name));
+    expect(names.sort()).toEqual(['net_echo', 'net_fail', 'own_echo', 'own_fail']);
+    expect(await call('net_echo', { words: 'hi' })).toBe('echo: hi');
+    expect(await call('own_echo', { words: 'ho' })).toBe('echo: ho');
+    expect(await call('net_fail', {})).toBe('Error: it broke');
+    expect((await voice.get('/api/metrics')).body.tool_calls_by_name).toEqual({
+      net_echo: 1,
+      own_echo: 1,
+      net_fail: 1,
+    });
+    expect(tools.find(({ name }) => name === 'net_echo')?.input.safeParse({}).success).toBe(false);
+  });
+
+  it('that cannot be reached do not keep the service from starting', async () => {
+    const { voice, tools } = await toolsWith(
+      'servers: [{name: gone, transport: http, url: "http://127.0.0.1:9/mcp"}]',
+    );
+    expect(tools.some(({ name }) => name.startsWith('gone_'))).toBe(false);
+    expect(voice.lines.some(({ message }) => message === 'an MCP server fails')).toBe(true);
+  });
+
+  it('in a broken list are logged', async () => {
+    const { voice } = await toolsWith('servers: [{name: x}]');
+    expect(voice.lines.find(({ message }) => message.includes('MCP servers'))?.fields.reason).toContain(
+      'mcp.yaml',
+    );
+  });
+});
