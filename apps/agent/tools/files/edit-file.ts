@@ -1,0 +1,32 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { orRefusal } from '../refusal.ts';
+import type { Fence } from './fence.ts';
+
+const MOST_BYTES = 2 * 1024 * 1024;
+
+const input = z.object({
+  path: z.string(),
+  old_text: z.string().min(1).describe('Must stand in the file exactly once.'),
+  new_text: z.string().max(2_000_000),
+});
+
+export function createEditFile(fence: Pick<Fence, 'read' | 'write'>): Tool {
+  return defineTool({
+    name: 'edit_file',
+    description: 'Replaces one piece of text in a file of the workspace.',
+    input,
+    execute: ({ path, old_text, new_text }) =>
+      orRefusal(async () => {
+        const content = (await fence.read(path, MOST_BYTES)).toString('utf8');
+        const count = content.split(old_text).length - 1;
+        if (count !== 1)
+          return `Error: the text stands ${count} times in ${path}; it must stand there exactly once.`;
+        await fence.write(
+          path,
+          content.replace(old_text, () => new_text),
+        );
+        return `Edited ${path}.`;
+      }),
+  });
+}

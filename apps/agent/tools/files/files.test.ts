@@ -1,0 +1,181 @@
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { mkdir, rename, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerApproval } from '../approved-tool.ts';
+import { callTool } from '../call-tool.suite.ts';
+import { fileTools } from './file-tools.ts';
+import { createRunCommand } from './run-command.ts';
+
+let home = temporaryDirectory();
+let root = '';
+let outside = '';
+const call = (name: string, input: object = {}) =>
+  callTool(fileTools(root).find((tool) => tool.name === name)!, input);
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  root = join(home.path, 'workspace');
+  outside = join(home.path, 'outside');
+  for (const path of [root, outside, join(root, 'src')]) mkdirSync(path);
+  writeFileSync(join(outside, 'secret.txt'), 'SECRET');
+  writeFileSync(join(root, 'src', 'a.ts'), 'const one = 1;\nconst two = 2;\n');
+});
+afterEach(() => home.remove());
+
+describe('the file tools', () => {
+  it('list, write, read, find, search and edit in the workspace [A033]', async () => {
+    expect(await call('write_file', { path: 'docs/deep/note.md', content: 'Hello\nWorld' })).toBe(
+      'Wrote 11 characters to docs/deep/note.md.',
+    );
+    expect(await call('list_dir')).toBe('docs/\nsrc/');
+    expect(await call('read_file', { path: 'docs/deep/note.md' })).toBe('Hello\nWorld');
+    expect(await call('read_file', { path: 'src/a.ts', start_line: 2, max_lines: 1 })).toBe(
+      'const two = 2;\n…[1 more lines]',
+    );
+    expect(await call('find_files', { pattern: '*.ts' })).toBe('src/a.ts');
+    expect(await call('find_files', { pattern: 'docs/**/*.md' })).toBe('docs/deep/note.md');
+    expect(await call('find_files', { pattern: '*.js' })).toBe('No files.');
+    expect(await call('search_files', { query: 'TWO' })).toBe('src/a.ts:2: const two = 2;');
+    expect(await call('edit_file', { path: 'src/a.ts', old_text: 'one = 1', new_text: "one = '$&'" })).toBe(
+      'Edited src/a.ts.',
+    );
+    expect(readFileSync(join(root, 'src', 'a.ts'), 'utf8')).toContain("const one = '$&';");
+    expect(await call('edit_file', { path: 'src/a.ts', old_text: 'const', new_text: 'let' })).toMatch(
+      /^Error: the text stands 2 times/,
+    );
+    expect(await call('read_file', { path: 'none.txt' })).toBe('Error: there is no none.txt.');
+    expect(await call('read_file', { path: 'src' })).toMatch(/^Error: src is (a directory|not a file)\./);
+    expect(readdirSync(root).sort()).toEqual(['docs', 'src']);
+  });
+
+  it.each([
+    '../outside/secret.txt',
+    'src/../../outside/secret.txt',
+    '/etc/passwd',
+    '..',
+    '..\\outside\\secret.txt',
+    'C:\\secret.txt',
+    'link/secret.txt',
+    'file-link',
+    'src/inner/../../../outside/secret.txt',
+    'a\0b',
+    'dangling',
+  ])('refuse the way out by %s', async (path) => {
+    symlinkSync(outside, join(root, 'link'));
+    symlinkSync(join(outside, 'secret.txt'), join(root, 'file-link'));
+    symlinkSync(join(outside, 'new.txt'), join(root, 'dangling'));
+    for (const [name, input] of [
+      ['read_file', { path }],
+      ['write_file', { path, content: 'x' }],
+      ['edit_file', { path, old_text: 'SECRET', new_text: 'x' }],
+      ['list_dir', { path }],
+      ['find_files', { path, pattern: '*' }],
+      ['search_files', { path, query: 'SECRET' }],
+    ] as const) {
+      expect(await call(name, input), name).toMatch(/^Error: /);
+    }
+    expect(readdirSync(outside)).toEqual(['secret.txt']);
+    expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('SECRET');
+  });
+
+  it('follow links that stay inside, and see none that lead out when they walk', async () => {
+    symlinkSync(join(root, 'src'), join(root, 'alias'));
+    symlinkSync(outside, join(root, 'link'));
+    expect(await call('read_file', { path: 'alias/a.ts', max_lines: 1 })).toContain('const one');
+    expect(await call('search_files', { query: 'SECRET' })).toBe('No matches.');
+    expect(await call('find_files', { pattern: '*.txt' })).toBe('No files.');
+  });
+
+  it('cannot be outrun by a directory that turns into a link and back', async () => {
+    const place = join(root, 'flip');
+    const spare = join(root, 'spare');
+    mkdirSync(place);
+    writeFileSync(join(place, 'secret.txt'), 'inside');
+    let running = true;
+    /** A write may have made the directory anew in the moment when it was missing. */
+    const insist = async (work: () => Promise<void>) => {
+      for (let done = false; !done; ) {
+        done = await rm(place, { recursive: true, force: true })
+          .then(work)
+          .then(
+            () => true,
+            () => false,
+          );
+      }
+    };
+    const flipping = (async () => {
+      while (running) {
+        await rename(place, spare);
+        await insist(() => symlink(outside, place));
+        await insist(() => rename(spare, place));
+      }
+    })();
+    for (let round = 0; round < 300; round += 1) {
+      const [read] = await Promise.all([
+        call('read_file', { path: 'flip/secret.txt' }),
+        call('write_file', { path: `flip/new${round % 5}.txt`, content: 'x' }),
+      ]);
+      expect(read).not.toContain('SECRET');
+    }
+    running = false;
+    await flipping;
+    expect(readdirSync(outside)).toEqual(['secret.txt']);
+  });
+
+  it('do not hang on a pipe or read what is not text or too large', async () => {
+    await mkdir(join(root, 'big'));
+    writeFileSync(join(root, 'big', 'huge.txt'), 'x'.repeat(2 * 1024 * 1024 + 1));
+    writeFileSync(join(root, 'big', 'data.bin'), Buffer.from([1, 0, 2]));
+    expect(await call('read_file', { path: 'big/huge.txt' })).toMatch(/^Error: .*larger than/);
+    expect(await call('read_file', { path: 'big/data.bin' })).toMatch(/^Error: .*not a text file/);
+    const fifo = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    await fifo.approve({ command: 'mkfifo pipe' }, new AbortController().signal);
+    expect(await call('read_file', { path: 'pipe' })).toMatch(/^Error: pipe is not a file/);
+  });
+
+  it('work when the workspace itself is a link', async () => {
+    const real = join(home.path, 'real');
+    renameSync(root, real);
+    symlinkSync(real, root);
+    expect(await call('list_dir')).toBe('src/');
+    rmSync(root);
+  });
+});
+
+describe('run_command', () => {
+  const signal = new AbortController().signal;
+  const answer = (command: string, words: string, timeoutMs = 5000) => {
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', timeoutMs });
+    return answerApproval([tool], { name: 'run_command', input: { command } }, words, signal);
+  };
+
+  it('waits for a person and runs only after a plain yes', async () => {
+    const { tool, question } = createRunCommand({ directory: root, path: '' });
+    expect(tool.pause).toBe(true);
+    expect(question({ command: 'rm -rf x' })).toContain('rm -rf x');
+    expect(await answer('echo hi; pwd', 'Yes.')).toBe(`hi\n${root}\n`);
+    for (const words of ['no', 'yes, but not now', 'yesterday', ''])
+      expect(await answer('touch made', words)).toMatch(/^Error: the person did not approve/);
+    expect(readdirSync(root)).toEqual(['src']);
+    expect(await answerApproval([], { name: 'ask_human', input: {} }, 'yes', signal)).toBeUndefined();
+  });
+
+  it('says how it ended, hands on no environment and stops all it started', async () => {
+    expect(await answer('echo oops >&2; exit 3', 'ok')).toBe('Error: exit code 3\noops\n');
+    expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe('HOME\nLANG\nPATH\nPWD\n');
+    expect(await answer('(sleep 60 & echo started; wait)', 'ok', 300)).toBe(
+      'Error: the command took longer than 0.3 s and was stopped.\nstarted\n',
+    );
+    expect((await answer('yes | head -c 100000', 'ok'))?.length).toBeLessThan(21_000);
+  });
+});

@@ -1,0 +1,30 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { orRefusal } from '../refusal.ts';
+import type { Fence } from './fence.ts';
+import { globToPattern, walkFiles } from './walk.ts';
+
+const MOST = 200;
+
+const input = z.object({
+  pattern: z.string().min(1).max(500).describe('With * and ?, and ** for any directories: **/*.ts.'),
+  path: z.string().default('.'),
+});
+
+export function createFindFiles(fence: Fence): Tool {
+  return defineTool({
+    name: 'find_files',
+    description: 'Finds files of the workspace by name.',
+    input,
+    execute: ({ pattern, path }) =>
+      orRefusal(async () => {
+        const fits = globToPattern(pattern);
+        const found: string[] = [];
+        for await (const file of walkFiles(fence, path)) {
+          if (fits.test(file)) found.push(file);
+          if (found.length >= MOST) break;
+        }
+        return found.length === 0 ? 'No files.' : found.join('\n');
+      }),
+  });
+}

@@ -1,0 +1,52 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { ApprovedTool } from '../approved-tool.ts';
+import { orRefusal } from '../refusal.ts';
+import { type CommandResult, runCommand } from './command.ts';
+
+const input = z.object({
+  command: z
+    .string()
+    .min(1)
+    .max(4000)
+    .describe('A shell command; it runs in the workspace after a person has approved it.'),
+});
+
+const TIMEOUT_MS = 120_000;
+
+export interface RunCommandOptions {
+  directory: string;
+  /** Where programs are looked for. */
+  path: string;
+  timeoutMs?: number;
+}
+
+/** Pauses for a person's yes, then runs. */
+export function createRunCommand({
+  directory,
+  path,
+  timeoutMs = TIMEOUT_MS,
+}: RunCommandOptions): ApprovedTool {
+  const tool: Tool = defineTool({
+    name: 'run_command',
+    description: 'Runs a shell command in the workspace, after a person has approved it.',
+    input,
+    pause: true,
+  });
+  return {
+    tool,
+    question: (given) =>
+      `May I run this command in the workspace? Answer yes or no.\n${input.parse(given).command}`,
+    approve: (given, signal) =>
+      orRefusal(async () => {
+        const { command } = input.parse(given);
+        return report(await runCommand(command, { directory, path, timeoutMs, signal }), timeoutMs);
+      }, signal),
+  };
+}
+
+function report({ exitCode, output }: CommandResult, timeoutMs: number): string {
+  if (exitCode === undefined)
+    return `Error: the command took longer than ${timeoutMs / 1000} s and was stopped.\n${output}`;
+  return exitCode === 0 ? output || '(no output)' : `Error: exit code ${exitCode}\n${output}`;
+}

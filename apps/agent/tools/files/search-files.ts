@@ -1,0 +1,43 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { oneLine, orRefusal } from '../refusal.ts';
+import type { Fence } from './fence.ts';
+import { walkFiles } from './walk.ts';
+
+const MOST_HITS = 100;
+const MOST_BYTES = 1024 * 1024;
+const LONGEST_LINE = 300;
+
+const input = z.object({
+  query: z.string().min(1).max(500).describe('Plain words; upper and lower case count as the same.'),
+  path: z.string().default('.'),
+});
+
+export function createSearchFiles(fence: Fence): Tool {
+  return defineTool({
+    name: 'search_files',
+    description: 'Searches the text files of the workspace and gives the lines that hold the words.',
+    input,
+    execute: ({ query, path }, { signal }) =>
+      orRefusal(async () => {
+        const hits: string[] = [];
+        for await (const file of walkFiles(fence, path)) {
+          signal.throwIfAborted();
+          hits.push(...(await hitsIn(fence, file, query.toLowerCase())));
+          if (hits.length >= MOST_HITS) break;
+        }
+        return hits.length === 0 ? 'No matches.' : hits.slice(0, MOST_HITS).join('\n');
+      }, signal),
+  });
+}
+
+async function hitsIn(fence: Fence, file: string, query: string): Promise<string[]> {
+  const content = await fence.read(file, MOST_BYTES).catch(() => undefined);
+  if (content === undefined || content.subarray(0, 1024).includes(0)) return [];
+  return content
+    .toString('utf8')
+    .split('\n')
+    .flatMap((line, index) =>
+      line.toLowerCase().includes(query) ? `${file}:${index + 1}: ${oneLine(line, LONGEST_LINE)}` : [],
+    );
+}
