@@ -14,13 +14,10 @@ export class ChatWriter {
   }
 
   write(event: ChatEvent): void {
-    if (event.type === 'text') return this.#put(event.text);
-    if (event.type === 'tool')
-      return this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
-    if (event.type === 'question') return this.line(`? ${event.text}`);
-    if (event.state !== 'completed')
-      this.line(event.text === '' ? `[${event.state}]` : `[${event.state}] ${event.text}`);
-    this.finish();
+    if (event.type === 'text') this.#put(event.text);
+    else if (event.type === 'end') this.#end(event.state, event.text);
+    else if (event.type === 'question') this.line(`? ${event.text}`);
+    else this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
   }
 
   line(text: string): void {
@@ -31,6 +28,12 @@ export class ChatWriter {
   /** Ends an open line. */
   finish(): void {
     if (!this.#atLineStart) this.#put('\n');
+  }
+
+  // What completed says nothing more; any other end is named with its reason.
+  #end(state: string, reason: string): void {
+    if (state !== 'completed') this.line(reason === '' ? `[${state}]` : `[${state}] ${reason}`);
+    this.finish();
   }
 
   #put(text: string): void {

@@ -26,7 +26,10 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const { agentUrl, authToken } = readOptions(chatOptions, { argv, env });
   const client = new AgentClient({ url: agentUrl, token: authToken });
   const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
-  const reader = createInterface({ input: process.stdin, output: process.stdout, prompt: '> ' });
+  const reader = createInterface({
+    input: process.stdin,
+    ...(process.stdin.isTTY && { output: process.stdout }),
+  });
   try {
     writer.line(`Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation.`);
     await converse(client, writer, reader);
@@ -57,7 +60,9 @@ async function converse(client: AgentClient, writer: ChatWriter, reader: Interfa
   }
 }
 
+// Only for a person: lines that come through a pipe are read ahead, and need no prompt.
 function prompt(client: AgentClient, reader: Interface): void {
+  if (!process.stdin.isTTY) return;
   reader.setPrompt(client.waiting ? 'answer> ' : '> ');
   reader.prompt();
 }

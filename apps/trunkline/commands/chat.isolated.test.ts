@@ -1,0 +1,61 @@
+import { join } from 'node:path';
+import { type Child, freePort, startChild, temporaryHome } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+const cleanups: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe('trunkline chat', () => {
+  it('streams answers, shows tools, and takes the answer to a question inline', async () => {
+    const { url } = await startAgent();
+    const chat = run(['chat', '--url', url]);
+    chat.write('what is 12*7+3\n');
+    await chat.waitForLine('✓ calculator 12*7+3 = 87');
+    chat.write('ask me which colour I like\n');
+    await chat.waitForLine(/^\? .*colour/);
+    chat.write('blue\n');
+    await chat.waitForLine(/You answered: "blue"/);
+    chat.write('\n');
+    expect(await chat.exited).toMatchObject({ code: 0 });
+  });
+
+  it('says what to do when no agent answers', async () => {
+    const chat = run(['chat', '--url', `http://127.0.0.1:${await freePort()}`]);
+    chat.write('hello\n');
+    expect(await chat.exited).toMatchObject({ code: 1 });
+    expect(chat.output()).toContain('No agent service answers');
+    expect(chat.output()).toContain('AGENT_URL');
+  });
+
+  it('asks for the token when the agent wants one, and works with it', async () => {
+    const { url } = await startAgent({ A2A_AUTH_TOKEN: 'family-secret' });
+    const stranger = run(['chat', '--url', url]);
+    stranger.write('hello\n');
+    expect(await stranger.exited).toMatchObject({ code: 1 });
+    expect(stranger.output()).toContain('set A2A_AUTH_TOKEN');
+    const friend = run(['chat', '--url', url], { A2A_AUTH_TOKEN: 'family-secret' });
+    friend.write('what is 2+2\n');
+    await friend.waitForLine('2+2 = 4');
+  });
+});
+
+async function startAgent(environment: Record<string, string> = {}): Promise<{ url: string }> {
+  const agent = run(['agent', '--port', '0', '--ui', 'console'], environment);
+  const line = await agent.waitForLine(/^http:\/\/127\.0\.0\.1:\d+/, 60_000);
+  return { url: line.trim() };
+}
+
+function run(args: string[], environment: Record<string, string> = {}): Child {
+  const home = temporaryHome();
+  const child = startChild(launcher, {
+    arguments: args,
+    directory: home.path,
+    environment: { ...home.environment, LLM_GATEWAY_URL: '', A2A_AUTH_TOKEN: '', ...environment },
+  });
+  cleanups.push(home.remove, () => child.kill());
+  return child;
+}
