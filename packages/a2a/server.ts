@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AppEnv } from '@trunkline/http';
+import { type Clock, systemClock } from '@trunkline/schedule';
 import { Hono } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
 import { buildCard } from './card/build-card.ts';
@@ -15,7 +16,6 @@ import {
 } from './http/credentials-guard.ts';
 import { createOriginCheck } from './http/origin-check.ts';
 import { Operations } from './operations.ts';
-import { type Clock, systemClock } from './protocol/clock.ts';
 import type { Logger } from './protocol/logger.ts';
 import { createPushGuard, type PushGuardOptions } from './push/push-guard.ts';
 import { PushService } from './push/push-service.ts';

@@ -1,5 +1,5 @@
+import type { Clock, Timer } from '@trunkline/schedule';
 import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
-import type { Clock } from '../protocol/clock.ts';
 import type { Logger } from '../protocol/logger.ts';
 import type { Question, Task, TaskEvent } from '../protocol/model.ts';
 import { agentMessage, textPart } from '../protocol/parts.ts';
@@ -52,13 +52,13 @@ export class TaskEngine {
   readonly #writer: TaskWriter;
   readonly #memory = new TaskMemory();
   readonly #observers: TaskObserver[] = [];
-  #cancelSweep: () => void;
+  #sweepTimer: Timer;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#store = new TaskStore(options.path);
     this.#writer = new TaskWriter(this.#store, options.clock, options.logger);
-    this.#cancelSweep = this.#planSweep();
+    this.#sweepTimer = this.#planSweep();
   }
 
   /** How many turns run now. */
@@ -148,7 +148,7 @@ export class TaskEngine {
 
   /** Stops every turn and closes the file. The next start finds the turns that were cut off. */
   stop(): void {
-    this.#cancelSweep();
+    this.#sweepTimer.cancel();
     for (const live of this.#memory.all()) {
       const controller = live.controller;
       live.controller = undefined;
@@ -257,10 +257,10 @@ export class TaskEngine {
     return task.state !== 'working' && task.updatedAt < this.#options.clock.now() - lifetimeMs;
   }
 
-  #planSweep(): () => void {
-    return this.#options.clock.after(sweepEveryMs, () => {
+  #planSweep(): Timer {
+    return this.#options.clock.setTimer(sweepEveryMs, () => {
       this.sweep();
-      this.#cancelSweep = this.#planSweep();
+      this.#sweepTimer = this.#planSweep();
     });
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock.ts';
+import type { Clock, Timer } from '@trunkline/schedule';
 import type { Logger } from '../protocol/logger.ts';
 import type { Task } from '../protocol/model.ts';
 import type { NumberedEvent, TaskStore } from './task-store.ts';
@@ -33,7 +33,7 @@ export class TaskWriter {
   readonly #tasks = new Map<string, Storable>();
   readonly #events = new Map<string, Storable>();
   #batch: Batch | undefined;
-  #cancelDelay: (() => void) | undefined;
+  #eventTimer: Timer | undefined;
 
   constructor(store: TaskStore, clock: Clock, logger: Logger) {
     this.#store = store;
@@ -59,7 +59,7 @@ export class TaskWriter {
 
   saveEventsSoon(task: Storable): void {
     this.#events.set(task.id, task);
-    this.#cancelDelay ??= this.#clock.after(eventDelayMs, () => this.#writeEvents());
+    this.#eventTimer ??= this.#clock.setTimer(eventDelayMs, () => this.#writeEvents());
   }
 
   /** Writes the events of one task now, so that they can be read back. */
@@ -82,16 +82,16 @@ export class TaskWriter {
       this.#events.delete(task.id);
       this.#save(task);
     });
-    if (!stored) this.#clock.after(retryDelayMs, () => this.#again(tasks));
+    if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#again(tasks));
     batch?.settle(stored);
   }
 
   #writeEvents(): void {
-    this.#cancelDelay?.();
-    this.#cancelDelay = undefined;
+    this.#eventTimer?.cancel();
+    this.#eventTimer = undefined;
     const tasks = takeAll(this.#events);
     const stored = this.#write(tasks, (task) => this.#store.saveEvents(task.id, task.unsaved()));
-    if (!stored) this.#clock.after(retryDelayMs, () => this.#eventsAgain(tasks));
+    if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#eventsAgain(tasks));
   }
 
   #again(tasks: readonly Storable[]): void {

@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock.ts';
+import type { Clock } from '@trunkline/schedule';
 import type { Part, Usage } from '../protocol/model.ts';
 import { agentMessage, textPart } from '../protocol/parts.ts';
 import type { ExecutionEvent } from './executor.ts';

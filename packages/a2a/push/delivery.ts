@@ -1,5 +1,5 @@
 import { HttpError } from '@trunkline/http';
-import type { Clock } from '../protocol/clock.ts';
+import type { Clock } from '@trunkline/schedule';
 import type { TaskState } from '../protocol/model.ts';
 import type { PushConfig } from './push-config.ts';
 import type { PushGuard } from './push-guard.ts';
@@ -77,11 +77,11 @@ function reasonOf(error: unknown): string {
 function pause(ms: number | undefined, clock: Clock, signal: AbortSignal): Promise<void> {
   if (ms === undefined || signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const cancel = clock.after(ms, resolve);
+    const timer = clock.setTimer(ms, resolve);
     signal.addEventListener(
       'abort',
       () => {
-        cancel();
+        timer.cancel();
         resolve();
       },
       { once: true },

@@ -1,4 +1,4 @@
-import type { Clock } from '../protocol/clock.ts';
+import type { Clock, Timer } from '@trunkline/schedule';
 import { isTerminal } from '../protocol/states.ts';
 import type { Notification } from './delivery.ts';
 
@@ -20,7 +20,7 @@ export class PushChannel {
   readonly #options: ChannelOptions;
   #lastSentAt = Number.NEGATIVE_INFINITY;
   #waiting: Draft | undefined;
-  #cancelTimer: (() => void) | undefined;
+  #timer: Timer | undefined;
   #current: AbortController | undefined;
 
   constructor(options: ChannelOptions) {
@@ -31,19 +31,19 @@ export class PushChannel {
     this.#waiting = draft;
     const rest = draft.urgent ? 0 : this.#lastSentAt + intervalMs - this.#options.clock.now();
     if (rest <= 0) this.#sendWaiting();
-    else this.#cancelTimer ??= this.#options.clock.after(rest, () => this.#sendWaiting());
+    else this.#timer ??= this.#options.clock.setTimer(rest, () => this.#sendWaiting());
   }
 
   close(): void {
-    this.#cancelTimer?.();
+    this.#timer?.cancel();
     this.#waiting = undefined;
     this.#current?.abort();
   }
 
   /** What is still on its way is older: its receiver gets the newer state instead. */
   #sendWaiting(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
+    this.#timer?.cancel();
+    this.#timer = undefined;
     const draft = this.#waiting;
     if (draft === undefined) return;
     this.#waiting = undefined;

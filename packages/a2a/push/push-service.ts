@@ -1,10 +1,10 @@
+import type { Clock, Timer } from '@trunkline/schedule';
 import { pushDialect } from '../dialects/dialects.ts';
 import type { PushTarget } from '../dialects/read/push.ts';
 import type { ProtocolVersion } from '../dialects/version.ts';
 import type { TaskObserver } from '../engine/engine.ts';
 import type { LiveTask } from '../engine/live-task.ts';
 import { A2aError, invalidParams } from '../errors/a2a-error.ts';
-import type { Clock } from '../protocol/clock.ts';
 import type { Logger } from '../protocol/logger.ts';
 import type { StatusEvent, Task, TaskEvent } from '../protocol/model.ts';
 import { isTerminal } from '../protocol/states.ts';
@@ -32,13 +32,13 @@ export class PushService implements TaskObserver {
   readonly #store: PushStore;
   readonly #configs = new Map<string, PushConfig[]>();
   readonly #channels = new Map<string, PushChannel>();
-  #cancelSweep: () => void;
+  #sweepTimer: Timer;
 
   constructor(options: PushServiceOptions) {
     this.#options = options;
     this.#store = new PushStore(options.path);
     this.#load();
-    this.#cancelSweep = this.#planSweep();
+    this.#sweepTimer = this.#planSweep();
   }
 
   /** Throws when notifications may not go there. */
@@ -112,7 +112,7 @@ export class PushService implements TaskObserver {
   }
 
   stop(): void {
-    this.#cancelSweep();
+    this.#sweepTimer.cancel();
     for (const channel of this.#channels.values()) channel.close();
     this.#channels.clear();
     this.#store.close();
@@ -169,10 +169,10 @@ export class PushService implements TaskObserver {
     this.#channels.delete(keyOf(config));
   }
 
-  #planSweep(): () => void {
-    return this.#options.clock.after(sweepEveryMs, () => {
+  #planSweep(): Timer {
+    return this.#options.clock.setTimer(sweepEveryMs, () => {
       this.sweep();
-      this.#cancelSweep = this.#planSweep();
+      this.#sweepTimer = this.#planSweep();
     });
   }
 }

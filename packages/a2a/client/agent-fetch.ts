@@ -1,0 +1,59 @@
+import { signBody } from './hmac.ts';
+import type { RemoteAgent } from './remote-agent.ts';
+import { RemoteAgentError } from './remote-error.ts';
+
+const longestAnswerBytes = 20 * 1024 * 1024;
+
+export type Fetch = typeof fetch;
+
+/** A fetch that shows the agent our credentials, follows no redirect with them, and takes no endless answer. */
+export function createAgentFetch(agent: RemoteAgent, now: () => number): Fetch {
+  return async (input, init = {}) => {
+    const headers = new Headers(init.headers);
+    const body = typeof init.body === 'string' ? init.body : '';
+    for (const [name, value] of Object.entries(identityHeaders(agent, body, now()))) headers.set(name, value);
+    const response = await send(agent, input, { ...init, headers, redirect: 'manual' });
+    if (response.status === 401 || response.status === 403) {
+      await response.body?.cancel();
+      throw new RemoteAgentError('agent_unauthorized', agent);
+    }
+    if (response.status >= 300 && response.status < 400) {
+      await response.body?.cancel();
+      throw new RemoteAgentError('agent_error', agent, 'its address has moved');
+    }
+    return limited(response, agent);
+  };
+}
+
+function identityHeaders(agent: RemoteAgent, body: string, now: number): Record<string, string> {
+  const { apiKey, bearer, hmacSecret } = agent.credentials ?? {};
+  return {
+    ...agent.headers,
+    ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+    ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
+    ...(hmacSecret !== undefined && { ...signBody(hmacSecret, body, now) }),
+  };
+}
+
+async function send(agent: RemoteAgent, input: RequestInfo | URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(input, init);
+  } catch (error) {
+    init.signal?.throwIfAborted();
+    throw new RemoteAgentError('agent_unreachable', agent, '', { cause: error });
+  }
+}
+
+function limited(response: Response, agent: RemoteAgent): Response {
+  if (response.body === null) return response;
+  let seen = 0;
+  const counter = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      seen += chunk.byteLength;
+      if (seen <= longestAnswerBytes) controller.enqueue(chunk);
+      else controller.error(new RemoteAgentError('agent_unreadable', agent, 'the answer is too large'));
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
+}

@@ -1,0 +1,131 @@
+import type { AgentCard } from '@a2a-js/sdk';
+import type { Client } from '@a2a-js/sdk/client';
+import { type Clock, systemClock } from '@trunkline/schedule';
+import { AgentCards } from './agent-cards.ts';
+import { createAgentFetch } from './agent-fetch.ts';
+import { Deadline } from './deadline.ts';
+import { sendPlain } from './plain-wire.ts';
+import type { RemoteAgent } from './remote-agent.ts';
+import { RemoteAgentError } from './remote-error.ts';
+import { answerOf, type RemoteReply } from './remote-reply.ts';
+import { fromResult, fromTask, toRequest } from './sdk-convert.ts';
+import { readStream, sdkClient } from './sdk-wire.ts';
+import type { CallOptions, OutgoingMessage, RemoteCard, RemoteEvent } from './types.ts';
+
+/** Calls other agents. Every failure is a `RemoteAgentError` whose words can be spoken or shown. */
+export interface A2aClient {
+  send(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<RemoteReply>;
+  /** The text of the answer; an agent that gives none, fails or asks back is an error. */
+  ask(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): Promise<string>;
+  stream(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): AsyncIterable<RemoteEvent>;
+  get(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
+  cancel(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
+  /** Asked for anew; other calls use what was read in the last ten minutes. */
+  card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
+}
+
+export function createA2aClient(clock: Clock = systemClock): A2aClient {
+  const cards = new AgentCards(() => clock.now());
+  const fetchFor = (agent: RemoteAgent) => createAgentFetch(agent, () => clock.now());
+  const cardOf = (agent: RemoteAgent, deadline: Deadline, fresh = false) =>
+    cards.get(agent, fetchFor(agent), deadline.signal, fresh);
+  const open = async (agent: RemoteAgent, deadline: Deadline) =>
+    sdkClient(agent, await cardOf(agent, deadline), fetchFor(agent));
+  const call = async <T>(
+    agent: RemoteAgent,
+    options: CallOptions,
+    work: (client: Client, deadline: Deadline) => Promise<T>,
+  ) => within(agent, options, async (deadline) => await work(await open(agent, deadline), deadline));
+  const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
+    agent.protocol === '0.3'
+      ? within(agent, options, ({ signal }) => sendPlain(agent, message, fetchFor(agent), signal))
+      : call(agent, options, async (client, { signal }) =>
+          fromResult(await client.sendMessage(toRequest(message), { signal })),
+        );
+  return {
+    send,
+    ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
+    async *stream(agent, message, options = {}) {
+      const deadline = new Deadline(options);
+      try {
+        const client = await open(agent, deadline);
+        const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
+        for await (const event of readStream(frames)) {
+          deadline.extend();
+          yield event;
+        }
+      } catch (error) {
+        throw explain(error, agent, deadline);
+      } finally {
+        deadline.clear();
+      }
+    },
+    get: (agent, taskId, options = {}) =>
+      call(agent, options, async (client, { signal }) =>
+        fromTask(await client.getTask({ tenant: '', id: taskId }, { signal })),
+      ),
+    cancel: (agent, taskId, options = {}) =>
+      call(agent, options, async (client, { signal }) =>
+        fromTask(await client.cancelTask({ tenant: '', id: taskId, metadata: undefined }, { signal })),
+      ),
+    card: (agent, options = {}) =>
+      within(agent, options, async (deadline) => describeCard(await cardOf(agent, deadline, true))),
+  };
+}
+
+async function within<T>(
+  agent: RemoteAgent,
+  options: CallOptions,
+  work: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  const deadline = new Deadline(options);
+  try {
+    return await work(deadline);
+  } catch (error) {
+    throw explain(error, agent, deadline);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** A caller's own abort stays what it is. */
+function explain(error: unknown, agent: RemoteAgent, deadline: Deadline): unknown {
+  if (deadline.abortedByCaller) return deadline.signal.reason;
+  if (deadline.passed) return new RemoteAgentError('agent_timeout', agent, '', { cause: error });
+  const own = findOwn(error);
+  if (own !== undefined) return own;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new RemoteAgentError('agent_error', agent, reason, { cause: error });
+}
+
+function findOwn(error: unknown): RemoteAgentError | undefined {
+  if (error instanceof RemoteAgentError) return error;
+  return error instanceof Error && error.cause !== undefined ? findOwn(error.cause) : undefined;
+}
+
+function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
+  const { state, statusText } = reply;
+  if (state === 'failed' || state === 'rejected' || state === 'canceled') {
+    throw new RemoteAgentError(
+      'agent_failed',
+      agent,
+      statusText === '' ? `the task was ${state}` : statusText,
+    );
+  }
+  if (state === 'input-required' || state === 'auth-required') {
+    throw new RemoteAgentError('agent_failed', agent, `it asks back: ${statusText}`);
+  }
+  const answer = answerOf(reply.artifacts);
+  if (answer === undefined || answer === '') throw new RemoteAgentError('agent_no_answer', agent);
+  return answer;
+}
+
+function describeCard({ name, description, capabilities, skills }: AgentCard): RemoteCard {
+  return {
+    name,
+    description,
+    streaming: capabilities?.streaming ?? false,
+    pushNotifications: capabilities?.pushNotifications ?? false,
+    skills: skills.map((skill) => ({ id: skill.id, name: skill.name, description: skill.description })),
+  };
+}

@@ -1,0 +1,116 @@
+import { readParts } from '../dialects/read/parts.ts';
+import { isObject, type JsonObject } from '../dialects/read/values.ts';
+import { stateOfName } from '../dialects/v10/names.ts';
+import type { Artifact, Message, Part } from '../protocol/model.ts';
+import type { Fetch } from './agent-fetch.ts';
+import type { RemoteAgent } from './remote-agent.ts';
+import { RemoteAgentError } from './remote-error.ts';
+import { type RemoteReply, type RemoteState, replyOfMessage, replyOfTask } from './remote-reply.ts';
+import type { OutgoingMessage } from './types.ts';
+
+/** One `message/send` in exactly the form that the contracts give, and nothing else. */
+export async function sendPlain(
+  agent: RemoteAgent,
+  message: OutgoingMessage,
+  send: Fetch,
+  signal: AbortSignal,
+): Promise<RemoteReply> {
+  const response = await send(agent.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(requestOf(message)),
+    signal,
+  });
+  const answer = await readAnswer(response, agent, signal);
+  if (!isObject(answer)) throw new RemoteAgentError('agent_unreadable', agent);
+  return readResult(answer, agent);
+}
+
+function requestOf({ text, contextId, taskId, messageId, metadata }: OutgoingMessage): object {
+  return {
+    jsonrpc: '2.0',
+    id: crypto.randomUUID(),
+    method: 'message/send',
+    params: {
+      contextId,
+      message: {
+        messageId: messageId ?? crypto.randomUUID(),
+        role: 'user',
+        parts: [{ kind: 'text', text }],
+        taskId,
+        contextId,
+        metadata,
+      },
+    },
+  };
+}
+
+/** The result of the JSON-RPC answer; an HTTP error may carry one too. */
+async function readAnswer(response: Response, agent: RemoteAgent, signal: AbortSignal): Promise<unknown> {
+  const text = await response.text().catch((cause: unknown) => {
+    signal.throwIfAborted();
+    throw new RemoteAgentError('agent_unreachable', agent, '', { cause });
+  });
+  const body = parse(text);
+  const error = isObject(body) && isObject(body.error) ? body.error : undefined;
+  if (error !== undefined) throw new RemoteAgentError('agent_error', agent, String(error.message ?? ''));
+  if (!response.ok) throw new RemoteAgentError('agent_error', agent, `HTTP status ${response.status}`);
+  return isObject(body) ? body.result : undefined;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** 0.3's task or message, or 1.0's wrapped in their names. */
+function readResult(result: JsonObject, agent: RemoteAgent): RemoteReply {
+  try {
+    const message = isObject(result.message) ? result.message : result;
+    if (result.kind === 'message' || message !== result) {
+      return replyOfMessage(partsOf(message.parts), optionalText(message.contextId));
+    }
+    return readTask(isObject(result.task) ? result.task : result);
+  } catch (cause) {
+    throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
+  }
+}
+
+function readTask(task: JsonObject): RemoteReply {
+  const status = isObject(task.status) ? task.status : {};
+  const artifacts = Array.isArray(task.artifacts) ? task.artifacts.filter(isObject) : [];
+  return replyOfTask({
+    id: optionalText(task.id) ?? '',
+    contextId: optionalText(task.contextId) ?? '',
+    state: readState(status.state),
+    artifacts: artifacts.map(readArtifact),
+    statusMessage: isObject(status.message) ? readMessage(status.message) : undefined,
+  });
+}
+
+function readState(name: unknown): RemoteState {
+  return ((typeof name === 'string' ? stateOfName(name) : undefined) ?? 'unknown') as RemoteState;
+}
+
+function readArtifact(artifact: JsonObject): Artifact {
+  const name = optionalText(artifact.name);
+  const artifactId = optionalText(artifact.artifactId) ?? '';
+  return { artifactId, ...(name !== undefined && { name }), parts: partsOf(artifact.parts) };
+}
+
+function readMessage(message: JsonObject): Message {
+  const messageId = optionalText(message.messageId) ?? '';
+  return { messageId, role: 'agent', parts: partsOf(message.parts) };
+}
+
+function partsOf(parts: unknown): Part[] {
+  return Array.isArray(parts) && parts.length > 0 ? readParts(parts, false).parts : [];
+}
+
+function optionalText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

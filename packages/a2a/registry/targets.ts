@@ -1,0 +1,33 @@
+import { type Environment, loadYaml } from '@trunkline/config';
+import { z } from 'zod';
+import type { RemoteAgent } from '../client/remote-agent.ts';
+import { url } from './credentials.ts';
+
+const targetSchema = z.object({
+  url,
+  bearer_token: z.string().min(1).optional(),
+  api_key: z.string().min(1).optional(),
+});
+
+const fileSchema = z.object({ targets: z.record(z.string(), targetSchema).nullish() }).default({});
+
+/** Reads `a2a.yaml`: the agents to which schedules deliver, by name. Undefined when there is no such file. */
+export async function loadTargets(
+  path: string,
+  env: Environment,
+): Promise<ReadonlyMap<string, RemoteAgent> | undefined> {
+  const file = await loadYaml(path, fileSchema, { env, allowMissing: true });
+  if (file === undefined) return undefined;
+  const entries = Object.entries(file.targets ?? {});
+  return new Map(entries.map(([target, entry]) => [target, toAgent(target, entry)]));
+}
+
+function toAgent(target: string, entry: z.output<typeof targetSchema>): RemoteAgent {
+  const { bearer_token: bearer, api_key: apiKey } = entry;
+  return {
+    name: target,
+    url: entry.url,
+    protocol: '0.3',
+    credentials: { ...(bearer !== undefined && { bearer }), ...(apiKey !== undefined && { apiKey }) },
+  };
+}
