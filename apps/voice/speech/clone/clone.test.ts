@@ -1,12 +1,9 @@
-import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import { startSidecarServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import { startPeer } from '../../peer.suite.ts';
 import { startVoice, type TestVoice } from '../../voice.suite.ts';
 import { encodeWav } from '../audio/wav.ts';
 
@@ -32,17 +29,10 @@ function upload(
 
 /** A transcription endpoint that answers with the given text, or a status. */
 async function startTranscription(answer: string | number) {
-  const requests: { path: string; authorization: string | undefined; body: string }[] = [];
-  const server = createServer(async (request, response) => {
-    const body = (await buffer(request)).toString('latin1');
-    requests.push({ path: request.url ?? '', authorization: request.headers.authorization, body });
-    response.writeHead(typeof answer === 'number' ? answer : 200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ text: answer }));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  return { requests, env: { STT_BACKEND: 'compat', STT_URL: url, STT_API_KEY: 'stt-key' } };
+  const { url, requests } = await startPeer(() =>
+    typeof answer === 'number' ? { status: answer } : { text: answer },
+  );
+  return { requests, env: { STT_BACKEND: 'compat', STT_URL: `${url}/v1`, STT_API_KEY: 'stt-key' } };
 }
 
 describe('a clone', () => {
@@ -88,9 +78,12 @@ describe('a clone', () => {
       auto_transcribed: true,
     });
     expect(sidecar.references.get('heard')?.text).toBe('I am heard.');
-    expect(requests[0]).toMatchObject({ path: '/v1/audio/transcriptions', authorization: 'Bearer stt-key' });
-    expect(requests[0]?.body).toMatch(/name="model"\r\n\r\near\r\n/);
-    expect(requests[0]?.body).toContain('filename="me.wav"');
+    expect(requests[0]).toMatchObject({
+      path: '/v1/audio/transcriptions',
+      headers: { authorization: 'Bearer stt-key' },
+    });
+    expect(requests[0]?.bytes.toString('latin1')).toMatch(/name="model"\r\n\r\near\r\n/);
+    expect(requests[0]?.bytes.toString('latin1')).toContain('filename="me.wav"');
   });
 
   it('takes other formats by what they hold, whatever they are called', async () => {

@@ -1,8 +1,6 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { startPeer } from '../../peer.suite.ts';
 import { startVoice } from '../../voice.suite.ts';
 import { handleMcp } from './fixtures/protocol.ts';
 
@@ -10,20 +8,10 @@ const context = { signal: new AbortController().signal, sessionId: 's', toolCall
 
 /** The fixture's server over HTTP. */
 async function startHttpServer(): Promise<string> {
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.method !== 'POST') return void response.writeHead(405).end();
-    const answer = handleMcp(JSON.parse(Buffer.concat(chunks).toString('utf8')));
-    response.writeHead(answer === undefined ? 202 : 200, { 'content-type': 'application/json' });
-    response.end(answer === undefined ? '' : JSON.stringify(answer));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const { url } = await startPeer(({ method, body }) =>
+    method === 'POST' ? (handleMcp(body) ?? { status: 202 }) : { status: 405 },
+  );
+  return `${url}/mcp`;
 }
 
 async function toolsWith(servers: string) {
