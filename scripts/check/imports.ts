@@ -33,16 +33,16 @@ function relativeBreach(file: string, from: Place, name: string): string[] {
   const target = normalize(join(dirname(file), name));
   if (!target.startsWith(`${from.kind}/${from.name}/`))
     return [`imports ${name}, a path into another package; use its name`];
-  if (target === `${from.kind}/${from.name}/index.ts`)
+  if (target === `${from.kind}/${from.name}/index.ts` && !isTest(file))
     return ['imports its own index.ts, the outer door of the package'];
   return [];
 }
 
 function packageBreach(file: string, from: Place, target: string, root: string): string[] {
   const name = target.split('/')[0] ?? '';
-  const isTest = /\.(test|suite)\.tsx?$/.test(file);
-  if (name === 'testing') return isTest || from.name === 'testing' ? [] : ['imports testing outside a test'];
-  if (existsSync(join(root, 'apps', name))) return appBreach(from, name, isTest);
+  if (name === 'testing')
+    return isTest(file) || from.name === 'testing' ? [] : ['imports testing outside a test'];
+  if (existsSync(join(root, 'apps', name))) return appBreach(from, name, isTest(file));
   if (from.name === 'ui' || isPage(file))
     return name === 'ui' ? [] : [`a page imports server code (${name})`];
   return layerBreach(from, name, root);
@@ -55,8 +55,13 @@ function appBreach(from: Place, name: string, isTest: boolean): string[] {
     : [`imports the app ${name}; only apps/trunkline composes apps`];
 }
 
+// Tests, what several tests share, and the programs that tests start come in by the door, as users do.
+function isTest(file: string): boolean {
+  return /\.(test|suite)\.tsx?$/.test(file) || file.includes('/fixtures/');
+}
+
 function isPage(file: string): boolean {
-  return /^apps\/[^/]+\/(client|console)\//.test(file) && !/\.test\.ts$/.test(file);
+  return /^apps\/[^/]+\/(client|console)\//.test(file) && !isTest(file);
 }
 
 function layerBreach(from: Place, name: string, root: string): string[] {
