@@ -7,5 +7,7 @@ export * from './model/reply.ts';
 export * from './model/server.ts';
 export * from './nats.ts';
 export * from './network.ts';
+export * from './search/corpus.ts';
+export * from './search/server.ts';
 export * from './sidecar/server.ts';
 export * from './wait.ts';

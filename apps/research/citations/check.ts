@@ -1,4 +1,5 @@
 import { type Span, sentenceSpans } from '../text/sentences.ts';
+import { stem } from '../text/words.ts';
 import { closestClause, coverage, matchOf, type Weights, weightsOf } from './alignment.ts';
 import { figureHits, figureProblem } from './figures.ts';
 import { nameProblem, rolesSwapped } from './names.ts';
@@ -43,6 +44,8 @@ const ENOUGH = 0.6;
 /** Whether some passage of the document says what the claim says. */
 export function checkClaim(claimText: string, document: CheckedDocument): Verdict {
   const claim = statementOf(plainClaim(claimText));
+  const quoted = document.sentences.find(({ statement }) => isQuote(claim, statement));
+  if (quoted !== undefined) return { supported: true, score: 1, reason: '', passage: quoted.span };
   const windows = rankedWindows(claim, document);
   let best: Verdict = {
     supported: false,
@@ -58,6 +61,15 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   return best;
 }
 
+const QUOTED = 0.85;
+
+/** The claim gives the sentence word for word, but for its very end. */
+function isQuote(claim: Statement, sentence: Statement): boolean {
+  const { length } = claim.tokens;
+  if (length < 4 || length > sentence.tokens.length || length < sentence.tokens.length * QUOTED) return false;
+  return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
+}
+
 /** The claim without citation marks and Markdown. */
 export function plainClaim(text: string): string {
   return text
@@ -65,6 +77,7 @@ export function plainClaim(text: string): string {
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/, '')
     .replace(/\*\*|__|`/g, '')
+    .replace(/\b(?:lost|losing) (?:their|his|her) (?:lives|life)\b/gi, 'died')
     .trim();
 }
 
@@ -79,23 +92,37 @@ interface Window {
 function rankedWindows(claim: Statement, document: CheckedDocument): Window[] {
   const { sentences, weight } = document;
   const windows: Window[] = [];
-  const promising = sentences.map(({ statement }) =>
-    claim.stems.some((stem) => matchOf(stem, statement.stems)),
-  );
-  for (let from = 0; from < sentences.length; from += 1) {
-    if (!promising[from]) continue;
-    for (let to = from + 1; to <= Math.min(from + WIDEST, sentences.length); to += 1) {
-      const statements = sentences.slice(from, to).map(({ statement }) => statement);
-      const stems = [...new Set(statements.flatMap((statement) => statement.stems)), ...titleStems(document)];
-      windows.push({
-        from,
-        to,
-        statements,
-        score: coverage(claim, stems, figureHits(claim, statements), weight) - 0.02 * (to - from),
-      });
+  const extra = titleStems(document);
+  const seen = new Set<number>();
+  for (const center of promising(claim, document)) {
+    for (let from = Math.max(0, center - WIDEST + 1); from <= center; from += 1) {
+      for (let to = center + 1; to <= Math.min(from + WIDEST, sentences.length); to += 1) {
+        if (seen.has(from * 10 + (to - from))) continue;
+        seen.add(from * 10 + (to - from));
+        const statements = sentences.slice(from, to).map(({ statement }) => statement);
+        const stems = [...new Set(statements.flatMap((statement) => statement.stems)), ...extra];
+        const covered = coverage(claim, stems, figureHits(claim, statements), weight);
+        windows.push({ from, to, statements, score: covered - 0.02 * (to - from) });
+      }
     }
   }
   return windows.toSorted((left, right) => right.score - left.score).slice(0, CANDIDATES);
+}
+
+/** Sentences that are compared closely. */
+const COMPARED = 40;
+
+/** The places of the sentences that share most words and figures with the claim; a cheap look before the close one. */
+function promising(claim: Statement, { sentences, weight }: CheckedDocument): number[] {
+  const wanted = new Set(claim.stems);
+  return sentences
+    .map(({ statement }, place) => {
+      const shared = statement.stems.filter((stem) => wanted.has(stem)).reduce((sum, stem) => sum + weight(stem), 0);
+      return { place, score: shared + 1.5 * figureHits(claim, [statement]).found };
+    })
+    .toSorted((left, right) => right.score - left.score)
+    .slice(0, COMPARED)
+    .map(({ place }) => place);
 }
 
 function titleStems({ title }: CheckedDocument): readonly string[] {
@@ -130,28 +157,42 @@ function problemOf(
   if (isNegated(claim.tokens) !== isNegated(clause)) return 'the passage says the opposite';
   const opposite = oppositeIn(
     claim,
-    clause.map(({ stem }) => stem),
+    closest.tokens.map(({ stem }) => stem),
   );
   if (opposite !== undefined) return `the passage says the opposite of "${opposite}"`;
   if (dropsHedge(claim.tokens, clause)) return 'the passage says only that it may be so';
   if (overstates(claim.tokens, closest.tokens)) return 'the passage says it of some only';
   if (rolesSwapped(claim, closest)) return 'the passage has it the other way round';
+  const bold = goesTooFar(claim, closest);
+  if (bold !== undefined) return `the passage does not go as far as "${bold}"`;
   const changed = substitution(claim, closest, title);
   return changed === undefined ? undefined : `the passage does not say "${changed}"`;
 }
 
 function closestStatement(claim: Statement, statements: readonly Statement[]): Statement {
   const shared = (statement: Statement) =>
-    claim.stems.filter((stem) => matchOf(stem, statement.stems)).length;
+    claim.stems.filter((stem) => matchOf(stem, statement.stems)).length +
+    2 * figureHits(claim, [statement]).found;
   return statements.reduce((best, statement) => (shared(statement) > shared(best) ? statement : best));
 }
 
-/** A word of the claim that the clause lacks while it has the contrary. */
-function oppositeIn(claim: Statement, clause: readonly string[]): string | undefined {
-  const all = claim.tokens.filter(({ kind }) => kind === 'word');
-  const own = new Set(all.map(({ stem }) => stem));
-  return all.find(
-    ({ stem }) =>
-      !clause.includes(stem) && clause.some((other) => areOpposites(stem, other) && !own.has(other)),
+/** A word of the claim that the sentence lacks while it has the contrary. */
+function oppositeIn(claim: Statement, sentence: readonly string[]): string | undefined {
+  const words = claim.tokens.filter(({ kind }) => kind === 'word');
+  const own = new Set(words.map(({ stem }) => stem));
+  const isContradicted = (stem: string) =>
+    sentence.some((other) => areOpposites(stem, other) && !own.has(other));
+  return words.find(({ stem }) => isContradicted(stem) && matchOf(stem, sentence) === undefined)?.text;
+}
+
+/** Words that make more of a finding than most findings bear. */
+const FAR_REACHING = new Set(
+  ['prove', 'cause', 'prevent', 'cure', 'ensure', 'guarantee', 'eliminate'].map(stem),
+);
+
+function goesTooFar(claim: Statement, closest: Statement): string | undefined {
+  const stems = closest.tokens.map((token) => token.stem);
+  return claim.tokens.find(
+    (token) => FAR_REACHING.has(token.stem) && matchOf(token.stem, stems) === undefined,
   )?.text;
 }

@@ -1,5 +1,5 @@
 import { type DateMention, sameDate } from './dates.ts';
-import { type Quantity, sameQuantity } from './quantities.ts';
+import { isUnit, type Quantity, sameQuantity } from './quantities.ts';
 import type { Statement } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 import type { Token } from './tokens.ts';
@@ -65,11 +65,38 @@ export function figureProblem(claim: Statement, passage: readonly Statement[]): 
     const closeness = (place: { statement: Statement; other: Figure }) =>
       nearness(claim, figure.at, place.statement, place.other.at);
     const best = Math.max(...own.map(closeness));
-    const rival = Math.max(0, ...others.map(closeness));
+    const rival = Math.max(0, ...others.filter(({ other }) => !isClaimed(other, figure, claim)).map(closeness));
     if (rival > best * 1.25 + 0.15)
       return `the passage gives "${wordsAt(claim, figure.at)}" for something else`;
   }
+  return exchangeProblem(claim, passage);
+}
+
+/** Two figures of the claim that the passage gives for each other's things. */
+function exchangeProblem(claim: Statement, passage: readonly Statement[]): string | undefined {
+  const figures = figuresOf(claim);
+  const places = passage.flatMap((statement) => figuresOf(statement).map((other) => ({ statement, other })));
+  for (const [index, first] of figures.entries()) {
+    for (const second of figures.slice(index + 1).filter(({ kind }) => kind === first.kind)) {
+      const closeness = (figure: Figure, wanted: Figure) =>
+        Math.max(
+          0,
+          ...places
+            .filter(({ other }) => wanted.same(other))
+            .map(({ statement, other }) => nearness(claim, figure.at, statement, other.at)),
+        );
+      const asClaimed = closeness(first, first) + closeness(second, second);
+      const exchanged = closeness(first, second) + closeness(second, first);
+      if (exchanged > asClaimed * 1.2 + 0.3)
+        return `the passage has "${wordsAt(claim, first.at)}" and "${wordsAt(claim, second.at)}" the other way round`;
+    }
+  }
   return undefined;
+}
+
+/** A figure that the claim has too is no rival: the claim speaks of both. */
+function isClaimed(other: Figure, figure: Figure, claim: Statement): boolean {
+  return figuresOf(claim).some((own) => own.at !== figure.at && own.same(other));
 }
 
 function wordsAt({ tokens }: Statement, at: number): string {
@@ -104,7 +131,7 @@ function neighbours(tokens: readonly Token[], at: number): { token: Token; dista
       const token = tokens[place];
       if (token === undefined) break;
       if (parts(token, tokens[place + 1])) distance += APART;
-      if (!token.content && token.kind !== 'number') continue;
+      if ((!token.content && token.kind !== 'number') || isUnit(token.lower)) continue;
       distance += 1;
       found.push({ token, distance });
     }

@@ -115,10 +115,11 @@ function withUnit(tokens: readonly Token[], at: number, start: Value): { quantit
   const after = tokens[start.next]?.lower ?? '';
   const ahead = /^(?:us|per)$/.test(after) ? (tokens[start.next + 1]?.lower ?? '') : after;
   const name = CURRENCY.has(before) ? before : UNITS.has(after) ? after : UNITS.has(ahead) ? ahead : '';
+  const isEnergy = /watts?$/.test(name) && /^hours?$/.test(tokens[start.next + 1]?.lower ?? '');
   const isLetter = name.length === 1 && /[a-z]/.test(name) && tokens[start.next]?.capital === true;
-  const unit = isLetter ? undefined : UNITS.get(name);
-  const factor = unit?.factor ?? 1;
-  const used = unit !== undefined && name === after && !CURRENCY.has(before) ? 1 : 0;
+  const unit = isLetter ? undefined : UNITS.get(isEnergy ? 'wh' : name);
+  const factor = (isEnergy ? UNITS.get(name)?.factor : unit?.factor) ?? 1;
+  const used = unit !== undefined && name === after && !CURRENCY.has(before) ? (isEnergy ? 2 : 1) : 0;
   return {
     quantity: {
       value: start.value * factor,

@@ -2,7 +2,7 @@ import { stem } from '../text/words.ts';
 
 /** Words that may stand for each other in a fair rewording. A word may be in several groups. */
 const GROUPS = `
-build construct erect assemble|start begin launch open commence initiate inaugurate|end finish conclude complete|stop halt cease discontinue suspend|close shut
+build construct erect assemble|work construction building|power station plant|start begin launch open commence initiate inaugurate|end finish conclude complete|stop halt cease discontinue suspend|close shut
 found establish create form set|discover find detect identify uncover|show demonstrate reveal indicate find|rise increase grow climb gain surge expand|fall decline decrease drop shrink sink reduce
 reduce cut lower decrease curb|buy purchase acquire takeover|sell vend|make produce manufacture create generate yield|use employ utilize apply rely|need require demand|help aid assist support
 large big huge vast major sizeable|small little tiny minor|main chief primary principal key major leading|about approximately roughly nearly almost around|say state report note declare announce tell

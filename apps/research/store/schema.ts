@@ -45,7 +45,8 @@ export const migrations: readonly Migration[] = [
     tokens INTEGER NOT NULL DEFAULT 0,
     spent_ms INTEGER NOT NULL DEFAULT 0,
     error TEXT,
-    report TEXT NOT NULL DEFAULT '',
+    report TEXT,
+    citations TEXT,
     model TEXT NOT NULL,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL
@@ -66,8 +67,8 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE sources (
     id INTEGER PRIMARY KEY,
     job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
-    position INTEGER NOT NULL,
     url TEXT NOT NULL,
+    canonical TEXT NOT NULL,
     title TEXT NOT NULL,
     snippet TEXT NOT NULL,
     engine TEXT NOT NULL,
@@ -78,14 +79,18 @@ export const migrations: readonly Migration[] = [
     duplicate_of INTEGER,
     problem TEXT,
     number INTEGER,
-    UNIQUE (job_id, url)
+    UNIQUE (job_id, canonical)
   ) STRICT;
-  CREATE TABLE sections (
+  CREATE TABLE uses (
     job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
     position INTEGER NOT NULL,
-    heading TEXT NOT NULL,
-    draft TEXT NOT NULL,
-    emitted INTEGER NOT NULL DEFAULT 0,
+    source_id INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+    PRIMARY KEY (job_id, position, source_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE drafts (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    text TEXT NOT NULL,
     PRIMARY KEY (job_id, position)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE claims (

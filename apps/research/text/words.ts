@@ -44,9 +44,9 @@ const ENDINGS: [RegExp, string][] = [
   [/(.{3})ing$/, '$1'],
   [/(.{3})ed$/, '$1'],
   [/(.{3})ly$/, '$1'],
-  [/(.{4})(?:ion|ive|able|ible|al|er|or|ity)$/, '$1'],
-  [/([^aeiou])\1$/, '$1'],
   [/(.{3})e$/, '$1'],
+  [/(.{4})(?:ion|iv|abl|ibl|al|er|or|ity)$/, '$1'],
+  [/([^aeiou])\1$/, '$1'],
 ];
 
 /** A rough stem, so that "rises", "rising" and "rise" meet. Used on both sides of a comparison. */

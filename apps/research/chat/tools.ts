@@ -1,0 +1,65 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { SearchDesk } from '../sources/desk.ts';
+import { CATEGORIES, type SourceKind } from '../sources/source.ts';
+
+const RESULTS = 8;
+
+export interface ChatToolParts {
+  desk: SearchDesk;
+  /** True once the turn has made all the tool-call steps it may. */
+  isOver(): boolean;
+}
+
+/** What the chat agent may call: two searches, and a question to the user that ends the turn. */
+export function createChatTools(parts: ChatToolParts): Tool[] {
+  return [searchWeb(parts), searchEncyclopedia(parts), askClarification];
+}
+
+function searchWeb(parts: ChatToolParts): Tool {
+  return defineTool({
+    name: 'searchWeb',
+    description:
+      "Searches the web and the user's own files. Gives a JSON list of results with title, url and snippet.",
+    input: z.object({ query: z.string().min(1), categories: z.enum(CATEGORIES).optional() }),
+    execute: ({ query, categories }, { signal }) =>
+      search(parts, { text: query, limit: RESULTS, categories }, ['web', 'files'], signal),
+  }) as Tool;
+}
+
+function searchEncyclopedia(parts: ChatToolParts): Tool {
+  return defineTool({
+    name: 'searchEncyclopedia',
+    description: 'Searches the encyclopedia. Gives a JSON list of results with title, url and snippet.',
+    input: z.object({ query: z.string().min(1) }),
+    execute: ({ query }, { signal }) =>
+      search(
+        parts,
+        { text: query, limit: RESULTS },
+        parts.desk.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
+        signal,
+      ),
+  }) as Tool;
+}
+
+const askClarification: Tool = defineTool({
+  name: 'askClarification',
+  description: 'Asks the user one question when the request cannot be answered without it.',
+  input: z.object({ question: z.string().min(1) }),
+  pause: true,
+}) as Tool;
+
+/** Results as JSON; when there are none because services fail, the words of the failures. */
+async function search(
+  { desk, isOver }: ChatToolParts,
+  query: Parameters<SearchDesk['search']>[0],
+  kinds: readonly SourceKind[],
+  signal: AbortSignal,
+): Promise<string> {
+  if (isOver()) return 'Error: no more searches in this turn. Answer with what you have.';
+  const { results, troubles } = await desk.search(query, kinds, signal);
+  if (results.length === 0 && troubles.length > 0) return `Error: ${troubles.join(' ')}`;
+  return JSON.stringify(
+    results.slice(0, query.limit).map(({ source: _source, documentId: _id, ...result }) => result),
+  );
+}

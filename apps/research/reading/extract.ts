@@ -1,0 +1,64 @@
+import { type Extracted, ExtractionError, type Raw } from './extracted.ts';
+import { extractHtml, tidy, toMarkdown } from './html.ts';
+
+const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|x-yaml|csv|x-ndjson)$/;
+
+/** The text of a page or file by its type. Heavy readers are loaded when the first of their kind comes. */
+export async function extract(raw: Raw): Promise<Extracted> {
+  const { type, bytes, name } = raw;
+  if (type === 'application/pdf' || startsWith(bytes, '%PDF-')) return await extractPdf(bytes, name);
+  if (type === WORD) return await extractWord(bytes, name);
+  const text = raw.text ?? new TextDecoder().decode(bytes);
+  if (type === 'text/html' || type === 'application/xhtml+xml') return extractHtml(text, name);
+  if (!TEXTUAL.test(type)) throw new ExtractionError(`holds ${type || 'binary data'}, which is not text`);
+  const plain = tidy(text);
+  if (plain === '') throw new ExtractionError('is empty');
+  return { title: headingOf(plain) ?? name, text: plain };
+}
+
+async function extractPdf(bytes: Uint8Array, name: string): Promise<Extracted> {
+  const { extractText, getDocumentProxy, getMeta } = await import('unpdf');
+  try {
+    const document = await getDocumentProxy(new Uint8Array(bytes));
+    const { text } = await extractText(document);
+    const { info } = await getMeta(document);
+    const plain = tidy(
+      text
+        .map((page) => page.trim())
+        .filter(Boolean)
+        .join('\n\n'),
+    );
+    if (plain === '') throw new ExtractionError('is a PDF without text, as scans are');
+    const title = typeof info?.Title === 'string' && info.Title.trim() !== '' ? info.Title.trim() : name;
+    return { title, text: plain };
+  } catch (error) {
+    if (error instanceof ExtractionError) throw error;
+    throw new ExtractionError(`is a PDF that cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function extractWord(bytes: Uint8Array, name: string): Promise<Extracted> {
+  const { default: mammoth } = await import('mammoth');
+  try {
+    const { value } = await mammoth.convertToHtml({ buffer: Buffer.from(bytes) });
+    const text = toMarkdown(value);
+    if (text === '') throw new ExtractionError('is a document without text');
+    return { title: headingOf(text) ?? name, text };
+  } catch (error) {
+    if (error instanceof ExtractionError) throw error;
+    throw new ExtractionError(`is no Word document that can be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function headingOf(text: string): string | undefined {
+  return /^#{1,2}\s+(.{1,200})$/m.exec(text)?.[1]?.trim();
+}
+
+function startsWith(bytes: Uint8Array, opening: string): boolean {
+  return Buffer.from(bytes.subarray(0, opening.length)).toString('latin1') === opening;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

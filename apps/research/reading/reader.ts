@@ -1,0 +1,89 @@
+import { type GuardedFetch, HttpError } from '@trunkline/http';
+import type { FoundResult, SearchDesk } from '../sources/desk.ts';
+import { SourceError } from '../sources/source.ts';
+import type { DocumentStore, StoredDocument } from '../store/documents.ts';
+import { ExtractionError } from './extracted.ts';
+import type { ExtractionPool } from './extraction-pool.ts';
+import type { HostQueue } from './host-queue.ts';
+
+/** A result as it was read, or in words why it could not be. */
+export type Reading = { document: StoredDocument } | { problem: string };
+
+export interface ReaderParts {
+  fetch: GuardedFetch;
+  pool: ExtractionPool;
+  hosts: HostQueue;
+  desk: SearchDesk;
+  documents: DocumentStore;
+}
+
+const MOST_CHARACTERS = 400_000;
+
+/** Reads what a search found, whatever holds it, and stores the text that citations are checked against. */
+export class Reader {
+  readonly #parts: ReaderParts;
+
+  constructor(parts: ReaderParts) {
+    this.#parts = parts;
+  }
+
+  async read(result: FoundResult, signal: AbortSignal): Promise<Reading> {
+    try {
+      const document =
+        this.#stored(result) ??
+        (await this.#fromSource(result, signal)) ??
+        (await this.#fetched(result, signal));
+      return { document };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof HttpError || error instanceof SourceError) return { problem: error.message };
+      if (error instanceof ExtractionError) return { problem: `${result.url} ${error.message}.` };
+      throw error;
+    }
+  }
+
+  /** A file of the user's is here already. */
+  #stored({ documentId }: FoundResult): StoredDocument | undefined {
+    return documentId === undefined ? undefined : this.#parts.documents.get(documentId);
+  }
+
+  async #fromSource(result: FoundResult, signal: AbortSignal): Promise<StoredDocument | undefined> {
+    const given = await this.#parts.desk.read(result, signal);
+    if (given === undefined) return undefined;
+    const { title, url, text } = given;
+    return this.#parts.documents.add({
+      kind: 'page',
+      url,
+      title,
+      text: text.slice(0, MOST_CHARACTERS),
+      type: 'text/plain',
+      bytes: Buffer.byteLength(text),
+      published: result.publishedDate,
+    });
+  }
+
+  async #fetched(result: FoundResult, signal: AbortSignal): Promise<StoredDocument> {
+    const { fetch, pool, hosts, documents } = this.#parts;
+    const { hostname } = new URL(result.url);
+    const response = await hosts.run(hostname, signal, () =>
+      fetch(result.url, {
+        signal,
+        headers: { accept: 'text/html,application/xhtml+xml,application/pdf,text/plain;q=0.8,*/*;q=0.5' },
+      }),
+    );
+    if (response.status !== 200) throw new ExtractionError(`answered with status ${response.status}`);
+    const type = response.contentType || 'text/html';
+    const isText = type.startsWith('text/') || /xml|json/.test(type);
+    const raw = { bytes: response.body, type, name: result.title, ...(isText && { text: response.text() }) };
+    const { title, text, published = result.publishedDate } = await pool.extract(raw);
+    return documents.add({
+      kind: 'page',
+      url: response.url,
+      title,
+      text: text.slice(0, MOST_CHARACTERS),
+      type,
+      bytes: response.body.byteLength,
+      published,
+    });
+  }
+}

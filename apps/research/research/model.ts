@@ -1,0 +1,100 @@
+import { ModelError, type ModelGateway } from '@trunkline/llm';
+import { z } from 'zod';
+import { Lane } from '../reading/lane.ts';
+
+type LanguageModel = ReturnType<ModelGateway['languageModel']>;
+type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
+
+export interface ModelRequest {
+  instructions: string;
+  prompt: string;
+  signal: AbortSignal;
+  /** Told the tokens of each call. */
+  onTokens: (tokens: number) => void;
+}
+
+/** The model as research uses it: an object of a given shape, or a text. Calls over all jobs are bounded. */
+export class ResearchModel {
+  readonly #gateway: ModelGateway;
+  readonly #lane: Lane;
+
+  constructor(gateway: ModelGateway, callsAtOnce: number) {
+    this.#gateway = gateway;
+    this.#lane = new Lane(callsAtOnce);
+  }
+
+  describe(): { name: string; demo: boolean } {
+    const { name, demo } = this.#gateway.describe();
+    return { name, demo };
+  }
+
+  /** An object of the schema's shape by the fast model; undefined when the model gives none in two attempts. */
+  async object<Shape>(schema: z.ZodType<Shape>, request: ModelRequest): Promise<Shape | undefined> {
+    const shape = z.toJSONSchema(schema) as Record<string, unknown>;
+    for (const isStrict of [true, false]) {
+      const prompt = isStrict
+        ? request.prompt
+        : `${request.prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n${JSON.stringify(shape)}`;
+      const format = { responseFormat: { type: 'json' as const, schema: shape, name: 'answer' } };
+      const text = await this.#attempt(isStrict, { ...request, prompt }, isStrict ? format : {});
+      const parsed = schema.safeParse(parseObject(text));
+      if (parsed.success) return parsed.data;
+    }
+    return undefined;
+  }
+
+  /** A text by the main model. */
+  text(request: ModelRequest): Promise<string> {
+    return this.#call(this.#gateway.languageModel(), request, {});
+  }
+
+  /** Some endpoints refuse a schema in the request: then the words of the second attempt have to do. */
+  async #attempt(mayRefuse: boolean, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
+    try {
+      return await this.#call(this.#gateway.fastModel(), request, extra);
+    } catch (error) {
+      if (mayRefuse && error instanceof ModelError && error.code === 'bad-request') return '';
+      throw error;
+    }
+  }
+
+  #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
+    const { instructions, prompt, signal, onTokens } = request;
+    return this.#lane.run(signal, async () => {
+      const result = await model.doGenerate({
+        prompt: [
+          { role: 'system', content: instructions },
+          { role: 'user', content: [{ type: 'text', text: prompt }] },
+        ],
+        abortSignal: signal,
+        ...extra,
+      });
+      const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
+      onTokens(tokensOf(result.usage, instructions.length + prompt.length, text.length));
+      return text;
+    });
+  }
+}
+
+/** What the endpoint counted, else an estimate by length. */
+function tokensOf(
+  usage: { inputTokens: { total: number | undefined }; outputTokens: { total: number | undefined } },
+  sent: number,
+  received: number,
+): number {
+  return (
+    (usage.inputTokens.total ?? Math.ceil(sent / 4)) + (usage.outputTokens.total ?? Math.ceil(received / 4))
+  );
+}
+
+/** The JSON object in an answer, whatever stands around it. */
+function parseObject(text: string): unknown {
+  const [start, end] = [text.indexOf('{'), text.lastIndexOf('}')];
+  if (start === -1 || end <= start) return undefined;
+  try {
+    return JSON.parse(text.slice(start, end + 1));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,168 @@
+import type { CheckedCitation, CheckedLine, CheckedSentence } from '../citations/report.ts';
+import type { CitationScore, Claim } from './job.ts';
+
+export interface ReportSection {
+  heading: string;
+  lines: readonly CheckedLine[];
+}
+
+export interface ReportSource {
+  id: number;
+  title: string;
+  url: string;
+}
+
+export interface Report {
+  /** Pieces of Markdown that together are the report. */
+  blocks: string[];
+  claims: Claim[];
+  citations: CitationScore;
+  /** The number of each source that the report cites. */
+  numbers: Map<number, number>;
+}
+
+export interface ReportInput {
+  query: string;
+  /** Said at the top, such as that a demo model wrote it. */
+  notice: string;
+  sections: readonly ReportSection[];
+  /** By the number that drafts use. */
+  sources: ReadonlyMap<number, ReportSource>;
+}
+
+const SUMMARY_SENTENCES = 4;
+
+/** Puts checked sections together: sources numbered as they are first cited, citations that do not hold marked. */
+export function composeReport({ query, notice, sections, sources }: ReportInput): Report {
+  const writer = new Writer(sources);
+  const summary = bestSentences(sections).map((sentence) => `- ${writer.sentence(sentence, false)}`);
+  const body = sections.flatMap(({ heading, lines }) => [`## ${heading}\n\n`, ...writer.paragraphs(lines)]);
+  const blocks = [
+    `# ${query}\n\n`,
+    ...(notice === '' ? [] : [`> ${notice}\n\n`]),
+    ...(summary.length > 1 ? [`## Summary\n\n${summary.join('\n')}\n\n`] : []),
+    ...body,
+    ...writer.legend(),
+    writer.sourceList(),
+  ];
+  return { blocks, claims: writer.claims, citations: writer.score, numbers: writer.numbers };
+}
+
+/** From each section the sentence that its source bears out best and that no section before gave. */
+function bestSentences(sections: readonly ReportSection[]): CheckedSentence[] {
+  const chosen = new Map<string, CheckedSentence>();
+  for (const { lines } of sections.slice(0, SUMMARY_SENTENCES)) {
+    const fresh = lines.flatMap(({ sentences }) => sentences).filter(({ text }) => !chosen.has(text));
+    const best = fresh.toSorted((left, right) => supportOf(right) - supportOf(left))[0];
+    if (best !== undefined && supportOf(best) > 0) chosen.set(best.text, best);
+  }
+  return [...chosen.values()];
+}
+
+function supportOf({ citations }: CheckedSentence): number {
+  return Math.max(
+    0,
+    ...citations.filter(({ verdict }) => verdict.supported).map(({ verdict }) => verdict.score),
+  );
+}
+
+/** Writes sentences and keeps count of what they cite. */
+class Writer {
+  readonly claims: Claim[] = [];
+  readonly numbers = new Map<number, number>();
+  readonly score: CitationScore = { total: 0, supported: 0, uncited: 0 };
+  readonly #sources: ReadonlyMap<number, ReportSource>;
+
+  constructor(sources: ReadonlyMap<number, ReportSource>) {
+    this.#sources = sources;
+  }
+
+  /** Paragraphs as they are, list items together. */
+  paragraphs(lines: readonly CheckedLine[]): string[] {
+    const written = lines.map(({ prefix, sentences }) => {
+      const text = sentences.map((sentence) => this.sentence(sentence, true)).join(' ');
+      return text === '' ? '' : `${prefix.replace(/#+/, '###')}${text}`;
+    });
+    return written
+      .join('\n')
+      .split(/\n{2,}/)
+      .map((paragraph) => paragraph.trim())
+      .filter((paragraph) => paragraph !== '')
+      .map((paragraph) => `${paragraph}\n\n`);
+  }
+
+  /** The sentence with its marks in front of the full stop: [2] holds, [2?] does not, [?] stands where nothing is cited. */
+  sentence(sentence: CheckedSentence, counts: boolean): string {
+    if (!sentence.isClaim) return sentence.text;
+    const known = sentence.citations.filter(({ number }) => this.#sources.has(number));
+    const marks = known.map((citation) => this.#mark(citation)).join('');
+    if (counts) this.#count(sentence, known);
+    const [, words = '', stop = ''] = /^([\s\S]*?)([.!?…]*["'”’)]*)$/.exec(sentence.text) ?? [];
+    return `${words} ${marks === '' ? '[?]' : marks}${stop}`;
+  }
+
+  #mark({ number, verdict }: CheckedCitation): string {
+    const shown = this.#numberOf(number);
+    return verdict.supported ? `[${shown}]` : `[${shown}?]`;
+  }
+
+  #numberOf(draftNumber: number): number {
+    const id = this.#sources.get(draftNumber)?.id ?? 0;
+    const number = this.numbers.get(id) ?? this.numbers.size + 1;
+    this.numbers.set(id, number);
+    return number;
+  }
+
+  #count(sentence: CheckedSentence, known: readonly CheckedCitation[]): void {
+    if (known.length === 0) {
+      this.score.uncited += 1;
+      this.claims.push({ ...NO_CITATION, sentence: sentence.text });
+    }
+    for (const { number, verdict } of known) {
+      this.score.total += 1;
+      if (verdict.supported) this.score.supported += 1;
+      const { supported, score, reason, passage } = verdict;
+      const sourceId = this.#sources.get(number)?.id ?? null;
+      this.claims.push({
+        sentence: sentence.text,
+        sourceId,
+        number: this.#numberOf(number),
+        supported,
+        score,
+        reason,
+        passage: passage?.text ?? '',
+        passageStart: passage?.start ?? null,
+        passageEnd: passage?.end ?? null,
+      });
+    }
+  }
+
+  legend(): string[] {
+    const { total, supported, uncited } = this.score;
+    if (supported === total && uncited === 0) return [];
+    return [
+      `_[n?] marks a citation that its page does not bear out, [?] a sentence that no source read here bears out._\n\n`,
+    ];
+  }
+
+  sourceList(): string {
+    const cited = [...this.#sources.values()]
+      .filter(({ id }) => this.numbers.has(id))
+      .sort((left, right) => (this.numbers.get(left.id) ?? 0) - (this.numbers.get(right.id) ?? 0));
+    const lines = cited.map(
+      ({ id, title, url }) => `${this.numbers.get(id)}. ${title.replace(/\s+/g, ' ')}: ${url}`,
+    );
+    return `## Sources\n\n${lines.join('\n')}\n`;
+  }
+}
+
+const NO_CITATION = {
+  sourceId: null,
+  number: null,
+  supported: false,
+  score: 0,
+  reason: 'no source bears it out',
+  passage: '',
+  passageStart: null,
+  passageEnd: null,
+};

@@ -1,0 +1,87 @@
+import type { Reader } from '../reading/reader.ts';
+import type { SearchDesk } from '../sources/desk.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import type { FindingStore } from '../store/findings.ts';
+import type { JobStore } from '../store/jobs.ts';
+import type { Job } from './job.ts';
+import type { ModelRequest, ResearchModel } from './model.ts';
+
+export interface ResearchSettings {
+  parallelDimensions: number;
+  sourcesPerDimension: number;
+}
+
+/** What every job needs. */
+export interface ResearchParts {
+  jobs: JobStore;
+  findings: FindingStore;
+  documents: DocumentStore;
+  desk: SearchDesk;
+  reader: Reader;
+  model: ResearchModel;
+  settings: ResearchSettings;
+}
+
+/** What one job needs while it runs. */
+export interface RunContext extends ResearchParts {
+  id: string;
+  query: string;
+  options: Job['options'];
+  /** Aborted when the service stops: the job stays as it is and goes on after the next start. */
+  stopSignal: AbortSignal;
+  /** Aborted when the service stops or the user cancels: for work that is no dimension. */
+  signal: AbortSignal;
+  isCancelled(): boolean;
+  budget: BudgetMeter;
+  /** Asks the model and puts the tokens on the job's account. */
+  ask: Pick<ModelRequest, 'signal' | 'onTokens'>;
+}
+
+/** Research may use up this share of the tokens; the rest is for the report. */
+const RESEARCH_SHARE = 0.7;
+
+/** Watches what a job uses up, restarts included. */
+export class BudgetMeter {
+  readonly #job: Job;
+  readonly #jobs: JobStore;
+  readonly #startedAt = Date.now();
+  #noted = Date.now();
+  #tokens: number;
+
+  constructor(job: Job, jobs: JobStore) {
+    this.#job = job;
+    this.#jobs = jobs;
+    this.#tokens = job.tokens;
+  }
+
+  addTokens(tokens: number): void {
+    this.#tokens += tokens;
+    const now = Date.now();
+    this.#jobs.spend(this.#job.id, { tokens, milliseconds: now - this.#noted });
+    this.#noted = now;
+  }
+
+  /** What is used up for a stage of the job, or nothing. */
+  spent(stage: 'research' | 'report'): 'seconds' | 'tokens' | undefined {
+    const { seconds, tokens } = this.#job.options.budget;
+    if (seconds !== undefined && this.#remainingMs(seconds) <= 0) return 'seconds';
+    const share = stage === 'research' ? RESEARCH_SHARE : 1;
+    return tokens !== undefined && this.#tokens >= tokens * share ? 'tokens' : undefined;
+  }
+
+  /** Aborted when the time is up; never without a limit. */
+  timeSignal(): AbortSignal {
+    const { seconds } = this.#job.options.budget;
+    if (seconds === undefined) return new AbortController().signal;
+    return AbortSignal.timeout(Math.max(1, Math.min(this.#remainingMs(seconds), 2 ** 31 - 1)));
+  }
+
+  #remainingMs(seconds: number): number {
+    return seconds * 1000 - this.#job.spentMs - (Date.now() - this.#startedAt);
+  }
+}
+
+/** A failure of the whole job, in words for the user. */
+export class ResearchError extends Error {
+  readonly code = 'research_failed';
+}

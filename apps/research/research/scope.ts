@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import type { PlannedDimension } from './job.ts';
+import type { RunContext } from './run-context.ts';
+
+const LEAST = 3;
+const MOST = 6;
+
+const planSchema = z.object({
+  dimensions: z
+    .array(z.object({ name: z.string().min(1), queries: z.array(z.string().min(1)).min(1).max(3) }))
+    .min(LEAST)
+    .max(MOST),
+});
+
+const INSTRUCTIONS = `You plan research. Split the query into ${LEAST} to ${MOST} dimensions that together answer it and do not overlap.
+Name each dimension in at most ten words, and give it one to three short queries for a search engine.`;
+
+/** Decides which sides of the query are researched. */
+export async function planDimensions({ query, model, ask, signal }: RunContext): Promise<PlannedDimension[]> {
+  const plan = await model.object(planSchema, {
+    ...ask,
+    signal,
+    instructions: INSTRUCTIONS,
+    prompt: `Research query: ${query}`,
+  });
+  const planned = distinct(plan?.dimensions ?? standardPlan(query));
+  return planned.length >= LEAST ? planned : standardPlan(query);
+}
+
+function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
+  const byName = new Map(
+    dimensions.map(({ name, queries }) => [name.trim().toLowerCase(), { name: name.trim(), queries }]),
+  );
+  return [...byName.values()];
+}
+
+/** For a model that cannot plan. */
+function standardPlan(query: string): PlannedDimension[] {
+  return [
+    { name: `Background: ${query}`, queries: [query, `${query} overview`] },
+    { name: `Evidence and figures: ${query}`, queries: [`${query} evidence`, `${query} statistics`] },
+    { name: `Limits and criticism: ${query}`, queries: [`${query} criticism`, `${query} problems`] },
+  ];
+}

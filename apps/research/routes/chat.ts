@@ -1,0 +1,41 @@
+import { type AppEnv, describeRoute, streamText, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { answerChat, type ChatParts } from '../chat/answer.ts';
+import { chatSchema } from '../chat/request.ts';
+import { researchErrors } from '../errors.ts';
+
+const DESCRIPTION =
+  'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user, d the end with usage, e an error.';
+
+/** The search chat, and its stored conversations. */
+export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
+  app.post(
+    '/api/chat',
+    describeRoute({ summary: 'Answer a conversation', description: DESCRIPTION, mediaType: 'text/plain' }),
+    validate('json', chatSchema),
+    (c) => {
+      const request = c.req.valid('json');
+      return streamText(c, {
+        contentType: 'text/plain; charset=utf-8',
+        headers: { 'x-vercel-ai-data-stream': 'v1' },
+        chunks: ({ signal }) => answerChat(request, parts, signal),
+      });
+    },
+  );
+
+  app.get(
+    '/api/chat/:id',
+    describeRoute({ summary: 'A stored conversation', errors: [researchErrors.conversation_not_found] }),
+    (c) => {
+      const found = parts.conversations.get(c.req.param('id'));
+      if (found === undefined) throw researchErrors.conversation_not_found();
+      const { id, messages, checkpoint, updatedAt } = found;
+      return c.json({
+        id,
+        messages,
+        awaitingAnswer: checkpoint !== undefined,
+        updatedAt: new Date(updatedAt).toISOString(),
+      });
+    },
+  );
+}

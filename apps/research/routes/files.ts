@@ -1,0 +1,79 @@
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { researchErrors } from '../errors.ts';
+import { addFile } from '../library/upload.ts';
+import type { ExtractionPool } from '../reading/extraction-pool.ts';
+import { fileAddress } from '../sources/stored.ts';
+import type { DocumentStore, StoredDocument } from '../store/documents.ts';
+
+export interface FileRouteParts {
+  documents: DocumentStore;
+  pool: ExtractionPool;
+}
+
+const formSchema = z.object({
+  file: z.union([z.instanceof(File), z.array(z.instanceof(File)).max(50)]).optional(),
+});
+
+/** The user's own files, as sources of chat and research. */
+export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteParts): void {
+  const find = (id: string): StoredDocument => {
+    const found = /^\d{1,15}$/.test(id) ? documents.get(Number(id)) : undefined;
+    if (found?.kind !== 'file') throw researchErrors.file_not_found();
+    return found;
+  };
+  const { file_missing, file_type_unknown, file_unreadable, file_not_found } = researchErrors;
+
+  app.post(
+    '/api/files',
+    describeRoute({
+      summary: 'Upload files (.md, .txt, .html, .pdf, .docx) in the form field "file"',
+      status: 201,
+      errors: [file_missing, file_type_unknown, file_unreadable],
+    }),
+    validate('form', formSchema),
+    async (c) => {
+      const { file } = c.req.valid('form');
+      const files = file === undefined ? [] : [file].flat();
+      if (files.length === 0) throw file_missing();
+      const stored: StoredDocument[] = [];
+      for (const one of files) stored.push(await addFile(one, pool, documents));
+      return c.json({ files: stored.map(toEntry) }, 201);
+    },
+  );
+
+  app.get('/api/files', describeRoute({ summary: 'The files of the library' }), (c) =>
+    c.json({ files: documents.files().map(toEntry) }),
+  );
+
+  app.get(
+    '/api/files/:id',
+    describeRoute({ summary: 'A file with the text that was read from it', errors: [file_not_found] }),
+    (c) => {
+      const found = find(c.req.param('id'));
+      return c.json({ ...toEntry(found), text: found.text });
+    },
+  );
+
+  app.delete(
+    '/api/files/:id',
+    describeRoute({ summary: 'Remove a file', status: 204, errors: [file_not_found] }),
+    (c) => {
+      documents.removeFile(find(c.req.param('id')).id);
+      return c.body(null, 204);
+    },
+  );
+}
+
+function toEntry({ id, url, title, type, bytes, addedAt }: Omit<StoredDocument, 'text'>) {
+  return {
+    id: String(id),
+    name: url,
+    title,
+    type,
+    bytes,
+    url: fileAddress(id),
+    addedAt: new Date(addedAt).toISOString(),
+  };
+}

@@ -1,0 +1,148 @@
+import { type AppEnv, describeRoute, type SseSource, sse, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { researchErrors } from '../errors.ts';
+import { type DomainLists, isAllowed } from '../research/domains.ts';
+import type { ResearchEngine } from '../research/engine.ts';
+import { followEvents } from '../research/follow.ts';
+import type { Job } from '../research/job.ts';
+import { snapshotOf } from '../research/snapshot.ts';
+import type { SourceKind } from '../sources/source.ts';
+import type { FindingStore } from '../store/findings.ts';
+import type { JobStore } from '../store/jobs.ts';
+
+export interface ResearchRouteParts {
+  engine: ResearchEngine;
+  jobs: JobStore;
+  findings: FindingStore;
+  /** The operator's own lists, which hold for every job. */
+  domains: DomainLists;
+  kinds: readonly SourceKind[];
+}
+
+const positive = z.number().positive().optional();
+const domains = z.array(z.string().trim().min(1).max(253)).max(500).default([]);
+
+const startSchema = z.object({
+  query: z.string().trim().min(2).max(2000),
+  sessionId: z.string().max(200).optional(),
+  plan: z.literal('review').optional(),
+  budget: z
+    .object({ seconds: positive, tokens: positive, sources: z.int().positive().optional() })
+    .optional(),
+  domains: z.object({ allow: domains, deny: domains }).optional(),
+  sources: z
+    .array(z.enum(['web', 'encyclopedia', 'files']))
+    .min(1)
+    .optional(),
+});
+
+const planSchema = z.object({
+  dimensions: z
+    .array(
+      z.union([
+        z.string().trim().min(1).max(300),
+        z.object({
+          name: z.string().trim().min(1).max(300),
+          queries: z.array(z.string().trim().min(1).max(300)).min(1).max(3),
+        }),
+      ]),
+    )
+    .min(1)
+    .max(6),
+});
+
+const ID = '/api/research/deep/:id';
+
+/** Research jobs: start, follow, look at, edit the plan of, cancel. */
+export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): void {
+  const { engine, jobs, findings } = parts;
+  const find = (id: string): Job => {
+    const job = jobs.get(id);
+    if (job === undefined) throw researchErrors.research_not_found();
+    return job;
+  };
+  const errors = [researchErrors.research_not_found];
+
+  app.post(
+    '/api/research/deep',
+    describeRoute({ summary: 'Start a research job', errors: [researchErrors.too_many_jobs] }),
+    validate('json', startSchema),
+    (c) => {
+      if (engine.isFull) throw researchErrors.too_many_jobs();
+      const researchId = engine.start(toStart(c.req.valid('json'), parts));
+      return c.json({ researchId, status: 'started' });
+    },
+  );
+
+  app.get('/api/research', describeRoute({ summary: 'The newest research jobs' }), (c) =>
+    c.json({ jobs: jobs.recent(50).map((job) => ({ ...snapshotOf(job, findings), report: undefined })) }),
+  );
+
+  app.get(
+    ID,
+    describeRoute({ summary: 'Follow a job as server-sent events', mediaType: 'text/event-stream', errors }),
+    (c) => {
+      const { id } = find(c.req.param('id'));
+      return sse(c, { events: (source: SseSource) => followEvents(jobs, id, source) });
+    },
+  );
+
+  app.get(`${ID}/status`, describeRoute({ summary: 'How far a job is', errors }), (c) =>
+    c.json(snapshotOf(find(c.req.param('id')), findings)),
+  );
+
+  app.get(
+    `${ID}/evidence`,
+    describeRoute({
+      summary: 'The sources of a job, and each claim of its report with the passage it was checked against',
+      errors,
+    }),
+    (c) => {
+      const { id } = find(c.req.param('id'));
+      return c.json({ sources: findings.sources(id), claims: findings.claims(id) });
+    },
+  );
+
+  app.post(
+    `${ID}/plan`,
+    describeRoute({
+      summary: 'Approve or replace the dimensions of a job that waits for its plan',
+      errors: [...errors, researchErrors.plan_not_awaited],
+    }),
+    validate('json', planSchema),
+    (c) => {
+      const job = find(c.req.param('id'));
+      if (!job.awaitingPlan || job.status !== 'running') throw researchErrors.plan_not_awaited();
+      engine.submitPlan(
+        job,
+        c.req
+          .valid('json')
+          .dimensions.map((dimension) =>
+            typeof dimension === 'string' ? { name: dimension, queries: [dimension] } : dimension,
+          ),
+      );
+      return c.json(snapshotOf(find(job.id), findings));
+    },
+  );
+
+  app.delete(ID, describeRoute({ summary: 'Cancel a job', status: 204, errors }), (c) => {
+    engine.cancel(find(c.req.param('id')));
+    return c.body(null, 204);
+  });
+}
+
+function toStart(body: z.output<typeof startSchema>, { domains: own, kinds }: ResearchRouteParts) {
+  const { query, sessionId, plan, budget = {}, domains: asked, sources = kinds } = body;
+  const wanted = (asked?.allow ?? []).filter((domain) => isAllowed(`https://${domain}`, own));
+  return {
+    query,
+    sessionId,
+    options: {
+      reviewPlan: plan === 'review',
+      budget,
+      domains: { allow: wanted.length > 0 ? wanted : own.allow, deny: [...own.deny, ...(asked?.deny ?? [])] },
+      sources,
+    },
+  };
+}

@@ -1,0 +1,183 @@
+import type { Database } from '@trunkline/storage';
+import type { Claim, Dimension, JobSource, PlannedDimension } from '../research/job.ts';
+
+interface DimensionRow extends Omit<Dimension, 'queries' | 'troubles'> {
+  queries: string;
+  troubles: string;
+}
+
+/** A source as a search found it. */
+export type NewSource = Pick<
+  JobSource,
+  'url' | 'title' | 'snippet' | 'engine' | 'quality' | 'published' | 'documentId'
+> & {
+  canonical: string;
+};
+
+const DIMENSION = 'position, name, queries, iteration, state, summary, key_finding AS keyFinding, troubles';
+const SOURCE =
+  'id, url, title, snippet, engine, quality, published, state, document_id AS documentId, duplicate_of AS duplicateOf, problem, number';
+
+/** What a job has found out so far. Writers are called inside `JobStore.commit`. */
+export class FindingStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  dimensions(jobId: string): Dimension[] {
+    return this.#database
+      .prepare<DimensionRow>(`SELECT ${DIMENSION} FROM dimensions WHERE job_id = ? ORDER BY position`)
+      .all(jobId)
+      .map((row) => ({
+        ...row,
+        queries: JSON.parse(row.queries) as string[],
+        troubles: JSON.parse(row.troubles) as string[],
+      }));
+  }
+
+  /** Adds dimensions after those that are there. */
+  addDimensions(jobId: string, planned: readonly PlannedDimension[], iteration: number): void {
+    const first = this.dimensions(jobId).length;
+    for (const [index, { name, queries }] of planned.entries())
+      this.#database
+        .prepare(
+          "INSERT INTO dimensions (job_id, position, name, queries, iteration, state) VALUES (?, ?, ?, ?, ?, 'planned')",
+        )
+        .run(jobId, first + index, name, JSON.stringify(queries), iteration);
+  }
+
+  clearDimensions(jobId: string): void {
+    this.#database.prepare('DELETE FROM dimensions WHERE job_id = ?').run(jobId);
+  }
+
+  setDimension(
+    jobId: string,
+    position: number,
+    change: Partial<Pick<Dimension, 'state' | 'summary' | 'keyFinding' | 'troubles'>>,
+  ): void {
+    const { state = null, summary = null, keyFinding = null, troubles } = change;
+    this.#database
+      .prepare(
+        `UPDATE dimensions SET state = coalesce(?, state), summary = coalesce(?, summary),
+           key_finding = coalesce(?, key_finding), troubles = coalesce(?, troubles) WHERE job_id = ? AND position = ?`,
+      )
+      .run(
+        state,
+        summary,
+        keyFinding,
+        troubles === undefined ? null : JSON.stringify(troubles),
+        jobId,
+        position,
+      );
+  }
+
+  /** Adds a source to the job, or finds the same one, and notes that the dimension uses it. */
+  addSource(jobId: string, position: number, source: NewSource): void {
+    const { url, canonical, title, snippet, engine, quality, published, documentId } = source;
+    this.#database
+      .prepare(
+        `INSERT INTO sources (job_id, url, canonical, title, snippet, engine, quality, published, document_id, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'found') ON CONFLICT DO NOTHING`,
+      )
+      .run(jobId, url, canonical, title, snippet, engine, quality, published, documentId);
+    this.#database
+      .prepare(
+        'INSERT INTO uses (job_id, position, source_id) SELECT job_id, ?, id FROM sources WHERE job_id = ? AND canonical = ? ON CONFLICT DO NOTHING',
+      )
+      .run(position, jobId, canonical);
+  }
+
+  sources(jobId: string): JobSource[] {
+    return this.#database
+      .prepare<JobSource>(`SELECT ${SOURCE} FROM sources WHERE job_id = ? ORDER BY id`)
+      .all(jobId);
+  }
+
+  source(id: number): JobSource | undefined {
+    return this.#database.prepare<JobSource>(`SELECT ${SOURCE} FROM sources WHERE id = ?`).get(id);
+  }
+
+  sourcesOf(jobId: string, position: number): JobSource[] {
+    return this.#database
+      .prepare<JobSource>(
+        `SELECT ${SOURCE} FROM sources WHERE id IN (SELECT source_id FROM uses WHERE job_id = ? AND position = ?)
+         ORDER BY quality DESC, id`,
+      )
+      .all(jobId, position);
+  }
+
+  countSources(jobId: string, state?: JobSource['state']): number {
+    return (
+      this.#database
+        .prepare<{ n: number }>(
+          'SELECT count(*) AS n FROM sources WHERE job_id = ? AND state = coalesce(?, state)',
+        )
+        .get(jobId, state ?? null)?.n ?? 0
+    );
+  }
+
+  setSource(
+    id: number,
+    change: Partial<Pick<JobSource, 'state' | 'documentId' | 'duplicateOf' | 'problem' | 'title' | 'number'>>,
+  ): void {
+    const {
+      state = null,
+      documentId = null,
+      duplicateOf = null,
+      problem = null,
+      title = null,
+      number = null,
+    } = change;
+    this.#database
+      .prepare(
+        `UPDATE sources SET state = coalesce(?, state), document_id = coalesce(?, document_id), duplicate_of = coalesce(?, duplicate_of),
+           problem = coalesce(?, problem), title = coalesce(?, title), number = coalesce(?, number) WHERE id = ?`,
+      )
+      .run(state, documentId, duplicateOf, problem, title, number, id);
+  }
+
+  drafts(jobId: string): Map<number, string> {
+    const rows = this.#database
+      .prepare<{ position: number; text: string }>('SELECT position, text FROM drafts WHERE job_id = ?')
+      .all(jobId);
+    return new Map(rows.map(({ position, text }) => [position, text]));
+  }
+
+  addDraft(jobId: string, position: number, text: string): void {
+    this.#database
+      .prepare('INSERT INTO drafts (job_id, position, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+      .run(jobId, position, text);
+  }
+
+  addClaims(jobId: string, claims: readonly Claim[]): void {
+    const insert = this.#database.prepare(
+      `INSERT INTO claims (job_id, sentence, source_id, number, supported, score, reason, passage, passage_start, passage_end)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    for (const claim of claims)
+      insert.run(
+        jobId,
+        claim.sentence,
+        claim.sourceId,
+        claim.number,
+        claim.supported ? 1 : 0,
+        claim.score,
+        claim.reason,
+        claim.passage,
+        claim.passageStart,
+        claim.passageEnd,
+      );
+  }
+
+  claims(jobId: string): Claim[] {
+    return this.#database
+      .prepare<Omit<Claim, 'supported'> & { supported: number }>(
+        `SELECT sentence, source_id AS sourceId, number, supported, score, reason, passage,
+           passage_start AS passageStart, passage_end AS passageEnd FROM claims WHERE job_id = ? ORDER BY id`,
+      )
+      .all(jobId)
+      .map((row) => ({ ...row, supported: row.supported === 1 }));
+  }
+}

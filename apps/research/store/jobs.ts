@@ -1,0 +1,180 @@
+import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
+import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
+import { EVENTS } from './schema.ts';
+
+interface JobRow {
+  id: string;
+  query: string;
+  session_id: string | null;
+  options: string;
+  status: Job['status'];
+  phase: Job['phase'];
+  iteration: number;
+  closed: number;
+  awaiting_plan: number;
+  tokens: number;
+  spent_ms: number;
+  error: string | null;
+  report: string | null;
+  citations: string | null;
+  model: string;
+  created_at: number;
+}
+
+/** The columns that change while a job runs. */
+export type JobChange = Partial<
+  Pick<Job, 'status' | 'phase' | 'iteration' | 'closed' | 'awaitingPlan' | 'error' | 'report' | 'citations'>
+>;
+
+export interface NewJob {
+  id: string;
+  query: string;
+  sessionId: string | undefined;
+  options: JobOptions;
+  model: { name: string; demo: boolean };
+}
+
+type Watcher = () => void;
+
+/** Jobs and their events. A change of a job and the events that tell of it are written together or not at all. */
+export class JobStore {
+  readonly #database: Database;
+  readonly #log: EventLog<ResearchEvent>;
+  readonly #watchers = new Map<string, Set<Watcher>>();
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#log = new EventLog<ResearchEvent>(database, EVENTS);
+  }
+
+  create(job: NewJob): void {
+    const now = Date.now();
+    this.commit(job.id, [{ type: 'scope_started', data: { query: job.query } }], () => {
+      this.#database
+        .prepare(
+          `INSERT INTO jobs (id, query, session_id, options, status, phase, model, created_at, updated_at)
+           VALUES (?, ?, ?, ?, 'running', 'scope', ?, ?, ?)`,
+        )
+        .run(
+          job.id,
+          job.query,
+          job.sessionId ?? null,
+          JSON.stringify(job.options),
+          JSON.stringify(job.model),
+          now,
+          now,
+        );
+    });
+  }
+
+  get(id: string): Job | undefined {
+    const row = this.#database.prepare<JobRow>('SELECT * FROM jobs WHERE id = ?').get(id);
+    return row === undefined ? undefined : toJob(row);
+  }
+
+  /** Jobs that a stop of the process left unfinished, oldest first. */
+  open(): Job[] {
+    return this.#database
+      .prepare<JobRow>('SELECT * FROM jobs WHERE closed = 0 ORDER BY created_at')
+      .all()
+      .map(toJob);
+  }
+
+  recent(limit: number): Job[] {
+    return this.#database
+      .prepare<JobRow>('SELECT * FROM jobs ORDER BY created_at DESC, rowid DESC LIMIT ?')
+      .all(limit)
+      .map(toJob);
+  }
+
+  /** Writes the change and appends the events in one transaction, then wakes whoever follows the job. */
+  commit(id: string, events: readonly NewEvent[], change: () => void = () => undefined): void {
+    const timestamp = new Date().toISOString();
+    this.#database.transaction(() => {
+      change();
+      if (events.length > 0)
+        this.#log.append(
+          id,
+          events.map(({ type, data }) => ({ type, ...(data !== undefined && { data }), timestamp })),
+        );
+    });
+    for (const wake of this.#watchers.get(id) ?? []) wake();
+  }
+
+  /** To be called inside `commit`. */
+  update(id: string, change: JobChange): void {
+    const columns: [string, string | number | null][] = [];
+    for (const [name, value] of Object.entries(change))
+      columns.push([COLUMNS[name as keyof JobChange], toColumn(value)]);
+    const assignments = columns.map(([column]) => `${column} = ?`).join(', ');
+    this.#database
+      .prepare(`UPDATE jobs SET ${assignments}, updated_at = ? WHERE id = ?`)
+      .run(...columns.map(([, value]) => value), Date.now(), id);
+  }
+
+  spend(id: string, used: { tokens?: number; milliseconds?: number }): void {
+    this.#database
+      .prepare('UPDATE jobs SET tokens = tokens + ?, spent_ms = spent_ms + ? WHERE id = ?')
+      .run(Math.round(used.tokens ?? 0), Math.round(used.milliseconds ?? 0), id);
+  }
+
+  events(id: string, after: number): LoggedEvent<ResearchEvent>[] {
+    return this.#log.read(id, { after, limit: 500 });
+  }
+
+  /** How many events of that type the job has. */
+  countEvents(id: string, type: string): number {
+    const row = this.#database
+      .prepare<{ n: number }>(`SELECT count(*) AS n FROM ${EVENTS} WHERE stream = ? AND event ->> 'type' = ?`)
+      .get(id, type);
+    return row?.n ?? 0;
+  }
+
+  /** Calls back after each commit of the job, until the returned function is called. */
+  watch(id: string, wake: Watcher): () => void {
+    const watchers = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, watchers.add(wake));
+    return () => {
+      watchers.delete(wake);
+      if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
+    };
+  }
+}
+
+const COLUMNS: Record<keyof JobChange, string> = {
+  status: 'status',
+  phase: 'phase',
+  iteration: 'iteration',
+  closed: 'closed',
+  awaitingPlan: 'awaiting_plan',
+  error: 'error',
+  report: 'report',
+  citations: 'citations',
+};
+
+function toColumn(value: unknown): string | number | null {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+function toJob(row: JobRow): Job {
+  return {
+    id: row.id,
+    query: row.query,
+    sessionId: row.session_id,
+    options: JSON.parse(row.options) as JobOptions,
+    status: row.status,
+    phase: row.phase,
+    iteration: row.iteration,
+    closed: row.closed === 1,
+    awaitingPlan: row.awaiting_plan === 1,
+    tokens: row.tokens,
+    spentMs: row.spent_ms,
+    error: row.error,
+    report: row.report,
+    citations: row.citations === null ? null : (JSON.parse(row.citations) as Job['citations']),
+    model: JSON.parse(row.model) as Job['model'],
+    createdAt: row.created_at,
+  };
+}
