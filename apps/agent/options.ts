@@ -216,6 +216,13 @@ export const agentOptions = defineOptions('agent', 'Agent: tasks behind the A2A 
       doc: 'Model of the agent, before model.name of its configuration and LLM_MODEL.',
     }),
   }),
+  ...group('Search', {
+    searxngUrl: url({
+      env: 'SEARXNG_URL',
+      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
+      defaultDoc: 'keyless web search',
+    }),
+  }),
   ...tracingOptions,
   ...fetchOptions,
   ...homeOptions,

@@ -1,4 +1,5 @@
 import { HttpError } from '@trunkline/http';
+import { ScheduleError } from '@trunkline/schedule';
 import { StoreError } from '../stores/store-error.ts';
 
 const statuses: Record<StoreError['code'], number> = {
@@ -8,11 +9,12 @@ const statuses: Record<StoreError['code'], number> = {
   not_shared: 403,
 };
 
-/** Gives what the work gives; a refusal of a store becomes the answer that says so. */
+/** Gives what the work gives; a refusal of a store or of the scheduler becomes the answer that says so. */
 export async function fromStore<Value>(work: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await work();
   } catch (error) {
+    if (error instanceof ScheduleError) throw new HttpError(error.code, 400, error.message, { cause: error });
     if (!(error instanceof StoreError)) throw error;
     throw new HttpError(error.code, statuses[error.code], error.message, { cause: error });
   }

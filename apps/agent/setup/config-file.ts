@@ -3,7 +3,6 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
-import { stringify } from 'yaml';
 import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './config-schema.ts';
 import { exampleConfig } from './example.ts';
 
@@ -65,11 +64,6 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
       await secrets.close();
     },
   };
-}
-
-/** The configuration as the text of a file. */
-export function configText(config: unknown): string {
-  return stringify(config);
 }
 
 async function createFolders(directory: string): Promise<void> {

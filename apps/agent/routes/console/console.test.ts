@@ -1,0 +1,125 @@
+import { type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../../fixtures/start-agent.ts';
+
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  agent = await startAgent({
+    env: { ...modelEnvironment(model.url), CORE_INSTANCE: 'one' },
+    config: 'subagents: [{ name: digger, description: Digs }]\nknowledge: { embeddings: "off" }',
+  });
+});
+afterAll(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+const call = async (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
+  const response = await agent.fetch(path, body === undefined ? { method } : { ...post(body), method });
+  return { status: response.status, body: await response.json() };
+};
+
+describe('the console API [A129]', () => {
+  it('tells what runs', async () => {
+    expect((await call('/api/runtime/status')).body).toMatchObject({
+      name: 'trunkline-agent',
+      instance: 'one',
+      graph_compiled: true,
+      running_turns: 0,
+      model: { name: 'test-model' },
+    });
+    const { tools } = (await call('/api/tools')).body;
+    expect(tools).toContainEqual(expect.objectContaining({ name: 'ask_human', waits: true }));
+    expect(tools).toContainEqual(expect.objectContaining({ name: 'current_time', waits: false }));
+    expect((await call('/api/skills')).body).toEqual({ skills: [] });
+  });
+
+  it('gives a helper work', async () => {
+    model.enqueue('A hole.');
+    expect((await call('/api/subagents')).body.subagents).toMatchObject([{ name: 'digger' }]);
+    const ran = await call('/api/subagents/digger/run', { prompt: 'dig' });
+    expect(ran.body).toEqual({ ok: true, result: 'A hole.' });
+    expect((await call('/api/subagents/nobody/run', { prompt: 'dig' })).status).toBe(404);
+    expect((await call('/api/subagents/digger/run', { prompt: '' })).status).toBe(400);
+  });
+
+  it('reads and replaces the notes, unless they have changed meanwhile', async () => {
+    const { body } = await call('/api/notes/workspace');
+    expect(body).toMatchObject({ version: 1 });
+    expect((await call('/api/notes/workspace', body, 'PUT')).status).toBe(200);
+    expect((await call('/api/notes/workspace', body, 'PUT')).status).toBe(409);
+    expect((await call('/api/notes/workspace', { nonsense: 1 }, 'PUT')).status).toBe(400);
+  });
+
+  it('shares the task board with the agent [A089]', async () => {
+    const { issue } = (await call('/api/beads/issues', { title: 'Paint' })).body;
+    model.enqueue({ toolCalls: [{ name: 'beads_list', arguments: {} }] }, 'One issue.');
+    await agent.send('What is on the board?');
+    expect(JSON.stringify(model.chats().at(-1)?.messages.at(-1))).toContain('Paint');
+    await call(`/api/beads/issues/${issue.id}`, { status: 'closed', reason: 'done' }, 'PATCH');
+    expect((await call('/api/beads/issues')).body.issues).toEqual([]);
+    expect((await call('/api/beads/issues?include_closed=1')).body.issues).toMatchObject([
+      { status: 'closed' },
+    ]);
+    expect((await call('/api/beads/issues/bd-99', { status: 'open' }, 'PATCH')).status).toBe(404);
+    expect((await call('/api/beads/issues', { title: '', priority: 9 })).status).toBe(400);
+  });
+
+  it('finds what the agent was told to remember [A081]', async () => {
+    model.enqueue(
+      {
+        toolCalls: [{ name: 'memory_ingest', arguments: { content: 'The shed is green.', heading: 'shed' } }],
+      },
+      'Noted.',
+    );
+    await agent.send('Remember that the shed is green.');
+    expect((await call('/api/knowledge/search?q=shed')).body.results).toMatchObject([
+      { content: 'The shed is green.' },
+    ]);
+    expect((await call('/api/knowledge/search')).status).toBe(400);
+  });
+
+  it('plans and cancels scheduled turns', async () => {
+    const { job } = (await call('/api/scheduler/jobs', { prompt: 'wake up', when: '0 7 * * *' })).body;
+    expect((await call('/api/scheduler/jobs')).body.jobs).toMatchObject([{ id: job.id, prompt: 'wake up' }]);
+    expect((await call('/api/scheduler/jobs', { prompt: 'x', when: 'whenever' })).status).toBe(400);
+    expect((await call(`/api/scheduler/jobs/${job.id}`, undefined, 'DELETE')).status).toBe(200);
+    expect((await call(`/api/scheduler/jobs/${job.id}`, undefined, 'DELETE')).status).toBe(404);
+  });
+
+  it('lists and drops goals', async () => {
+    expect((await call('/api/goals')).body).toEqual({ goals: [] });
+    expect((await call('/api/goals/none', undefined, 'DELETE')).status).toBe(200);
+  });
+
+  it('lists tasks and stops one that waits', async () => {
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Why?' } }] });
+    const task = await agent.send('Wonder.');
+    const waiting = (await call('/api/tasks?state=input-required')).body;
+    expect(waiting).toMatchObject({ total: 1, tasks: [{ id: task.id, asked: 'Wonder.', text: 'Why?' }] });
+    expect((await call(`/api/tasks/${task.id}/cancel`, {})).body.task).toMatchObject({ state: 'canceled' });
+    expect((await call(`/api/tasks/${task.id}`)).body.task).toMatchObject({ state: 'canceled' });
+    expect((await call('/api/tasks/nobody')).status).toBe(404);
+  });
+
+  it('counts cost and latency by model', async () => {
+    expect((await call('/api/telemetry')).body).toMatchObject({
+      models: [{ model: 'test-model', calls: expect.any(Number), latency_ms: { p95: expect.any(Number) } }],
+    });
+  });
+});
+
+it('answers 409 for what is not loaded', async () => {
+  const bare = await startAgent({ config: 'middleware: { knowledge: false, scheduler: false }' });
+  for (const path of ['/api/knowledge/search?q=x', '/api/scheduler/jobs']) {
+    const response = await bare.fetch(path);
+    expect([response.status, await response.json()]).toMatchObject([
+      409,
+      { detail: expect.stringContaining('not loaded') },
+    ]);
+  }
+  await bare.stop();
+});

@@ -1,0 +1,17 @@
+import { defineErrors } from '@trunkline/http';
+
+/** Failures of the console API. */
+export const consoleErrors = defineErrors({
+  not_loaded: [
+    409,
+    ({ what }: { what: string }) => `${what} is not loaded. Turn it on in the configuration.`,
+  ],
+  not_found: [404, ({ what }: { what: string }) => `There is no ${what}.`],
+  config_invalid: [400, ({ words }: { words: string }) => words],
+});
+
+/** The part itself, or the refusal that says it is not there. */
+export function loaded<Part>(part: Part | undefined, what: string): Part {
+  if (part === undefined) throw consoleErrors.not_loaded({ what });
+  return part;
+}

@@ -1,0 +1,85 @@
+import type { TaskEngine } from '@trunkline/a2a';
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Telemetry } from '../../activity/telemetry.ts';
+import type { SkillShelf } from '../../skills/skill-shelf.ts';
+import type { GraphHolder } from '../../turns/graph-holder.ts';
+import { Spending } from '../../turns/spending.ts';
+import { runSubagent } from '../../turns/subagents.ts';
+import type { TurnObserver } from '../../turns/turn-runner.ts';
+import { consoleErrors } from './errors.ts';
+
+export interface RuntimeRoutes {
+  graph: GraphHolder;
+  engine: TaskEngine;
+  telemetry: Telemetry;
+  shelf: SkillShelf;
+  observers: readonly TurnObserver[];
+  /** What else the console shows of the service. */
+  facts(): Record<string, unknown>;
+}
+
+const order = z.object({ prompt: z.string().trim().min(1) });
+
+/** What runs: the state of the service, its tools, helpers and skills, and what it has cost. */
+export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
+  const { graph, engine, telemetry, shelf } = routes;
+  const startedAt = new Date().toISOString();
+  app.get('/api/runtime/status', describeRoute({ summary: 'State of the service' }), (context) =>
+    context.json({
+      ...routes.facts(),
+      graph_compiled: graph.compiled,
+      started_at: startedAt,
+      running_turns: engine.running,
+      tasks_in_memory: engine.inMemory,
+    }),
+  );
+  app.get('/api/tools', describeRoute({ summary: 'Tools of the agent' }), async (context) => {
+    const { tools, humanTools } = await graph.current();
+    const listed = [...tools, ...humanTools];
+    return context.json({
+      tools: listed.map(({ name, description, pause }) => ({ name, description, waits: pause === true })),
+    });
+  });
+  app.get('/api/skills', describeRoute({ summary: 'Skills of the agent' }), async (context) => {
+    const skills = await shelf.list();
+    return context.json({ skills: skills.map(({ name, description }) => ({ name, description })) });
+  });
+  app.get('/api/telemetry', describeRoute({ summary: 'Cost and latency by model' }), (context) =>
+    context.json(telemetry.report()),
+  );
+  mountSubagents(app, routes);
+}
+
+function mountSubagents(app: Hono<AppEnv>, { graph, observers }: RuntimeRoutes): void {
+  app.get('/api/subagents', describeRoute({ summary: 'Helpers of the agent' }), async (context) =>
+    context.json({ subagents: (await graph.current()).subagents }),
+  );
+  app.post(
+    '/api/subagents/:name/run',
+    describeRoute({ summary: 'Give a helper one piece of work' }),
+    validate('json', order),
+    async (context) => {
+      const compiled = await graph.current();
+      const name = context.req.param('name');
+      if (!compiled.subagents.some((subagent) => subagent.name === name)) {
+        throw consoleErrors.not_found({ what: `subagent named ${name}` });
+      }
+      const sessionId = `console-${crypto.randomUUID()}`;
+      const result = await runSubagent(
+        name,
+        context.req.valid('json').prompt,
+        { sessionId, signal: context.req.raw.signal },
+        {
+          graph: compiled,
+          spending: new Spending(compiled.limits),
+          onEvent: (event) => {
+            for (const observer of observers) observer.turnEvent?.(sessionId, event);
+          },
+        },
+      );
+      return context.json({ ok: !result.startsWith('Error:'), result });
+    },
+  );
+}

@@ -1,0 +1,242 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readSse } from '@trunkline/http';
+import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { GraphHolder } from '../turns/graph-holder.ts';
+import { healthReport } from './health.ts';
+
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  agent = await startAgent({
+    env: { ...modelEnvironment(model.url), AGENT_NAME: 'my agent', A2A_PUBLIC_URL: 'https://agent.example' },
+  });
+});
+afterAll(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+const get = async (path: string) => (await agent.fetch(path)).json();
+const send = async (path: string, body: unknown, method = 'POST') =>
+  (await agent.fetch(path, { ...post(body), method })).json();
+
+describe('health', () => {
+  it('says 503 until the agent is compiled, then 200 [A004] [A124]', async () => {
+    expect(healthReport(new GraphHolder().compiled, {})).toMatchObject({
+      status: 503,
+      body: { ok: false, graph_compiled: false },
+    });
+    expect(await get('/healthz')).toMatchObject({
+      ok: true,
+      graph_compiled: true,
+      setup_complete: false,
+      ui: 'full',
+      model: { name: 'test-model', demo: false },
+    });
+  });
+});
+
+describe('the card', () => {
+  it('names the public address and what works [A027] [A028] [A119]', async () => {
+    const card = await get('/.well-known/agent-card.json');
+    expect(JSON.stringify(card)).toContain('https://agent.example/a2a');
+    expect(JSON.stringify(card)).toContain('hitl-mode-v1');
+  });
+});
+
+describe('chat', () => {
+  it('keeps a conversation by its session and forgets it when told to', async () => {
+    model.enqueue(
+      'Hello.',
+      { toolCalls: [{ name: 'ask_human', arguments: { question: 'Tea?' } }] },
+      'Tea it is.',
+    );
+    expect(await send('/api/chat', { message: 'Hi', session_id: 's' })).toMatchObject({
+      response: 'Hello.',
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello.' },
+      ],
+    });
+    const asked = await send('/api/chat', { message: 'Drinks', session_id: 's' });
+    expect(asked).toMatchObject({ response: 'Tea?', state: 'input-required' });
+    const answered = await send('/api/chat', { message: 'yes', session_id: 's' });
+    expect(answered).toMatchObject({ response: 'Tea it is.', task_id: asked.task_id });
+    expect(await send('/api/chat/sessions/s', undefined, 'DELETE')).toEqual({ ok: true, deleted: true });
+    model.enqueue('Who?');
+    expect(await send('/api/chat', { message: 'Again', session_id: 's' })).toMatchObject({
+      messages: [{ content: 'Again' }, { content: 'Who?' }],
+    });
+  });
+
+  it('says in words when the turn fails, and refuses an empty message', async () => {
+    model.enqueue({ fault: 'status', status: 401 });
+    expect(await send('/api/chat', { message: 'Hi' })).toMatchObject({
+      state: 'failed',
+      response: expect.stringContaining('LLM_API_KEY'),
+    });
+    expect(await send('/api/chat', { message: ' ' })).toMatchObject({
+      detail: expect.stringContaining('message'),
+    });
+  });
+});
+
+describe('inbox and events', () => {
+  it('tells readers of urgent items and the turns they start [A090] [A127] [A128] [A156]', async () => {
+    const comments: string[] = [];
+    const controller = new AbortController();
+    const stream = await agent.fetch('/api/events', { signal: controller.signal });
+    const events: { event: string; data: Record<string, unknown> }[] = [];
+    const reading = (async () => {
+      const body = stream.body as AsyncIterable<Uint8Array>;
+      for await (const { event, data } of readSse(body, { onComment: (text) => comments.push(text) })) {
+        events.push({ event, data: JSON.parse(data) });
+      }
+    })().catch((error: unknown) => expect(String(error)).toContain('abort'));
+    await waitFor(() => comments.includes('connected'));
+
+    model.enqueue('On my way.');
+    const { item, fired } = await send('/api/inbox', { text: 'Fire!', priority: 'now', source: 'bell' });
+    expect([item, fired]).toMatchObject([{ text: 'Fire!', priority: 'now' }, true]);
+    await waitFor(() => events.length >= 3);
+    expect(events).toMatchObject([
+      { event: 'inbox.item', data: { priority: 'now', source: 'bell', text: 'Fire!' } },
+      {
+        event: 'activity.message',
+        data: { role: 'user', context_id: 'system:activity', origin: 'inbox', priority: 'now' },
+      },
+      { event: 'activity.message', data: { role: 'assistant', text: 'On my way.' } },
+    ]);
+
+    model.enqueue('A private word.');
+    await agent.send('Just between us.');
+    expect(JSON.stringify(events)).not.toContain('private');
+    controller.abort();
+    await reading;
+  });
+
+  it('takes the same key once in five minutes, and marks what was delivered', async () => {
+    const first = await send('/api/inbox', { text: 'Post', dedup_key: 'k' });
+    expect(first).toMatchObject({ ok: true, fired: false, item: { priority: 'next' } });
+    expect(await send('/api/inbox', { text: 'Post', dedup_key: 'k' })).toEqual({ ok: true, deduped: true });
+    const { id } = first.item;
+    expect((await get('/api/inbox?floor=next')).items).toContainEqual(expect.objectContaining({ id }));
+    await send(`/api/inbox/${id}/deliver`, {});
+    expect((await get('/api/inbox')).items).not.toContainEqual(expect.objectContaining({ id }));
+    const all = await get('/api/inbox?include_delivered=true');
+    expect(all.items).toContainEqual(expect.objectContaining({ id, delivered_at: expect.any(String) }));
+    expect((await agent.fetch('/api/inbox/99999/deliver', post({}))).status).toBe(404);
+    expect((await agent.fetch('/api/inbox', post({ text: 'x', priority: 'soon' }))).status).toBe(400);
+  });
+
+  it('starts at most eight turns a minute', async () => {
+    const other = await startAgent();
+    const results = [];
+    for (let count = 0; count < 10; count += 1) {
+      const response = await other.fetch('/api/inbox', post({ text: `item ${count}`, priority: 'now' }));
+      results.push(((await response.json()) as { fired: boolean }).fired);
+    }
+    expect(results).toEqual([true, true, true, true, true, true, true, true, false, false]);
+    await other.stop();
+  });
+});
+
+describe('metrics', () => {
+  it('have the decided names under the name of the agent [A030] [A125]', async () => {
+    model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '1+1' } }] }, 'Two.');
+    await agent.send('1+1?');
+    const text = await (await agent.fetch('/metrics')).text();
+    for (const sample of [
+      'my_agent_llm_calls_total{model="test-model",finish_reason="tool-calls"}',
+      'my_agent_llm_latency_seconds_bucket',
+      'my_agent_llm_tokens_total{model="test-model",direction="input"}',
+      'my_agent_llm_cost_usd_total',
+      'my_agent_tool_calls_total{tool_name="calculator",success="true"}',
+      'my_agent_tool_latency_seconds_bucket',
+      'my_agent_active_sessions 0',
+      'my_agent_a2a_turns_total{state="completed"}',
+      'my_agent_a2a_turn_seconds_count',
+    ]) {
+      expect(text).toContain(sample);
+    }
+  });
+});
+
+describe('streams', () => {
+  it('carry the task first, then progress, tool frames and the answer in pieces [A105] [A131] [A153] [A154]', async () => {
+    model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '2*4' } }] }, 'Eight in all.');
+    const stream = await agent.fetch(
+      '/a2a',
+      post({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'message/stream',
+        params: { message: { role: 'user', parts: [{ kind: 'text', text: '2*4?' }] } },
+      }),
+    );
+    const frames: { kind: string; [name: string]: unknown }[] = [];
+    for await (const { data } of readSse(stream.body as AsyncIterable<Uint8Array>))
+      frames.push(JSON.parse(data).result);
+    expect(frames[0]).toMatchObject({ kind: 'task', status: { state: 'working' } });
+    expect(frames.every(({ kind }) => ['task', 'status-update', 'artifact-update'].includes(kind))).toBe(
+      true,
+    );
+    const whole = JSON.stringify(frames);
+    for (const phase of ['started', 'completed']) expect(whole).toContain(`"phase":"${phase}"`);
+    expect(whole).toContain('2*4 = 8');
+    expect(frames.at(-1)).toMatchObject({
+      kind: 'status-update',
+      final: true,
+      status: { state: 'completed' },
+    });
+  });
+
+  it('close to other origins when origins are listed [A042] [A151]', async () => {
+    const guarded = await startAgent({ env: { A2A_ALLOWED_ORIGINS: 'https://good.example' } });
+    const ask = (headers: Record<string, string>) =>
+      guarded.fetch('/message:stream', {
+        ...post({ message: { role: 'user', parts: [{ kind: 'text', text: 'hi' }] } }),
+        headers: { 'content-type': 'application/json', ...headers },
+      });
+    const statuses = await Promise.all(
+      [{}, { origin: 'https://evil.example' }, { origin: 'HTTPS://GOOD.example' }].map(async (headers) => {
+        const response = await ask(headers as Record<string, string>);
+        await response.body?.cancel();
+        return response.status;
+      }),
+    );
+    expect(statuses).toEqual([403, 403, 200]);
+    await guarded.stop();
+  });
+});
+
+describe('webhooks', () => {
+  it('are refused for private addresses unless their host is listed [A043] [A136]', async () => {
+    const received: string[] = [];
+    const hook = createServer((request, response) => {
+      received.push(request.headers.authorization ?? '');
+      response.end();
+    });
+    await new Promise<void>((resolve) => hook.listen(0, '127.0.0.1', resolve));
+    const { port } = hook.address() as AddressInfo;
+    const params = { pushNotificationConfig: { url: `http://127.0.0.1:${port}`, token: 't' } };
+    model.enqueue('Done.');
+    const task = await agent.send('Go.');
+    const refused = await agent.rpc('tasks/pushNotificationConfig/set', { taskId: task.id, ...params });
+    expect(refused.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('webhook url rejected'),
+    });
+    const open = await startAgent({ env: { PUSH_NOTIFICATION_ALLOWED_HOSTS: '127.0.0.1' } });
+    const done = await open.send('hello');
+    await open.rpc('tasks/pushNotificationConfig/set', { taskId: done.id, ...params });
+    await waitFor(() => received.includes('Bearer t'));
+    await open.stop();
+    hook.close();
+  });
+});
