@@ -1,0 +1,91 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { McpConnection, type McpServerConfig, type McpToolHead } from './mcp-connection.ts';
+
+export interface McpServerState {
+  name: string;
+  state: 'connected' | 'failed';
+  tools: string[];
+  /** Why it failed. */
+  reason?: string;
+}
+
+export interface McpSources {
+  tools: Tool[];
+  states: McpServerState[];
+  close(): Promise<void>;
+}
+
+type Log = { warn(fields: object, message: string): void };
+
+const LONGEST_NAME = 64;
+
+/** Connects to all servers at once. One that does not answer is named and left out; the others are there all the same. */
+export async function openMcpSources(servers: readonly McpServerConfig[], logger: Log): Promise<McpSources> {
+  const opened = await Promise.all(servers.map((server) => openOne(server, logger)));
+  return {
+    tools: opened.flatMap(({ tools }) => tools),
+    states: opened.map(({ state }) => state),
+    async close() {
+      await Promise.all(opened.map(({ connection }) => connection.close()));
+    },
+  };
+}
+
+async function openOne(server: McpServerConfig, logger: Log) {
+  const connection = new McpConnection(server);
+  try {
+    const heads = await connection.tools();
+    const tools = heads.map((head) => toTool(server, head, connection));
+    const state: McpServerState = {
+      name: server.name,
+      state: 'connected',
+      tools: tools.map(({ name }) => name),
+    };
+    return { connection, tools, state };
+  } catch (error) {
+    logger.warn({ err: error, server: server.name }, 'an MCP server cannot be used');
+    const state: McpServerState = { name: server.name, state: 'failed', tools: [], reason: messageOf(error) };
+    return { connection, tools: [], state };
+  }
+}
+
+function toTool(server: McpServerConfig, head: McpToolHead, connection: McpConnection): Tool {
+  return defineTool({
+    name: `${server.name}_${head.name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, LONGEST_NAME),
+    description: head.description ?? `${head.name} of ${server.name}`,
+    input: inputOf(head.inputSchema),
+    timeoutMs: (server.timeout_s ?? 60) * 1000 + 20_000,
+    async execute(input, { signal }) {
+      try {
+        const { text, failed } = await connection.call(head.name, input, signal);
+        return failed ? failure(text) : text || '(no output)';
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return `Error: the MCP server ${server.name} gave no answer: ${messageOf(error)}`;
+      }
+    },
+  });
+}
+
+/** A schema that cannot be read lets any object through: the server checks it again anyway. */
+function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
+  const anything = z.record(z.string(), z.unknown());
+  try {
+    return z
+      .fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
+      .pipe(anything) as unknown as typeof anything;
+  } catch (error) {
+    if (error instanceof Error) return anything;
+    throw error;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function failure(text: string): string {
+  if (text.startsWith('Error:')) return text;
+  return `Error: ${text || 'the tool failed without saying why'}`;
+}

@@ -1,0 +1,151 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { defineTool } from '@trunkline/llm';
+import { createCalculator } from '@trunkline/tools';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { callTool } from '../call-tool.suite.ts';
+import { createMcpHandler } from './mcp-server.ts';
+import { type McpSources, openMcpSources } from './mcp-source.ts';
+
+const fixture = fileURLToPath(new URL('./fixtures/server.ts', import.meta.url));
+const stdio = {
+  name: 'box',
+  command: process.execPath,
+  args: [fixture],
+  env: { GIVEN: 'yes' },
+  timeout_s: 5,
+};
+let warnings: object[] = [];
+let sources: McpSources | undefined;
+const logger = { warn: (fields: object) => void warnings.push(fields) };
+const open = async (...servers: Parameters<typeof openMcpSources>[0]) => {
+  sources = await openMcpSources(servers, logger);
+  return sources;
+};
+const call = (name: string, input: object = {}, signal?: AbortSignal) =>
+  callTool(sources!.tools.find((tool) => tool.name === name)!, input, 's', signal);
+
+beforeEach(() => {
+  warnings = [];
+});
+afterEach(async () => {
+  await sources?.close();
+  sources = undefined;
+});
+
+describe('an MCP server that is a process', () => {
+  it('offers its tools under its own name', async () => {
+    const { tools, states } = await open(stdio);
+    expect(states).toEqual([
+      {
+        name: 'box',
+        state: 'connected',
+        tools: ['box_add', 'box_fail', 'box_hang', 'box_die', 'box_variable'],
+      },
+    ]);
+    expect(z.toJSONSchema(tools[0]!.input, { io: 'input' })).toMatchObject({
+      properties: { a: { type: 'number' }, b: { description: 'second' } },
+      required: ['a', 'b'],
+    });
+    expect(await call('box_add', { a: 2, b: 3 })).toBe('5');
+    await expect(call('box_add', { a: 'x' })).rejects.toThrow(z.ZodError);
+    expect(await call('box_fail')).toBe('Error: it broke');
+    expect(await call('box_variable', { name: 'GIVEN' })).toBe('yes');
+  });
+
+  it('may die in mid-call: the call fails in words and the next one works', async () => {
+    await open(stdio);
+    expect(await call('box_die')).toMatch(/^Error: the MCP server box gave no answer: /);
+    expect(await call('box_add', { a: 1, b: 1 })).toBe('2');
+  });
+
+  it('may hang: the call ends at its limit, and with the turn', async () => {
+    await open({ ...stdio, timeout_s: 0.3 });
+    expect(await call('box_hang')).toMatch(/^Error: the MCP server box gave no answer: .*timed out/i);
+    const stop = new AbortController();
+    const hanging = call('box_hang', {}, stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(hanging).rejects.toThrow('enough');
+  });
+
+  it('is left out with its reason when it cannot start, the others stay', async () => {
+    const { states, tools } = await open({ name: 'gone', command: '/no/such/program' }, stdio, {
+      name: 'bare',
+    });
+    expect(states.map(({ name, state }) => [name, state])).toEqual([
+      ['gone', 'failed'],
+      ['box', 'connected'],
+      ['bare', 'failed'],
+    ]);
+    expect(states[2]!.reason).toBe('the MCP server bare needs a command or a url.');
+    expect(tools.length).toBe(5);
+    expect(warnings).toHaveLength(2);
+  });
+});
+
+describe('the agent as an MCP server', () => {
+  const waiting = defineTool({
+    name: 'ask_human',
+    description: 'asks',
+    input: z.object({ question: z.string() }),
+    pause: true,
+  });
+  const handle = createMcpHandler({
+    name: 'agent',
+    version: '1',
+    tools: () => [createCalculator(), waiting],
+  });
+
+  async function serveIt() {
+    const server = createServer(async (request, response) => {
+      const body = await buffer(request);
+      const address = `http://${request.headers.host}${request.url}`;
+      const headers = Object.entries(request.headers).map(
+        ([name, value]) => [name, String(value)] as [string, string],
+      );
+      const answer = await handle(
+        new Request(address, { method: request.method!, headers, ...(body.length > 0 && { body }) }),
+      );
+      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return {
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+      stop: () => server.close(),
+    };
+  }
+
+  it('lists and runs its tools for a real client', async () => {
+    const { url, stop } = await serveIt();
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(url)) as Parameters<typeof client.connect>[0],
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['calculator']);
+    expect(await client.callTool({ name: 'calculator', arguments: { expression: '6 * 7' } })).toMatchObject({
+      content: [{ text: '6 * 7 = 42' }],
+      isError: false,
+    });
+    expect(await client.callTool({ name: 'calculator', arguments: { expression: 'x' } })).toMatchObject({
+      isError: true,
+    });
+    expect(await client.callTool({ name: 'calculator', arguments: {} })).toMatchObject({ isError: true });
+    expect(await client.callTool({ name: 'ask_human', arguments: {} })).toMatchObject({ isError: true });
+    await client.close();
+    stop();
+  });
+
+  it('is itself a source of tools over HTTP', async () => {
+    const { url, stop } = await serveIt();
+    await open({ name: 'peer', url, headers: { authorization: 'Bearer x' } });
+    expect(await call('peer_calculator', { expression: '2 ** 10' })).toBe('2 ** 10 = 1024');
+    expect(await call('peer_calculator', { expression: '1 / 0' })).toBe('Error: division by zero');
+    stop();
+  });
+});
