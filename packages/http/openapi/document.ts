@@ -34,11 +34,19 @@ export async function generateDocument<Caller>(
     exclude: DOCS_PATHS,
     defaultValidationErrorResponse: invalid.response,
   });
+  document.paths = Object.fromEntries(
+    Object.entries(document.paths ?? {}).map(([path, item]) => [plainPath(path), item]),
+  );
   for (const { operation, path } of operationsOf(document)) {
     applyGuards(operation, path);
     operation.responses = completeResponses(operation.responses, invalid);
   }
   return document;
+}
+
+/** The generator leaves the pattern of `:id{[^/]+:cancel}` in the path: what matters to a reader is `{id}:cancel`. */
+function plainPath(path: string): string {
+  return path.replace(/\{(\w+)\{.*?(:[A-Za-z]+)?\}(?=\/|$)/g, '{$1}$2');
 }
 
 export interface ListedOperation {

@@ -43,6 +43,7 @@ async function start() {
       );
       app.post('/api/admin/clone', validate('form', z.object({ audio: z.file() })), (c) => c.text(''));
       app.get('/api/events', (c) => c.text(''));
+      app.post('/api/tasks/:id{[^/]+:cancel}', (c) => c.text(''));
       app.get('/.well-known/agent-card.json', (c) => c.json({}));
     },
     {
@@ -64,6 +65,11 @@ async function document() {
 }
 
 describe('/openapi.json', () => {
+  it('shows the parameter of a path without the pattern that it must match', async () => {
+    const { paths } = await document();
+    expect(paths).toHaveProperty(['/api/tasks/{id}:cancel', 'post']);
+  });
+
   it('describes every route, described or not, but not itself', async () => {
     const spec = await document();
     expect(spec).toMatchObject({ openapi: '3.1.0', info: { title: 'voice', version: '2.0.0' } });

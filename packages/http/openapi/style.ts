@@ -20,7 +20,8 @@ a { color: var(--accent); }
 a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 code, pre, .method { font-family: ui-monospace, monospace; font-size: 14px; }
 .method { color: var(--accent); }
-nav ul { list-style: none; margin: 16px 0; padding: 0; columns: 320px; }
+nav ul { list-style: none; margin: 16px 0; padding: 0; columns: 400px; column-gap: 24px; }
+nav li { break-inside: avoid; overflow-wrap: anywhere; padding-left: 16px; text-indent: -16px; }
 nav a { text-decoration: none; color: inherit; }
 nav a:hover { text-decoration: underline; }
 section { margin: 16px 0; padding: 16px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; }
