@@ -23,6 +23,11 @@ export interface FeedContext {
 
 const pageSize = 500;
 const readAgainMs = 1000;
+/**
+ * So many entries after a start may have been begun by a former process. Each is counted before it begins, and that
+ * takes longer than it takes to save the cursor behind the one before it: should one end the process, it is known which.
+ */
+const suspectEntries = 100;
 
 /**
  * Brings journalled messages to one durable name. As long as its queue has room, messages come straight from their
@@ -45,7 +50,7 @@ export class DurableFeed {
   constructor(options: DurableOptions, cursor: Cursor, context: FeedContext) {
     this.#context = context;
     this.#scanned = cursor.position;
-    this.#suspects = cursor.created ? 0 : options.concurrency;
+    this.#suspects = cursor.created ? 0 : suspectEntries;
     const { delivery, retry } = context;
     this.delivery = new DurableDelivery(options, retry, this.#ledger(), delivery, () => this.refill());
   }

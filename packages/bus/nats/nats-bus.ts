@@ -1,3 +1,4 @@
+import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { DispatchLoop } from '../delivery/dispatch-loop.ts';
 import { drained } from '../delivery/drain.ts';
@@ -150,7 +151,9 @@ class NatsBus implements Bus {
     this.#checkRunning();
     checkLease(name, options);
     const { prefix, replicas } = this.#setup.natsSettings;
-    const bucket = await new Kvm(this.#resources.client).create(`${prefix}-lease-${options.ttlMs}`, {
+    // A question that lasts longer than the lease has no use.
+    const client = jetstream(this.#connection.nats, { timeout: options.ttlMs / 3 });
+    const bucket = await new Kvm(client).create(`${prefix}-lease-${options.ttlMs}`, {
       ttl: options.ttlMs,
       history: 1,
       replicas,

@@ -18,6 +18,7 @@ export class NatsLease implements Lease {
   #token: number | undefined;
   #revision = 0;
   #expires = 0;
+  #expiresByCalendar = 0;
   #expiry: NodeJS.Timeout | undefined;
   #busy: Promise<void> = Promise.resolve();
   #released = false;
@@ -30,8 +31,10 @@ export class NatsLease implements Lease {
     this.#timer = setInterval(() => void this.#turn(), options.ttlMs / 4).unref();
   }
 
+  /** The steady clock stands still while the machine sleeps, the calendar may be set back: both must allow it. */
   get token(): number | undefined {
-    return performance.now() < this.#expires ? this.#token : undefined;
+    const inTime = performance.now() < this.#expires && Date.now() < this.#expiresByCalendar;
+    return inTime ? this.#token : undefined;
   }
 
   /** The first try; whoever does not win keeps trying. */
@@ -86,6 +89,7 @@ export class NatsLease implements Lease {
   #keep(revision: number, asked: number): void {
     this.#revision = revision;
     this.#expires = asked + this.#options.ttlMs;
+    this.#expiresByCalendar = Date.now() + this.#expires - performance.now();
     clearTimeout(this.#expiry);
     this.#expiry = setTimeout(() => this.#lose(), this.#expires - performance.now()).unref();
   }

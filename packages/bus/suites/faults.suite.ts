@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { startChild, type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  type Child,
+  startChild,
+  type TemporaryDirectory,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAccepted } from '../fixtures/accepted-log.ts';
 import { Effects } from '../fixtures/effects.ts';
@@ -7,6 +13,7 @@ import { type BusPlace, openBus } from '../fixtures/open-bus.ts';
 import { numbers } from './world.suite.ts';
 
 const publisher = new URL('../fixtures/publisher.ts', import.meta.url);
+const crasher = new URL('../fixtures/crasher.ts', import.meta.url);
 const subscriber = new URL('../fixtures/subscriber.ts', import.meta.url);
 
 /** What every engine survives: processes that are killed without warning. */
@@ -76,7 +83,9 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
         const last = startChild(subscriber, { arguments: parameters });
         const effects = new Effects(effectsPath);
         const runs = moment === 'before' ? 30 : 33;
-        await waitFor(() => effects.totals().runs >= runs, { timeoutMs: 30_000 });
+        await waitFor(() => effects.totals().balance === 30 && effects.totals().runs >= runs, {
+          timeoutMs: 30_000,
+        });
         await last.kill('SIGKILL');
         expect(effects.totals().balance).toBe(30);
         expect(effects.numbers()).toEqual(numbers(30));
@@ -84,4 +93,41 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       },
     );
   });
+
+  describe('a message that ends the process each time', () => {
+    it('comes to the dead letters after the last attempt, and the next message gets through', async () => {
+      place = { ...place, maxAttempts: 2 };
+      await prepareName('reader');
+      const sender = await openBus(place);
+      for (const payload of ['harmless', 'deadly', 'next'])
+        await sender.publish({ topic: 'message.inbound.x', payload });
+      await sender.stop();
+      let child = startChild(crasher, { arguments: [JSON.stringify(place)] });
+      let deaths = 0;
+      while (!(await outcome(child)).includes('handles next')) {
+        deaths += 1;
+        expect(deaths).toBeLessThan(6);
+        child = startChild(crasher, { arguments: [JSON.stringify(place)] });
+      }
+      await child.kill('SIGKILL');
+      expect(deaths).toBeGreaterThanOrEqual(2);
+      const bus = await openBus(place);
+      expect(await bus.deadLetters()).toEqual([
+        expect.objectContaining({
+          durable: 'reader',
+          attempts: 2,
+          error: expect.stringContaining('The process ended 2 times'),
+          message: expect.objectContaining({ payload: 'deadly' }),
+        }),
+      ]);
+      await bus.stop();
+    });
+  });
+}
+
+/** What the child wrote until it died or handled the last message. */
+async function outcome(child: Child): Promise<string> {
+  const next = child.waitForLine('handles next', 30_000).catch(() => undefined);
+  await Promise.race([child.exited, next]);
+  return child.output();
 }

@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { createEmbeddedBus } from '@trunkline/bus';
+import { openDatabase } from '@trunkline/storage';
+import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
+import { JournalThread } from './journal/thread.ts';
+
+let directory: TemporaryDirectory;
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+afterEach(() => directory.remove());
+
+describe('the journal', () => {
+  const options = () => ({ directory: directory.path, retainMs: 1e9, retainBytes: 1e9, forgetAfterMs: 1e9 });
+  const row = (number: number, topic = 'a.b') => [`k${number}`, topic, 'c', `"${number}"`, null] as const;
+
+  it('reads on in pages, each only so long, whatever lies between', async () => {
+    const thread = new JournalThread(options());
+    await thread.call('append', [row(0)]);
+    await thread.call(
+      'append',
+      numbers(12_000, 1).map((number) => row(number, 'other')),
+    );
+    await thread.call('append', [row(20_000), row(20_001)]);
+    let after = 0;
+    let pages = 0;
+    const found: number[] = [];
+    while (after < 12_003) {
+      const page = await thread.call('readForward', after, 'a.#', 'name', 10);
+      found.push(...page.found.map(([position]) => position));
+      after = page.scannedTo;
+      pages += 1;
+    }
+    expect(found).toEqual([1, 12_002, 12_003]);
+    expect(pages).toBe(3);
+    expect((await thread.call('readBackward', 12_002, '#', 2)).found.map(([position]) => position)).toEqual([
+      12_001, 12_000,
+    ]);
+    await thread.close();
+  });
+
+  it('says what is wrong with its file', async () => {
+    const newer = openDatabase(join(directory.path, 'bus.db'), { migrations: [] });
+    newer.exec('PRAGMA user_version = 99');
+    newer.close();
+    await expect(createEmbeddedBus({ directory: directory.path })).rejects.toMatchObject({
+      code: 'engine_failed',
+      message: expect.stringContaining('version 99'),
+    });
+  });
+
+  it('fails every call, in words, once its thread has ended', async () => {
+    const thread = new JournalThread(options());
+    await thread.call('start');
+    const pending = thread.call('append', [row(1)]);
+    pending.catch(() => undefined);
+    await thread.terminate();
+    await pending.catch((error: unknown) => expect(error).toMatchObject({ code: 'engine_failed' }));
+    await expect(thread.call('start')).rejects.toMatchObject({ code: 'engine_failed' });
+    expect(thread.failure?.message).toContain('closed');
+  });
+});
+
+describe('the embedded bus', () => {
+  it('lets a hundred publishers share a write, and the loop go on meanwhile', async () => {
+    const bus = await createEmbeddedBus({ directory: directory.path });
+    const heard = await listen(bus, 'cron.#', { durable: 'reader', queueLimit: 50 });
+    await Promise.all(numbers(2000).map((payload) => bus.publish({ topic: 'cron.x', payload })));
+    await heard.count(2000);
+    expect(heard.payloads()).toEqual(numbers(2000));
+    await bus.stop();
+  });
+
+  it('refuses more than it can hold while the disk is slow', async () => {
+    const bus = await createEmbeddedBus({ directory: directory.path });
+    const payload = 'x'.repeat(1_000_000);
+    const all = await Promise.allSettled(numbers(80).map(() => bus.publish({ topic: 'cron.x', payload })));
+    const refused = all.filter((one) => one.status === 'rejected').map((one) => one.reason.code);
+    expect(new Set(refused)).toEqual(new Set(['overloaded']));
+    expect(all.length - refused.length).toBeGreaterThan(60);
+    await bus.publish({ topic: 'cron.x', payload: 'after' });
+    await bus.stop();
+  });
+
+  it('tells in the log whom it forgot', async () => {
+    const logger = recordingLogger();
+    const times = { forgetAfterMs: 50, maintainEveryMs: 10 };
+    const bus = await createEmbeddedBus({ directory: directory.path, logger, ...times });
+    const subscription = await bus.subscribe('cron.#', () => undefined, { durable: 'silent' });
+    await subscription.unsubscribe();
+    await vi.waitFor(() => {
+      expect(logger.lines).toContainEqual(
+        expect.objectContaining({ level: 'warn', details: { forgotten: ['silent'] } }),
+      );
+    }, patience);
+    await bus.stop();
+  });
+
+  it.each([{ maxAttempts: 0 }, { retainBytes: 1.5 }, { drainTimeoutMs: -1 }])(
+    'refuses %j',
+    async (options) => {
+      await expect(createEmbeddedBus({ directory: directory.path, ...options })).rejects.toMatchObject({
+        code: 'options_refused',
+        message: expect.stringContaining(Object.keys(options)[0]!),
+      });
+    },
+  );
+});
