@@ -46,7 +46,7 @@ export async function generateDocument<Caller>(
 
 /** The generator leaves the pattern of `:id{[^/]+:cancel}` in the path: what matters to a reader is `{id}:cancel`. */
 function plainPath(path: string): string {
-  return path.replace(/\{(\w+)\{.*?(:[A-Za-z]+)?\}(?=\/|$)/g, '{$1}$2');
+  return path.replace(/\{(\w+)\{[^+]*\+(:[A-Za-z]+)?\}/g, '{$1}$2');
 }
 
 export interface ListedOperation {

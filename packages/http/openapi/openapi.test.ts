@@ -65,12 +65,7 @@ async function document() {
 }
 
 describe('/openapi.json', () => {
-  it('shows the parameter of a path without the pattern that it must match', async () => {
-    const { paths } = await document();
-    expect(paths).toHaveProperty(['/api/tasks/{id}:cancel', 'post']);
-  });
-
-  it('describes every route, described or not, but not itself', async () => {
+  it('describes every route, described or not, but not itself, and without the patterns of parameters', async () => {
     const spec = await document();
     expect(spec).toMatchObject({ openapi: '3.1.0', info: { title: 'voice', version: '2.0.0' } });
     expect(Object.keys(spec.paths).sort()).toEqual([
@@ -79,6 +74,7 @@ describe('/openapi.json', () => {
       '/api/events',
       '/api/items/{id}',
       '/api/skills',
+      '/api/tasks/{id}:cancel',
       '/healthz',
       '/metrics',
     ]);
@@ -179,7 +175,7 @@ describe('/docs', () => {
     const server = await start();
     const html = await (await fetch(`${server.url}/docs`)).text();
     const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
-    expect(targets.length).toBe(7);
+    expect(targets.length).toBe(8);
     for (const id of targets) expect(html).toContain(`<section id="${id}">`);
   });
 });
