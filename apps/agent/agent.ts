@@ -19,7 +19,7 @@ import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
 import { openStores } from './stores/stores.ts';
-import { createToolset } from './toolset.ts';
+import { Toolset } from './toolset.ts';
 import { describeAgent } from './turns/agent-card.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { compileGraph } from './turns/graph.ts';
@@ -76,6 +76,15 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     logger,
   });
   closing.defer(() => scheduler?.stop());
+  const toolset = new Toolset({
+    options,
+    env: base.env,
+    workspace: places.workspace,
+    stores,
+    scheduler,
+    logger,
+  });
+  closing.defer(() => toolset.close());
 
   const graph = new GraphHolder();
   const shelf = new SkillShelf(join(base.directory, 'skills'), logger);
@@ -105,23 +114,40 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const compile = async () => {
     skills = await shelf.list();
     const { config } = live;
-    const tools = createToolset({ options, env: base.env, stores, scheduler }, config);
+    const tools = await toolset.open(config);
     const { agentName } = options;
-    graph.put(compileGraph({ agentName, config, gateway: model.gateway, tools, humanTools }));
+    graph.put(compileGraph({ agentName, config, gateway: model.gateway, humanTools, ...tools }));
   };
+  // One after the other, so that the newest configuration is in force in the end.
+  let compiling = Promise.resolve();
   live.onChange(() => {
-    compile().then(
+    compiling = compiling.then(compile).then(
       () => logger.info('the configuration changed and is in force'),
       (error: unknown) => logger.error({ err: error }, 'the changed configuration could not be put in force'),
     );
   });
+  closing.defer(() => compiling);
   const begin = async (url: string) => {
     address.own = url;
     address.public = options.publicUrl ?? url;
     await compile();
     scheduler?.start();
   };
-  return { a2a, state, stores, scheduler, model, graph, shelf, metrics, telemetry, feed, observers, begin };
+  return {
+    a2a,
+    state,
+    stores,
+    scheduler,
+    toolset,
+    model,
+    graph,
+    shelf,
+    metrics,
+    telemetry,
+    feed,
+    observers,
+    begin,
+  };
 }
 
 async function startTracing({ options, logger }: Base, closing: AsyncDisposableStack): Promise<void> {

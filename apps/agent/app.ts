@@ -25,6 +25,7 @@ import { mountEvents } from './routes/events.ts';
 import { mountGuards } from './routes/guards.ts';
 import { healthReport } from './routes/health.ts';
 import { mountInbox } from './routes/inbox.ts';
+import { mountMcp } from './routes/mcp.ts';
 import { mountOpenAi } from './routes/openai.ts';
 import { checkExposure, readKeys } from './setup/access.ts';
 import { openLiveConfig } from './setup/config-file.ts';
@@ -116,6 +117,13 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
   }));
   mountScheduler(app, () => (live.config.middleware.scheduler ? agent.scheduler : undefined));
   mountTasks(app, engine);
+  mountMcp(app, {
+    name: agentName,
+    version: manifest.version,
+    tools: () => graph.graph?.tools ?? [],
+    isServing: () => live.config.mcp.serve,
+    servers: () => agent.toolset.mcpStates,
+  });
   const settings = () => modelSettings(options, live.config, live.secrets);
   mountConfig(app, {
     live,

@@ -1,56 +1,85 @@
-import type { Environment } from '@trunkline/config';
+import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
-import {
-  createCalculator,
-  createCurrentTime,
-  createDuckDuckGo,
-  createFetchUrl,
-  createSearxng,
-  createWebSearch,
-} from '@trunkline/tools';
 import type { AgentOptions } from './options.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
-import { schedulerTools } from './scheduler/scheduler-tools.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
 import type { AgentStores } from './stores/stores.ts';
-import { createPeerConsult } from './tools/peers/peer-consult.ts';
-import { createPeerList } from './tools/peers/peer-list.ts';
+import { createAgentTools } from './tools/agent-tools.ts';
+import { type ApprovedTool, answerApproval } from './tools/approved-tool.ts';
+import { createRunCommand } from './tools/files/run-command.ts';
+import { type McpServerState, type McpSources, openMcpSources } from './tools/mcp/mcp-source.ts';
 import { readPeers } from './tools/peers/peers.ts';
-import { storeTools } from './tools/store-tools.ts';
+import type { Approvals } from './turns/approvals.ts';
 
-export interface ToolsetParts {
+export interface ToolsetOptions {
   options: AgentOptions;
   env: Environment | undefined;
+  /** The directory of the file tools. */
+  workspace: string;
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
+  logger: Logger;
 }
 
-/** All tools that the configuration allows; a tool whose backend is off is not among them. */
-export function createToolset(parts: ToolsetParts, config: AgentConfig): Tool[] {
-  const { stores, scheduler } = parts;
-  const { knowledge, scheduler: schedules } = config.middleware;
-  return [
-    createCurrentTime(),
-    createCalculator(),
-    ...webTools(parts.options, config),
-    ...storeTools(
-      { ...stores, knowledge: knowledge ? stores.knowledge : undefined },
-      config.filesystem.enabled && config.filesystem.run_command,
-    ),
-    ...schedulerTools(schedules ? scheduler : undefined),
-    ...peerTools(parts.env),
-  ];
+/** The tools that one state of the configuration allows. */
+export interface Tools {
+  tools: Tool[];
+  approvals: Approvals;
 }
 
-function webTools(options: AgentOptions, { egress }: AgentConfig): Tool[] {
-  const { searxngUrl, fetchAllowedHosts, fetchAllowedCidrs } = options;
-  const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
-  const allowedHosts = [...fetchAllowedHosts, ...egress.allowed_hosts];
-  return [createWebSearch(engine), createFetchUrl({ allowedHosts, allowedCidrs: fetchAllowedCidrs })];
+const programs = '/usr/local/bin:/usr/bin:/bin';
+
+/** Brings together the tools of all sources; what comes from outside is opened anew with the configuration. */
+export class Toolset {
+  readonly #options: ToolsetOptions;
+  #mcp: McpSources | undefined;
+
+  constructor(options: ToolsetOptions) {
+    this.#options = options;
+  }
+
+  get mcpStates(): readonly McpServerState[] {
+    return this.#mcp?.states ?? [];
+  }
+
+  async open(config: AgentConfig): Promise<Tools> {
+    const { options, env, workspace, stores, scheduler, logger } = this.#options;
+    const before = this.#mcp;
+    const mcp = await openMcpSources(config.mcp.servers, logger);
+    this.#mcp = mcp;
+    await before?.close();
+    const approved = this.#approved(config);
+    const tools = createAgentTools({
+      stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
+      schedules: config.middleware.scheduler ? scheduler : undefined,
+      workspace: config.filesystem.enabled ? workspace : undefined,
+      approved,
+      peers: readPeers(env),
+      searxngUrl: options.searxngUrl,
+      fetch: {
+        allowedHosts: [...options.fetchAllowedHosts, ...config.egress.allowed_hosts],
+        allowedCidrs: options.fetchAllowedCidrs,
+      },
+      more: mcp.tools,
+      disabled: config.tools.disabled,
+    });
+    return { tools, approvals: approvalsOf(approved) };
+  }
+
+  async close(): Promise<void> {
+    await this.#mcp?.close();
+  }
+
+  #approved({ filesystem }: AgentConfig): ApprovedTool[] {
+    if (!filesystem.enabled || !filesystem.run_command) return [];
+    const { workspace, env } = this.#options;
+    return [createRunCommand({ directory: workspace, path: readVariable('PATH', env) ?? programs })];
+  }
 }
 
-/** Only where the operator has named a peer. */
-function peerTools(env: Environment | undefined): Tool[] {
-  const peers = readPeers(env);
-  return peers.length === 0 ? [] : [createPeerList(peers), createPeerConsult(peers)];
+function approvalsOf(approved: readonly ApprovedTool[]): Approvals {
+  return {
+    question: ({ name, input }) => approved.find(({ tool }) => tool.name === name)?.question(input),
+    answer: (call, answer, signal) => answerApproval(approved, call, answer, signal),
+  };
 }

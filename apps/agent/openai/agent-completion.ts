@@ -30,7 +30,8 @@ export async function* completionTurn(
     for (const observer of observers) observer.turnEvent?.(sessionId, event);
   };
   const own = callerTools(request);
-  const mine = [...graph.tools, ...subagentTools({ graph, spending, onEvent: observe })];
+  const running = graph.tools.filter(({ pause }) => pause !== true);
+  const mine = [...running, ...subagentTools({ graph, spending, onEvent: observe })];
   const compaction = graph.compaction();
   const events = runTurn({
     model: withRequestSettings(graph.model(), request),

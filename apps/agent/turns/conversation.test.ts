@@ -118,6 +118,25 @@ describe('sessions, skills and helpers', () => {
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toBe('{"city":"Rome"}');
   });
 
+  it('runs a command only after a plain yes', async () => {
+    const running = await begin();
+    const ask = {
+      toolCalls: [{ name: 'run_command', arguments: { command: 'echo made > proof.txt; cat proof.txt' } }],
+    };
+    model.enqueue(ask, 'Not run.', ask, 'Run.');
+    const first = await running.send('Make a file.');
+    expect(wordsOf(first)).toMatch(/May I run this command.*proof\.txt/s);
+    await running.send('rather not', { taskId: first.id });
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: the person did not approve/);
+    const second = await running.send('Make a file.');
+    const done = await running.send('yes', { taskId: second.id });
+    expect(done.status.state).toBe('completed');
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toBe('made\n');
+    expect(readFileSync(join(home.path, 'agent', 'workspace', 'proof.txt'), 'utf8')).toBe('made\n');
+    const audit = readFileSync(join(home.path, 'agent', 'audit', 'audit.jsonl'), 'utf8');
+    expect(audit).toContain('"tool":"run_command"');
+  });
+
   it('asks two questions of one step one after the other', async () => {
     const toolCalls = ['First?', 'Second?'].map((question, index) => ({
       id: `call_${index}`,

@@ -1,6 +1,7 @@
 import { costOf, type ModelGateway, priceOf, type TokenCounts, type Tool } from '@trunkline/llm';
 import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
 import type { AgentConfig } from '../setup/config-schema.ts';
+import type { Approvals } from './approvals.ts';
 import { leadInstructions } from './instructions.ts';
 
 type Model = ReturnType<ModelGateway['languageModel']>;
@@ -18,6 +19,8 @@ export interface Graph {
   tools: readonly Tool[];
   /** Tools that wait for a person. */
   humanTools: readonly Tool[];
+  /** What becomes of the tools that need a person's leave. */
+  approvals: Approvals;
   subagents: readonly Subagent[];
   limits: TurnLimits;
   /** Undefined where conversations are not compacted. */
@@ -31,9 +34,11 @@ export interface GraphParts {
   gateway: ModelGateway;
   tools: readonly Tool[];
   humanTools: readonly Tool[];
+  approvals: Approvals;
 }
 
-export function compileGraph({ agentName, config, gateway, tools, humanTools }: GraphParts): Graph {
+export function compileGraph(parts: GraphParts): Graph {
+  const { agentName, config, gateway, tools, humanTools, approvals } = parts;
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
   const enabled = withoutDuplicates(tools.filter(isEnabled));
   const isDemo = gateway.describe().demo;
@@ -43,6 +48,7 @@ export function compileGraph({ agentName, config, gateway, tools, humanTools }: 
     instructions: leadInstructions(agentName, config),
     tools: enabled,
     humanTools: humanTools.filter(isEnabled),
+    approvals,
     subagents: config.subagents,
     limits: limitsOf(config.budget),
     compaction: () => compactionOf(config.compaction, gateway),

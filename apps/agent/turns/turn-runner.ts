@@ -1,9 +1,9 @@
 import { ModelError, type Tool } from '@trunkline/llm';
 import {
+  CheckpointError,
   type EndEvent,
   type ErrorEvent,
   type PauseEvent,
-  type ResumeTurnOptions,
   type RunTurnOptions,
   resumeTurn,
   runTurn,
@@ -11,6 +11,7 @@ import {
   type TurnOptions,
 } from '@trunkline/loop';
 import type { Skill } from '../skills/skill-shelf.ts';
+import { type Approvals, waitingCall } from './approvals.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';
@@ -50,6 +51,7 @@ export interface TurnRequest {
 export type RunnerEvent = TurnEvent & { spending: Spending };
 
 interface Prepared {
+  approvals: Approvals;
   options: TurnOptions;
   spending: Spending;
   session: Session;
@@ -65,7 +67,7 @@ export class TurnRunner {
 
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
-    yield* this.#exclusively(request, async (prepared) => {
+    yield* this.#exclusively(request, (prepared) => {
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });
@@ -77,25 +79,24 @@ export class TurnRunner {
     if (parked === undefined) {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
-    yield* this.#exclusively({ ...request, skill: parked.skill }, async ({ options, session }) => {
-      session.version = parked.sessionVersion;
-      const resumption = { ...options, checkpoint: parked.checkpoint, answer: request.text };
-      return resumeTurn(resumption satisfies ResumeTurnOptions);
+    yield* this.#exclusively({ ...request, skill: parked.skill }, (prepared) => {
+      prepared.session.version = parked.sessionVersion;
+      return answered(parked.checkpoint, request, prepared);
     });
   }
 
   async *#exclusively(
     request: TurnRequest,
-    begin: (prepared: Prepared) => Promise<AsyncIterable<TurnEvent>>,
+    begin: (prepared: Prepared) => AsyncIterable<TurnEvent>,
   ): AsyncGenerator<RunnerEvent, void> {
     const release = await this.#options.locks.acquire(request.sessionId);
     try {
       const prepared = await this.#prepare(request);
-      const { spending, session } = prepared;
-      for await (const event of await begin(prepared)) {
+      const { spending, session, approvals } = prepared;
+      for await (const event of begin(prepared)) {
         this.#observe(request.sessionId, event);
         this.#settle(event, request, session);
-        yield { ...event, spending };
+        yield { ...withQuestion(event, approvals), spending };
       }
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
@@ -120,7 +121,8 @@ export class TurnRunner {
       cost: graph.cost,
       ...(compaction && { compaction }),
     };
-    return { options, spending, session: this.#options.sessions.load(request.sessionId) };
+    const { approvals } = graph;
+    return { options, spending, approvals, session: this.#options.sessions.load(request.sessionId) };
   }
 
   #tools(graph: Graph, spending: Spending, { sessionId }: TurnRequest): Tool[] {
@@ -167,6 +169,39 @@ export class TurnRunner {
 
 /** A turn that could not begin, in words for the one who asked. */
 export class TurnRefusal extends Error {}
+
+/** The rest of a turn. A call that waited for leave is carried out or refused first, and shows like any other. */
+async function* answered(
+  checkpoint: unknown,
+  { text, signal }: TurnRequest,
+  { options, approvals }: Prepared,
+): AsyncGenerator<TurnEvent, void> {
+  const call = leaveAsked(checkpoint, approvals);
+  if (call === undefined) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+  const { toolCallId, name, input } = call;
+  yield { type: 'tool-start', toolCallId, name, input };
+  const start = performance.now();
+  const result = (await approvals.answer(call, text, signal)) ?? text;
+  const durationMs = Math.round(performance.now() - start);
+  yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
+  yield* resumeTurn({ ...options, checkpoint, answer: result });
+}
+
+function leaveAsked(checkpoint: unknown, approvals: Approvals) {
+  try {
+    const call = waitingCall(checkpoint);
+    return call !== undefined && approvals.question(call) !== undefined ? call : undefined;
+  } catch (error) {
+    // The loop says in its own words what is wrong with a damaged checkpoint.
+    if (error instanceof CheckpointError) return undefined;
+    throw error;
+  }
+}
+
+function withQuestion<Event extends TurnEvent>(event: Event, approvals: Approvals): Event {
+  if (event.type !== 'pause') return event;
+  return { ...event, question: approvals.question(event) ?? event.question };
+}
 
 function chosenBy(skill: Skill | undefined, tools: Tool[]): Tool[] {
   const names = skill?.tools;

@@ -1,3 +1,6 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../../fixtures/start-agent.ts';
@@ -103,6 +106,18 @@ describe('the console API [A129]', () => {
     expect((await call(`/api/tasks/${task.id}/cancel`, {})).body.task).toMatchObject({ state: 'canceled' });
     expect((await call(`/api/tasks/${task.id}`)).body.task).toMatchObject({ state: 'canceled' });
     expect((await call('/api/tasks/nobody')).status).toBe(404);
+  });
+
+  it('serves its tools to MCP clients, those that wait left out', async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`)) as Transport);
+    const names = (await client.listTools()).tools.map(({ name }) => name);
+    expect(names).toContain('calculator');
+    for (const name of ['ask_human', 'run_command']) expect(names).not.toContain(name);
+    const { content } = await client.callTool({ name: 'calculator', arguments: { expression: '2**5' } });
+    expect(content).toMatchObject([{ text: '2**5 = 32' }]);
+    await client.close();
+    expect((await call('/api/mcp/servers')).body).toEqual({ servers: [] });
   });
 
   it('counts cost and latency by model', async () => {

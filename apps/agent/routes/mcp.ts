@@ -1,0 +1,23 @@
+import { type AppEnv, describeRoute } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { createMcpHandler, type McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
+import type { McpServerState } from '../tools/mcp/mcp-source.ts';
+import { consoleErrors } from './console/errors.ts';
+
+export interface McpRoutes extends McpHandlerOptions {
+  /** Whether the agent's tools are offered to MCP clients. */
+  isServing(): boolean;
+  servers(): readonly McpServerState[];
+}
+
+/** The agent's tools for MCP clients, and the servers that it takes tools from. */
+export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
+  const handle = createMcpHandler(routes);
+  app.all('/mcp', describeRoute({ summary: 'The tools of the agent for MCP clients' }), (context) => {
+    if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
+    return handle(context.req.raw);
+  });
+  app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) =>
+    context.json({ servers: routes.servers() }),
+  );
+}
