@@ -30,6 +30,7 @@ import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createCompatTranscriber } from './speech/transcription/compat-transcriber.ts';
 import { createLocalTranscriber } from './speech/transcription/local-transcriber.ts';
+import type { Transcriber } from './speech/transcription/transcriber.ts';
 import { McpServers } from './tools/mcp/servers.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
@@ -169,8 +170,10 @@ export function createSpeech({ options, library, places, logger }: Core) {
   return { sidecar, transcriber, cloner };
 }
 
-function createTranscriber({ sttBackend, sttUrl: url, sttModel: model, sttApiKey: apiKey }: VoiceOptions) {
-  return sttBackend === 'compat' ? createCompatTranscriber({ url, model, apiKey }) : createLocalTranscriber();
+function createTranscriber(options: VoiceOptions): Transcriber {
+  const { sttBackend, sttUrl: url, sttModel: model, sttApiKey: apiKey, sttModelDir } = options;
+  if (sttBackend === 'local') return createLocalTranscriber(sttModelDir);
+  return createCompatTranscriber({ url, model, apiKey });
 }
 
 export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {

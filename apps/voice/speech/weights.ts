@@ -46,6 +46,13 @@ export const weights: readonly Weights[] = [
     sha256: 'cc9f3cd6698a369c6008b41aa60aa3fb3322e7f03c9bdf19d8e6b7200afca4f3',
   },
   {
+    name: 'Moonshine vocabulary',
+    purpose: 'recognition',
+    package: 'weights-moonshine',
+    files: ['dist/moonshine.min.js'],
+    sha256: 'e82faca186bfa94f58406dfb884f90de77da7980c84150c450dce196b916be82',
+  },
+  {
     name: 'Kokoro 82M',
     purpose: 'voice',
     package: 'weights-kokoro',
@@ -70,12 +77,14 @@ export const weights: readonly Weights[] = [
 
 export type WeightsState = 'ready' | 'absent' | 'damaged';
 
+/** Where the files of a model stand; none when their package is not installed. */
+export function weightPaths(entry: Weights, folder = packageFolder(entry.package)): string[] {
+  return folder ? entry.files.map((file) => join(folder, file)) : [];
+}
+
 /** Looks whether the files of a model are installed and are the very ones that were proven. */
-export async function checkWeights(
-  entry: Weights,
-  folder = packageFolder(entry.package),
-): Promise<WeightsState> {
-  const paths = folder ? entry.files.map((file) => join(folder, file)) : [];
+export async function checkWeights(entry: Weights, folder?: string): Promise<WeightsState> {
+  const paths = weightPaths(entry, folder);
   if (paths.length === 0 || !paths.every((path) => existsSync(path))) return 'absent';
   return (await sumOf(paths)) === entry.sha256 ? 'ready' : 'damaged';
 }

@@ -1,0 +1,96 @@
+import type * as Onnx from 'onnxruntime-node';
+
+export interface MoonshineFiles {
+  encoder: string;
+  decoder: string;
+}
+
+/** An English speech recogniser that works on 16 kHz samples. */
+export interface Moonshine {
+  /** The numbers of the words that are heard. */
+  tokensOf(samples: Float32Array, signal?: AbortSignal): Promise<number[]>;
+}
+
+type Tensors = Record<string, Onnx.Tensor>;
+type Runtime = typeof Onnx;
+
+interface Sessions {
+  encoder: Onnx.InferenceSession;
+  decoder: Onnx.InferenceSession;
+}
+
+const startToken = 1;
+const endToken = 2;
+const sampleRate = 16_000;
+/** Nobody speaks faster; what goes on beyond is the model repeating itself. */
+const tokensPerSecond = 6;
+
+/** Loads the model; its work is done by threads of the runtime. */
+export async function loadMoonshine(onnx: Runtime, files: MoonshineFiles): Promise<Moonshine> {
+  const [encoder, decoder] = await Promise.all([
+    onnx.InferenceSession.create(files.encoder),
+    onnx.InferenceSession.create(files.decoder),
+  ]);
+  return { tokensOf: (samples, signal) => recognise(onnx, { encoder, decoder }, samples, signal) };
+}
+
+async function recognise(
+  onnx: Runtime,
+  { encoder, decoder }: Sessions,
+  samples: Float32Array,
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  const heard = await encoder.run({ input_values: new onnx.Tensor('float32', samples, [1, samples.length]) });
+  const hidden = Object.values(heard)[0];
+  if (hidden === undefined) throw new Error('the speech model gives nothing');
+  const most = Math.ceil((samples.length / sampleRate) * tokensPerSecond);
+  const tokens: number[] = [];
+  let past = emptyPast(onnx, decoder);
+  for (let last = startToken; tokens.length < most; ) {
+    signal?.throwIfAborted();
+    const output = await decoder.run({
+      ...past,
+      input_ids: new onnx.Tensor('int64', BigInt64Array.of(BigInt(last)), [1, 1]),
+      encoder_hidden_states: hidden,
+      use_cache_branch: new onnx.Tensor('bool', [tokens.length > 0], [1]),
+    });
+    last = likeliest(output.logits);
+    if (last === endToken) break;
+    past = nextPast(past, output, tokens.length === 0);
+    tokens.push(last);
+  }
+  return tokens;
+}
+
+/** What the decoder remembers, by the names of its inputs: nothing yet. */
+function emptyPast(onnx: Runtime, decoder: Onnx.InferenceSession): Tensors {
+  const inputs = decoder.inputMetadata.filter(({ name }) => name.startsWith('past_key_values.'));
+  return Object.fromEntries(
+    inputs.map((input) => {
+      const [, heads, , width] = input.isTensor ? input.shape : [];
+      return [
+        input.name,
+        new onnx.Tensor('float32', new Float32Array(), [0, Number(heads), 1, Number(width)]),
+      ];
+    }),
+  );
+}
+
+/** What it remembers of the sound is given once, with the first token; what of its own words grows. */
+function nextPast(past: Tensors, output: Tensors, first: boolean): Tensors {
+  const entries = Object.entries(past).map(([name, before]) => {
+    const now = output[name.replace('past_key_values', 'present')];
+    return [name, now !== undefined && (first || name.includes('.decoder.')) ? now : before];
+  });
+  return Object.fromEntries(entries);
+}
+
+function likeliest(logits: Onnx.Tensor | undefined): number {
+  const values = logits?.data;
+  if (!(values instanceof Float32Array)) throw new Error('the speech model gives no numbers');
+  let best = 0;
+  for (let index = 1; index < values.length; index += 1) {
+    if ((values[index] ?? 0) > (values[best] ?? 0)) best = index;
+  }
+  return best;
+}
