@@ -83,11 +83,19 @@ function start({ model, instructions, messages, tools, sessionId, signal }: Step
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
 export function offerTools(tools: readonly Tool[]): ToolSet {
   return Object.fromEntries(
-    tools.map(({ name, description, input }) => [
-      name,
-      { description, inputSchema: jsonSchema(parametersOf(input)) },
-    ]),
+    tools.map(({ name, description, input }) => [name, { description, inputSchema: schemaOf(input) }]),
   );
+}
+
+/** A tool is offered in every turn; writing its schema once saves a good part of a turn's work. */
+const schemas = new WeakMap<z.ZodType, ReturnType<typeof jsonSchema>>();
+
+function schemaOf(input: z.ZodType): ReturnType<typeof jsonSchema> {
+  const known = schemas.get(input);
+  if (known !== undefined) return known;
+  const schema = jsonSchema(parametersOf(input));
+  schemas.set(input, schema);
+  return schema;
 }
 
 function parametersOf(input: z.ZodType): Parameters<typeof jsonSchema>[0] {

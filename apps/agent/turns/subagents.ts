@@ -14,10 +14,11 @@ export interface SubagentSurroundings {
 
 const mostTasks = 16;
 const atOnce = 4;
-const fields = {
+const order = z.object({
   agent: z.string().describe('Name of the helper.'),
   prompt: z.string().min(1).describe('The whole order: the helper knows nothing of this conversation.'),
-};
+});
+const orders = z.object({ tasks: z.array(order).min(1).max(mostTasks) });
 
 /** The tools with which the lead agent hands work to its helpers; none when it has no helpers. */
 export function subagentTools(around: SubagentSurroundings): RunningTool[] {
@@ -26,14 +27,14 @@ export function subagentTools(around: SubagentSurroundings): RunningTool[] {
   const task = defineTool({
     name: 'task',
     description: 'Hands one piece of work to a helper and gives back its result.',
-    input: z.object(fields),
+    input: order,
     timeoutMs,
     execute: ({ agent, prompt }, context) => runSubagent(agent, prompt, context, around),
   });
   const batch = defineTool({
     name: 'task_batch',
     description: `Hands up to ${mostTasks} pieces of work to helpers at once and gives back all results in order.`,
-    input: z.object({ tasks: z.array(z.object(fields)).min(1).max(mostTasks) }),
+    input: orders,
     timeoutMs,
     execute: async ({ tasks }, context) => {
       const results = await inParallel(tasks, ({ agent, prompt }) =>
