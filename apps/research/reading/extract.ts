@@ -20,7 +20,7 @@ export async function extract(raw: Raw): Promise<Extracted> {
 async function extractPdf(bytes: Uint8Array, name: string): Promise<Extracted> {
   const { extractText, getDocumentProxy, getMeta } = await import('unpdf');
   try {
-    const document = await getDocumentProxy(new Uint8Array(bytes));
+    const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 });
     const { text } = await extractText(document);
     const { info } = await getMeta(document);
     const plain = tidy(

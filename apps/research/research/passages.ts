@@ -6,7 +6,7 @@ export interface Passage {
   score: number;
 }
 
-const LONGEST = 700;
+const LONGEST = 400;
 
 /** The stretches of a text that have most to do with the question, in the order of the text. */
 export function passagesFor(text: string, question: string, most: number): Passage[] {

@@ -36,7 +36,10 @@ const SUMMARY_SENTENCES = 4;
 export function composeReport({ query, notice, sections, sources }: ReportInput): Report {
   const writer = new Writer(sources);
   const summary = bestSentences(sections).map((sentence) => `- ${writer.sentence(sentence, false)}`);
-  const body = sections.flatMap(({ heading, lines }) => [`## ${heading}\n\n`, ...writer.paragraphs(lines)]);
+  const body = sections.flatMap(({ heading, lines }) => {
+    const paragraphs = writer.paragraphs(lines);
+    return paragraphs.length === 0 ? [] : [`## ${heading}\n\n`, ...paragraphs];
+  });
   const blocks = [
     `# ${query}\n\n`,
     ...(notice === '' ? [] : [`> ${notice}\n\n`]),
@@ -71,6 +74,8 @@ class Writer {
   readonly claims: Claim[] = [];
   readonly numbers = new Map<number, number>();
   readonly score: CitationScore = { total: 0, supported: 0, uncited: 0 };
+  /** Sentences that stand in the report; none is written twice. */
+  readonly #said = new Set<string>();
   readonly #sources: ReadonlyMap<number, ReportSource>;
 
   constructor(sources: ReadonlyMap<number, ReportSource>) {
@@ -80,7 +85,7 @@ class Writer {
   /** Paragraphs as they are, list items together. */
   paragraphs(lines: readonly CheckedLine[]): string[] {
     const written = lines.map(({ prefix, sentences }) => {
-      const text = sentences.map((sentence) => this.sentence(sentence, true)).join(' ');
+      const text = sentences.map((sentence) => this.sentence(sentence, true)).filter(Boolean).join(' ');
       return text === '' ? '' : `${prefix.replace(/#+/, '###')}${text}`;
     });
     return written
@@ -94,6 +99,8 @@ class Writer {
   /** The sentence with its marks in front of the full stop: [2] holds, [2?] does not, [?] stands where nothing is cited. */
   sentence(sentence: CheckedSentence, counts: boolean): string {
     if (!sentence.isClaim) return sentence.text;
+    if (counts && this.#said.has(sentence.text)) return '';
+    if (counts) this.#said.add(sentence.text);
     const known = sentence.citations.filter(({ number }) => this.#sources.has(number));
     const marks = known.map((citation) => this.#mark(citation)).join('');
     if (counts) this.#count(sentence, known);

@@ -1,6 +1,6 @@
 import { CitationChecker } from '../citations/report.ts';
-import { draftSection, type NumberedSource } from './draft.ts';
-import type { Dimension } from './job.ts';
+import { draftSection } from './draft.ts';
+import { chooseMaterial, type Material, type NumberedSource } from './material.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 
@@ -66,10 +66,8 @@ async function writeReport(context: RunContext): Promise<Report> {
   return composeReport({ query, notice: model.describe().demo ? DEMO_NOTICE : '', sections, sources: shown });
 }
 
-interface Draft {
-  dimension: Dimension;
+interface Draft extends Material {
   draft: string;
-  numbers: number[];
 }
 
 /** The drafts that are not stored yet are written side by side. */
@@ -77,24 +75,13 @@ async function writeDrafts(context: RunContext, read: readonly NumberedSource[])
   const { id, jobs, findings } = context;
   const stored = findings.drafts(id);
   return await Promise.all(
-    findings.dimensions(id).map(async (dimension) => {
-      const used = sourcesOf(context, dimension, read);
-      const draft =
-        stored.get(dimension.position) ??
-        (used.length === 0 ? '' : await draftSection(context, dimension, used));
-      if (!stored.has(dimension.position))
-        jobs.commit(id, [], () => findings.addDraft(id, dimension.position, draft));
-      return { dimension, draft, numbers: used.map(({ number }) => number) };
+    chooseMaterial(context, read).map(async (material) => {
+      const { position } = material.dimension;
+      const known = stored.get(position);
+      if (known !== undefined) return { ...material, draft: known };
+      const draft = await draftSection(context, material);
+      jobs.commit(id, [], () => findings.addDraft(id, position, draft));
+      return { ...material, draft };
     }),
   );
-}
-
-/** What the dimension found; a duplicate is replaced by the source it repeats. */
-function sourcesOf(
-  { id, findings }: RunContext,
-  { position }: Dimension,
-  read: readonly NumberedSource[],
-): NumberedSource[] {
-  const wanted = new Set(findings.sourcesOf(id, position).map((source) => source.duplicateOf ?? source.id));
-  return read.filter(({ source }) => wanted.has(source.id));
 }

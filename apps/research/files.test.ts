@@ -1,0 +1,98 @@
+import type { Service } from '@trunkline/service';
+import { temporaryDirectory } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from './fixtures/client.ts';
+import { docxOf, pdfOf } from './fixtures/documents.ts';
+import { startResearch } from './fixtures/service.ts';
+
+const home = temporaryDirectory();
+let service: Service;
+let client: ReturnType<typeof clientOf>;
+
+beforeAll(async () => {
+  service = await startResearch(home.path, { RESEARCH_UPLOAD_LIMIT_MB: '1' });
+  client = clientOf(service.url);
+});
+afterAll(async () => {
+  await service.stop();
+  home.remove();
+});
+
+async function upload(name: string, content: string | Uint8Array): Promise<Response> {
+  const form = new FormData();
+  form.append('file', new File([content as BlobPart], name));
+  return await fetch(`${service.url}/api/files`, { method: 'POST', body: form });
+}
+
+const markdown = `# Beekeeping notes
+
+Honey bees keep their brood at about 35 degrees Celsius. A colony in summer has up to 60,000 workers.
+The varroa mite reached Europe in 1977 and weakens colonies. Oxalic acid is used against the varroa mite in winter when there is no brood.`;
+
+describe('files', () => {
+  it.each([
+    ['notes.md', markdown, 'Beekeeping notes', 'varroa'],
+    ['plain.txt', 'Drones leave the hive in May and die in autumn.', 'plain.txt', 'Drones'],
+    ['page.html', '<title>Queens</title><nav>menu</nav><main><p>A queen bee can live for five years and lays up to 2,000 eggs a day in early summer.</p></main>', 'Queens', 'five years'],
+    ['report.pdf', pdfOf('Swarms leave the hive in late spring.'), 'report.pdf', 'Swarms leave'],
+    ['letter.docx', docxOf('Smoke calms the bees before a hive is opened.'), 'letter.docx', 'Smoke calms'],
+  ])('takes %s and reads its text', async (name, content, title, words) => {
+    const response = await upload(name, content);
+    expect(response.status).toBe(201);
+    const { files } = (await response.json()) as { files: { id: string; url: string }[] };
+    expect(files).toMatchObject([{ name, title, bytes: expect.any(Number), url: `/api/files/${files[0]?.id}` }]);
+    expect(await client.json(files[0]?.url ?? '')).toMatchObject({ name, text: expect.stringContaining(words) });
+  });
+
+  it('knows a file that comes twice', async () => {
+    const [first, second] = [await upload('twice.txt', 'Same text here.'), await upload('twice.txt', 'Same text here.')];
+    expect(await second.json()).toEqual(await first.json());
+  });
+
+  it.each([
+    ['music.mp3', 'x', 415, '.docx'],
+    ['broken.pdf', '%PDF-1.4 broken', 422, 'cannot be read'],
+    ['broken.docx', 'no archive', 422, 'Word document'],
+    ['empty.txt', '  ', 422, 'empty'],
+    ['large.txt', 'x'.repeat(1024 * 1024 + 1), 413, 'larger'],
+  ])('refuses %s in words', async (name, content, status, words) => {
+    const response = await upload(name, content);
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ error: expect.stringContaining(words) });
+  });
+
+  it('refuses a form without a file, and a file that is not there', async () => {
+    const form = new FormData();
+    form.append('other', 'x');
+    expect((await fetch(`${service.url}/api/files`, { method: 'POST', body: form })).status).toBe(400);
+    expect((await fetch(`${service.url}/api/files/999999`)).status).toBe(404);
+    expect((await fetch(`${service.url}/api/files/x`, { method: 'DELETE' })).status).toBe(404);
+  });
+
+  it('are found by the chat with no model and no network', async () => {
+    const stream = await client.chat({ messages: [{ role: 'user', content: 'What is the varroa mite?' }] });
+    expect(stream).toContain('"toolName":"searchWeb"');
+    expect(stream).toContain('Beekeeping notes');
+  });
+
+  it('are researched with no model and no network, extractive and labelled', async () => {
+    const id = await client.startJob({ query: 'varroa mite', sources: ['files'] });
+    const events = await client.events(id);
+    expect(events.at(-1)?.type).toBe('done');
+    const snapshot = (await client.status(id)) as { status: string; report: string; citations: { total: number; supported: number } };
+    expect(snapshot.status).toBe('complete');
+    expect(snapshot.report).toContain('Extractive report by the offline demo model');
+    expect(snapshot.report).toContain('varroa mite');
+    expect(snapshot.report).toMatch(/1\. .*: \/api\/files\/\d+/);
+    expect(snapshot.citations.supported).toBe(snapshot.citations.total);
+  });
+
+  it('go from the list when they are removed', async () => {
+    const { files } = (await (await upload('gone.txt', 'Wasps are no bees at all.')).json()) as { files: { id: string }[] };
+    const id = files[0]?.id ?? '';
+    expect((await fetch(`${service.url}/api/files/${id}`, { method: 'DELETE' })).status).toBe(204);
+    const listed = (await client.json('/api/files')) as unknown as { files: { id: string; name: string }[] };
+    expect(listed.files.some((file) => file.id === id)).toBe(false);
+    expect(listed.files.some(({ name }) => name === 'notes.md')).toBe(true);
+  });
+});

@@ -1,0 +1,214 @@
+import type { Service } from '@trunkline/service';
+import {
+  type ChatRequestBody,
+  type ModelServer,
+  type ScriptedReply,
+  type SearchServer,
+  startModelServer,
+  startSearchServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from './fixtures/client.ts';
+import { corpus } from './fixtures/corpus.ts';
+import { type Asked, askedFor, DIMENSIONS, researcher } from './fixtures/model.ts';
+import { startResearch } from './fixtures/service.ts';
+
+const home = temporaryDirectory();
+let search: SearchServer;
+let model: ModelServer;
+let service: Service;
+let client: ReturnType<typeof clientOf>;
+let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+
+beforeAll(async () => {
+  search = await startSearchServer({ pages: corpus });
+  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
+  service = await startResearch(home.path, {
+    SEARXNG_URL: search.searxngUrl,
+    LLM_GATEWAY_URL: model.url,
+    LLM_API_KEY: 'key',
+    LLM_MODEL: 'test-model',
+  });
+  client = clientOf(service.url);
+});
+afterEach(() => {
+  replace = () => undefined;
+  Object.assign(search.faults, { searxng: 'none', mediawiki: 'none', pages: 'none' });
+});
+afterAll(async () => {
+  model.release();
+  await service.stop();
+  await Promise.all([model.stop(), search.stop()]);
+  home.remove();
+});
+
+async function run(body: Record<string, unknown> = {}) {
+  const id = await client.startJob({ query: 'tidal power', ...body });
+  const events = await client.events(id);
+  return { id, events, snapshot: await client.status(id) };
+}
+
+describe('a job whose search fails', () => {
+  it.each([
+    ['cut' as const, /SearXNG at .* cannot be reached/],
+    [{ status: 403 }, /refuses JSON answers.*search\.formats/],
+    [{ status: 500 }, /answered with status 500/],
+    ['html' as const, /did not answer in JSON.*SEARXNG_URL/],
+    ['empty' as const, /engines do not respond: google \(timeout\)/],
+  ])('names the service and never writes a report: %j [A117] [A172] [A180]', async (fault, words) => {
+    search.faults.searxng = fault;
+    const { events, snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'error', error: expect.stringMatching(words) });
+    expect(snapshot.report).toBeUndefined();
+    expect(events.slice(-2).map(({ type }) => type)).toEqual(['error', 'done']);
+    expect(events.at(-2)?.data).toEqual({ message: expect.stringMatching(words) });
+    expect(events.some(({ type }) => type === 'synthesis_started')).toBe(false);
+  });
+
+  it('says that nothing is known where the service answers with nothing', async () => {
+    const { snapshot } = await run({ query: 'zzzz qqqq', domains: { allow: ['nowhere.example'] } });
+    expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('have nothing on "zzzz qqqq"') });
+  });
+
+  it('says why no page could be read', async () => {
+    search.faults.pages = { status: 503 };
+    const { snapshot } = await run();
+    expect(snapshot.error).toMatch(/none could be read: .*status 503/);
+  });
+
+  it('shows the health of each source', async () => {
+    search.faults.searxng = { status: 403 };
+    await run();
+    const { sources } = (await client.json('/healthz')) as unknown as { sources: { name: string; state: string; words: string }[] };
+    expect(sources).toContainEqual(expect.objectContaining({ name: 'searxng', kind: 'web', state: 'failing', words: expect.stringContaining('403') }));
+    expect(sources).toContainEqual(expect.objectContaining({ name: 'files', kind: 'files' }));
+  });
+});
+
+describe('the model', () => {
+  it('ends the job with its words when it fails [A117]', async () => {
+    replace = (asked) => (asked === 'scope' ? { fault: 'status', status: 401 } : undefined);
+    const { snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('LLM_API_KEY') });
+  });
+
+  it('may plan in prose around the object, or not at all', async () => {
+    replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
+    const { snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 3 });
+  });
+
+  it('is in phase scope while it plans [A112]', async () => {
+    replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
+    const id = await client.startJob({ query: 'tidal power' });
+    expect(await client.status(id)).toMatchObject({ status: 'running', phase: 'scope', dimensionsTotal: 0 });
+    await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    await client.events(id);
+    model.release();
+  });
+});
+
+describe('gaps', () => {
+  it('lead back to research, at most three passes', async () => {
+    let pass = 0;
+    replace = (asked) => (asked === 'gaps' ? JSON.stringify({ gaps: [`Tidal power question ${++pass}`] }) : undefined);
+    const { events, snapshot } = await run();
+    const evaluations = events.filter(({ type }) => type === 'evaluate_complete').map(({ data }) => data);
+    expect(evaluations).toMatchObject([
+      { hasGaps: true, gaps: ['Tidal power question 1'] },
+      { hasGaps: true },
+      { hasGaps: true, stopReason: 'passes' },
+    ]);
+    expect(events.filter(({ type }) => type === 'evaluate_started').map(({ data }) => data.iteration)).toEqual([1, 2, 3]);
+    expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 5, dimensionsComplete: 5 });
+  });
+});
+
+describe('citations', () => {
+  it('are marked when their page does not bear them out, and re-tied when another does', async () => {
+    replace = (asked, request) => {
+      const prompt = String(request.messages[1]?.content);
+      if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
+      const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
+      return `The station at La Rance has a capacity of 999 megawatts [${given}]. Tide mills ground grain in Europe in the Middle Ages [99]. The moon is made of green cheese.`;
+    };
+    const { id, snapshot } = await run();
+    const report = String(snapshot.report);
+    expect(report).toMatch(/capacity of 999 megawatts \[\d\?\]\./);
+    expect(report).toMatch(/green cheese \[\?\]\./);
+    expect(report).toMatch(/Tide mills ground grain in Europe in the Middle Ages \[\d\]\./);
+    expect(report).toContain('_[n?] marks a citation');
+    const { total, supported, uncited } = snapshot.citations as Record<string, number>;
+    expect([total! - supported!, uncited]).toEqual([1, 1]);
+    const { claims } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as { claims: { supported: boolean; reason: string }[] };
+    expect(claims.find(({ supported: holds }) => !holds)?.reason).not.toBe('');
+  });
+});
+
+describe('limits of a job', () => {
+  it('reads only pages of allowed domains, and none of denied ones', async () => {
+    search.requests.length = 0;
+    const { snapshot } = await run({ domains: { deny: ['127.0.0.1'] } });
+    expect(snapshot.status).toBe('error');
+    expect(search.requests.some((request) => request.includes('/tidal-power'))).toBe(false);
+  });
+
+  it('keeps to the number of sources', async () => {
+    const { snapshot } = await run({ budget: { sources: 2 } });
+    expect(snapshot).toMatchObject({ status: 'complete' });
+    expect(snapshot.sourceCount).toBeLessThanOrEqual(2);
+  });
+
+  it('stops asking the model when its tokens are used up, and still reports what it has', async () => {
+    replace = (asked) => (asked === 'scope' ? { text: JSON.stringify({ dimensions: DIMENSIONS.map((name) => ({ name, queries: [`tidal ${name}`] })) }), usage: { input: 900, output: 200 } } : undefined);
+    const before = model.chats().length;
+    const { events, snapshot } = await run({ budget: { tokens: 1000 } });
+    const asked = model.chats().slice(before).map(askedFor);
+    expect(asked).toEqual(['scope']);
+    expect(snapshot.status).toBe('complete');
+    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({ stopReason: 'budget' });
+    const { total, supported } = snapshot.citations as Record<string, number>;
+    expect(supported).toBe(total);
+  });
+
+  it('stops when its time is up', async () => {
+    search.faults.searxng = 'hang';
+    const { snapshot } = await run({ budget: { seconds: 0.5 } });
+    expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('time allowed') });
+  });
+});
+
+describe('a plan to be reviewed', () => {
+  it('waits for the user\'s dimensions', async () => {
+    const id = await client.startJob({ query: 'tidal power', plan: 'review' });
+    const proposed = await client.events(id, undefined, ({ type }) => type === 'scope_proposed');
+    expect(proposed.at(-1)?.data).toEqual({ dimensions: DIMENSIONS });
+    await waitFor(async () => (await client.status(id)).awaiting === 'plan');
+    const answer = await client.post(`/api/research/deep/${id}/plan`, { dimensions: ['Costs of tidal power'] });
+    expect(answer.status).toBe(200);
+    const events = await client.events(id);
+    expect(events.find(({ type }) => type === 'scope_complete')?.data).toEqual({ dimensions: ['Costs of tidal power'] });
+    expect(await client.status(id)).toMatchObject({ status: 'complete', dimensionsTotal: 1 });
+    expect((await client.post(`/api/research/deep/${id}/plan`, { dimensions: ['x'] })).status).toBe(409);
+  });
+});
+
+describe('cancelling', () => {
+  it('lets the dimensions under way finish, and stops [A118] [A193]', async () => {
+    replace = (asked) => (asked === 'summary' ? { fault: 'stall', answer: JSON.stringify({ summary: 'Late.', keyFinding: 'Late.' }) } : undefined);
+    const id = await client.startJob({ query: 'tidal power' });
+    await client.events(id, undefined, ({ type }) => type === 'dimension_source');
+    const response = await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    expect(response.status).toBe(204);
+    expect(await client.status(id)).toMatchObject({ status: 'cancelled', dimensionsComplete: 0 });
+    await waitFor(() => model.chats().slice(-3).every((chat) => askedFor(chat) === 'summary'));
+    model.release();
+    const events = await client.events(id);
+    expect(events.filter(({ type }) => type === 'dimension_complete')).toHaveLength(3);
+    expect(events.at(-1)?.type).toBe('done');
+    expect(events.some(({ type }) => type === 'evaluate_started')).toBe(false);
+    expect(await client.status(id)).toMatchObject({ status: 'cancelled' });
+  });
+});
