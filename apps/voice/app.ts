@@ -59,14 +59,10 @@ export async function launch(options: VoiceOptions, surroundings: Surroundings) 
   return { service, voice };
 }
 
-export type Voice = Awaited<ReturnType<typeof createVoice>>;
+type Voice = Awaited<ReturnType<typeof createVoice>>;
 
 /** Everything but the ports. The audio side adds its routes to `app` and its sessions to `sessions`. */
-export async function createVoice(
-  options: VoiceOptions,
-  surroundings: Surroundings,
-  closing: AsyncDisposableStack,
-) {
+async function createVoice(options: VoiceOptions, surroundings: Surroundings, closing: AsyncDisposableStack) {
   const { logger } = surroundings;
   const places = await findPlaces(options, logger);
   await seedConfig(places.config);

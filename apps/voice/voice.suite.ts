@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 import { launch } from './app.ts';
 import { voiceOptions } from './options.ts';
 
-export interface LogLine {
+interface LogLine {
   level: string;
   fields: Record<string, unknown>;
   message: string;

@@ -101,6 +101,16 @@ describe('an agent as delegate', () => {
   });
 });
 
+it('is asked by the demo model too', async () => {
+  const peer = await startPeer(() => artifact('Blue won.'));
+  const voice = await startVoice({
+    files: {
+      'delegates.yaml': `delegates: [{name: scout, description: Knows sport., type: a2a, url: "${peer.url}"}]`,
+    },
+  });
+  expect(await voice.say('ask scout who won the match')).toContain('Blue won.');
+});
+
 describe('an endpoint as delegate', () => {
   const completion = (content: string) => ({ choices: [{ message: { role: 'assistant', content } }] });
 

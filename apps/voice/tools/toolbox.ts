@@ -4,7 +4,7 @@ import type { Skill } from '../skills/skill.ts';
 import type { User } from '../users/user.ts';
 
 /** Gives tools for one session of a user. */
-export type ToolSource = (skill: Skill, user: User) => readonly Tool[];
+type ToolSource = (skill: Skill, user: User) => readonly Tool[];
 
 export interface ToolboxOptions {
   sources: readonly ToolSource[];

@@ -78,6 +78,15 @@ describe('a written message', () => {
     expect(body.result.status.message.parts[0].text).toEqual(expect.stringMatching(/key/i));
   });
 
+  it('fails in words when no model is named', async () => {
+    const voice = await startVoice({ env: { LLM_URL: 'http://127.0.0.1:9/v1' } });
+    const { body } = await voice.post('/a2a', rpc('message/send', message('x')));
+    expect(body.result.status).toMatchObject({
+      state: 'failed',
+      message: { parts: [{ text: expect.stringContaining('LLM_MODEL') }] },
+    });
+  });
+
   it('is asked of the model that the skill names, with the key it names and no other', async () => {
     const other = await startModelServer({ script: ['From the other.'], apiKey: 'other-key' });
     onTestFinished(() => other.stop());
@@ -156,6 +165,23 @@ describe('the protocol', () => {
       (await voice.post('/a2a', rpc('tasks/get', { id: body.result.id }), 'shared')).body.result.id,
     ).toBe(body.result.id);
     expect((await voice.get('/api/metrics')).body.a2a_inbound_total).toBe(1);
+  });
+
+  it('streams, and speaks the newer dialect', async () => {
+    const voice = await startVoice();
+    const streamed = await voice.post('/a2a', rpc('message/stream', message('what is 2+2?')));
+    expect(streamed.headers.get('content-type')).toContain('text/event-stream');
+    expect(streamed.body).toContain('"state":"completed"');
+    const newer = await voice.ask('/a2a', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify(
+        rpc('SendMessage', {
+          message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'what is 3+3?' }] },
+        }),
+      ),
+    });
+    expect(newer.body.result.task.artifacts[0].parts[0].text).toContain('6');
   });
 
   it('shows a card at both places, for a minute, and behind the token when there is one [V089][V103][V123]', async () => {

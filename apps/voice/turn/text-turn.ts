@@ -1,4 +1,5 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import { ModelError } from '@trunkline/llm';
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import type { Conversations } from './conversations.ts';
 import type { Persona } from './persona.ts';
@@ -15,7 +16,9 @@ const limits = { steps: 8, toolTimeoutMs: 90_000, turnTimeoutMs: 300_000 };
 export function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
   return {
     async *execute(request, signal) {
-      const { model, instructions, tools } = persona();
+      const answering = personaOf(persona);
+      if (answering instanceof ModelError) return yield { type: 'failed', message: answering.message };
+      const { model, instructions, tools } = answering;
       const messages = [...conversations.get(request.task.contextId), userMessage(request)];
       const sessionId = request.task.contextId;
       for await (const event of runTurn({
@@ -32,6 +35,16 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
       }
     },
   };
+}
+
+/** A persona whose model is not set up is told to the caller, not only to the log. */
+function personaOf(persona: () => Persona): Persona | ModelError {
+  try {
+    return persona();
+  } catch (error) {
+    if (error instanceof ModelError) return error;
+    throw error;
+  }
 }
 
 function userMessage({ text }: ExecutionRequest) {

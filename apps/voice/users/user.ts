@@ -1,4 +1,4 @@
-export type Role = 'user' | 'admin';
+type Role = 'user' | 'admin';
 
 /** A person who may call, without the key. */
 export interface User {

@@ -1,11 +1,11 @@
 /** A voice to be saved: how it sounds, and what is said in the sound. */
-export interface Reference {
+interface Reference {
   id: string;
   audio: Uint8Array;
   text: string;
 }
 
-export interface SpeechRequest {
+interface SpeechRequest {
   text: string;
   /** A saved voice; the sidecar's own when not given. */
   referenceId?: string | undefined;
