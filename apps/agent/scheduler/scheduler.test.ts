@@ -1,11 +1,8 @@
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startAnswering } from '../tools/answering-server.suite.ts';
 import { callTool } from '../tools/call-tool.suite.ts';
 import { chooseBackend } from './choose-backend.ts';
 import { createInvoke, type DueJob } from './invoke.ts';
@@ -180,31 +177,21 @@ describe('local schedules', () => {
 });
 
 describe('a fire', () => {
-  async function agent(answer: (response: ServerResponse) => void) {
-    const seen: { url: string | undefined; key: unknown; body: Record<string, unknown> }[] = [];
-    const server = createServer(async (request, response) => {
-      seen.push({
-        url: request.url,
-        key: request.headers['x-api-key'],
-        body: JSON.parse(await text(request)),
-      });
-      answer(response);
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const stop = () => {
-      server.close();
-      server.closeAllConnections();
-    };
+  async function agent(answer: () => { status?: number; body: string } | undefined) {
+    const { url, asked, stop } = await startAnswering(answer);
+    const seen = () =>
+      asked.map(({ path, headers, body }) => ({
+        url: path,
+        key: headers['x-api-key'],
+        body: JSON.parse(body),
+      }));
     return { url, seen, stop };
   }
   const job = { jobId: 'j', prompt: 'do it', fireId: 'j@1' };
   const signal = new AbortController().signal;
 
   it('is a message/send with the job in its metadata [A057] [A011] [A014]', async () => {
-    const { url, seen, stop } = await agent((response) =>
-      response.end('{"jsonrpc":"2.0","id":1,"result":{}}'),
-    );
+    const { url, seen, stop } = await agent(() => ({ body: '{"jsonrpc":"2.0","id":1,"result":{}}' }));
     await createInvoke({
       agentName: 'ada',
       url: () => `${url}/`,
@@ -212,7 +199,7 @@ describe('a fire', () => {
       timeoutS: 5,
       logger,
     })(job, signal);
-    expect(seen).toMatchObject([
+    expect(seen()).toMatchObject([
       {
         url: '/a2a',
         key: 'k',
@@ -236,7 +223,7 @@ describe('a fire', () => {
   it('waits no longer than its limit, and that is no failure [A058]', async () => {
     const { url, seen, stop } = await agent(() => undefined);
     await createInvoke({ agentName: 'ada', url: () => url, timeoutS: 0.1, logger })(job, signal);
-    expect(seen).toHaveLength(1);
+    expect(seen()).toHaveLength(1);
     expect(warnings).toEqual(['a scheduled turn takes longer than SCHEDULER_FIRE_TIMEOUT_S']);
     stop();
   });
@@ -246,7 +233,7 @@ describe('a fire', () => {
     [200, '{"error":{"code":-32602,"message":"no text"}}', 'refused: no text'],
     [200, '[]', 'cannot be read'],
   ])('fails on status %s with %s', async (status, body, words) => {
-    const { url, stop } = await agent((response) => response.writeHead(status).end(body));
+    const { url, stop } = await agent(() => ({ status, body }));
     await expect(
       createInvoke({ agentName: 'ada', url: () => url, timeoutS: 5, logger })(job, signal),
     ).rejects.toThrow(words);
@@ -255,7 +242,7 @@ describe('a fire', () => {
 
   it('goes to the switchboard when that is the backend [A052] [A053] [A054] [A055]', async () => {
     let status = 200;
-    const { url, seen, stop } = await agent((response) => response.writeHead(status).end('{"success":true}'));
+    const { url, seen, stop } = await agent(() => ({ status, body: '{"success":true}' }));
     const settings = {
       agentName: 'ada',
       schedulerBackend: 'switchboard',
@@ -270,7 +257,7 @@ describe('a fire', () => {
     )!;
     const { id } = await backend.add({ prompt: 'hi', when: '0 9 * * *', jobId: 'morning' });
     expect(id).toBe('ada-morning');
-    expect(seen[0]).toMatchObject({
+    expect(seen()[0]).toMatchObject({
       url: '/publish',
       key: 'key',
       body: {
@@ -287,7 +274,7 @@ describe('a fire', () => {
     expect(await backend.list()).toEqual([]);
     expect(await backend.cancel('bob-morning')).toBe(false);
     expect(await backend.cancel('ada-morning')).toBe(true);
-    expect(seen[1]!.body).toEqual({
+    expect(seen()[1]!.body).toEqual({
       topic: 'command.schedule',
       payload: { action: 'remove', id: 'ada-morning' },
     });

@@ -32,12 +32,17 @@ export function createSearchFiles(fence: Fence): Tool {
 }
 
 async function hitsIn(fence: Fence, file: string, query: string): Promise<string[]> {
-  const content = await fence.read(file, MOST_BYTES).catch(() => undefined);
-  if (content === undefined || content.subarray(0, 1024).includes(0)) return [];
+  const content = await fence.read(file, MOST_BYTES).catch(nothing);
+  if (content.subarray(0, 1024).includes(0)) return [];
   return content
     .toString('utf8')
     .split('\n')
     .flatMap((line, index) =>
       line.toLowerCase().includes(query) ? `${file}:${index + 1}: ${oneLine(line, LONGEST_LINE)}` : [],
     );
+}
+
+/** A file that is too large or may not be read holds no hits. */
+function nothing(): Buffer {
+  return Buffer.alloc(0);
 }

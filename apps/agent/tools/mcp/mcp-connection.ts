@@ -61,8 +61,8 @@ export class McpConnection {
 
   async close(): Promise<void> {
     this.#closed = true;
-    const client = await this.#client?.catch(() => undefined);
-    await client?.close();
+    const [client] = await Promise.allSettled([this.#client]);
+    if (client.status === 'fulfilled') await client.value?.close();
   }
 
   #connected(): Promise<Client> {

@@ -1,7 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -9,6 +5,7 @@ import { defineTool } from '@trunkline/llm';
 import { createCalculator } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { startAnswering } from '../answering-server.suite.ts';
 import { callTool } from '../call-tool.suite.ts';
 import { createMcpHandler } from './mcp-server.ts';
 import { type McpSources, openMcpSources } from './mcp-source.ts';
@@ -103,22 +100,20 @@ describe('the agent as an MCP server', () => {
   });
 
   async function serveIt() {
-    const server = createServer(async (request, response) => {
-      const body = await buffer(request);
-      const address = `http://${request.headers.host}${request.url}`;
-      const headers = Object.entries(request.headers).map(
+    const server = await startAnswering(async ({ method, path, headers, body }) => {
+      const fields = Object.entries(headers).map(
         ([name, value]) => [name, String(value)] as [string, string],
       );
       const answer = await handle(
-        new Request(address, { method: request.method!, headers, ...(body.length > 0 && { body }) }),
+        new Request(`http://localhost${path}`, { method, headers: fields, ...(body !== '' && { body }) }),
       );
-      response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
-    }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    return {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
-      stop: () => server.close(),
-    };
+      return {
+        status: answer.status,
+        headers: Object.fromEntries(answer.headers),
+        body: await answer.text(),
+      };
+    });
+    return { url: `${server.url}/mcp`, stop: server.stop };
   }
 
   it('lists and runs its tools for a real client', async () => {

@@ -1,0 +1,124 @@
+import { readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
+import { createDelegateTo } from '@trunkline/tools';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { answerApproval } from '../approved-tool.ts';
+import { callTool } from '../call-tool.suite.ts';
+import { createAcpDelegate } from './acp-delegate.ts';
+import { type CodingAgent, createCodeWith } from './code-with.ts';
+import { mayDo } from './permission-policy.ts';
+
+const fixture = fileURLToPath(new URL('./fixtures/agent.ts', import.meta.url));
+let home = temporaryDirectory();
+const coder = (more: Partial<CodingAgent> = {}): CodingAgent => ({
+  name: 'coder',
+  command: process.execPath,
+  args: [fixture],
+  directory: realpathSync(home.path),
+  env: {},
+  timeoutMs: 15_000,
+  permissions: 'readonly',
+  allow_kinds: [],
+  deny_kinds: [],
+  confirm: false,
+  ...more,
+});
+const codeWith = (task: string, more: Partial<CodingAgent> = {}, signal?: AbortSignal) =>
+  callTool(createCodeWith([coder(more)]).tool!, { agent: 'coder', task }, 's', signal);
+
+beforeEach(() => {
+  home = temporaryDirectory();
+});
+afterEach(() => home.remove());
+
+describe('code_with', () => {
+  it('drives an agent process over ACP in its directory [A094]', async () => {
+    expect(await codeWith('tidy up')).toBe(`working in ${realpathSync(home.path)}, did tidy up`);
+  });
+
+  it.each([
+    ['edit', { permissions: 'readonly' } as const, 'answer: no\n[not permitted: edit a file]'],
+    ['read', { permissions: 'readonly' } as const, 'answer: yes'],
+    ['edit', { permissions: 'auto' } as const, 'answer: yes'],
+    [
+      'edit',
+      { permissions: 'auto', deny_kinds: ['edit'] } as const,
+      'answer: no\n[not permitted: edit a file]',
+    ],
+    ['edit', { permissions: 'allowlist', allow_kinds: ['edit'] } as const, 'answer: yes'],
+    [
+      'read',
+      { permissions: 'allowlist', allow_kinds: ['edit'] } as const,
+      'answer: no\n[not permitted: read a file]',
+    ],
+  ])('answers a request to %s by the policy %j [A094]', async (kind, policy, text) => {
+    expect(await codeWith(`ask:${kind}`, policy)).toBe(text);
+  });
+
+  it('says that the agent died, and with what words', async () => {
+    expect(await codeWith('die')).toBe(
+      'Error: coder stopped before it was done: it ended with exit code 7: out of memory',
+    );
+  });
+
+  it('says that the agent cannot be started, or refused', async () => {
+    expect(await codeWith('x', { command: '/no/such/agent' })).toMatch(
+      /^Error: coder stopped before it was done: it cannot be started/,
+    );
+    expect(await codeWith('refuse')).toMatch(/^Error: coder refused the task/);
+    expect(await codeWith('x', { args: ['-e', 'console.log("not json")'] })).toMatch(/^Error: coder /);
+  });
+
+  it('stops an agent that hangs, with all that it started', async () => {
+    expect(await codeWith('hang', { timeoutMs: 2000 })).toBe(
+      'Error: coder took longer than 2 seconds and was stopped.',
+    );
+    const file = join(home.path, 'pid');
+    const stop = new AbortController();
+    const call = codeWith(`leave-child:${file}`, {}, stop.signal);
+    const pid = await waitFor(() => Number(readFileSync(file, 'utf8')));
+    stop.abort(new Error('enough'));
+    await expect(call).rejects.toThrow('enough');
+    await waitFor(() => isGone(pid));
+  });
+
+  it('asks a person first when an agent is to be confirmed', async () => {
+    const { approved, tool } = createCodeWith([coder({ confirm: true })]);
+    expect(tool).toBeUndefined();
+    const input = { agent: 'coder', task: 'tidy up' };
+    expect(approved!.tool.pause).toBe(true);
+    expect(approved!.question(input)).toContain('tidy up');
+    const signal = new AbortController().signal;
+    expect(await answerApproval([approved!], { name: 'code_with', input }, 'yes', signal)).toContain(
+      'did tidy up',
+    );
+    expect(await answerApproval([approved!], { name: 'code_with', input }, 'no', signal)).toMatch(/^Error: /);
+  });
+
+  it('takes an unknown kind for something that changes things', () => {
+    const rules = { permissions: 'readonly', allow_kinds: [], deny_kinds: [] } as const;
+    expect(
+      ['read', 'search', 'think', 'edit', 'execute', 'fetch', 'other'].filter((kind) => mayDo(kind, rules)),
+    ).toEqual(['read', 'search', 'think']);
+  });
+});
+
+it('is a delegate too [A093]', async () => {
+  const delegates = [createAcpDelegate(coder(), 'writes code')];
+  const tool = createDelegateTo({ delegates });
+  expect(await callTool(tool, { target: 'coder', query: 'tidy up' })).toContain('did tidy up');
+  expect(await callTool(tool, { target: 'coder', query: 'die' })).toMatch(
+    /^Error: coder stopped before it was done/,
+  );
+});
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
+import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
+import { readVariable } from '@trunkline/config';
+
+export interface AgentCommand {
+  command: string;
+  args: readonly string[];
+  directory: string;
+  env: Readonly<Record<string, string>>;
+}
+
+export interface AgentProcess {
+  stream: Stream;
+  /** Resolves with words when the process ends or cannot be started. */
+  ended: Promise<string>;
+  /** Stops the process and all it has started. */
+  stop(): void;
+}
+
+const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
+const LONGEST_COMPLAINT = 500;
+
+/** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
+export function startAgentProcess({ command, args, directory, env }: AgentCommand): AgentProcess {
+  const child = spawn(command, [...args], {
+    cwd: directory,
+    env: { ...inherited(), ...env },
+    stdio: 'pipe',
+    detached: true,
+  });
+  child.stdin.on('error', () => child.stdout.destroy());
+  const complaint = lastWords(child);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
+    child.once('close', (code, signal) =>
+      resolve(`it ended with ${signal ?? `exit code ${code}`}${complaint()}`),
+    );
+  });
+  const stream = ndJsonStream(
+    Writable.toWeb(child.stdin),
+    Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+  );
+  return { stream, ended, stop: () => stopGroup(child) };
+}
+
+function inherited(): Record<string, string> {
+  return Object.fromEntries(
+    HANDED_ON.flatMap((name) => {
+      const value = readVariable(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function lastWords(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = `${text}${chunk}`.slice(-LONGEST_COMPLAINT);
+  });
+  return () => (text.trim() === '' ? '' : `: ${text.trim()}`);
+}
+
+function stopGroup(child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { defineTool } from '@trunkline/llm';
+import { z } from 'zod';
+import type { ApprovedTool } from '../approved-tool.ts';
+import { orRefusal } from '../refusal.ts';
+import { type AcpAgent, runAcpAgent } from './run-agent.ts';
+
+export interface CodingAgent extends AcpAgent {
+  /** A person must say yes before it is given a task. */
+  confirm: boolean;
+}
+
+/** Gives a task to a coding agent. When one of the agents is to be confirmed, the tool asks a person first. */
+export function createCodeWith(agents: readonly CodingAgent[]) {
+  const [first, ...others] = agents.map(({ name }) => name);
+  if (first === undefined) throw new TypeError('code_with needs at least one agent');
+  const input = z.object({ agent: z.enum([first, ...others]), task: z.string().min(1).max(50_000) });
+  const head = {
+    name: 'code_with',
+    description: `Gives a coding task to an agent that works in its own directory: ${[first, ...others].join(', ')}.`,
+    input,
+  };
+  const run = (given: z.output<typeof input>, signal: AbortSignal) =>
+    orRefusal(async () => {
+      const agent = agents.find(({ name }) => name === given.agent);
+      return agent === undefined
+        ? `Error: there is no agent ${given.agent}.`
+        : await runAcpAgent(agent, given.task, signal);
+    }, signal);
+  if (!agents.some(({ confirm }) => confirm)) {
+    const timeoutMs = Math.max(...agents.map((agent) => agent.timeoutMs)) + 10_000;
+    return { tool: defineTool({ ...head, timeoutMs, execute: (given, { signal }) => run(given, signal) }) };
+  }
+  const approved: ApprovedTool = {
+    tool: defineTool({ ...head, pause: true }),
+    question: (given) => {
+      const { agent, task } = input.parse(given);
+      return `May I give this task to ${agent}? Answer yes or no.\n${task}`;
+    },
+    approve: (given, signal) => run(input.parse(given), signal),
+  };
+  return { approved };
+}
