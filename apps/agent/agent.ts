@@ -8,6 +8,8 @@ import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { Telemetry } from './activity/telemetry.ts';
+import { createGoalKeeper } from './goals/goal-keeper.ts';
+import { createGoalVerifiers } from './goals/goal-verifiers.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import type { Keys } from './routes/guards.ts';
@@ -19,7 +21,7 @@ import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
 import { openStores } from './stores/stores.ts';
-import { Toolset } from './toolset.ts';
+import { programPath, Toolset } from './toolset.ts';
 import { describeAgent } from './turns/agent-card.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { compileGraph } from './turns/graph.ts';
@@ -97,8 +99,18 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     memory: () => memoryOf(live, state),
     observers,
   });
+  const goals = createGoalKeeper({
+    goals: stores.goals,
+    verifiers: createGoalVerifiers({
+      workspace: places.workspace,
+      path: programPath(base.env),
+      mayRunCommands: () => live.config.goal.allow_commands,
+      graph: () => graph.current(),
+    }),
+    limits: () => live.config.goal,
+  });
   let skills: Skill[] = [];
-  const a2a = createTasks(base, new TurnExecutor(runner, state.checkpoints), () => ({
+  const a2a = createTasks(base, new TurnExecutor(runner, state.checkpoints, goals), () => ({
     agentName: options.agentName,
     version: manifest.version,
     publicUrl: address.public,

@@ -29,6 +29,11 @@ export interface Tools {
 
 const programs = '/usr/local/bin:/usr/bin:/bin';
 
+/** Where commands of the agent find programs. */
+export function programPath(env: Environment | undefined): string {
+  return readVariable('PATH', env) ?? programs;
+}
+
 /** Brings together the tools of all sources; what comes from outside is opened anew with the configuration. */
 export class Toolset {
   readonly #options: ToolsetOptions;
@@ -73,7 +78,7 @@ export class Toolset {
   #approved({ filesystem }: AgentConfig): ApprovedTool[] {
     if (!filesystem.enabled || !filesystem.run_command) return [];
     const { workspace, env } = this.#options;
-    return [createRunCommand({ directory: workspace, path: readVariable('PATH', env) ?? programs })];
+    return [createRunCommand({ directory: workspace, path: programPath(env) })];
   }
 }
 

@@ -2,16 +2,28 @@ import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkli
 import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
 import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Spending } from './spending.ts';
-import { type RunnerEvent, TurnRefusal, type TurnRunner } from './turn-runner.ts';
+import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
+
+/** What is to happen after a turn: another one, or a word beside the answer. */
+export type Verdict = { goOnWith: string } | { note: string };
+
+/** Asked after each turn that came to its end; nothing where the turn stands as it is. */
+export type GoalWatch = (
+  sessionId: string,
+  output: string,
+  signal: AbortSignal,
+) => Promise<Verdict | undefined>;
 
 /** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
 export class TurnExecutor implements Executor {
   readonly #runner: TurnRunner;
   readonly #checkpoints: CheckpointStore;
+  readonly #watch: GoalWatch;
 
-  constructor(runner: TurnRunner, checkpoints: CheckpointStore) {
+  constructor(runner: TurnRunner, checkpoints: CheckpointStore, watch: GoalWatch) {
     this.#runner = runner;
     this.#checkpoints = checkpoints;
+    this.#watch = watch;
   }
 
   async *execute(request: ExecutionRequest, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
@@ -19,12 +31,37 @@ export class TurnExecutor implements Executor {
     const skill = typeof metadata.skill === 'string' ? metadata.skill : undefined;
     const turn = { sessionId: task.contextId, taskId: task.id, text, skill, signal };
     const events = resume === undefined ? this.#runner.run(turn) : this.#runner.resume(turn);
-    const counter = new UsageCounter(this.#usedBefore(request));
     try {
-      for await (const event of events) yield* translate(event, counter);
+      yield* this.#toTheGoal(turn, events, new UsageCounter(this.#usedBefore(request)));
     } catch (error) {
       if (!(error instanceof TurnRefusal)) throw error;
       yield { type: 'failed', message: error.message };
+    }
+  }
+
+  /** One turn after the other, until there is no goal or it is settled. */
+  async *#toTheGoal(
+    turn: TurnRequest,
+    first: AsyncIterable<RunnerEvent>,
+    firstCounter: UsageCounter,
+  ): AsyncGenerator<ExecutionEvent, void> {
+    let [events, counter] = [first, firstCounter];
+    for (;;) {
+      const end = yield* untilEnd(events, counter);
+      if (end === undefined) return;
+      const conclusion = conclude(end);
+      const verdict =
+        conclusion.type === 'completed'
+          ? await this.#watch(turn.sessionId, end.text, turn.signal)
+          : undefined;
+      if (verdict === undefined) return yield conclusion;
+      if ('note' in verdict) return yield { type: 'completed', message: verdict.note };
+      yield { type: 'progress', text: 'The goal is not reached yet: going on' };
+      yield { type: 'text-delta', text: '\n\n' };
+      [events, counter] = [
+        this.#runner.run({ ...turn, text: verdict.goOnWith }),
+        new UsageCounter(undefined),
+      ];
     }
   }
 
@@ -34,6 +71,19 @@ export class TurnExecutor implements Executor {
     const stored = this.#checkpoints.load(task.id)?.checkpoint as { usage?: TurnUsage } | undefined;
     return stored?.usage;
   }
+}
+
+/** Tells what a turn does; gives back its end, which is not told yet. */
+async function* untilEnd(
+  events: AsyncIterable<RunnerEvent>,
+  counter: UsageCounter,
+): AsyncGenerator<ExecutionEvent, EndEvent | undefined> {
+  let end: EndEvent | undefined;
+  for await (const event of events) {
+    if (event.type === 'end') end = event;
+    yield* translate(event, counter);
+  }
+  return end;
 }
 
 function* translate(event: RunnerEvent, counter: UsageCounter): Generator<ExecutionEvent> {
@@ -58,7 +108,6 @@ function* translate(event: RunnerEvent, counter: UsageCounter): Generator<Execut
       return;
     case 'end':
       yield counter.more(event.usage, event.spending);
-      yield conclusion(event);
       return;
     case 'error':
       yield counter.more(event.usage, event.spending);
@@ -77,7 +126,7 @@ function question({ name, input, question: words }: PauseEvent): ExecutionEvent 
 }
 
 /** A turn that met a limit, or whose model had nothing to say, has not done its task. */
-function conclusion({ finishReason, text, messages }: EndEvent): ExecutionEvent {
+function conclude({ finishReason, text, messages }: EndEvent): ExecutionEvent {
   if (finishReason === 'budget' || finishReason === 'steps') {
     return { type: 'failed', message: lastWords(messages) };
   }

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises';
+import { runTurn } from '@trunkline/loop';
+import { resolveInside } from '@trunkline/storage';
+import type { Finding, GoalVerifiers } from '../stores/goals/goal-check.ts';
+import { runCommand } from '../tools/files/command.ts';
+import type { Graph } from '../turns/graph.ts';
+
+export interface GoalVerifierOptions {
+  workspace: string;
+  /** Where programs are looked for. */
+  path: string;
+  /** Whether a goal may be checked by a command, which runs without asking anybody. */
+  mayRunCommands(): boolean;
+  graph(): Promise<Graph>;
+}
+
+const commandLimitMs = 120_000;
+const longestOutput = 8000;
+const judgement =
+  'You judge whether a goal is reached, from what an agent reports. Begin your answer with YES or NO, then say why in one sentence.';
+
+/** The ways to find out whether a goal is reached. */
+export function createGoalVerifiers(options: GoalVerifierOptions): GoalVerifiers {
+  return {
+    command: (command, signal) => checkByCommand(command, signal, options),
+    data: (path, contains) => checkByFile(options.workspace, path, contains),
+    llm: (condition, output, signal) => checkByModel(condition, output, signal, options),
+  };
+}
+
+async function checkByCommand(
+  command: string,
+  signal: AbortSignal,
+  { workspace: directory, path, mayRunCommands }: GoalVerifierOptions,
+): Promise<Finding> {
+  if (!mayRunCommands()) {
+    return { reached: false, evidence: 'commands as checks are off; goal.allow_commands turns them on' };
+  }
+  const { exitCode, output } = await runCommand(command, {
+    directory,
+    path,
+    timeoutMs: commandLimitMs,
+    signal,
+  });
+  return {
+    reached: exitCode === 0,
+    evidence: `exit code ${exitCode ?? 'none, it took too long'}\n${output}`,
+  };
+}
+
+async function checkByFile(workspace: string, path: string, contains: string): Promise<Finding> {
+  try {
+    const text = await readFile(resolveInside(workspace, path), 'utf8');
+    const reached = text.includes(contains);
+    return { reached, evidence: `${path} ${reached ? 'has' : 'does not have'} what is wanted` };
+  } catch (error) {
+    return { reached: false, evidence: `${path} cannot be read: ${(error as Error).message}` };
+  }
+}
+
+async function checkByModel(
+  condition: string,
+  output: string,
+  signal: AbortSignal,
+  { graph }: GoalVerifierOptions,
+): Promise<Finding> {
+  const { model, limits, cost } = await graph();
+  const content = `Goal: ${condition}\n\nReport:\n${output.slice(-longestOutput)}`;
+  const events = runTurn({
+    model: model(),
+    instructions: judgement,
+    tools: [],
+    limits: { ...limits, steps: 1 },
+    sessionId: 'goal-check',
+    signal,
+    cost,
+    messages: [{ role: 'user', content }],
+  });
+  let answer = '';
+  for await (const event of events) if (event.type === 'end') answer = event.text;
+  return { reached: /^\W*yes\b/i.test(answer), evidence: answer };
+}

@@ -1,0 +1,69 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  modelEnvironment,
+  startAgent,
+  type TestAgent,
+  type WireTask,
+  wordsOf,
+} from '../fixtures/start-agent.ts';
+
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  model = await startModelServer();
+});
+afterEach(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+const begin = async (config = '') => {
+  agent = await startAgent({ env: modelEnvironment(model.url), config });
+  mkdirSync(join(agent.home, 'agent', 'workspace'), { recursive: true });
+};
+const setGoal = (verifier: object): ScriptedReply => ({
+  toolCalls: [{ name: 'set_goal', arguments: { condition: 'The report is written', verifier } }],
+});
+const statusWords = (task: WireTask) => task.status.message?.parts[0]?.text;
+
+describe('a goal', () => {
+  it('sends the agent on until the check succeeds [A050]', async () => {
+    await begin();
+    model.enqueue(
+      setGoal({ type: 'data', path: 'report.txt', contains: 'done' }),
+      'I began.',
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'report.txt', content: 'all done' } }] },
+      'It is written.',
+    );
+    const task = await agent.send('Write the report.');
+    expect([task.status.state, wordsOf(task)]).toEqual(['completed', 'I began.\n\nIt is written.']);
+    expect(JSON.stringify(model.chats()[2]?.messages)).toContain('The goal is not reached yet');
+    const goals = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
+    expect(goals.goals).toMatchObject([{ status: 'achieved', iteration: 2 }]);
+  });
+
+  it('is given up when nothing changes any more, and the answer says so', async () => {
+    await begin();
+    model.enqueue(setGoal({ type: 'data', path: 'never.txt' }), 'One.', 'Two.', 'Three.');
+    const task = await agent.send('Go.');
+    expect(task.status.state).toBe('completed');
+    expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
+  });
+
+  it('can be judged by the model, and by a command only where that is allowed', async () => {
+    await begin('goal: { allow_commands: true }');
+    model.enqueue(setGoal({ type: 'llm' }), 'Written.', 'YES, it says so.');
+    expect(wordsOf(await agent.send('Go.'))).toBe('Written.');
+    writeFileSync(join(agent.home, 'agent', 'workspace', 'proof'), '');
+    model.enqueue(setGoal({ type: 'command', command: 'test -f proof' }), 'There.');
+    expect(wordsOf(await agent.send('Go.'))).toBe('There.');
+    await agent.stop();
+    await begin('goal: { no_progress_limit: 1 }');
+    model.enqueue(setGoal({ type: 'command', command: 'touch danger' }), 'There.');
+    expect(statusWords(await agent.send('Go.'))).toContain('not reached');
+  });
+});
