@@ -240,6 +240,7 @@ export class TaskEngine {
   }
 
   #fromDisk(id: string): LiveTask | undefined {
+    if (this.#writer.holds(id)) this.#writer.flush();
     const task = this.#store.load(id);
     if (task === undefined || this.#expired(task)) return undefined;
     const live = this.#adopt(task);

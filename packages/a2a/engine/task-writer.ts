@@ -68,6 +68,11 @@ export class TaskWriter {
     this.#write([task], () => this.#save(task));
   }
 
+  /** What is on disk of this task is not its newest form. */
+  holds(id: string): boolean {
+    return this.#tasks.has(id) || this.#events.has(id);
+  }
+
   /** Writes all that waits. */
   flush(): void {
     this.#writeTasks();

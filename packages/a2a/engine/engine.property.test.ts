@@ -1,0 +1,162 @@
+import { systemClock } from '@trunkline/schedule';
+import { temporaryDirectory } from '@trunkline/testing';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { RecordingLogger } from '../fixtures/recording-logger.ts';
+import type { TaskState } from '../protocol/model.ts';
+import { isTerminal, mayFollow } from '../protocol/states.ts';
+import { TaskEngine } from './engine.ts';
+import type { ExecutionEvent } from './executor.ts';
+import { Feed } from './feed.ts';
+import type { EmittedEvent, LiveTask } from './live-task.ts';
+
+/** What a caller, the agent or a reader may do next; numbers choose among what is there. */
+type Action =
+  | { do: 'send' }
+  | { do: 'answer' | 'cancel' | 'report' | 'follow' | 'return' | 'leave'; which: number };
+
+const action: fc.Arbitrary<Action> = fc.oneof(
+  fc.constant<Action>({ do: 'send' }),
+  fc.record({
+    do: fc.constantFrom('answer', 'cancel', 'report', 'follow', 'return', 'leave'),
+    which: fc.nat(20),
+  }) as fc.Arbitrary<Action>,
+);
+
+const reports: ExecutionEvent[] = [
+  { type: 'text-delta', text: 'word ' },
+  { type: 'progress', text: 'on it' },
+  { type: 'tool-start', toolCallId: '1', name: 'tool' },
+  { type: 'input-required', question: 'what?' },
+  { type: 'completed' },
+  { type: 'failed', message: 'no' },
+];
+
+/** One reader: what it saw, so that it can come back and be checked. */
+interface Reader {
+  live: LiveTask;
+  seen: number[];
+  feed: Feed;
+}
+
+class World {
+  readonly directory = temporaryDirectory();
+  readonly turns: ((event: ExecutionEvent | undefined) => void)[] = [];
+  readonly history = new Map<string, TaskState[]>();
+  readonly tasks: LiveTask[] = [];
+  readonly readers: Reader[] = [];
+  readonly engine = new TaskEngine({
+    path: `${this.directory.path}/tasks.db`,
+    executor: { execute: (_request, signal) => this.#turn(signal) },
+    parkedTasks: 'keep',
+    maximumRunning: 1000,
+    clock: systemClock,
+    logger: new RecordingLogger(),
+  });
+
+  run(step: Action): void {
+    if (step.do === 'send') this.#send(undefined);
+    else if (step.do === 'report') this.#report(step.which);
+    else this.#onTask(step.do, step.which);
+  }
+
+  stop(): void {
+    for (const turn of this.turns.splice(0)) turn(undefined);
+    this.engine.stop();
+    this.directory.remove();
+  }
+
+  #onTask(what: string, which: number): void {
+    const task = this.tasks[which % Math.max(1, this.tasks.length)];
+    if (task === undefined) return;
+    if (what === 'answer') this.#send(task.id);
+    if (what === 'cancel') this.engine.cancel(task.id, false);
+    if (what === 'follow') this.#follow(task, Feed.fromNow(task, { until: 'task' }), task.sequence);
+    if (what === 'return') this.#comeBack(which);
+    if (what === 'leave') this.readers[which % Math.max(1, this.readers.length)]?.feed.close();
+  }
+
+  #send(taskId: string | undefined): void {
+    const before = taskId === undefined ? undefined : this.engine.get(taskId).state;
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'user' as const,
+      parts: [{ type: 'text' as const, text: 'hi' }],
+      ...(taskId !== undefined && { taskId }),
+    };
+    const { live } = this.engine.start({ message, metadata: {}, strict: false });
+    expect(live.id === taskId).toBe(before === 'input-required');
+    if (this.tasks.includes(live)) return;
+    this.tasks.push(live);
+    this.#watch(live);
+  }
+
+  /** Every change of state must be one that the table allows. */
+  #watch(live: LiveTask): void {
+    const states: TaskState[] = ['working'];
+    this.history.set(live.id, states);
+    live.subscribe(({ event }) => {
+      if (event.type !== 'status') return;
+      const last = states.at(-1) ?? 'working';
+      expect(mayFollow(last, event.state)).toBe(true);
+      states.push(event.state);
+    });
+  }
+
+  #follow(live: LiveTask, feed: Feed, from: number): void {
+    const reader: Reader = { live, seen: [from], feed };
+    this.readers.push(reader);
+    feed.open({
+      task: (_task, sequence) => reader.seen.splice(0, 1, sequence),
+      event: (emitted: EmittedEvent) => reader.seen.push(emitted.sequence),
+      end: () => undefined,
+    });
+  }
+
+  #comeBack(which: number): void {
+    const reader = this.readers[which % Math.max(1, this.readers.length)];
+    if (reader === undefined) return;
+    reader.feed.close();
+    const last = reader.seen.at(-1) ?? 0;
+    this.#follow(reader.live, Feed.after(this.engine, reader.live, last, { until: 'task' }), last);
+  }
+
+  #report(which: number): void {
+    const turn = this.turns.splice(which % Math.max(1, this.turns.length), 1)[0];
+    turn?.(reports[which % reports.length]);
+  }
+
+  async *#turn(signal: AbortSignal): AsyncGenerator<ExecutionEvent> {
+    while (!signal.aborted) {
+      const event = await new Promise<ExecutionEvent | undefined>((resolve) => this.turns.push(resolve));
+      if (event === undefined) return;
+      yield event;
+    }
+  }
+}
+
+it('keeps the table of states and loses no event, whatever comes in whatever order', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { maxLength: 60 }), async (actions) => {
+      const world = new World();
+      try {
+        for (const step of actions) {
+          world.run(step);
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        for (const task of world.tasks) {
+          const states = world.history.get(task.id) ?? [];
+          expect(states.slice(0, -1).some(isTerminal)).toBe(false);
+          expect(world.engine.get(task.id).state).toBe(states.at(-1));
+        }
+        for (const { seen } of world.readers) {
+          // Consecutive numbers: nothing twice, nothing left out.
+          expect(seen).toEqual(seen.map((_, index) => (seen[0] ?? 0) + index));
+        }
+      } finally {
+        world.stop();
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

@@ -1,0 +1,340 @@
+import { FakeClock, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RecordingLogger } from '../fixtures/recording-logger.ts';
+import type { AgentScript } from '../fixtures/start-agent.ts';
+import { SteppedAgent } from '../fixtures/steps.ts';
+import type { Message, Task } from '../protocol/model.ts';
+import { type EngineOptions, TaskEngine } from './engine.ts';
+
+const directory = temporaryDirectory();
+const engines: TaskEngine[] = [];
+let files = 0;
+
+afterEach(() => {
+  for (const engine of engines.splice(0)) engine.stop();
+});
+
+function start(script: AgentScript, options: Partial<EngineOptions> = {}) {
+  const logger = new RecordingLogger();
+  const clock = new FakeClock('2026-03-01T12:00:00Z');
+  files += 1;
+  const settings: EngineOptions = {
+    path: `${directory.path}/tasks-${files}.db`,
+    executor: { execute: script },
+    parkedTasks: 'keep',
+    maximumRunning: 100,
+    clock,
+    logger,
+    ...options,
+  };
+  const engine = new TaskEngine(settings);
+  engines.push(engine);
+  return { engine, clock, logger, settings };
+}
+
+/** The same files in a new process, as far as the engine can tell. */
+function restart(engine: TaskEngine, settings: EngineOptions, changes: Partial<EngineOptions> = {}) {
+  engine.stop();
+  const next = new TaskEngine({ ...settings, ...changes });
+  engines.push(next);
+  next.recover();
+  return next;
+}
+
+function said(text: string, more: Partial<Message> = {}): Message {
+  return { messageId: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }], ...more };
+}
+
+function send(engine: TaskEngine, text: string, more: Partial<Message> = {}, strict = false) {
+  return engine.start({ message: said(text, more), metadata: {}, strict });
+}
+
+async function outcome(engine: TaskEngine, text: string, more: Partial<Message> = {}): Promise<Task> {
+  const { live, stored } = send(engine, text, more);
+  const result = await live.settled();
+  await stored;
+  if (!('task' in result)) throw new Error('A message came instead of a task.');
+  return result.task;
+}
+
+const echo: AgentScript = async function* (request) {
+  yield { type: 'completed', text: `You said ${request.text}` };
+};
+
+describe('states', () => {
+  it('starts a new task as working and completes it [A105] [A108]', async () => {
+    const { engine } = start(echo);
+    const { live } = send(engine, 'hello');
+    expect(live.state).toBe('working');
+    await live.settled();
+    expect(engine.get(live.id)).toMatchObject({
+      state: 'completed',
+      artifacts: [{ parts: [{ type: 'text', text: 'You said hello' }] }],
+    });
+  });
+
+  it('fails a task when the agent says so, and when it breaks [A108]', async () => {
+    const saysSo = start(async function* () {
+      yield { type: 'failed', message: 'no model is configured' };
+    });
+    expect(await outcome(saysSo.engine, 'x')).toMatchObject({
+      state: 'failed',
+      statusMessage: { parts: [{ text: 'no model is configured' }] },
+    });
+    const breaks = start(async function* () {
+      yield { type: 'progress', text: 'begun' };
+      throw new Error('key sk-secret was refused');
+    });
+    const failed = await outcome(breaks.engine, 'x');
+    expect(failed.state).toBe('failed');
+    expect(JSON.stringify(failed)).not.toContain('sk-secret');
+    expect(breaks.logger.errors()).toEqual(['the executor of a task failed']);
+  });
+
+  it('parks at a question and resumes with the answer to the same task [A106] [A107] [A012]', async () => {
+    const { engine } = start(async function* ({ resume, text }) {
+      if (resume === undefined)
+        yield { type: 'input-required', question: 'Which city?', schema: { type: 'string' } };
+      else yield { type: 'completed', text: `${resume.text} ${text}` };
+    });
+    const parked = await outcome(engine, 'weather');
+    expect(parked).toMatchObject({
+      state: 'input-required',
+      statusMessage: { role: 'agent', parts: [{ text: 'Which city?' }, { type: 'data' }] },
+    });
+    const done = await outcome(engine, 'Oslo', { taskId: parked.id, contextId: parked.contextId });
+    expect(done).toMatchObject({ id: parked.id, state: 'completed', contextId: parked.contextId });
+    expect(done.artifacts[0]?.parts[0]).toMatchObject({ text: 'Which city? Oslo' });
+    expect(done.history.map(({ parts }) => parts[0])).toMatchObject([
+      { text: 'weather' },
+      { text: 'Which city?' },
+      { text: 'Oslo' },
+    ]);
+  });
+
+  it('drains several questions one by one', async () => {
+    const questions = ['first?', 'second?'];
+    const { engine } = start(async function* () {
+      const question = questions.shift();
+      yield question === undefined
+        ? { type: 'completed', text: 'done' }
+        : { type: 'input-required', question };
+    });
+    const { id } = await outcome(engine, 'go');
+    expect((await outcome(engine, 'one', { taskId: id })).state).toBe('input-required');
+    expect((await outcome(engine, 'two', { taskId: id })).state).toBe('completed');
+  });
+
+  it('starts afresh for a task id that waits for nothing, and refuses it when strict [A105]', async () => {
+    const { engine } = start(echo);
+    const first = await outcome(engine, 'one');
+    const second = await outcome(engine, 'two', { taskId: first.id, contextId: first.contextId });
+    expect(second.id).not.toBe(first.id);
+    expect(second.contextId).toBe(first.contextId);
+    expect((await outcome(engine, 'three', { taskId: 'unheard-of' })).id).not.toBe('unheard-of');
+    expect(() => send(engine, 'x', { taskId: first.id }, true)).toThrow('completed and waits for no message');
+    expect(() => send(engine, 'x', { taskId: 'unheard-of' }, true)).toThrow('Task not found: unheard-of');
+  });
+
+  it('refuses an answer from another context', async () => {
+    const { engine } = start(async function* () {
+      yield { type: 'input-required', question: 'who?' };
+    });
+    const { id } = await outcome(engine, 'x');
+    expect(() => send(engine, 'me', { taskId: id, contextId: 'another' })).toThrow(
+      'contextId does not belong',
+    );
+    expect(engine.get(id).state).toBe('input-required');
+  });
+
+  it('completes with what was streamed when the agent just stops', async () => {
+    const { engine } = start(async function* () {
+      yield { type: 'text-delta', text: 'all ' };
+      yield { type: 'text-delta', text: 'there is' };
+    });
+    const task = await outcome(engine, 'x');
+    expect(task.state).toBe('completed');
+    expect(task.artifacts).toMatchObject([{ artifactId: 'answer', parts: [{ text: 'all there is' }] }]);
+  });
+
+  it('puts the answer first and keeps tool frames out of the artifacts', async () => {
+    const { engine } = start(async function* () {
+      yield { type: 'tool-start', toolCallId: '1', name: 'search', args: { query: 'x' } };
+      yield { type: 'tool-end', toolCallId: '1', name: 'search', result: 'found' };
+      yield { type: 'artifact', name: 'chart', parts: [{ type: 'data', data: { y: 1 } }] };
+      yield { type: 'completed', text: 'see the chart' };
+    });
+    const { artifacts } = await outcome(engine, 'x');
+    expect(artifacts.map(({ artifactId, name }) => name ?? artifactId)).toEqual(['answer', 'chart']);
+  });
+
+  it('adds up usage and time over the turns of a task [A020]', async () => {
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+    const agent = new SteppedAgent();
+    const { engine, clock } = start(agent.script);
+    const first = send(engine, 'x');
+    await clock.advanceBy(200);
+    agent.step({ type: 'usage', usage }, { type: 'input-required', question: 'y?' });
+    await first.live.settled();
+    const second = send(engine, 'y', { taskId: first.live.id });
+    await clock.advanceBy(300);
+    agent.step({ type: 'usage', usage }, { type: 'completed', text: 'z' });
+    await second.live.settled();
+    expect(engine.get(first.live.id)).toMatchObject({
+      usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 },
+      durationMs: 500,
+    });
+  });
+
+  it('keeps no task when the agent answers with a plain message', async () => {
+    const { engine } = start(async function* () {
+      yield { type: 'message', parts: [{ type: 'text', text: 'just this' }] };
+    });
+    const { live, stored } = send(engine, 'x');
+    expect(await live.settled()).toMatchObject({
+      message: { role: 'agent', parts: [{ text: 'just this' }] },
+    });
+    await stored;
+    expect(engine.peek(live.id)).toBeUndefined();
+    expect(engine.inMemory).toBe(0);
+  });
+
+  it('refuses more turns at once than it may run', async () => {
+    const agent = new SteppedAgent();
+    const { engine } = start(agent.script, { maximumRunning: 1 });
+    send(engine, 'first');
+    expect(() => send(engine, 'second')).toThrow('Too many tasks are running');
+  });
+});
+
+describe('cancelling', () => {
+  it('stops a running task at once and ignores what the agent still says [A109] [A134]', async () => {
+    const agent = new SteppedAgent();
+    const { engine } = start(agent.script);
+    const { live } = send(engine, 'long work');
+    await waitFor(() => agent.asked.length === 1);
+    const events: string[] = [];
+    live.subscribe(({ event }) => events.push(event.type === 'status' ? event.state : event.type));
+    expect(engine.cancel(live.id, false).task.state).toBe('canceled');
+    expect(agent.aborted).toBe(1);
+    agent.step({ type: 'text-delta', text: 'too late' }, { type: 'completed', text: 'too late' });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(events).toEqual(['canceled']);
+    expect(engine.get(live.id)).toMatchObject({ state: 'canceled', artifacts: [] });
+    expect(engine.running).toBe(0);
+  });
+
+  it('leaves a task that has ended as it is, which strict callers are told [A110]', async () => {
+    const { engine } = start(echo);
+    const task = await outcome(engine, 'x');
+    expect(engine.cancel(task.id, false).task).toEqual(task);
+    expect(() => engine.cancel(task.id, true)).toThrow('Task cannot be canceled: it is completed');
+    expect(() => engine.cancel('unheard-of', false)).toThrow('Task not found: unheard-of');
+  });
+
+  it('cancels a task that waits, which then takes no answer', async () => {
+    const { engine } = start(async function* () {
+      yield { type: 'input-required', question: 'sure?' };
+    });
+    const { id } = await outcome(engine, 'x');
+    expect(engine.cancel(id, false).task.state).toBe('canceled');
+    expect((await outcome(engine, 'yes', { taskId: id })).id).not.toBe(id);
+  });
+});
+
+describe('memory and disk', () => {
+  it('reads a task back after it was evicted, and spares those that work [A025] [A132]', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock } = start(agent.script);
+    agent.step({ type: 'completed', text: 'early' });
+    const finished = await outcome(engine, 'quick');
+    const { live } = send(engine, 'slow');
+    await clock.advanceBy(61 * 60 * 1000);
+    engine.sweep();
+    expect(engine.inMemory).toBe(1);
+    expect(engine.running).toBe(1);
+    expect(engine.get(finished.id)).toEqual(finished);
+    expect(engine.get(live.id).state).toBe('working');
+  });
+
+  it('holds only the last few finished tasks in memory', async () => {
+    const { engine } = start(echo, { maximumRunning: 1000 });
+    const turns = Array.from({ length: 250 }, (_, count) => send(engine, `number ${count}`));
+    await Promise.all(turns.map(({ live }) => live.settled()));
+    expect(engine.inMemory).toBe(200);
+    for (const { live } of turns) expect(engine.get(live.id).state).toBe('completed');
+  });
+
+  it('removes a task a day after its last change [A025]', async () => {
+    const { engine, clock } = start(echo);
+    const task = await outcome(engine, 'x');
+    await clock.advanceBy(23 * 60 * 60 * 1000);
+    expect(engine.get(task.id).state).toBe('completed');
+    await clock.advanceBy(2 * 60 * 60 * 1000);
+    expect(() => engine.get(task.id)).toThrow('Task not found');
+    expect(engine.list({}).totalSize).toBe(0);
+  });
+
+  it('lists newest first, by filter, page after page', async () => {
+    const { engine, clock } = start(echo);
+    for (const contextId of ['a', 'b', 'a', 'a']) {
+      await outcome(engine, 'x', { contextId });
+      await clock.advanceBy(10);
+    }
+    const first = engine.list({ contextId: 'a', pageSize: 2 });
+    expect(first).toMatchObject({ totalSize: 3, pageSize: 2 });
+    const second = engine.list({ contextId: 'a', pageSize: 2, pageToken: first.nextPageToken });
+    expect(second.nextPageToken).toBe('');
+    const times = [...first.tasks, ...second.tasks].map(({ updatedAt }) => updatedAt);
+    expect(times).toEqual(times.toSorted((left, right) => right - left));
+    expect(new Set(times).size).toBe(3);
+    expect(engine.list({ state: 'working' }).totalSize).toBe(0);
+    expect(engine.list({ updatedAfter: times[1] ?? 0 }).totalSize).toBe(1);
+    expect(() => engine.list({ pageToken: 'nonsense' })).toThrow('pageToken');
+    expect(() => engine.list({ pageSize: 101 })).toThrow('pageSize');
+  });
+
+  it('says when a task could not be written', async () => {
+    const { engine, logger, settings } = start(echo);
+    const { DatabaseSync } = await import('node:sqlite');
+    const other = new DatabaseSync(settings.path);
+    other.exec('DROP TABLE tasks');
+    other.close();
+    const { stored } = send(engine, 'x');
+    expect(await stored).toBe(false);
+    expect(logger.errors()).toContain('a2a-tasks.db could not be written; trying again');
+  });
+});
+
+describe('restart', () => {
+  it('fails what was working and keeps what had ended [A111] [A132]', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    agent.step({ type: 'completed', text: 'kept' });
+    const finished = await outcome(engine, 'quick');
+    const { live, stored } = send(engine, 'slow');
+    await stored;
+    const next = restart(engine, settings);
+    expect(next.get(live.id)).toMatchObject({
+      state: 'failed',
+      statusMessage: { parts: [{ text: 'interrupted by server restart' }] },
+    });
+    expect(next.get(finished.id)).toEqual(finished);
+  });
+
+  it('lets a question be answered after the restart, or fails it to the letter of the contract [A111]', async () => {
+    const script: AgentScript = async function* ({ resume, text }) {
+      if (resume === undefined) yield { type: 'input-required', question: 'name?' };
+      else yield { type: 'completed', text: `hello ${text}` };
+    };
+    const { engine, settings } = start(script);
+    const [kept, lost] = [await outcome(engine, 'a'), await outcome(engine, 'b')];
+    const next = restart(engine, settings);
+    expect(next.get(kept.id).state).toBe('input-required');
+    const done = await outcome(next, 'Ada', { taskId: kept.id });
+    expect(done.artifacts[0]?.parts[0]).toMatchObject({ text: 'hello Ada' });
+    const strict = restart(next, settings, { parkedTasks: 'fail' });
+    expect(strict.get(lost.id).state).toBe('failed');
+    expect(strict.get(kept.id).state).toBe('completed');
+  });
+});
