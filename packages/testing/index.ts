@@ -2,6 +2,7 @@ export * from './browser.ts';
 export * from './child.ts';
 export * from './clock.ts';
 export * from './directory.ts';
+export * from './discord/server.ts';
 export * from './infisical/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';

@@ -1,0 +1,82 @@
+import { createGuardedFetch, type GuardedResponse } from '@trunkline/http';
+
+export interface ApiOptions {
+  /** Who answers, for words about failures. */
+  name: string;
+  url: string;
+  headers: () => Promise<Record<string, string>>;
+  timeoutMs?: number;
+}
+
+export interface ApiRequest {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal: AbortSignal;
+}
+
+/** An answer that is not a success, in words that can be shown. */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+  }
+}
+
+export type ApiClient = (path: string, request: ApiRequest) => Promise<GuardedResponse>;
+
+/** Calls one service of the operator's choice; anything but success is an `ApiError`. */
+export function createApiClient({ name, url, headers, timeoutMs = 20_000 }: ApiOptions): ApiClient {
+  const { hostname } = new URL(url);
+  const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs, maxRedirects: 0 });
+  return async (path, { method = 'GET', body, headers: more = {}, signal }) => {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, {
+      method,
+      signal,
+      ...content,
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(await headers()),
+        ...more,
+      },
+    });
+    if (response.status >= 300) throw failure(name, response);
+    return response;
+  };
+}
+
+function failure(name: string, response: GuardedResponse): ApiError {
+  const { status } = response;
+  if (status === 429)
+    return new ApiError(status, `${name} limits the rate: retry_after ${retryAfter(response)}`);
+  const said = messageIn(response.text());
+  if (status === 401 || status === 403)
+    return new ApiError(status, `${name} refuses the credentials${said}.`);
+  if (status === 404) return new ApiError(status, `${name} knows nothing of the kind${said}.`);
+  return new ApiError(status, `${name} answered with status ${status}${said}.`);
+}
+
+/** Seconds, from the body or the header. */
+function retryAfter(response: GuardedResponse): number {
+  const inBody = (parsed(response.text()) as { retry_after?: unknown } | undefined)?.retry_after;
+  const given = Number(inBody ?? response.headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(given) ? given : 1;
+}
+
+function messageIn(text: string): string {
+  const { message } = (parsed(text) ?? {}) as { message?: unknown };
+  return typeof message === 'string' ? ` (${message.slice(0, 200)})` : '';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import type { Tool } from '@trunkline/llm';
+import type { OpenPlugin, Plugin, PluginContext } from './plugin.ts';
+
+export interface PluginState {
+  id: string;
+  description: string;
+  state: 'off' | 'on' | 'missing' | 'failed';
+  tools: string[];
+  /** What is missing, or why it failed. */
+  reason?: string;
+}
+
+export interface OpenPlugins {
+  tools: Tool[];
+  states: PluginState[];
+  close(): Promise<void>;
+}
+
+export interface PluginChoice {
+  enabled: readonly string[];
+  disabled: readonly string[];
+}
+
+/** Opens the plugins that are enabled. One that fails is named and left out; the service runs all the same. */
+export async function openPlugins(
+  plugins: readonly Plugin[],
+  { enabled, disabled }: PluginChoice,
+  context: PluginContext,
+): Promise<OpenPlugins> {
+  for (const id of enabled)
+    if (!plugins.some((plugin) => plugin.id === id))
+      context.logger.warn({ plugin: id }, 'there is no such plugin');
+  const wanted = (id: string) => enabled.includes(id) && !disabled.includes(id);
+  const opened = await Promise.all(plugins.map((plugin) => openOne(plugin, wanted(plugin.id), context)));
+  return {
+    tools: opened.flatMap(({ open }) => open?.tools ?? []),
+    states: opened.map(({ state }) => state),
+    async close() {
+      await Promise.all(opened.map(({ open }) => open?.close()));
+    },
+  };
+}
+
+interface Opened {
+  state: PluginState;
+  open?: OpenPlugin;
+}
+
+async function openOne(plugin: Plugin, wanted: boolean, context: PluginContext): Promise<Opened> {
+  const { id, description } = plugin;
+  const head = { id, description, tools: [] };
+  if (!wanted) return { state: { ...head, state: 'off' } };
+  const reason = plugin.missing();
+  if (reason !== undefined) {
+    context.logger.warn({ plugin: id, reason }, 'a plugin is enabled but not set up');
+    return { state: { ...head, state: 'missing', reason } };
+  }
+  try {
+    const open = await plugin.open(context);
+    return { open, state: { ...head, state: 'on', tools: open.tools.map(({ name }) => name) } };
+  } catch (error) {
+    context.logger.error({ err: error, plugin: id }, 'a plugin cannot be opened');
+    return {
+      state: { ...head, state: 'failed', reason: error instanceof Error ? error.message : String(error) },
+    };
+  }
+}
