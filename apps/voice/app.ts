@@ -27,6 +27,7 @@ import { seedConfig } from './skills/seed.ts';
 import { createTranslator } from './speech/translator/app.ts';
 import { openVoiceDatabase } from './store/database.ts';
 import { describeVoice } from './turn/agent-card.ts';
+import { advertiseApiKey } from './turn/card-scheme.ts';
 import { Conversations } from './turn/conversations.ts';
 import type { Persona } from './turn/persona.ts';
 import { createTextTurn } from './turn/text-turn.ts';
@@ -149,6 +150,8 @@ function mountAgent(
     logger,
   });
   closing.defer(() => server.stop());
+  for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json'])
+    app.use(path, advertiseApiKey());
   app.route('/', server.routes as unknown as VoiceApp);
 }
 

@@ -67,6 +67,8 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const counters = new Counters();
   const sessions = new SessionRegistry();
   sessions.onOpen(() => counters.sessionOpened());
+  const delivery = new DeliveryController(sessions, new Stash(database));
+  tokens.recover(delivery);
   return {
     ...ground,
     logger,
@@ -78,7 +80,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
     counters,
     sessions,
     selection: new SkillSelection(library, preferences),
-    delivery: new DeliveryController(sessions, new Stash(database)),
+    delivery,
     gateway: createGateway(options, logger),
   };
 }

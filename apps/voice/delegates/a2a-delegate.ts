@@ -21,7 +21,8 @@ export interface LateAnswers {
   missed(token: string): string | undefined;
 }
 
-const longestAnswerMs = 120_000;
+/** Less than the tool allows, so that a late answer is announced and not only missed. */
+const longestAnswerMs = 100_000;
 const answerSchema = z.looseObject({
   error: z.unknown().optional(),
   result: z
@@ -134,9 +135,8 @@ function explain(
   { signal }: DelegateContext,
   mayComeLate: boolean,
 ): unknown {
-  const timedOut = signal.aborted || (error instanceof HttpError && error.code === 'fetch_timeout');
-  if (timedOut && mayComeLate)
-    return new DelegateError('delegate_silent', `${name} is still at it. I will tell you when it answers.`);
   if (signal.aborted || !(error instanceof HttpError)) return error;
+  if (error.code === 'fetch_timeout' && mayComeLate)
+    return new DelegateError('delegate_silent', `${name} is still at it. I will tell you when it answers.`);
   return new DelegateError('delegate_unreachable', `${name} cannot be reached right now.`, { cause: error });
 }

@@ -1,7 +1,7 @@
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { artifact, type PeerAnswer, type PeerRequest, startPeer } from '../peer.suite.ts';
-import { startVoice } from '../voice.suite.ts';
+import { json, startVoice, type TestVoice } from '../voice.suite.ts';
 
 /** A model that asks the delegate and then repeats what it was told. */
 async function startAsking(target: string, query = 'Who won?'): Promise<ModelServer> {
@@ -262,6 +262,21 @@ describe('a delegate that answers late', () => {
     expect((await push()).body).toEqual({ ok: true, delivered: true });
     expect((await push()).body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
     expect(spoken).toEqual(['scout says: Blue won.']);
+  });
+
+  it('may come while a restart cuts the line, before it or after', async () => {
+    const first = await startVoice();
+    const { tokens } = first.voice;
+    const [pushed, silent] = [tokens.issue('default', 'scout'), tokens.issue('default', 'sage')];
+    const push = (voice: TestVoice, token: string, text: string) =>
+      voice.ask('/a2a/callback', { ...json({ text }), headers: { 'x-api-key': token } });
+    await push(first, pushed, 'Early.');
+    await first.stop();
+    const second = await startVoice({ home: first.home });
+    const spoken: string[] = [];
+    second.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
+    expect((await push(second, silent, 'Late.')).body).toEqual({ ok: true, delivered: true });
+    expect(spoken).toEqual(['scout says: Early.', 'sage says: Late.']);
   });
 
   it('is not heard twice when it also answers on the line', async () => {

@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { type Database, TtlTable } from '@trunkline/storage';
+import type { Database } from '@trunkline/storage';
+import { SweptTable } from '../store/swept-table.ts';
+import type { DeliveryPort } from './delivery.ts';
 
 /** Whom a delegate may bring late news, and how far the delegation is. */
 export interface CallbackGrant {
@@ -11,20 +13,17 @@ export interface CallbackGrant {
   text?: string;
 }
 
-const lifetimeMs = 24 * 60 * 60 * 1000;
-
 /** Tokens that open the callback for one delegation each. Only their hashes are kept. */
 export class CallbackTokens {
-  readonly #table: TtlTable<CallbackGrant>;
+  readonly #table: SweptTable<CallbackGrant>;
 
   constructor(database: Database) {
-    this.#table = new TtlTable<CallbackGrant>(database, 'callback_tokens');
-    this.#table.sweep();
+    this.#table = new SweptTable<CallbackGrant>(database, 'callback_tokens');
   }
 
   issue(userId: string, delegate: string): string {
     const token = randomBytes(32).toString('base64url');
-    this.#table.set(keyOf(token), { userId, delegate, state: 'asking' }, lifetimeMs);
+    this.#table.set(keyOf(token), { userId, delegate, state: 'asking' });
     return token;
   }
 
@@ -34,7 +33,17 @@ export class CallbackTokens {
 
   update(token: string, change: Partial<CallbackGrant>): void {
     const grant = this.find(token);
-    if (grant !== undefined) this.#table.set(keyOf(token), { ...grant, ...change }, lifetimeMs);
+    if (grant !== undefined) this.#table.set(keyOf(token), { ...grant, ...change });
+  }
+
+  /** Lines that a restart has cut: what was pushed meanwhile is delivered, the rest may still come late. */
+  recover(delivery: DeliveryPort): void {
+    for (const [key, grant] of this.#table.entries()) {
+      const { state, text, userId, delegate: from } = grant;
+      if (state !== 'asking') continue;
+      if (text !== undefined) delivery.deliver(userId, { from, text, policy: 'next_silence' });
+      this.#table.set(key, { ...grant, state: text === undefined ? 'late' : 'answered' });
+    }
   }
 }
 

@@ -1,18 +1,17 @@
 import type { RunTurnOptions } from '@trunkline/loop';
-import { type Database, TtlTable } from '@trunkline/storage';
+import type { Database } from '@trunkline/storage';
+import { SweptTable } from '../store/swept-table.ts';
 
-export type ModelMessages = RunTurnOptions['messages'];
+type ModelMessages = RunTurnOptions['messages'];
 
-const lifetimeMs = 24 * 60 * 60 * 1000;
 const mostMessages = 60;
 
 /** What was said before, by the context that a caller names. */
 export class Conversations {
-  readonly #table: TtlTable<ModelMessages>;
+  readonly #table: SweptTable<ModelMessages>;
 
   constructor(database: Database) {
-    this.#table = new TtlTable<ModelMessages>(database, 'conversations');
-    this.#table.sweep();
+    this.#table = new SweptTable<ModelMessages>(database, 'conversations');
   }
 
   get(contextId: string): ModelMessages {
@@ -23,6 +22,6 @@ export class Conversations {
   set(contextId: string, messages: ModelMessages): void {
     const newest = messages.slice(-mostMessages);
     const start = newest.findIndex(({ role }) => role === 'user');
-    this.#table.set(contextId, newest.slice(Math.max(start, 0)), lifetimeMs);
+    this.#table.set(contextId, newest.slice(Math.max(start, 0)));
   }
 }

@@ -210,7 +210,14 @@ describe('the protocol', () => {
 
   it('names the address it listens on where no other is set', async () => {
     const voice = await startVoice();
-    expect((await voice.get('/.well-known/agent-card.json')).body.url).toBe(`${voice.url}/a2a`);
+    const { body, headers } = await voice.get('/.well-known/agent-card.json');
+    expect(body.url).toBe(`${voice.url}/a2a`);
+    expect(Object.keys(body.securitySchemes)).toEqual(['apiKey']);
+    expect(headers.get('cache-control')).toBe('public, max-age=60');
+    const again = { headers: { 'if-none-match': headers.get('etag') ?? '' } };
+    expect((await voice.ask('/.well-known/agent-card.json', again)).status).toBe(304);
+    const newer = await voice.ask('/.well-known/agent-card.json', { headers: { 'a2a-version': '1.0' } });
+    expect(newer.body.securitySchemes).toEqual({});
   });
 });
 

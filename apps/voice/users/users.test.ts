@@ -6,6 +6,7 @@ import { startVoice } from '../voice.suite.ts';
 import { UserDirectory } from './directory.ts';
 import { readRoster } from './roster.ts';
 import type { RosterSource } from './roster-source.ts';
+import { createSecretsSource } from './secrets-source.ts';
 
 const roster = `users:
   - {id: ada, api_key: ada-key, display_name: Ada, role: admin}
@@ -187,6 +188,22 @@ describe('the secrets manager', () => {
     const voice = await startVoice({ env, files: { 'users.yaml': roster } });
     expect((await voice.get('/api/whoami', 'ada-key')).body.auth_source).toBe('file');
     expect(voice.lines.map(({ message }) => message).join()).toContain('SECRETS_CLIENT_SECRET');
+  });
+
+  it('is given up after its time, without its secret in the words', async () => {
+    const { manager } = await start({});
+    manager.fault = 'stall';
+    const source = createSecretsSource({
+      ...credentials,
+      apiUrl: manager.url,
+      projectId: 'project',
+      environment: 'prod',
+      secretPath: '/',
+      timeoutMs: 20,
+    });
+    await expect(source.read()).rejects.toThrow(
+      'The secrets manager did not answer the login; check SECRETS_API_URL.',
+    );
   });
 
   it('is read anew by a reload', async () => {

@@ -36,7 +36,7 @@ async function startTranscription(answer: string | number) {
 }
 
 describe('a clone', () => {
-  it('saves the voice, makes a skill that shares SOUL.md, and is counted [V007][V064][V085][V093][V094][V096]', async () => {
+  it('saves the voice, makes a skill that shares SOUL.md, and is counted [V007][V022][V042][V064][V084][V085][V093][V094][V096]', async () => {
     const { voice, sidecar } = await start();
     const answer = await upload(voice, {
       slug: 'night-owl_2',
