@@ -17,16 +17,19 @@ import { chooseBackend } from './scheduler/choose-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import { LiveModel } from './setup/live-model.ts';
 import type { Places } from './setup/places.ts';
+import { builtInPlugins } from './setup/plugins.ts';
 import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
 import { openStores } from './stores/stores.ts';
 import { programPath, Toolset } from './toolset.ts';
 import { describeAgent } from './turns/agent-card.ts';
+import { converse } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
 import { compileGraph } from './turns/graph.ts';
 import { GraphHolder } from './turns/graph-holder.ts';
 import { humanTools } from './turns/human-tools.ts';
+import { taskText } from './turns/task-text.ts';
 import { TurnRunner } from './turns/turn-runner.ts';
 import { openTurnState, type TurnState } from './turns/turn-state.ts';
 
@@ -84,6 +87,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     workspace: places.workspace,
     stores,
     scheduler,
+    plugins: () => builtInPlugins(options, live),
+    inbound: async ({ contextId, text }) => taskText(await converse(a2a.engine, contextId, text)),
     logger,
   });
   closing.defer(() => toolset.close());

@@ -17,6 +17,7 @@ import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
 import { mountConfig } from './routes/console/config.ts';
+import { mountDelegates } from './routes/console/delegates.ts';
 import { mountRuntime } from './routes/console/runtime.ts';
 import { mountScheduler } from './routes/console/scheduler.ts';
 import { mountStores } from './routes/console/stores.ts';
@@ -117,6 +118,10 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
   }));
   mountScheduler(app, () => (live.config.middleware.scheduler ? agent.scheduler : undefined));
   mountTasks(app, engine);
+  mountDelegates(app, {
+    delegates: () => agent.toolset.delegates,
+    plugins: () => agent.toolset.pluginStates,
+  });
   mountMcp(app, {
     name: agentName,
     version: manifest.version,

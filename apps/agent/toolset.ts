@@ -1,9 +1,14 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
+import type { Delegate } from '@trunkline/tools';
 import type { AgentOptions } from './options.ts';
+import { type OpenPlugins, openPlugins, type PluginState } from './plugins/open-plugins.ts';
+import type { Inbound, Plugin } from './plugins/plugin.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
+import { codingAgentsOf, delegatesOf } from './setup/delegates.ts';
 import type { AgentStores } from './stores/stores.ts';
+import { createCodeWith } from './tools/acp/code-with.ts';
 import { createAgentTools } from './tools/agent-tools.ts';
 import { type ApprovedTool, answerApproval } from './tools/approved-tool.ts';
 import { createRunCommand } from './tools/files/run-command.ts';
@@ -18,6 +23,10 @@ export interface ToolsetOptions {
   workspace: string;
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
+  /** Those that can be enabled; asked with each configuration, as their keys may be in it. */
+  plugins(): readonly Plugin[];
+  /** Runs a turn for what comes in through a plugin. */
+  inbound: Inbound;
   logger: Logger;
 }
 
@@ -38,6 +47,8 @@ export function programPath(env: Environment | undefined): string {
 export class Toolset {
   readonly #options: ToolsetOptions;
   #mcp: McpSources | undefined;
+  #plugins: OpenPlugins | undefined;
+  #delegates: Delegate[] = [];
 
   constructor(options: ToolsetOptions) {
     this.#options = options;
@@ -47,39 +58,68 @@ export class Toolset {
     return this.#mcp?.states ?? [];
   }
 
+  get pluginStates(): readonly PluginState[] {
+    return this.#plugins?.states ?? [];
+  }
+
+  get delegates(): readonly Delegate[] {
+    return this.#delegates;
+  }
+
   async open(config: AgentConfig): Promise<Tools> {
-    const { options, env, workspace, stores, scheduler, logger } = this.#options;
-    const before = this.#mcp;
-    const mcp = await openMcpSources(config.mcp.servers, logger);
-    this.#mcp = mcp;
-    await before?.close();
-    const approved = this.#approved(config);
+    const { options, env, workspace, stores, scheduler } = this.#options;
+    const more = await this.#openOutside(config);
+    this.#delegates = delegatesOf(config, { workspace, env });
+    const coding = codingTool(codingAgentsOf(config, { workspace, env }));
+    const approved = [...this.#commands(config), ...coding.approved];
     const tools = createAgentTools({
       stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
       schedules: config.middleware.scheduler ? scheduler : undefined,
       workspace: config.filesystem.enabled ? workspace : undefined,
       approved,
       peers: readPeers(env),
+      delegates: this.#delegates,
       searxngUrl: options.searxngUrl,
       fetch: {
         allowedHosts: [...options.fetchAllowedHosts, ...config.egress.allowed_hosts],
         allowedCidrs: options.fetchAllowedCidrs,
       },
-      more: mcp.tools,
+      more: [...coding.tools, ...more],
       disabled: config.tools.disabled,
     });
     return { tools, approvals: approvalsOf(approved) };
   }
 
   async close(): Promise<void> {
+    await this.#plugins?.close();
     await this.#mcp?.close();
   }
 
-  #approved({ filesystem }: AgentConfig): ApprovedTool[] {
+  /** Plugins and MCP servers of the new configuration in place of those of the old. */
+  async #openOutside(config: AgentConfig): Promise<Tool[]> {
+    const { plugins, inbound, logger } = this.#options;
+    await this.close();
+    const [opened, mcp] = await Promise.all([
+      openPlugins(plugins(), config.plugins, { logger, inbound }),
+      openMcpSources(config.mcp.servers, logger),
+    ]);
+    this.#plugins = opened;
+    this.#mcp = mcp;
+    return [...opened.tools, ...mcp.tools];
+  }
+
+  #commands({ filesystem }: AgentConfig): ApprovedTool[] {
     if (!filesystem.enabled || !filesystem.run_command) return [];
     const { workspace, env } = this.#options;
     return [createRunCommand({ directory: workspace, path: programPath(env) })];
   }
+}
+
+/** code_with, as a tool that runs or as one that asks first. */
+function codingTool(agents: ReturnType<typeof codingAgentsOf>): { tools: Tool[]; approved: ApprovedTool[] } {
+  if (agents.length === 0) return { tools: [], approved: [] };
+  const { tool, approved } = createCodeWith(agents);
+  return { tools: tool === undefined ? [] : [tool], approved: approved === undefined ? [] : [approved] };
 }
 
 function approvalsOf(approved: readonly ApprovedTool[]): Approvals {

@@ -2,6 +2,7 @@ import type { TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { converse, parkedTask } from '../turns/converse.ts';
 import type { SessionMemory } from '../turns/session-memory.ts';
 import type { SessionStore } from '../turns/session-store.ts';
 import { taskText } from '../turns/task-text.ts';
@@ -46,26 +47,4 @@ export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory }: ChatR
       return context.json({ ok: true, deleted: sessions.delete(id) });
     },
   );
-}
-
-async function converse(engine: TaskEngine, contextId: string, text: string) {
-  const taskId = parkedTask(engine, contextId);
-  const { live } = engine.start({
-    message: {
-      messageId: crypto.randomUUID(),
-      role: 'user',
-      parts: [{ type: 'text', text }],
-      contextId,
-      ...(taskId !== undefined && { taskId }),
-    },
-    metadata: {},
-    strict: false,
-  });
-  await live.settled();
-  return live.snapshot();
-}
-
-/** The task of this conversation that waits for an answer. */
-function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
-  return engine.list({ contextId, state: 'input-required', pageSize: 1 }).tasks[0]?.id;
 }

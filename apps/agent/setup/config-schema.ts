@@ -55,31 +55,50 @@ const skillSection = z.strictObject({
   examples: z.array(z.string()).default([]),
 });
 
-const codingAgentSection = z.strictObject({
-  name: z.string(),
-  command: z.string(),
+/** A program that speaks ACP, and what it may do there. */
+const agentProcess = {
   args: z.array(z.string()).default([]),
   workdir: z.string().optional(),
   env: z.record(z.string(), z.string()).default({}),
-  timeout_s: seconds.default(600),
   permissions: z.enum(['auto', 'allowlist', 'readonly']).default('readonly'),
   allow_kinds: z.array(z.string()).default([]),
   deny_kinds: z.array(z.string()).default([]),
+};
+
+const codingAgentSection = z.strictObject({
+  ...agentProcess,
+  name: z.string().min(1),
+  command: z.string().min(1),
+  timeout_s: seconds.default(600),
   confirm: z.boolean().default(false),
 });
 
-const delegateSection = z.strictObject({
-  name: z.string(),
-  type: z.enum(['a2a', 'compat', 'acp']),
-  description: z.string().default(''),
-  url: z.string().optional(),
-  token: z.string().optional(),
-  model: z.string().optional(),
-  /** For `acp`: the process to run. */
-  command: z.string().optional(),
-  args: z.array(z.string()).default([]),
-  timeout_s: seconds.default(300),
-});
+const delegateSection = z
+  .strictObject({
+    ...agentProcess,
+    name: z.string().min(1),
+    type: z.enum(['a2a', 'compat', 'acp']),
+    description: z.string().default(''),
+    url: z.url({ protocol: /^https?$/ }).optional(),
+    token: z.string().optional(),
+    /** For `a2a`: the skill to ask for. */
+    skill: z.string().optional(),
+    /** For `compat`. */
+    model: z.string().optional(),
+    /** For `acp`. */
+    command: z.string().optional(),
+    timeout_s: seconds.default(300),
+  })
+  .superRefine(({ type, url, model, command }, context) => {
+    const missing = [
+      type !== 'acp' && !url && 'url',
+      type === 'compat' && !model && 'model',
+      type === 'acp' && !command && 'command',
+    ].filter((field) => field !== false);
+    for (const field of missing) {
+      context.addIssue({ code: 'custom', path: [field], message: `a delegate of type ${type} needs it` });
+    }
+  });
 
 const mcpServerSection = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9_-]+$/, 'use letters, digits, _ and - only'),

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelEnvironment, post, startAgent, type TestAgent } from '../../fixtures/start-agent.ts';
+import { modelEnvironment, post, startAgent, type TestAgent, wordsOf } from '../../fixtures/start-agent.ts';
 
 let model: ModelServer;
 let agent: TestAgent;
@@ -125,6 +125,40 @@ describe('the console API [A129]', () => {
       models: [{ model: 'test-model', calls: expect.any(Number), latency_ms: { p95: expect.any(Number) } }],
     });
   });
+});
+
+it('hands work to delegates of the configuration, and shows plugins [A091] [A093] [A129]', async () => {
+  const other = await startAgent({ env: modelEnvironment(model.url), config: 'subagents: []' });
+  const near = await startAgent({
+    env: modelEnvironment(model.url),
+    config: `
+delegates:
+  - { name: other, type: a2a, url: "${other.url}", description: Knows more }
+  - { name: gone, type: compat, url: "http://127.0.0.1:1/v1", model: m }
+plugins: { enabled: [repo] }
+`,
+  });
+  const json = async (path: string, init?: RequestInit) => (await near.fetch(path, init)).json();
+  expect(await json('/api/delegates')).toMatchObject({ delegates: [{ name: 'other' }, { name: 'gone' }] });
+  model.enqueue('Here.');
+  expect(await json('/api/delegates/other/test', post({ query: 'there?' }))).toEqual({
+    ok: true,
+    answer: 'Here.',
+  });
+  expect(await json('/api/delegates/gone/test', post({}))).toMatchObject({ ok: false });
+  expect((await near.fetch('/api/delegates/none/test', post({}))).status).toBe(404);
+  model.enqueue(
+    { toolCalls: [{ name: 'delegate_to', arguments: { target: 'other', query: 'six?' } }] },
+    'Six.',
+    'It is six.',
+  );
+  expect(wordsOf(await near.send('Ask the other.'))).toBe('It is six.');
+  expect((await json('/api/plugins')).plugins).toMatchObject([
+    { id: 'chat', state: 'off' },
+    { id: 'repo', state: 'on', tools: expect.arrayContaining(['repo_get_pr']) },
+  ]);
+  await near.stop();
+  await other.stop();
 });
 
 it('answers 409 for what is not loaded', async () => {

@@ -1,0 +1,24 @@
+import type { Task, TaskEngine } from '@trunkline/a2a';
+
+/** One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. */
+export async function converse(engine: TaskEngine, contextId: string, text: string): Promise<Task> {
+  const taskId = parkedTask(engine, contextId);
+  const { live } = engine.start({
+    message: {
+      messageId: crypto.randomUUID(),
+      role: 'user',
+      parts: [{ type: 'text', text }],
+      contextId,
+      ...(taskId !== undefined && { taskId }),
+    },
+    metadata: {},
+    strict: false,
+  });
+  await live.settled();
+  return live.snapshot();
+}
+
+/** The task of a conversation that waits for an answer. */
+export function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
+  return engine.list({ contextId, state: 'input-required', pageSize: 1 }).tasks[0]?.id;
+}
