@@ -56,8 +56,7 @@ describe('a delegate that speaks A2A', () => {
       jsonrpc: '2.0',
       method: 'message/send',
       params: {
-        metadata: { skill: 'look' },
-        message: { role: 'user', parts: [{ kind: 'text', text: 'where?' }] },
+        message: { role: 'user', parts: [{ kind: 'text', text: 'where?' }], metadata: { skill: 'look' } },
       },
     });
     expect(keys).toEqual(['Bearer tok']);
@@ -89,9 +88,12 @@ describe('a delegate that speaks A2A', () => {
     ],
     [task('canceled'), 'scout did not finish: canceled.'],
     [task('working'), 'scout has begun but gave no answer yet.'],
-    [{ body: { error: { code: -32601, message: 'Method not found' } } }, 'scout refused: Method not found'],
-    [{ status: 401, body: {} }, 'scout refuses the key it was given.'],
-    [{ status: 500, body: 'oops' }, 'scout gave an answer that cannot be read.'],
+    [
+      { body: { error: { code: -32601, message: 'Method not found' } } },
+      'The agent scout answered with an error: Method not found',
+    ],
+    [{ status: 401, body: {} }, 'The agent scout did not accept our credentials.'],
+    [{ status: 500, body: 'oops' }, 'The agent scout answered with an error: HTTP status 500'],
   ])('says what went wrong: %j', async (answer, words) => {
     const { url } = await agent(answer);
     await expect(createA2aDelegate({ ...options, url }).ask('x', context)).rejects.toThrow(words);
@@ -99,6 +101,6 @@ describe('a delegate that speaks A2A', () => {
 
   it('says that nobody is there', async () => {
     const scout = createA2aDelegate({ ...options, url: `http://127.0.0.1:${await freePort()}` });
-    await expect(scout.ask('x', context)).rejects.toThrow('scout cannot be reached right now.');
+    await expect(scout.ask('x', context)).rejects.toThrow('The agent scout could not be reached.');
   });
 });

@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { createGuardedFetch, type GuardedFetch, type GuardedResponse, HttpError } from '@trunkline/http';
-import { type A2aReply, readReply } from './a2a-reply.ts';
-import { type Delegate, type DelegateContext, DelegateError } from './delegate.ts';
+import { createA2aClient, type RemoteAgent, RemoteAgentError, type RemoteReply } from '@trunkline/a2a';
+import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate.ts';
 
 export interface A2aDelegateOptions {
   name: string;
@@ -21,81 +19,78 @@ interface Parked {
 }
 
 const MOST_PARKED = 1000;
+/** The caller's signal ends a call long before. */
+const TIMEOUT_MS = 3_600_000;
 
 /** An agent that speaks A2A. When it asks back, the next query of the same conversation is the answer. */
 export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
   const { name, description } = options;
-  const address = endpointOf(options.url);
-  const fetch = createGuardedFetch({
-    allowedHosts: [address.hostname],
-    timeoutMs: 3_600_000,
-    maxRedirects: 0,
-  });
+  const client = createA2aClient();
+  const agent = agentOf(options);
   const parked = new Map<string, Parked>();
   return {
     name,
     description,
-    async ask(query, context) {
-      const body = envelope(query, options.skill, parked.get(context.sessionId));
-      parked.delete(context.sessionId);
-      const reply = readReply(name, await send(fetch, address, { options, body, context }));
-      if (reply.parked !== undefined) remember(parked, context.sessionId, reply.parked);
-      return textOf(name, reply);
+    async ask(query, { signal, sessionId }) {
+      const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
+      parked.delete(sessionId);
+      const reply = await client.send(agent, message, { signal, timeoutMs: TIMEOUT_MS }).catch(rethrow);
+      if (reply.state === 'input-required') remember(parked, sessionId, reply);
+      return answerOf(name, reply);
     },
   };
 }
 
-function endpointOf(url: string): URL {
+function agentOf({ name, url, token }: A2aDelegateOptions): RemoteAgent {
   const address = new URL(url);
   if (!/\/a2a\/?$/.test(address.pathname)) address.pathname = `${address.pathname.replace(/\/+$/, '')}/a2a`;
-  return address;
+  const credentials = token === undefined ? {} : { credentials: { bearer: token } };
+  return { name, url: address.href, protocol: '0.3', ...credentials };
 }
 
-function envelope(query: string, skill: string | undefined, parked: Parked | undefined): object {
-  const message = {
-    kind: 'message',
-    role: 'user',
-    messageId: randomUUID(),
-    parts: [{ kind: 'text', text: query }],
-    ...(parked === undefined ? {} : { taskId: parked.taskId, contextId: parked.contextId }),
-  };
-  const metadata = skill === undefined || skill === '' ? {} : { metadata: { skill } };
-  return { jsonrpc: '2.0', id: randomUUID(), method: 'message/send', params: { message, ...metadata } };
+function skillOf({ skill = '' }: A2aDelegateOptions) {
+  return skill === '' ? {} : { metadata: { skill } };
 }
 
-interface Sending {
-  options: A2aDelegateOptions;
-  body: object;
-  context: DelegateContext;
+function given(task: Parked | undefined) {
+  if (task === undefined) return {};
+  return { taskId: task.taskId, ...(task.contextId !== undefined && { contextId: task.contextId }) };
 }
 
-async function send(
-  fetch: GuardedFetch,
-  address: URL,
-  { options, body, context }: Sending,
-): Promise<GuardedResponse> {
-  const { name, token } = options;
-  try {
-    return await fetch(address, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(body),
-      signal: context.signal,
-    });
-  } catch (error) {
-    if (context.signal.aborted || !(error instanceof HttpError)) throw error;
-    throw new DelegateError('delegate_unreachable', `${name} cannot be reached right now.`, { cause: error });
-  }
-}
-
-function remember(parked: Map<string, Parked>, sessionId: string, task: Parked): void {
-  parked.set(sessionId, task);
+function remember(parked: Map<string, Parked>, sessionId: string, { taskId, contextId }: RemoteReply): void {
+  if (taskId !== undefined) parked.set(sessionId, { taskId, contextId });
   for (const oldest of parked.keys()) if (parked.size > MOST_PARKED) parked.delete(oldest);
 }
 
-function textOf(name: string, reply: A2aReply): string {
-  return reply.parked === undefined ? reply.text : `${name} asks back: ${reply.text}`;
+function answerOf(name: string, { state, text, statusText, artifacts }: RemoteReply): string {
+  switch (state) {
+    case 'completed':
+      return allText(artifacts) || text;
+    case 'input-required':
+      return `${name} asks back: ${statusText}`;
+    case 'failed':
+    case 'rejected':
+    case 'canceled':
+      throw new DelegateError('delegate_failed', `${name} did not finish: ${statusText || state}.`);
+    default:
+      throw new DelegateError('delegate_silent', `${name} has begun but gave no answer yet.`);
+  }
+}
+
+/** An answer may come in several artifacts. */
+function allText(artifacts: RemoteReply['artifacts']): string {
+  return artifacts
+    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === 'text' ? part.text : [])))
+    .join('\n');
+}
+
+const CODES: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
+  agent_unreachable: 'delegate_unreachable',
+  agent_unauthorized: 'delegate_refused',
+};
+
+/** The client's words can be spoken as they are. */
+function rethrow(error: unknown): never {
+  if (!(error instanceof RemoteAgentError)) throw error;
+  throw new DelegateError(CODES[error.code] ?? 'delegate_failed', error.message, { cause: error });
 }

@@ -32,13 +32,13 @@ it('lists and consults peers [A092]', async () => {
   expect(asked[0]).toMatchObject({ path: '/a2a', headers: { authorization: 'Bearer tok' } });
   expect(JSON.parse(asked[0]!.body)).toMatchObject({
     method: 'message/send',
-    params: { metadata: { skill: 'greet' } },
+    params: { message: { metadata: { skill: 'greet' } } },
   });
   expect(await callTool(consult, { name: 'nobody', message: 'x' })).toBe(
     "Error: there is no peer 'nobody'. There are: scout.",
   );
   stop();
   expect(await callTool(consult, { name: 'scout', message: 'x' })).toBe(
-    'Error: scout cannot be reached right now.',
+    'Error: The agent scout could not be reached.',
   );
 });
