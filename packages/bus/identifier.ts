@@ -1,51 +1,36 @@
-import { randomFillSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
-const pool = new Uint8Array(4096);
-const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const counterLimit = 0x1000;
-let offset = pool.length;
-let lastTime = 0;
+/** The random bits of this process (or thread); with time and counter they make an id no other has. */
+const ending = variantAndNode();
+let time = 0;
 let counter = 0;
+let beginning = '';
 
 /** A UUID of version 7: later ones sort after earlier ones, also within one millisecond of this process. */
 export function createId(): string {
   tick();
-  const random = nextRandom();
-  const time = lastTime.toString(16).padStart(12, '0');
-  const count = counter.toString(16).padStart(3, '0');
-  const variant = hex[(byteAt(random) & 0x3f) | 0x80];
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-${variant}${hexFrom(random + 1, 1)}-${hexFrom(random + 2, 6)}`;
+  return `${beginning}${counter.toString(16).padStart(3, '0')}${ending}`;
 }
 
 /** Counts within one millisecond; a full counter, or a clock set back, borrows from the next millisecond. */
 function tick(): void {
-  const now = Date.now();
-  if (now > lastTime) {
-    lastTime = now;
-    counter = 0;
-    return;
-  }
   counter += 1;
-  if (counter < counterLimit) return;
-  lastTime += 1;
+  const now = Date.now();
+  if (now > time) start(now);
+  else if (counter >= counterLimit) start(time + 1);
+}
+
+function start(millisecond: number): void {
+  time = millisecond;
   counter = 0;
+  const digits = millisecond.toString(16).padStart(12, '0');
+  beginning = `${digits.slice(0, 8)}-${digits.slice(8)}-7`;
 }
 
-function nextRandom(): number {
-  if (offset + 8 > pool.length) {
-    randomFillSync(pool);
-    offset = 0;
-  }
-  offset += 8;
-  return offset - 8;
-}
-
-function byteAt(index: number): number {
-  return pool[index] ?? 0;
-}
-
-function hexFrom(start: number, length: number): string {
-  let text = '';
-  for (let index = start; index < start + length; index += 1) text += hex[byteAt(index)];
-  return text;
+function variantAndNode(): string {
+  const bytes = randomBytes(8);
+  bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
+  const digits = bytes.toString('hex');
+  return `-${digits.slice(0, 4)}-${digits.slice(4)}`;
 }

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createId } from './identifier.ts';
-import { decodeMessage, encodeMessage, maximumMessageBytes } from './message.ts';
+import { checkMessage, decodeMessage, maximumMessageBytes } from './message.ts';
 import type { Draft } from './port.ts';
+
+/** The message and its JSON text. */
+function encodeMessage(draft: Draft) {
+  const { message, text } = checkMessage(draft);
+  return { message, text: text() };
+}
 
 const draft = { topic: 'a.b', payload: { text: 'hello' } };
 

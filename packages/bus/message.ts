@@ -7,22 +7,28 @@ import { checkTopic } from './topics/topic.ts';
 /** The largest message as JSON: the 1 MiB that NATS carries at most, less 4 KiB for what engines add. */
 export const maximumMessageBytes = 1_048_576 - 4096;
 
+/** More than all the other fields can take. */
+const mostBytesAround = 32_768;
 const identifier = /^[\x21-\x7e]{1,128}$/;
 const controlCharacter = /\p{Cc}/u;
 
-/** A checked and completed message with its JSON text. */
-export interface Encoded {
+/** A checked and completed message; its JSON text is written when an engine needs it. */
+export interface Checked {
   message: Message;
-  text: string;
+  text(): string;
 }
 
-/** Checks what a publisher gave, adds what is missing, and writes it as JSON. */
-export function encodeMessage(draft: Draft): Encoded {
-  const message = complete(draft);
-  const text = JSON.stringify(message);
-  // A UTF-16 unit takes at most three bytes: short texts need no counting.
-  if (text.length * 3 > maximumMessageBytes) checkSize(message.topic, Buffer.byteLength(text));
-  return { message, text };
+/** Checks what a publisher gave and adds what is missing. */
+export function checkMessage(draft: Draft): Checked {
+  const payload = frozenCopy(draft.payload, 'payload');
+  const message = complete(draft, payload.value);
+  let text: string | undefined;
+  // Only what could be too large is written out to be counted.
+  if (payload.bytes + mostBytesAround > maximumMessageBytes) {
+    text = JSON.stringify(message);
+    checkSize(message.topic, Buffer.byteLength(text));
+  }
+  return { message, text: () => text ?? JSON.stringify(message) };
 }
 
 /** Reads a message that an engine stored. */
@@ -30,20 +36,23 @@ export function decodeMessage(text: string): Message {
   return deepFreeze(JSON.parse(text) as Message);
 }
 
-function complete(draft: Draft): Message {
-  checkTopic(draft.topic);
+type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
+
+function complete(draft: Draft, payload: unknown): Message {
+  const { topic, parentId, source, reply } = draft;
+  checkTopic(topic);
   const id = draft.id === undefined ? createId() : checkIdentifier('id', draft.id);
-  const message: Message = {
+  const message: Writable<Message> = {
     id,
     correlationId:
       draft.correlationId === undefined ? id : checkLabel('correlationId', draft.correlationId, 256),
-    ...(draft.parentId === undefined ? {} : { parentId: checkIdentifier('parentId', draft.parentId) }),
-    topic: draft.topic,
+    topic,
     timestamp: draft.timestamp === undefined ? Date.now() : checkTimestamp(draft.timestamp),
-    payload: frozenCopy(draft.payload, 'payload'),
-    ...(draft.source === undefined ? {} : { source: checkSource(draft.source) }),
-    ...(draft.reply === undefined ? {} : { reply: checkReply(draft.reply) }),
+    payload,
   };
+  if (parentId !== undefined) message.parentId = checkIdentifier('parentId', parentId);
+  if (source !== undefined) message.source = checkSource(source);
+  if (reply !== undefined) message.reply = checkReply(reply);
   return Object.freeze(message);
 }
 

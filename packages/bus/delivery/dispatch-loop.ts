@@ -24,11 +24,14 @@ export class DispatchLoop {
   }
 
   readonly #drain = (): void => {
-    for (let turn = 0; turn < turnsPerSlice && this.#next < this.#ready.length; turn += 1) this.#turn();
-    this.#ready.splice(0, this.#next);
-    this.#next = 0;
-    this.#scheduled = this.#ready.length > 0;
-    if (this.#scheduled) setImmediate(this.#drain);
+    try {
+      for (let turn = 0; turn < turnsPerSlice && this.#next < this.#ready.length; turn += 1) this.#turn();
+    } finally {
+      this.#ready.splice(0, this.#next);
+      this.#next = 0;
+      this.#scheduled = this.#ready.length > 0;
+      if (this.#scheduled) setImmediate(this.#drain);
+    }
   };
 
   /** Who has more to do queues up again behind the others. */

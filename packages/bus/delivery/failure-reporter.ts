@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import type { BusLogger, Draft, Message } from '../port.ts';
 
-export const errorTopic = 'system.error';
+const errorTopic = 'system.error';
 
 export interface Failure {
   message: Message;

@@ -10,50 +10,63 @@ export interface DeliveryContext {
   logger: BusLogger;
   /** Aborted when the bus stops waiting for handlers. */
   signal: AbortSignal;
-  counters: { dropped: number };
+  /** What handlers of subscriptions without a cursor are given. */
+  firstDelivery: Delivery;
+  live: LiveCounters;
+}
+
+/** Sums over all subscriptions without a cursor. */
+interface LiveCounters {
+  queued: number;
+  running: number;
+  dropped: number;
+}
+
+export interface LiveLimits {
+  readonly concurrency: number;
+  readonly queueLimit: number;
+  readonly policy: QueuePolicy;
 }
 
 export interface LiveOptions {
   pattern: string;
   handler: Handler;
-  concurrency: number;
-  queueLimit: number;
-  policy: QueuePolicy;
   plugin: string | undefined;
+  /** Shared by all that have the same. */
+  limits: LiveLimits;
 }
 
 const logEveryMs = 10_000;
 
-/** A subscription without a cursor: a bounded queue in memory, each message tried once. */
+/**
+ * A subscription without a cursor: a bounded queue in memory, each message tried once.
+ * There may be very many, most of them quiet, so what only busy ones need is made when they need it.
+ */
 export class LiveSubscription implements Runnable {
-  readonly #options: LiveOptions;
+  readonly #pattern: string;
+  readonly #handler: Handler;
+  readonly #plugin: string | undefined;
+  readonly #limits: LiveLimits;
   readonly #context: DeliveryContext;
-  readonly #queue: BoundedQueue<Message>;
-  readonly #delivery: Delivery;
+  #queue: BoundedQueue<Message> | undefined = undefined;
+  #drops: { sinceLog: number; loggedAt: number } | undefined = undefined;
   #running = 0;
   #scheduled = false;
   #closed = false;
-  #droppedSinceLog = 0;
-  #loggedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: LiveOptions, context: DeliveryContext) {
-    this.#options = options;
+  constructor({ pattern, handler, plugin, limits }: LiveOptions, context: DeliveryContext) {
+    this.#pattern = pattern;
+    this.#handler = handler;
+    this.#plugin = plugin;
+    this.#limits = limits;
     this.#context = context;
-    this.#queue = new BoundedQueue(options.queueLimit);
-    this.#delivery = Object.freeze({ attempt: 1, signal: context.signal });
-  }
-
-  get queued(): number {
-    return this.#queue.length;
-  }
-
-  get idle(): boolean {
-    return this.#running === 0 && this.#queue.length === 0;
   }
 
   deliver(message: Message): void {
     if (this.#closed) return;
-    if (!this.#queue.push(message)) this.#overflow(message);
+    this.#queue ??= new BoundedQueue(this.#limits.queueLimit);
+    if (this.#queue.push(message)) this.#context.live.queued += 1;
+    else this.#overflow(this.#queue, message);
     this.#schedule();
   }
 
@@ -63,14 +76,16 @@ export class LiveSubscription implements Runnable {
     return this.#scheduled;
   }
 
-  /** Forgets what waits; handlers at work end by themselves. */
-  close(): void {
+  /** Forgets what waits; handlers at work end by themselves. False when it was closed before. */
+  close(): boolean {
+    if (this.#closed) return false;
     this.#closed = true;
-    this.#queue.clear();
+    this.#context.live.queued -= this.#queue?.clear().length ?? 0;
+    return true;
   }
 
   #canStart(): boolean {
-    return this.#running < this.#options.concurrency && this.#queue.length > 0;
+    return this.#running < this.#limits.concurrency && this.#queue !== undefined && this.#queue.length > 0;
   }
 
   #schedule(): void {
@@ -80,10 +95,11 @@ export class LiveSubscription implements Runnable {
   }
 
   #startNext(): void {
-    const message = this.#queue.shift();
+    const message = this.#queue?.shift();
     if (message === undefined) return;
+    this.#context.live.queued -= 1;
     try {
-      const result = this.#options.handler(message, this.#delivery);
+      const result = this.#handler(message, this.#context.firstDelivery);
       if (result !== undefined) this.#follow(result, message);
     } catch (error) {
       this.#fail(message, error);
@@ -91,9 +107,9 @@ export class LiveSubscription implements Runnable {
   }
 
   #follow(result: Promise<void>, message: Message): void {
-    this.#running += 1;
+    this.#count(1);
     const end = () => {
-      this.#running -= 1;
+      this.#count(-1);
       this.#schedule();
     };
     result.then(end, (error: unknown) => {
@@ -102,29 +118,41 @@ export class LiveSubscription implements Runnable {
     });
   }
 
+  #count(change: number): void {
+    this.#running += change;
+    this.#context.live.running += change;
+  }
+
   #fail(message: Message, error: unknown): void {
-    const { pattern, plugin } = this.#options;
+    const [pattern, plugin] = [this.#pattern, this.#plugin];
     this.#context.failures.report({ message, pattern, plugin, error, attempt: 1 });
   }
 
-  #overflow(message: Message): void {
-    if (this.#options.policy === 'drop-oldest') {
-      this.#queue.shift();
-      this.#queue.push(message);
+  #overflow(queue: BoundedQueue<Message>, message: Message): void {
+    if (this.#limits.policy === 'drop-oldest') {
+      queue.shift();
+      queue.push(message);
     }
-    this.#context.counters.dropped += 1;
-    this.#droppedSinceLog += 1;
-    this.#logDrops();
+    this.#context.live.dropped += 1;
+    this.#drops ??= { sinceLog: 0, loggedAt: Number.NEGATIVE_INFINITY };
+    this.#drops.sinceLog += 1;
+    this.#logDrops(this.#drops);
   }
 
   /** One line at first, then at most one each ten seconds. */
-  #logDrops(): void {
+  #logDrops(drops: { sinceLog: number; loggedAt: number }): void {
     const now = performance.now();
-    if (now - this.#loggedAt < logEveryMs) return;
-    const { pattern, plugin, queueLimit, policy } = this.#options;
-    const details = { pattern, plugin, queueLimit, policy, dropped: this.#droppedSinceLog };
+    if (now - drops.loggedAt < logEveryMs) return;
+    const { queueLimit, policy } = this.#limits;
+    const details = {
+      pattern: this.#pattern,
+      plugin: this.#plugin,
+      queueLimit,
+      policy,
+      dropped: drops.sinceLog,
+    };
     this.#context.logger.warn(details, 'A slow subscriber lost messages: its queue is full');
-    this.#loggedAt = now;
-    this.#droppedSinceLog = 0;
+    drops.loggedAt = now;
+    drops.sinceLog = 0;
   }
 }

@@ -3,9 +3,9 @@ import { checkName } from '../names.ts';
 import type { Handler, SubscribeOptions } from '../port.ts';
 import { checkPattern } from '../topics/topic.ts';
 import type { DurableOptions } from './durable-delivery.ts';
-import type { LiveOptions } from './live-subscription.ts';
+import type { LiveLimits, LiveOptions } from './live-subscription.ts';
 
-const defaultQueueLimit = 1000;
+const defaultLimits: LiveLimits = { concurrency: 1, queueLimit: 1000, policy: 'drop-oldest' };
 
 export type CheckedSubscription =
   | { kind: 'live'; group: string | undefined; live: LiveOptions }
@@ -21,21 +21,20 @@ export function checkSubscription(
   const { durable, group, policy, plugin } = options;
   if (durable !== undefined) checkName('durable', durable);
   if (group !== undefined) checkName('group', group);
-  const concurrency = checkCount('concurrency', options.concurrency ?? 1);
-  const queueLimit = checkCount('queueLimit', options.queueLimit ?? defaultQueueLimit);
+  const concurrency = checkCount('concurrency', options.concurrency ?? defaultLimits.concurrency);
+  const queueLimit = checkCount('queueLimit', options.queueLimit ?? defaultLimits.queueLimit);
   if (durable === undefined) {
-    const live = {
-      pattern,
-      handler,
-      concurrency,
-      queueLimit,
-      policy: policy ?? 'drop-oldest',
-      plugin,
-    } as const;
-    return { kind: 'live', group, live };
+    const limits = sharedLimits({ concurrency, queueLimit, policy: policy ?? defaultLimits.policy });
+    return { kind: 'live', group, live: { pattern, handler, plugin, limits } };
   }
   if (policy !== undefined) throw new BusError('options_refused', policyWords);
   return { kind: 'durable', durable: { name: durable, pattern, group, concurrency, queueLimit } };
+}
+
+/** Most subscriptions have the defaults: those hold one object together. */
+function sharedLimits(limits: LiveLimits): LiveLimits {
+  const keys = Object.keys(defaultLimits) as (keyof LiveLimits)[];
+  return keys.every((key) => limits[key] === defaultLimits[key]) ? defaultLimits : limits;
 }
 
 /** Throws when a second subscriber of a durable name asks for something else than the first. */

@@ -1,11 +1,12 @@
 import { BusError } from '../errors.ts';
-import type { Encoded } from '../message.ts';
+import type { Checked } from '../message.ts';
 import type { Message } from '../port.ts';
 import type { Row } from './journal/message-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
 interface Waiting {
-  encoded: Encoded;
+  message: Message;
+  text: string;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -36,12 +37,13 @@ export class Appender {
     return this.#pending;
   }
 
-  append(encoded: Encoded): Promise<void> {
+  append(checked: Checked): Promise<void> {
     if (this.#characters > maximumWaitingCharacters) throw new BusError('overloaded', overloadWords);
-    this.#characters += encoded.text.length;
+    const text = checked.text();
+    this.#characters += text.length;
     this.#pending += 1;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ encoded, resolve, reject });
+    this.#waiting.push({ message: checked.message, text, resolve, reject });
     this.#schedule();
     return promise;
   }
@@ -67,7 +69,7 @@ export class Appender {
 
   #accept(waiting: Waiting, position: number): void {
     this.#settle(waiting);
-    if (position > 0) this.#stored(waiting.encoded.message, position);
+    if (position > 0) this.#stored(waiting.message, position);
     waiting.resolve();
   }
 
@@ -76,13 +78,13 @@ export class Appender {
     waiting.reject(error);
   }
 
-  #settle({ encoded }: Waiting): void {
-    this.#characters -= encoded.text.length;
+  #settle({ text }: Waiting): void {
+    this.#characters -= text.length;
     this.#pending -= 1;
   }
 }
 
-function rowOf({ encoded: { message, text } }: Waiting): Row {
+function rowOf({ message, text }: Waiting): Row {
   return [message.id, message.topic, message.correlationId, text, null];
 }
 

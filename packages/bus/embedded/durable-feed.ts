@@ -42,6 +42,7 @@ export class DurableFeed {
   #scanned: number;
   #live = false;
   #reading = false;
+  #moving = false;
   /** Counts the times the feed was set to another position; pages read before are void. */
   #generation = 0;
   /** Entries that a former process may have begun. */
@@ -68,7 +69,8 @@ export class DurableFeed {
 
   /** Reads on when the feed is behind and there is room. */
   refill(): void {
-    if (this.#live || this.#reading || this.delivery.members === 0 || this.delivery.room === 0) return;
+    if (this.#live || this.#reading || this.#moving) return;
+    if (this.delivery.members === 0 || this.delivery.room === 0) return;
     if (this.#scanned >= this.#context.committed()) this.#live = true;
     else void this.#read();
   }
@@ -91,13 +93,16 @@ export class DurableFeed {
 
   /** Pauses for a move of the cursor: what handlers at work finish meanwhile does not count. */
   detach(): void {
+    this.#moving = true;
     this.pause();
     this.#outstanding.clear();
     this.#context.saver.drop(this.name);
   }
 
-  moveTo(position: number): void {
-    this.#scanned = position;
+  /** Goes on from the position, or where it was when it could not be moved. */
+  moveTo(position: number | undefined): void {
+    this.#moving = false;
+    if (position !== undefined) this.#scanned = position;
     this.refill();
   }
 

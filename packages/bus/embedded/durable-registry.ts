@@ -11,9 +11,7 @@ export class DurableRegistry {
   readonly #index: TopicIndex<Sink>;
   readonly #context: FeedContext;
   /** Kept when the last subscriber leaves: handlers at work still finish on it. */
-  readonly #feeds = new Map<string, Promise<DurableFeed>>();
-  /** Those with subscribers, or with handlers at work. */
-  readonly #open = new Set<DurableFeed>();
+  readonly #feeds = new Map<string, DurableFeed>();
   #closed = false;
 
   constructor(index: TopicIndex<Sink>, context: FeedContext) {
@@ -22,19 +20,20 @@ export class DurableRegistry {
   }
 
   get size(): number {
-    return [...this.#open].reduce((sum, feed) => sum + feed.delivery.members, 0);
+    return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.delivery.members, 0);
   }
 
   get queued(): number {
-    return [...this.#open].reduce((sum, feed) => sum + feed.delivery.queued, 0);
+    return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.delivery.queued, 0);
   }
 
   get idle(): boolean {
-    return [...this.#open].every((feed) => feed.delivery.idle);
+    return [...this.#feeds.values()].every((feed) => feed.delivery.idle);
   }
 
   async add(options: DurableOptions, member: Member): Promise<Subscription> {
-    const feed = await this.#feed(options);
+    const cursor = await this.#context.journal.call('openCursor', options.name);
+    const feed = this.#feeds.get(options.name) ?? new DurableFeed(options, cursor, this.#context);
     if (feed.delivery.members > 0) checkSameDurable(feed.delivery.options, options);
     else this.#attach(feed, options);
     feed.delivery.join(member);
@@ -48,23 +47,29 @@ export class DurableRegistry {
 
   /** Hands a replayed dead letter to its name alone, if it has a subscriber now; otherwise it waits in the journal. */
   deliverTo(name: string, message: Message, position: number): void {
-    for (const feed of this.#open) if (feed.name === name) feed.deliver(message, position);
+    this.#feeds.get(name)?.deliver(message, position);
   }
 
   async moveCursor(name: string, after: number): Promise<void> {
-    const feed = await this.#feeds.get(name);
+    const feed = this.#feeds.get(name);
     feed?.detach();
-    const position = await this.#context.journal.call('moveCursor', name, after);
+    let position: number | undefined;
+    try {
+      position = await this.#context.journal.call('moveCursor', name, after);
+    } finally {
+      feed?.moveTo(position);
+    }
     if (position === undefined) throw unknownName(name);
-    feed?.moveTo(position);
   }
 
   /** Saves all cursors and gives the names in use. */
   checkpoint(): string[] {
-    for (const feed of this.#open) feed.checkpoint();
-    return [...this.#open].filter((feed) => feed.delivery.members > 0).map((feed) => feed.name);
+    const used = [...this.#feeds.values()].filter((feed) => feed.delivery.members > 0);
+    for (const feed of used) feed.checkpoint();
+    return used.map((feed) => feed.name);
   }
 
+  /** Lets go of names that the journal has forgotten. */
   drop(names: readonly string[]): void {
     for (const name of names) this.#feeds.delete(name);
   }
@@ -72,26 +77,12 @@ export class DurableRegistry {
   /** Starts no handler any more. */
   close(): void {
     this.#closed = true;
-    for (const feed of this.#open) feed.delivery.close();
-  }
-
-  async #feed(options: DurableOptions): Promise<DurableFeed> {
-    const known = this.#feeds.get(options.name);
-    if (known !== undefined) return known;
-    const opening = this.#openFeed(options);
-    this.#feeds.set(options.name, opening);
-    opening.catch(() => this.#feeds.delete(options.name));
-    return opening;
-  }
-
-  async #openFeed(options: DurableOptions): Promise<DurableFeed> {
-    const cursor = await this.#context.journal.call('openCursor', options.name, options.pattern);
-    return new DurableFeed(options, cursor, this.#context);
+    for (const feed of this.#feeds.values()) feed.delivery.close();
   }
 
   #attach(feed: DurableFeed, options: DurableOptions): void {
     if (this.#closed) throw new BusError('stopped', 'The bus has stopped: nothing can subscribe any more.');
-    this.#open.add(feed);
+    this.#feeds.set(feed.name, feed);
     this.#index.add(options.pattern, feed);
     feed.resume(options);
   }
@@ -107,7 +98,6 @@ export class DurableRegistry {
     this.#leave(feed, member);
     if (feed.delivery.members > 0) return;
     feed.detach();
-    this.#open.delete(feed);
     this.#feeds.delete(feed.name);
     await this.#context.journal.call('forgetCursor', feed.name);
   }

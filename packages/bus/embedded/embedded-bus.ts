@@ -5,7 +5,7 @@ import { Requests } from '../delivery/requests.ts';
 import { checkSubscription } from '../delivery/subscribe-options.ts';
 import { BusError } from '../errors.ts';
 import { checkLease } from '../lease-options.ts';
-import { decodeMessage, encodeMessage } from '../message.ts';
+import { checkMessage, decodeMessage } from '../message.ts';
 import { type CommonOptions, type Settings, settingsOf, silentLogger } from '../options.ts';
 import type {
   Bus,
@@ -71,7 +71,7 @@ class EmbeddedBus implements Bus {
   readonly #durable: DurableRegistry;
   readonly #requests = new Requests(this);
   readonly #abort = new AbortController();
-  readonly #counters = { dropped: 0 };
+  readonly #liveCounters = { queued: 0, running: 0, dropped: 0 };
   readonly #starts: number;
   readonly #maintenance: NodeJS.Timeout;
   #committed: number;
@@ -98,7 +98,8 @@ class EmbeddedBus implements Bus {
       failures: new FailureReporter((draft) => this.publish(draft), logger),
       logger,
       signal: this.#abort.signal,
-      counters: this.#counters,
+      firstDelivery: Object.freeze({ attempt: 1, signal: this.#abort.signal }),
+      live: this.#liveCounters,
     };
     this.#live = new LiveRegistry(this.#index, delivery);
     this.#durable = new DurableRegistry(this.#index, {
@@ -113,9 +114,9 @@ class EmbeddedBus implements Bus {
 
   async publish(draft: Draft): Promise<Published> {
     this.#checkRunning();
-    const encoded = encodeMessage(draft);
-    const { message } = encoded;
-    if (this.#durableTopics.has(message.topic)) await this.#appender.append(encoded);
+    const checked = checkMessage(draft);
+    const { message } = checked;
+    if (this.#durableTopics.has(message.topic)) await this.#appender.append(checked);
     else this.#dispatch(message, 0);
     return { id: message.id, correlationId: message.correlationId };
   }
@@ -158,9 +159,9 @@ class EmbeddedBus implements Bus {
       engine: 'embedded',
       connected: !this.#stopped && this.#journal.failure === undefined,
       subscriptions: this.#live.size + this.#durable.size,
-      queued: this.#live.queued + this.#durable.queued,
+      queued: this.#liveCounters.queued + this.#durable.queued,
       pending: this.#appender.pending,
-      dropped: this.#counters.dropped,
+      dropped: this.#liveCounters.dropped,
     };
   }
 
@@ -173,7 +174,7 @@ class EmbeddedBus implements Bus {
   async #stop(): Promise<void> {
     clearInterval(this.#maintenance);
     this.#durable.close();
-    const idle = () => this.#live.idle && this.#durable.idle && this.#appender.pending === 0;
+    const idle = () => this.#liveIdle() && this.#durable.idle && this.#appender.pending === 0;
     if (!(await drained(idle, this.#settings.drainTimeoutMs))) {
       this.#logger.warn(this.status(), 'The bus stops while handlers are still at work');
     }
@@ -202,6 +203,10 @@ class EmbeddedBus implements Bus {
     } catch (error) {
       this.#logger.error({ err: error }, 'The journal could not be tidied up');
     }
+  }
+
+  #liveIdle(): boolean {
+    return this.#liveCounters.queued === 0 && this.#liveCounters.running === 0;
   }
 
   #checkRunning(): void {

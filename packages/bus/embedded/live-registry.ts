@@ -12,8 +12,8 @@ export interface Sink {
 export class LiveRegistry {
   readonly #index: TopicIndex<Sink>;
   readonly #context: DeliveryContext;
-  readonly #subscriptions = new Set<LiveSubscription>();
   readonly #groups = new Map<string, LiveGroup>();
+  #size = 0;
 
   constructor(index: TopicIndex<Sink>, context: DeliveryContext) {
     this.#index = index;
@@ -21,21 +21,13 @@ export class LiveRegistry {
   }
 
   get size(): number {
-    return this.#subscriptions.size;
-  }
-
-  get queued(): number {
-    return [...this.#subscriptions].reduce((sum, subscription) => sum + subscription.queued, 0);
-  }
-
-  get idle(): boolean {
-    return [...this.#subscriptions].every((subscription) => subscription.idle);
+    return this.#size;
   }
 
   add(options: LiveOptions, group: string | undefined): Subscription {
     const subscription = new LiveSubscription(options, this.#context);
     const { pattern } = options;
-    this.#subscriptions.add(subscription);
+    this.#size += 1;
     if (group === undefined) this.#index.add(pattern, subscription);
     else this.#join(pattern, group, subscription);
     const unsubscribe = async () => this.#remove(pattern, group, subscription);
@@ -53,8 +45,8 @@ export class LiveRegistry {
   }
 
   #remove(pattern: string, group: string | undefined, subscription: LiveSubscription): void {
-    if (!this.#subscriptions.delete(subscription)) return;
-    subscription.close();
+    if (!subscription.close()) return;
+    this.#size -= 1;
     if (group === undefined) this.#index.remove(pattern, subscription);
     else this.#leave(pattern, group, subscription);
   }

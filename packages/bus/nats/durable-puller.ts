@@ -44,6 +44,7 @@ export class DurablePuller implements PullTarget {
   readonly #ignoreConnection: () => void;
   readonly #closing = new AbortController();
   #recovering = false;
+  #detached = false;
 
   constructor(options: DurableOptions, context: PullerContext) {
     this.#context = context;
@@ -60,7 +61,7 @@ export class DurablePuller implements PullTarget {
   /** Asks the server for as many messages as are wanted beyond those asked for already. */
   ask(): void {
     const { connection, resources } = this.#context;
-    if (!this.#wanted || this.#recovering || !connection.connected) return;
+    if (!this.#wanted || this.#recovering || this.#detached || !connection.connected) return;
     const size = this.#shortfall();
     if (size > 0)
       this.#requests.add(new PullRequest(connection.nats, resources.journal, this.name, size, this));
@@ -83,12 +84,18 @@ export class DurablePuller implements PullTarget {
     else this.ask();
   }
 
-  /** Lets go of everything, as the cursor was moved. */
+  /** Lets go of everything and asks for nothing until `resume`: the cursor is being moved. */
   detach(): void {
+    this.#detached = true;
     this.delivery.reset();
     this.#held.clear();
     this.#finished.clear();
     this.#askAnew();
+  }
+
+  resume(): void {
+    this.#detached = false;
+    this.ask();
   }
 
   /** Hands back what no handler has begun; messages still on their way here are handed back too. */
@@ -132,18 +139,23 @@ export class DurablePuller implements PullTarget {
   async #recover(): Promise<void> {
     if (this.#recovering) return;
     this.#recovering = true;
-    const { connection, consumers, delivery } = this.#context;
+    // Another process may be moving the cursor, which takes the consumer away for a moment.
+    await delay(retryAfterMs);
     try {
-      if (connection.connected && (await consumers.info(this.name)) === undefined && this.#wanted) {
-        delivery.logger.warn({ durable: this.name }, 'NATS lost a durable name; it begins anew');
-        await consumers.ensure(this.delivery.options);
-      }
+      if (this.#wanted && !this.#detached) await this.#remake();
     } catch (error) {
-      delivery.logger.warn({ durable: this.name, err: error }, 'A durable name cannot be reached on NATS');
-      await delay(retryAfterMs);
+      const { logger } = this.#context.delivery;
+      logger.warn({ durable: this.name, err: error }, 'A durable name cannot be reached on NATS');
     }
     this.#recovering = false;
     this.ask();
+  }
+
+  async #remake(): Promise<void> {
+    const { connection, consumers, delivery } = this.#context;
+    if (!connection.connected || (await consumers.info(this.name)) !== undefined) return;
+    delivery.logger.warn({ durable: this.name }, 'NATS lost a durable name; it begins anew');
+    await consumers.ensure(this.delivery.options);
   }
 
   #offer(received: PulledMessage): void {

@@ -8,7 +8,7 @@ import { checkSubscription } from '../delivery/subscribe-options.ts';
 import { BusError } from '../errors.ts';
 import { historyLimit } from '../history-limit.ts';
 import { checkLease } from '../lease-options.ts';
-import { encodeMessage } from '../message.ts';
+import { checkMessage } from '../message.ts';
 import type { Settings } from '../options.ts';
 import type {
   Bus,
@@ -73,7 +73,7 @@ class NatsBus implements Bus {
   readonly #requests = new Requests(this);
   readonly #leases = new Set<NatsLease>();
   readonly #abort = new AbortController();
-  readonly #counters = { dropped: 0 };
+  readonly #liveCounters = { queued: 0, running: 0, dropped: 0 };
   readonly #maintenance: NodeJS.Timeout;
   #maintaining = false;
   #published = 0;
@@ -93,7 +93,8 @@ class NatsBus implements Bus {
       failures: new FailureReporter((draft) => this.publish(draft), logger),
       logger,
       signal: this.#abort.signal,
-      counters: this.#counters,
+      firstDelivery: Object.freeze({ attempt: 1, signal: this.#abort.signal }),
+      live: this.#liveCounters,
     };
     this.#live = new NatsLive(connection, natsSettings.prefix, durableTopics, delivery);
     this.#durable = new NatsDurable({
@@ -110,8 +111,9 @@ class NatsBus implements Bus {
 
   async publish(draft: Draft): Promise<Published> {
     this.#checkRunning();
-    const { message, text } = encodeMessage(draft);
-    const { id, correlationId, topic } = message;
+    const checked = checkMessage(draft);
+    const { id, correlationId, topic } = checked.message;
+    const text = checked.text();
     const subject = subjectOf(this.#setup.natsSettings.prefix, topic);
     this.#published += 1;
     const stored = this.#setup.durableTopics.has(topic);
@@ -169,9 +171,9 @@ class NatsBus implements Bus {
       engine: 'nats',
       connected: !this.#stopped && this.#connection.connected,
       subscriptions: this.#live.size + this.#durable.size,
-      queued: this.#live.queued + this.#durable.queued,
+      queued: this.#liveCounters.queued + this.#durable.queued,
       pending: this.#outbox.pending,
-      dropped: this.#counters.dropped,
+      dropped: this.#liveCounters.dropped,
     };
   }
 
@@ -199,7 +201,7 @@ class NatsBus implements Bus {
   /** What was published may come back over the wire: only when nothing new did, all is done. */
   async #drained(): Promise<boolean> {
     const deadline = performance.now() + this.#setup.settings.drainTimeoutMs;
-    const idle = () => this.#live.idle && this.#durable.idle && this.#outbox.pending === 0;
+    const idle = () => this.#liveIdle() && this.#durable.idle && this.#outbox.pending === 0;
     for (;;) {
       const published = this.#published;
       if (!(await drained(idle, deadline - performance.now()))) return false;
@@ -229,6 +231,10 @@ class NatsBus implements Bus {
       this.#setup.logger.warn({ err: error }, 'The journal on NATS could not be tidied up');
     }
     this.#maintaining = false;
+  }
+
+  #liveIdle(): boolean {
+    return this.#liveCounters.queued === 0 && this.#liveCounters.running === 0;
   }
 
   #checkRunning(): void {

@@ -57,7 +57,9 @@ export class NatsDeadLetters {
     const { deadLetters: stream, manager } = this.#resources;
     const sequence = Number(id);
     const stored =
-      Number.isSafeInteger(sequence) && (await found(manager.streams.getMessage(stream, { seq: sequence })));
+      Number.isSafeInteger(sequence) &&
+      sequence > 0 &&
+      (await found(manager.streams.getMessage(stream, { seq: sequence })));
     if (!stored) throw unknown(id);
     const { durable, message } = stored.json<StoredLetter>();
     await this.#outbox.send(this.#replayed(message, durable, id));

@@ -43,8 +43,13 @@ export class NatsDurable {
 
   moveCursor(name: string, after: number): Promise<void> {
     return this.#inTurn(name, async () => {
-      if (!(await this.#context.consumers.moveTo(name, after))) throw unknownName(name);
-      this.#pullers.get(name)?.detach();
+      const puller = this.#pullers.get(name);
+      puller?.detach();
+      try {
+        if (!(await this.#context.consumers.moveTo(name, after))) throw unknownName(name);
+      } finally {
+        puller?.resume();
+      }
     });
   }
 
@@ -75,6 +80,7 @@ export class NatsDurable {
     const puller = known ?? new DurablePuller(options, this.#context);
     puller.delivery.options = options;
     this.#pullers.set(options.name, puller);
+    puller.resume();
     return puller;
   }
 

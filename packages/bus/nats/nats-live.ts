@@ -15,7 +15,7 @@ export class NatsLive {
   readonly #prefix: string;
   readonly #durableTopics: DurableTopics;
   readonly #context: DeliveryContext;
-  readonly #subscriptions = new Set<LiveSubscription>();
+  #size = 0;
 
   constructor(
     connection: Connection,
@@ -30,21 +30,13 @@ export class NatsLive {
   }
 
   get size(): number {
-    return this.#subscriptions.size;
-  }
-
-  get queued(): number {
-    return [...this.#subscriptions].reduce((sum, subscription) => sum + subscription.queued, 0);
-  }
-
-  get idle(): boolean {
-    return [...this.#subscriptions].every((subscription) => subscription.idle);
+    return this.#size;
   }
 
   async add(options: LiveOptions, group: string | undefined): Promise<Subscription> {
     const { pattern } = options;
     const subscription = new LiveSubscription(options, this.#context);
-    this.#subscriptions.add(subscription);
+    this.#size += 1;
     const receive = this.#receiver(subscription);
     const source = this.#connection.nats.subscribe(filterOf(this.#prefix, pattern), {
       ...(group === undefined ? {} : { queue: group }),
@@ -52,8 +44,8 @@ export class NatsLive {
     });
     await this.#connection.flush();
     const unsubscribe = async () => {
-      if (!this.#subscriptions.delete(subscription)) return;
-      subscription.close();
+      if (!subscription.close()) return;
+      this.#size -= 1;
       source.unsubscribe();
     };
     return { pattern, unsubscribe, forget: unsubscribe };

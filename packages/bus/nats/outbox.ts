@@ -1,5 +1,5 @@
 import { createInbox, headers, type Msg, type Subscription } from '@nats-io/transport-node';
-import { BusError } from '../errors.ts';
+import { BusError, messageOf } from '../errors.ts';
 import type { Connection } from './connection.ts';
 import type { NatsSettings } from './options.ts';
 
@@ -93,8 +93,17 @@ export class Outbox {
     while (this.#connection.connected && !this.#held && this.#inFlight.size < this.#window) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
-      if (next.key === undefined) this.#sendPlain(next);
-      else this.#sendStored(next, next.key);
+      this.#sendOne(next);
+    }
+  }
+
+  #sendOne(outgoing: Outgoing): void {
+    try {
+      if (outgoing.key === undefined) this.#sendPlain(outgoing);
+      else this.#sendStored(outgoing, outgoing.key);
+    } catch (error) {
+      const words = `NATS does not take the message: ${messageOf(error)}. See the server's max_payload.`;
+      outgoing.reject(new BusError('engine_failed', words, { cause: error }));
     }
   }
 
@@ -106,12 +115,12 @@ export class Outbox {
   #sendStored(outgoing: Outgoing, key: string): void {
     const reply = `${this.#inbox}.${this.#number}`;
     this.#number += 1;
-    if (this.#inFlight.size === 0) this.#sentAt = performance.now();
-    this.#inFlight.set(reply, outgoing);
     const marks = headers();
     marks.set('Nats-Msg-Id', key);
     if (outgoing.onlyFor !== undefined) marks.set(onlyForHeader, outgoing.onlyFor);
     this.#connection.nats.publish(outgoing.subject, outgoing.text, { reply, headers: marks });
+    if (this.#inFlight.size === 0) this.#sentAt = performance.now();
+    this.#inFlight.set(reply, outgoing);
   }
 
   #settle(answer: Msg): void {

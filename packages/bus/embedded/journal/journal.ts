@@ -57,8 +57,7 @@ export function openJournal(options: JournalOptions) {
       after: number | undefined,
       limit: number,
     ): Stored[] => messages.readCorrelation(correlationId, pattern, after, limit),
-    openCursor: (name: string, pattern: string): Cursor =>
-      progress.open(name, pattern, messages.lastPosition()),
+    openCursor: (name: string): Cursor => progress.open(name, messages.lastPosition()),
     saveCursors: (cursors: readonly (readonly [string, number])[]): void => progress.save(cursors),
     /** Sets the cursor back or forward; gives where it stands then, undefined for an unknown name. */
     moveCursor(name: string, position: number): number | undefined {

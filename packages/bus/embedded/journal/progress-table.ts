@@ -14,15 +14,15 @@ export class ProgressTable {
     this.#database = database;
   }
 
-  /** The cursor of the name; a new name begins after `last`. The newest pattern counts. */
-  open(name: string, pattern: string, last: number): Cursor {
+  /** The cursor of the name, which has a subscriber now; a new name begins after `last`. */
+  open(name: string, last: number): Cursor {
     return this.#database.transaction(() => {
       const known = this.position(name);
       this.#database
         .prepare(
-          'INSERT INTO cursors (name, pattern, position, seen_at) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET pattern = excluded.pattern, seen_at = excluded.seen_at',
+          'INSERT INTO cursors (name, position, seen_at) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at',
         )
-        .run(name, pattern, last, Date.now());
+        .run(name, last, Date.now());
       return { position: known ?? last, created: known === undefined };
     });
   }

@@ -15,7 +15,6 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX messages_by_correlation ON messages (correlation_id);
   CREATE TABLE cursors (
     name TEXT PRIMARY KEY,
-    pattern TEXT NOT NULL,
     position INTEGER NOT NULL,
     seen_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
