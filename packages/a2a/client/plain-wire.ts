@@ -26,7 +26,7 @@ export async function sendPlain(
   return readResult(answer, agent);
 }
 
-function requestOf({ text, contextId, taskId, messageId, metadata }: OutgoingMessage): object {
+function requestOf({ text, contextId, taskId, messageId, metadata, push }: OutgoingMessage): object {
   return {
     jsonrpc: '2.0',
     id: crypto.randomUUID(),
@@ -41,6 +41,7 @@ function requestOf({ text, contextId, taskId, messageId, metadata }: OutgoingMes
         contextId,
         metadata,
       },
+      configuration: push && { blocking: true, pushNotificationConfig: push },
     },
   };
 }

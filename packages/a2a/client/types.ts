@@ -9,6 +9,8 @@ export interface OutgoingMessage {
   taskId?: string;
   messageId?: string;
   metadata?: Metadata;
+  /** Where the agent may bring an answer that comes too late for the call; sent in the plain form of 0.3 only. */
+  push?: { url: string; token: string };
 }
 
 export interface CallOptions {

@@ -1,0 +1,104 @@
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from 'vitest';
+import { echo } from '../fixtures/agents.ts';
+import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
+import type { AgentScript } from '../fixtures/start-agent.ts';
+import { SteppedAgent } from '../fixtures/steps.ts';
+
+const { start, restart } = enginesOfThisFile();
+
+describe('memory and disk', () => {
+  it('reads a task back after it was evicted, and spares those that work [A025] [A132]', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock } = start(agent.script);
+    agent.step({ type: 'completed', text: 'early' });
+    const finished = await outcome(engine, 'quick');
+    const { live } = send(engine, 'slow');
+    await clock.advanceBy(61 * 60 * 1000);
+    engine.sweep();
+    expect(engine.inMemory).toBe(1);
+    expect(engine.running).toBe(1);
+    expect(engine.get(finished.id)).toEqual(finished);
+    expect(engine.get(live.id).state).toBe('working');
+  });
+
+  it('holds only the last few finished tasks in memory', async () => {
+    const { engine } = start(echo, { maximumRunning: 1000 });
+    const turns = Array.from({ length: 250 }, (_, count) => send(engine, `number ${count}`));
+    await Promise.all(turns.map(({ live }) => live.settled()));
+    expect(engine.inMemory).toBe(200);
+    for (const { live } of turns) expect(engine.get(live.id).state).toBe('completed');
+  });
+
+  it('removes a task a day after its last change [A025]', async () => {
+    const { engine, clock } = start(echo);
+    const task = await outcome(engine, 'x');
+    await clock.advanceBy(23 * 60 * 60 * 1000);
+    expect(engine.get(task.id).state).toBe('completed');
+    await clock.advanceBy(2 * 60 * 60 * 1000);
+    expect(() => engine.get(task.id)).toThrow('Task not found');
+    expect(engine.list({}).totalSize).toBe(0);
+  });
+
+  it('lists newest first, by filter, page after page', async () => {
+    const { engine, clock } = start(echo);
+    for (const contextId of ['a', 'b', 'a', 'a']) {
+      await outcome(engine, 'x', { contextId });
+      await clock.advanceBy(10);
+    }
+    const first = engine.list({ contextId: 'a', pageSize: 2 });
+    expect(first).toMatchObject({ totalSize: 3, pageSize: 2 });
+    const second = engine.list({ contextId: 'a', pageSize: 2, pageToken: first.nextPageToken });
+    expect(second.nextPageToken).toBe('');
+    const times = [...first.tasks, ...second.tasks].map(({ updatedAt }) => updatedAt);
+    expect(times).toEqual(times.toSorted((left, right) => right - left));
+    expect(new Set(times).size).toBe(3);
+    expect(engine.list({ state: 'working' }).totalSize).toBe(0);
+    expect(engine.list({ updatedAfter: times[1] ?? 0 }).totalSize).toBe(1);
+    expect(() => engine.list({ pageToken: 'nonsense' })).toThrow('pageToken');
+    expect(() => engine.list({ pageSize: 101 })).toThrow('pageSize');
+  });
+
+  it('says when a task could not be written', async () => {
+    const { engine, logger, settings } = start(echo);
+    const other = new DatabaseSync(settings.path);
+    other.exec('DROP TABLE tasks');
+    other.close();
+    const { stored } = send(engine, 'x');
+    expect(await stored).toBe(false);
+    expect(logger.errors()).toContain('a2a-tasks.db could not be written; trying again');
+  });
+});
+
+describe('restart', () => {
+  it('fails what was working and keeps what had ended [A111] [A132]', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    agent.step({ type: 'completed', text: 'kept' });
+    const finished = await outcome(engine, 'quick');
+    const { live, stored } = send(engine, 'slow');
+    await stored;
+    const next = restart(engine, settings);
+    expect(next.get(live.id)).toMatchObject({
+      state: 'failed',
+      statusMessage: { parts: [{ text: 'interrupted by server restart' }] },
+    });
+    expect(next.get(finished.id)).toEqual(finished);
+  });
+
+  it('lets a question be answered after the restart, or fails it to the letter of the contract [A111]', async () => {
+    const script: AgentScript = async function* ({ resume, text }) {
+      if (resume === undefined) yield { type: 'input-required', question: 'name?' };
+      else yield { type: 'completed', text: `hello ${text}` };
+    };
+    const { engine, settings } = start(script);
+    const [kept, lost] = [await outcome(engine, 'a'), await outcome(engine, 'b')];
+    const next = restart(engine, settings);
+    expect(next.get(kept.id).state).toBe('input-required');
+    const done = await outcome(next, 'Ada', { taskId: kept.id });
+    expect(done.artifacts[0]?.parts[0]).toMatchObject({ text: 'hello Ada' });
+    const strict = restart(next, settings, { parkedTasks: 'fail' });
+    expect(strict.get(lost.id).state).toBe('failed');
+    expect(strict.get(kept.id).state).toBe('completed');
+  });
+});

@@ -1,0 +1,190 @@
+import { waitFor } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { asksForName, echo } from '../fixtures/agents.ts';
+import { type Json, rpc, saying, saying10, v10 } from '../fixtures/calls.ts';
+import { begin, hookedAgents, sending } from '../fixtures/hooked-agents.ts';
+import { SteppedAgent } from '../fixtures/steps.ts';
+
+const start = hookedAgents();
+
+describe('what a webhook is told', () => {
+  it('tells the first state and the end, with the artifact and both headers [A022] [A023] [A105] [A108] [A152] [A155]', async () => {
+    const { agent, hook } = await start(echo);
+    const { result } = await rpc(
+      agent,
+      'message/send',
+      sending('hi', { url: `${hook.url}?a=1`, token: 'sesame' }),
+    );
+    await waitFor(() => hook.states().includes('completed'));
+    expect(hook.calls.at(-1)).toMatchObject({
+      path: '/hook?a=1',
+      headers: {
+        'content-type': 'application/json',
+        authorization: 'Bearer sesame',
+        'x-a2a-notification-token': 'sesame',
+      },
+      body: {
+        kind: 'status-update',
+        taskId: result.id,
+        contextId: result.contextId,
+        status: { state: 'completed' },
+        final: true,
+        artifact: { parts: [{ kind: 'text', text: 'You said hi' }] },
+      },
+    });
+  });
+
+  it.each<[string, Json, string | undefined, string | undefined]>([
+    [
+      'a structured token',
+      { authentication: { schemes: ['bearer'], credentials: 'deep' } },
+      'Bearer deep',
+      'deep',
+    ],
+    ['another scheme', { authentication: { scheme: 'Basic', credentials: 'dTpw' } }, 'Basic dTpw', 'dTpw'],
+    [
+      'both forms, of which the outer wins',
+      { token: 'outer', authentication: { schemes: ['Basic'], credentials: 'inner' } },
+      'Bearer outer',
+      'outer',
+    ],
+    ['no token', {}, undefined, undefined],
+  ])('sends %s [A023] [A024]', async (_what, form, authorization, token) => {
+    const { agent, hook } = await start(echo);
+    await rpc(agent, 'message/send', sending('hi', { url: hook.url, ...form }));
+    await waitFor(() => hook.states().includes('completed'));
+    const headers = hook.calls.at(-1)?.headers;
+    expect(headers?.authorization).toBe(authorization);
+    expect(headers?.['x-a2a-notification-token']).toBe(token);
+  });
+
+  it('speaks 1.0 to those who registered in 1.0', async () => {
+    const agentScript = new SteppedAgent();
+    const { agent, hook } = await start(agentScript.script);
+    const configuration = { returnImmediately: true, taskPushNotificationConfig: { url: hook.url } };
+    const { result } = await rpc(agent, 'SendMessage', saying10('go', {}, { configuration }), v10);
+    const { id } = result.task as { id: string };
+    await waitFor(() => hook.calls.length === 1);
+    expect(hook.calls[0]).toMatchObject({
+      headers: { 'content-type': 'application/a2a+json' },
+      body: { statusUpdate: { taskId: id, status: { state: 'TASK_STATE_WORKING' } } },
+    });
+    agentScript.step({ type: 'completed', text: 'done' });
+    await waitFor(() => hook.calls.length === 2);
+    expect(hook.calls[1]?.body).toMatchObject({
+      task: { id, status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{ parts: [{ text: 'done' }] }] },
+    });
+  });
+
+  it('tells a question at once [A106]', async () => {
+    const { agent, hook } = await start(asksForName);
+    await rpc(agent, 'message/send', sending('hi', { url: hook.url }));
+    await waitFor(() => hook.states().includes('input-required'));
+    expect(hook.calls.at(-1)?.body).toMatchObject({
+      final: true,
+      status: { message: { parts: [{ text: 'What is your name?' }] } },
+    });
+  });
+
+  it('fires at once for a task that has ended, and never shows the token again [A136]', async () => {
+    const { agent, hook } = await start(echo);
+    const { result } = await rpc(agent, 'message/send', saying('hi'));
+    const set = await rpc(agent, 'tasks/pushNotificationConfig/set', {
+      taskId: result.id,
+      pushNotificationConfig: { url: hook.url, token: 'sesame' },
+    });
+    expect(set.result).toMatchObject({ taskId: result.id, pushNotificationConfig: { url: hook.url } });
+    await waitFor(() => hook.calls.length === 1);
+    expect(hook.states()).toEqual(['completed']);
+    const listed = await rpc(agent, 'tasks/pushNotificationConfig/list', { taskId: result.id });
+    expect(JSON.stringify([set.body, listed.body])).not.toContain('sesame');
+  });
+
+  it('tells every webhook of a task, and none that was deleted [A137]', async () => {
+    const stepped = new SteppedAgent();
+    const { agent, hook } = await start(stepped.script);
+    const taskId = await begin(agent, { id: 'one', url: `${hook.url}/one` });
+    for (const id of ['two', 'three']) {
+      const pushNotificationConfig = { id, url: `${hook.url}/${id}` };
+      await rpc(agent, 'tasks/pushNotificationConfig/set', { taskId, pushNotificationConfig });
+    }
+    await rpc(agent, 'tasks/pushNotificationConfig/delete', { taskId, pushNotificationConfigId: 'two' });
+    stepped.step({ type: 'completed', text: 'x' });
+    await waitFor(
+      () => agent.push?.deliveries(taskId).filter(({ state }) => state === 'completed').length === 2,
+    );
+    const told = hook.calls.filter(({ body }) => body.final === true).map(({ path }) => path);
+    expect(told.toSorted()).toEqual(['/hook/one', '/hook/three']);
+  });
+
+  it('takes sixteen webhooks for a task and says so at the next', async () => {
+    const { agent, hook } = await start(asksForName);
+    const { result } = await rpc(agent, 'message/send', saying('hi'));
+    const set = (id: string) =>
+      rpc(agent, 'tasks/pushNotificationConfig/set', {
+        taskId: result.id,
+        pushNotificationConfig: { id, url: hook.url },
+      });
+    for (let count = 1; count <= 16; count += 1) expect((await set(`hook-${count}`)).error).toBeUndefined();
+    expect((await set('hook-17')).error).toMatchObject({ code: -32602 });
+    expect((await set('hook-16')).error).toBeUndefined();
+  });
+});
+
+describe('where notifications may go', () => {
+  it('refuses a private address in every way to register one [A121] [A136]', async () => {
+    const { agent } = await start(asksForName, { push: {} });
+    const { result } = await rpc(agent, 'message/send', saying('hi'));
+    const url = 'http://169.254.169.254/';
+    const wrong = { code: -32602, message: expect.stringContaining('webhook url rejected') };
+    const set = { taskId: result.id, pushNotificationConfig: { url } };
+    expect((await rpc(agent, 'tasks/pushNotificationConfig/set', set)).error).toMatchObject(wrong);
+    const create = { taskId: result.id, url };
+    expect((await rpc(agent, 'CreateTaskPushNotificationConfig', create, v10)).error).toMatchObject(wrong);
+    expect((await rpc(agent, 'message/send', sending('x', { url }))).error).toMatchObject(wrong);
+    const rest = await fetch(`${agent.url}/a2a/tasks/${String(result.id)}/pushNotificationConfig`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ url }),
+    });
+    expect(rest.status).toBe(400);
+    expect(await rest.text()).toContain('webhook url rejected');
+    expect(agent.engine.list({}).totalSize).toBe(1);
+  });
+
+  it('looks at the address again before sending, and connects to no other', async () => {
+    const answers = ['93.184.216.34', '127.0.0.1'];
+    const lookup = async () => [{ address: answers.shift() ?? '127.0.0.1', family: 4 }];
+    const { agent, hook } = await start(echo, { push: { lookup } });
+    const { result } = await rpc(
+      agent,
+      'message/send',
+      sending('hi', { url: `http://rebinding.example:${hook.port}/hook` }),
+    );
+    const taskId = String(result.id);
+    await waitFor(() => agent.push?.deliveries(taskId).some(({ state }) => state === 'completed'));
+    expect(hook.calls).toHaveLength(0);
+    expect(agent.push?.deliveries(taskId).at(-1)).toMatchObject({
+      outcome: 'refused',
+      attempt: 1,
+      reason: expect.stringContaining('PUSH_NOTIFICATION_ALLOWED_HOSTS'),
+    });
+  });
+
+  it('delivers to a name whose address lies in an open block [A044]', async () => {
+    const lookup = async () => [{ address: '127.0.0.1', family: 4 }];
+    const { agent, hook } = await start(echo, { push: { lookup, allowedCidrs: ['127.0.0.0/8'] } });
+    await rpc(agent, 'message/send', sending('hi', { url: `http://inside.example:${hook.port}/hook` }));
+    await waitFor(() => hook.states().includes('completed'));
+    expect(hook.calls.at(-1)?.headers.host).toBe(`inside.example:${hook.port}`);
+  });
+
+  it('says in its card and its errors when there are no notifications', async () => {
+    const { agent } = await start(echo, { push: false });
+    const { result } = await rpc(agent, 'message/send', saying('hi'));
+    const list = await rpc(agent, 'tasks/pushNotificationConfig/list', { taskId: result.id });
+    expect(list.error).toMatchObject({ code: -32003 });
+    const card = await (await fetch(`${agent.url}/.well-known/agent-card.json`)).json();
+    expect(card).toMatchObject({ capabilities: { pushNotifications: false } });
+  });
+});
