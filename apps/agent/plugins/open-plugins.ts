@@ -36,7 +36,7 @@ export async function openPlugins(
     tools: opened.flatMap(({ open }) => open?.tools ?? []),
     states: opened.map(({ state }) => state),
     async close() {
-      await Promise.all(opened.map(({ open }) => open?.close()));
+      await Promise.all(opened.map(async ({ open }) => await open?.close()));
     },
   };
 }

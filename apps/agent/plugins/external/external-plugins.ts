@@ -1,0 +1,78 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Environment, readVariable } from '@trunkline/config';
+import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
+import { defineTool, type Tool } from '@trunkline/llm';
+import { z } from 'zod';
+import { orRefusal } from '../../tools/refusal.ts';
+import type { Plugin } from '../plugin.ts';
+import { type Manifest, readManifest } from './manifest.ts';
+import type { PluginToolHead } from './messages.ts';
+import { PluginProcess } from './plugin-process.ts';
+
+export interface ExternalPluginOptions {
+  /** Holds a directory for each plugin. */
+  directory: string;
+  env?: Environment | undefined;
+  fetch?: Pick<GuardedFetchOptions, 'allowedHosts' | 'allowedCidrs'>;
+  logger: { warn(fields: object, message: string): void };
+}
+
+/** The plugins that stand in the directory; one whose manifest cannot be read is named and left out. */
+export async function findExternalPlugins(options: ExternalPluginOptions): Promise<Plugin[]> {
+  const entries = await readdir(options.directory, { withFileTypes: true }).catch(noneWhenMissing);
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  const found = await Promise.all(
+    names.sort().map((name) => readOne(join(options.directory, name), options)),
+  );
+  return found.filter((plugin) => plugin !== undefined);
+}
+
+async function readOne(directory: string, options: ExternalPluginOptions): Promise<Plugin | undefined> {
+  try {
+    return toPlugin(directory, await readManifest(directory), options);
+  } catch (error) {
+    options.logger.warn({ err: error, directory }, 'a plugin has no usable manifest');
+    return undefined;
+  }
+}
+
+function toPlugin(directory: string, manifest: Manifest, { env, fetch }: ExternalPluginOptions): Plugin {
+  const { id, description, permissions } = manifest;
+  return {
+    id,
+    description,
+    missing: () => undefined,
+    async open() {
+      const running = new PluginProcess({
+        directory,
+        manifest,
+        environment: Object.fromEntries(
+          permissions.environment.map((name) => [name, readVariable(name, env) ?? '']),
+        ),
+        fetch: createGuardedFetch({ ...fetch, maxRedirects: 0 }),
+      });
+      const heads = await running.tools();
+      return { tools: heads.map((head) => toTool(manifest, head, running)), close: () => running.close() };
+    },
+  };
+}
+
+function toTool(
+  { id, timeout_s }: Manifest,
+  { name, description, parameters }: PluginToolHead,
+  running: PluginProcess,
+): Tool {
+  return defineTool({
+    name: `${id}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64),
+    description,
+    input: z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]),
+    timeoutMs: timeout_s * 1000 + 5000,
+    execute: (input, { signal }) => orRefusal(() => running.call(name, input, signal), signal),
+  });
+}
+
+function noneWhenMissing(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}

@@ -1,0 +1,89 @@
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { FetchedResponse, FromPlugin, ToPlugin } from './messages.ts';
+
+/** Runs in a plugin's own process, started without rights to files, processes and threads: takes the network away too, then loads the entry. */
+interface PluginTool {
+  name: string;
+  description: string;
+  parameters: object;
+  execute(input: unknown): Promise<string> | string;
+}
+
+interface Host {
+  fetch(
+    url: string,
+    request?: { method?: string; headers?: Record<string, string>; body?: string },
+  ): Promise<FetchedResponse>;
+}
+
+const ALLOWED = new Set(
+  'assert buffer crypto events path path/posix querystring stream stream/consumers stream/promises string_decoder timers timers/promises url util zlib fs fs/promises'.split(
+    ' ',
+  ),
+);
+
+const tell = (message: FromPlugin) => process.send?.(message);
+const fetching = new Map<number, PromiseWithResolvers<FetchedResponse>>();
+const tools = new Map<string, PluginTool>();
+let fetches = 0;
+
+function takeAwayNetwork(): void {
+  registerHooks({
+    resolve(specifier, context, next) {
+      const resolved = next(specifier, context);
+      const name = /^node:(.*)$/.exec(resolved.url)?.[1];
+      if (name !== undefined && !ALLOWED.has(name)) throw new Error(`a plugin may not use node:${name}`);
+      return resolved;
+    },
+  });
+  for (const name of ['fetch', 'WebSocket', 'EventSource']) Reflect.deleteProperty(globalThis, name);
+  for (const name of ['getBuiltinModule', 'binding', '_linkedBinding', 'dlopen'])
+    Reflect.deleteProperty(process, name);
+}
+
+const host: Host = {
+  fetch(url, request = {}) {
+    fetches += 1;
+    const waiting = Promise.withResolvers<FetchedResponse>();
+    fetching.set(fetches, waiting);
+    tell({ type: 'fetch-start', id: fetches, url: String(url), request });
+    return waiting.promise;
+  },
+};
+
+async function run({ id, tool, input }: { id: number; tool: string; input: unknown }): Promise<void> {
+  try {
+    tell({ type: 'call-end', id, text: String(await tools.get(tool)?.execute(input)) });
+  } catch (error) {
+    tell({ type: 'call-end', id, error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+process.on('message', (message: ToPlugin) => {
+  if (message.type === 'call') void run(message);
+  else {
+    const waiting = fetching.get(message.id);
+    fetching.delete(message.id);
+    if (message.response === undefined) waiting?.reject(new Error(message.error ?? 'the fetch failed'));
+    else waiting?.resolve(message.response);
+  }
+});
+process.on('disconnect', () => process.exit(0));
+
+try {
+  takeAwayNetwork();
+  const entry: { default: (host: Host) => Promise<{ tools: PluginTool[] }> | { tools: PluginTool[] } } =
+    await import(pathToFileURL(process.argv[2] ?? '').href);
+  for (const tool of (await entry.default(host)).tools) tools.set(tool.name, tool);
+  tell({
+    type: 'ready',
+    tools: [...tools.values()].map(({ name, description, parameters }) => ({
+      name,
+      description,
+      parameters,
+    })),
+  });
+} catch (error) {
+  tell({ type: 'failed', error: error instanceof Error ? error.message : String(error) });
+}

@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import type { GuardedFetch } from '@trunkline/http';
+import { resolveInside } from '@trunkline/storage';
+import { type Manifest, mayFetch } from './manifest.ts';
+import type { FromPlugin, PluginToolHead, ToPlugin } from './messages.ts';
+
+export interface PluginProcessOptions {
+  directory: string;
+  manifest: Manifest;
+  /** The variables that it may see, with their values. */
+  environment: Readonly<Record<string, string>>;
+  fetch: GuardedFetch;
+}
+
+const HOST = join(import.meta.dirname, 'plugin-host.ts');
+const START_TIMEOUT_MS = 15_000;
+
+/** The process of one plugin. When it has died, the next call starts a new one. */
+export class PluginProcess {
+  readonly #options: PluginProcessOptions;
+  readonly #calls = new Map<number, PromiseWithResolvers<string> & { child: ChildProcess }>();
+  #child: ChildProcess | undefined;
+  #started: Promise<{ child: ChildProcess; tools: PluginToolHead[] }> | undefined;
+  #count = 0;
+
+  constructor(options: PluginProcessOptions) {
+    this.#options = options;
+  }
+
+  async tools(): Promise<PluginToolHead[]> {
+    return (await this.#start()).tools;
+  }
+
+  async call(tool: string, input: unknown, signal: AbortSignal): Promise<string> {
+    const { child } = await this.#start();
+    this.#count += 1;
+    const id = this.#count;
+    const waiting = Promise.withResolvers<string>();
+    this.#calls.set(id, { ...waiting, child });
+    tell(child, { type: 'call', id, tool, input });
+    const { manifest } = this.#options;
+    const limit = AbortSignal.timeout(manifest.timeout_s * 1000);
+    // Code that does not come back is stopped with its process.
+    const stop = () => {
+      waiting.reject(
+        signal.aborted
+          ? signal.reason
+          : new Error(`the plugin ${manifest.id} took longer than ${manifest.timeout_s} s.`),
+      );
+      child.kill('SIGKILL');
+      this.#forget(child);
+    };
+    const ended = AbortSignal.any([signal, limit]);
+    ended.addEventListener('abort', stop, { once: true });
+    try {
+      return await waiting.promise;
+    } finally {
+      ended.removeEventListener('abort', stop);
+      this.#calls.delete(id);
+    }
+  }
+
+  async close(): Promise<void> {
+    const [started] = await Promise.allSettled([this.#started]);
+    if (started.status === 'fulfilled') started.value?.child.kill('SIGKILL');
+  }
+
+  #start() {
+    this.#started ??= this.#launch();
+    return this.#started;
+  }
+
+  async #launch(): Promise<{ child: ChildProcess; tools: PluginToolHead[] }> {
+    const child = this.#spawn();
+    this.#child = child;
+    const ready = Promise.withResolvers<PluginToolHead[]>();
+    const timer = setTimeout(() => ready.reject(new Error('it did not start in time')), START_TIMEOUT_MS);
+    child.on('message', (message: FromPlugin) => this.#hear(child, message, ready));
+    child.once('error', (error) => ready.reject(error));
+    child.once('close', () => this.#lost(child, ready));
+    try {
+      return { child, tools: await ready.promise };
+    } catch (error) {
+      child.kill('SIGKILL');
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** No rights to processes, threads and addons; files can be read in its own directory only. */
+  #spawn(): ChildProcess {
+    const { manifest, environment } = this.#options;
+    const directory = realpathSync(this.#options.directory);
+    const entry = resolveInside(directory, manifest.entry);
+    const readable = [directory, import.meta.dirname].map((path) => `--allow-fs-read=${path}`);
+    const flags = ['--permission', ...readable, '--max-old-space-size=128', '--no-warnings'];
+    return spawn(process.execPath, [...flags, HOST, entry], {
+      cwd: directory,
+      env: { ...environment },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+  }
+
+  #hear(child: ChildProcess, message: FromPlugin, ready: PromiseWithResolvers<PluginToolHead[]>): void {
+    if (message.type === 'ready') ready.resolve(message.tools);
+    else if (message.type === 'failed') ready.reject(new Error(message.error));
+    else if (message.type === 'call-end') {
+      const waiting = this.#calls.get(message.id);
+      if (message.text === undefined) waiting?.reject(new Error(message.error ?? 'it failed'));
+      else waiting?.resolve(message.text);
+    } else {
+      this.#fetch(message).then(
+        (response) => tell(child, { type: 'fetch-end', id: message.id, response }),
+        (error: unknown) =>
+          tell(child, {
+            type: 'fetch-end',
+            id: message.id,
+            error: error instanceof Error ? error.message : String(error),
+          }),
+      );
+    }
+  }
+
+  async #fetch({ url, request }: Extract<FromPlugin, { type: 'fetch-start' }>) {
+    const { manifest, fetch } = this.#options;
+    const address = URL.parse(url);
+    if (address === null || !mayFetch(address, manifest.permissions.network))
+      throw new Error(
+        `the plugin ${manifest.id} may not fetch from ${address?.hostname ?? url}: its manifest does not list it.`,
+      );
+    const { method = 'GET', headers = {}, body } = request;
+    const response = await fetch(address, { method, headers, ...(body !== undefined && { body }) });
+    return { status: response.status, contentType: response.contentType, text: response.text() };
+  }
+
+  #lost(child: ChildProcess, ready: PromiseWithResolvers<PluginToolHead[]>): void {
+    this.#forget(child);
+    const error = new Error(`the plugin ${this.#options.manifest.id} has stopped.`);
+    ready.reject(error);
+    for (const waiting of this.#calls.values()) if (waiting.child === child) waiting.reject(error);
+  }
+
+  /** The next call starts a new process, unless it has begun already. */
+  #forget(child: ChildProcess): void {
+    if (this.#child === child) this.#started = undefined;
+  }
+}
+
+function tell(child: ChildProcess, message: ToPlugin): void {
+  if (child.connected) child.send(message);
+}
