@@ -1,5 +1,5 @@
 // With app.ts the only file that names concrete parts.
-import type { Environment, Logger } from '@trunkline/config';
+import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import type { Surroundings } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
@@ -54,7 +54,8 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 /** What everything else stands on: who calls, the skills, the sessions, the news. */
 export async function createCore(ground: Ground, closing: AsyncDisposableStack) {
   const { options, surroundings, places, database } = ground;
-  const { logger, env } = surroundings;
+  const { logger } = surroundings;
+  const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const users = createUsers(options, places, logger, env);
   closing.defer(() => users.stop());
   const library = new SkillLibrary(places.config, logger);
@@ -72,6 +73,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   return {
     ...ground,
     logger,
+    env,
     users,
     library,
     preferences,
@@ -95,7 +97,7 @@ function createGateway(options: VoiceOptions, logger: Logger) {
   });
 }
 
-function createUsers(options: VoiceOptions, places: Places, logger: Logger, env: Environment | undefined) {
+function createUsers(options: VoiceOptions, places: Places, logger: Logger, env: Environment) {
   const secrets = secretsSource(options, logger);
   return new UserDirectory({ secrets, file: createFileSource(places.users, env), logger });
 }
@@ -118,12 +120,12 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
 }
 
 export function createTools(core: Core, closing: AsyncDisposableStack) {
-  const { options, logger, counters, delegates, database, delivery, gateway, places, surroundings } = core;
+  const { options, logger, counters, delegates, database, delivery, gateway, places, env } = core;
   const shared = sharedTools(options);
   const work = createResearcher(() => gateway.languageModel(), shared);
   const errands = new Errands({ store: new ErrandStore(database), delivery, work, logger });
   closing.defer(() => errands.stop());
-  const mcp = new McpServers({ path: places.mcp, env: surroundings.env, logger });
+  const mcp = new McpServers({ path: places.mcp, env, logger });
   closing.defer(() => mcp.stop());
   mcp.start();
   const toolbox = new Toolbox({
@@ -179,13 +181,13 @@ function createTranscriber(options: VoiceOptions): Transcriber {
 }
 
 export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {
-  const { options, selection, preferences, gateway, surroundings, logger } = core;
+  const { options, selection, preferences, gateway, env, logger } = core;
   const models = new Models({
     gateway,
     model: options.llmModel,
     maxTokens: options.llmMaxTokens,
     temperature: options.llmTemperature,
-    env: surroundings.env,
+    env,
     logger,
   });
   const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };

@@ -1,15 +1,6 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { createGuardedFetch, HttpError } from '@trunkline/http';
-import { type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
-import { z } from 'zod';
-import type { AgentEntry } from './schema.ts';
-
-export interface AgentDelegateOptions
-  extends Pick<AgentEntry, 'name' | 'description' | 'url' | 'headers' | 'auth'> {
-  credential: string | undefined;
-  /** Where the agent may send an answer that comes too late for the call. */
-  late?: LateAnswers | undefined;
-}
+import { createHash } from 'node:crypto';
+import { type A2aClient, type A2aDelegate, RemoteAgentError } from '@trunkline/a2a';
+import { type Delegate, DelegateError, type DelegateErrorCode } from '@trunkline/tools';
 
 /** One delegation whose answer may also come by the callback. */
 export interface LateAnswers {
@@ -23,54 +14,28 @@ export interface LateAnswers {
 
 /** Less than the tool allows, so that a late answer is announced and not only missed. */
 const longestAnswerMs = 100_000;
-const answerSchema = z.looseObject({
-  error: z.unknown().optional(),
-  result: z
-    .looseObject({ artifacts: z.array(z.unknown()).optional(), task: z.unknown().optional() })
-    .optional(),
-});
-const artifactSchema = z.looseObject({ parts: z.array(z.looseObject({ text: z.string().optional() })) });
 
-/** A remote agent: one request, one answer. Its address is the operator's, so it may be private. */
-export function createAgentDelegate(options: AgentDelegateOptions): Delegate {
-  const { name, description, late } = options;
+/** A remote agent: one request, one answer. With `late` it may also answer when the call is over. */
+export function createAgentDelegate(
+  { name, description, agent }: A2aDelegate,
+  client: A2aClient,
+  late: LateAnswers | undefined,
+): Delegate {
   return {
     name,
     description,
-    async ask(query, context) {
-      const line = late?.open();
+    async ask(query, { signal, sessionId }) {
+      const push = late?.open();
+      const message = { text: query, contextId: contextOf(sessionId, name), ...(push && { push }) };
       try {
-        const answer = await send(options, bodyOf(query, name, context.sessionId, line), context.signal);
-        if (line !== undefined) late?.answered(line.token);
+        const answer = await client.ask(agent, message, { signal, timeoutMs: longestAnswerMs });
+        if (push !== undefined) late?.answered(push.token);
         return answer;
       } catch (error) {
-        const pushed = line === undefined ? undefined : late?.missed(line.token);
+        const pushed = push === undefined ? undefined : late?.missed(push.token);
         if (pushed !== undefined) return pushed;
-        throw explain(error, options, context, line !== undefined);
+        throw explain(error, name, push !== undefined);
       }
-    },
-  };
-}
-
-function bodyOf(
-  query: string,
-  name: string,
-  sessionId: string,
-  line: { url: string; token: string } | undefined,
-) {
-  return {
-    jsonrpc: '2.0',
-    id: randomUUID(),
-    method: 'message/send',
-    params: {
-      contextId: contextOf(sessionId, name),
-      message: {
-        kind: 'message',
-        messageId: randomUUID(),
-        role: 'user',
-        parts: [{ kind: 'text', text: query }],
-      },
-      ...(line && { configuration: { blocking: true, pushNotificationConfig: line } }),
     },
   };
 }
@@ -81,62 +46,19 @@ function contextOf(sessionId: string, name: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-async function send(options: AgentDelegateOptions, body: object, signal: AbortSignal): Promise<string> {
-  const address = new URL(options.url);
-  const fetch = createGuardedFetch({
-    allowedHosts: [address.hostname],
-    timeoutMs: longestAnswerMs,
-    maxRedirects: 0,
-  });
-  const headers = { 'content-type': 'application/json', ...options.headers, ...credentials(options) };
-  const response = await fetch(address, { method: 'POST', headers, body: JSON.stringify(body), signal });
-  const { name } = options;
-  if (response.status === 401 || response.status === 403)
-    throw new DelegateError('delegate_refused', `${name} refuses the key it was given.`);
-  if (response.status < 200 || response.status > 299)
-    throw new DelegateError('delegate_failed', `${name} failed to answer.`);
-  return answerOf(name, response.text());
-}
+const codes: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
+  agent_unreachable: 'delegate_unreachable',
+  agent_unauthorized: 'delegate_refused',
+  agent_timeout: 'delegate_silent',
+  agent_no_answer: 'delegate_silent',
+};
 
-function credentials({ auth, credential, name }: AgentDelegateOptions): Record<string, string> {
-  if (auth === undefined) return {};
-  if (credential === undefined)
-    throw new DelegateError('delegate_refused', `${name} needs a key that has not been set up yet.`);
-  return auth.scheme === 'apiKey' ? { 'X-API-Key': credential } : { Authorization: `Bearer ${credential}` };
-}
-
-/** The first text of the first artifact. */
-function answerOf(name: string, text: string): string {
-  const parsed = answerSchema.safeParse(jsonOf(text));
-  if (!parsed.success)
-    throw new DelegateError('delegate_failed', `${name} gave an answer that cannot be read.`);
-  const { error, result } = parsed.data;
-  if (error !== undefined && error !== null)
-    throw new DelegateError('delegate_failed', `${name} could not do it.`);
-  const task = answerSchema.shape.result.safeParse(result?.task).data ?? result;
-  const artifact = artifactSchema.safeParse(task?.artifacts?.[0]);
-  const words = artifact.data?.parts.find((part) => part.text !== undefined)?.text;
-  if (words === undefined) throw new DelegateError('delegate_silent', `${name} gave no answer.`);
-  return words;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function explain(
-  error: unknown,
-  { name }: AgentDelegateOptions,
-  { signal }: DelegateContext,
-  mayComeLate: boolean,
-): unknown {
-  if (signal.aborted || !(error instanceof HttpError)) return error;
-  if (error.code === 'fetch_timeout' && mayComeLate)
-    return new DelegateError('delegate_silent', `${name} is still at it. I will tell you when it answers.`);
-  return new DelegateError('delegate_unreachable', `${name} cannot be reached right now.`, { cause: error });
+/** The client's words can be spoken as they are. */
+function explain(error: unknown, name: string, mayComeLate: boolean): unknown {
+  if (!(error instanceof RemoteAgentError)) return error;
+  const words =
+    error.code === 'agent_timeout' && mayComeLate
+      ? `${name} is still at it. I will tell you when it answers.`
+      : error.message;
+  return new DelegateError(codes[error.code] ?? 'delegate_failed', words, { cause: error });
 }

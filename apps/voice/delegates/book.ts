@@ -1,12 +1,17 @@
-import { type Environment, type Logger, loadYaml, readVariable } from '@trunkline/config';
+import {
+  type CompatDelegate,
+  createA2aClient,
+  type Delegate as DelegateEntry,
+  loadDelegates,
+} from '@trunkline/a2a';
+import type { Environment, Logger } from '@trunkline/config';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
 import { wordsOf } from '../errors.ts';
 import { createAgentDelegate, type LateAnswers } from './a2a-delegate.ts';
-import { type DelegateEntry, delegatesSchema, type EndpointEntry } from './schema.ts';
 
 export interface DelegateBookOptions {
   path: string;
-  env: Environment | undefined;
+  env: Environment;
   /** Undefined where agents cannot reach this service. */
   late?: ((userId: string, delegate: string) => LateAnswers) | undefined;
   logger: Logger;
@@ -20,6 +25,7 @@ const longestAnswerMs = 60_000;
 /** Whom the assistant may ask, as the file last said. */
 export class DelegateBook {
   readonly #options: DelegateBookOptions;
+  readonly #client = createA2aClient();
   #entries: readonly DelegateEntry[] = [];
 
   constructor(options: DelegateBookOptions) {
@@ -37,9 +43,10 @@ export class DelegateBook {
 
   /** Reads the file anew, or throws and keeps what was loaded. */
   async reload(): Promise<void> {
-    const { path, env } = this.#options;
-    this.#entries =
-      (await loadYaml(path, delegatesSchema, { ...(env && { env }), allowMissing: true })) ?? [];
+    const { path, env, logger } = this.#options;
+    const { entries, warnings } = await loadDelegates(path, env);
+    for (const words of warnings) logger.warn({}, words);
+    this.#entries = entries;
   }
 
   get entries(): readonly DelegateEntry[] {
@@ -69,26 +76,13 @@ export class DelegateBook {
   }
 
   #delegateOf(entry: DelegateEntry, userId: string): Delegate {
-    const { env, late } = this.#options;
-    if (entry.type === 'compat') return endpointDelegate(entry, env);
-    const credential = entry.auth && readVariable(entry.auth.credentialsEnv, env);
-    return createAgentDelegate({ ...entry, credential, late: late?.(userId, entry.name) });
+    if (entry.type === 'compat') return endpointDelegate(entry);
+    return createAgentDelegate(entry, this.#client, this.#options.late?.(userId, entry.name));
   }
 }
 
-function endpointDelegate(entry: EndpointEntry, env: Environment | undefined): Delegate {
-  const { name, description, url, model, max_tokens, temperature, system_prompt, api_key_env } = entry;
-  const apiKey = api_key_env === undefined ? undefined : readVariable(api_key_env, env);
-  const delegate = createCompatDelegate({
-    name,
-    description,
-    url,
-    model,
-    maxTokens: max_tokens,
-    temperature,
-    instructions: system_prompt ?? researchPrompt,
-    ...(apiKey !== undefined && { apiKey }),
-  });
+function endpointDelegate({ type: _, systemPrompt, ...entry }: CompatDelegate): Delegate {
+  const delegate = createCompatDelegate({ ...entry, instructions: systemPrompt ?? researchPrompt });
   return { ...delegate, ask: (query, context) => askWithin(delegate, query, context) };
 }
 

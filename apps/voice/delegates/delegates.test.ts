@@ -1,32 +1,7 @@
-import { type ModelServer, startModelServer } from '@trunkline/testing';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { artifact, type PeerAnswer, type PeerRequest, startPeer } from '../peer.suite.ts';
-import { json, startVoice, type TestVoice } from '../voice.suite.ts';
-
-/** A model that asks the delegate and then repeats what it was told. */
-async function startAsking(target: string, query = 'Who won?'): Promise<ModelServer> {
-  const server = await startModelServer({
-    script: ({ messages }) => {
-      const last = messages.at(-1);
-      if (last?.role === 'tool') return `Heard: ${String(last.content)}`;
-      return { toolCalls: [{ name: 'delegate_to', arguments: { target, query } }] };
-    },
-  });
-  onTestFinished(() => server.stop());
-  return server;
-}
-
-async function startWith(entry: string, answer: () => PeerAnswer, env: Record<string, string> = {}) {
-  const peer = await startPeer(answer);
-  const model = await startAsking('scout');
-  const voice = await startVoice({
-    files: {
-      'delegates.yaml': `delegates:\n  - {name: scout, description: Knows sport., url: "\${PEER_URL}", ${entry}}`,
-    },
-    env: { LLM_URL: model.url, LLM_MODEL: 'm', PEER_URL: peer.url, ...env },
-  });
-  return { peer, model, voice };
-}
+import { describe, expect, it } from 'vitest';
+import { artifact, startPeer } from '../peer.suite.ts';
+import { startVoice } from '../voice.suite.ts';
+import { startWith } from './delegates.suite.ts';
 
 describe('an agent as delegate', () => {
   it('gets one request in the form of the contract, and its first text is the answer [V005][V027][V028][V029][V030][V033][V106][V124]', async () => {
@@ -65,19 +40,23 @@ describe('an agent as delegate', () => {
   });
 
   it.each([
-    ['an HTTP error', { status: 500 }, 'Error: scout failed to answer.'],
-    ['a wrong key', { status: 401 }, 'Error: scout refuses the key it was given.'],
+    ['an HTTP error', { status: 500 }, 'Error: The agent scout answered with an error: HTTP status 500'],
+    ['a wrong key', { status: 401 }, 'Error: The agent scout did not accept our credentials.'],
     [
       'a JSON-RPC error',
-      { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'http://internal boom' } },
-      'Error: scout could not do it.',
+      { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'boom' } },
+      'Error: The agent scout answered with an error: boom',
     ],
     [
       'no artifact',
       { jsonrpc: '2.0', id: 1, result: { kind: 'task', status: { state: 'completed' } } },
-      'Error: scout gave no answer.',
+      'Error: The agent scout finished without an answer.',
     ],
-    ['no sense', { hello: 1, result: 'x' }, 'Error: scout gave an answer that cannot be read.'],
+    [
+      'no sense',
+      { hello: 1, result: 'x' },
+      'Error: The agent scout answered in a way that could not be understood.',
+    ],
   ])(
     'that answers with %s becomes words that can be spoken, and the turn goes on [V116]',
     async (_case, answer, words) => {
@@ -86,18 +65,19 @@ describe('an agent as delegate', () => {
     },
   );
 
-  it('that needs a key which is not set is not called', async () => {
+  it('whose key is not set is called without, and the log names the variable', async () => {
     const { peer, voice } = await startWith(
       'type: a2a, auth: {scheme: bearer, credentialsEnv: NOT_SET}',
-      () => artifact('x'),
+      () => ({ status: 401 }),
     );
-    expect(await voice.say('Ask')).toBe('Heard: Error: scout needs a key that has not been set up yet.');
-    expect(peer.requests).toEqual([]);
+    expect(await voice.say('Ask')).toBe('Heard: Error: The agent scout did not accept our credentials.');
+    expect(peer.requests[0]?.headers.authorization).toBeUndefined();
+    expect(voice.lines.some(({ message }) => message.includes('NOT_SET'))).toBe(true);
   });
 
   it('that cannot be reached is told so', async () => {
     const { voice } = await startWith('type: a2a', () => artifact('x'), { PEER_URL: 'http://127.0.0.1:9' });
-    expect(await voice.say('Ask')).toBe('Heard: Error: scout cannot be reached right now.');
+    expect(await voice.say('Ask')).toBe('Heard: Error: The agent scout could not be reached.');
   });
 });
 
@@ -183,7 +163,7 @@ describe('the file', () => {
     [`delegates:\n  - {name: a, description: D, type: a2a, url: "\${NOT_SET_HERE}"}`, 'NOT_SET_HERE'],
     [
       'delegates:\n  - {name: a, description: D, type: a2a, url: "http://x"}\n  - {name: a, description: E, type: a2a, url: "http://y"}',
-      'a second a',
+      'the name a stands twice',
     ],
   ])('that is broken keeps what was loaded: %s', async (text, words) => {
     const voice = await startVoice({ files: { 'delegates.yaml': list('scout', 'http://127.0.0.1:9') } });
@@ -204,7 +184,9 @@ describe('the file', () => {
       home: voice.home,
       env: { DELEGATES_YAML: `${voice.config}/other.yaml` },
     });
-    expect(again.voice.delegates.entries).toMatchObject([{ name: 'far', url: 'http://127.0.0.1:9/a2a' }]);
+    expect(again.voice.delegates.entries).toMatchObject([
+      { name: 'far', agent: { url: 'http://127.0.0.1:9/a2a' } },
+    ]);
   });
 
   it('names only those that the skill allows, and no tool where there is none [V026]', async () => {
@@ -227,69 +209,5 @@ describe('the file', () => {
     expect(await offered('some')).not.toContain('a: A.');
     expect(await offered('none')).toBeUndefined();
     expect(await offered('untold')).toBeUndefined();
-  });
-});
-
-describe('a delegate that answers late', () => {
-  const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>
-    request?.body.params.configuration.pushNotificationConfig;
-
-  it('is given a way back, and what it brings is told in its name', async () => {
-    const spoken: string[] = [];
-    const { peer, voice } = await startWith('type: a2a', () => 'stall', {
-      PUBLIC_URL: 'http://voice.example/',
-      A2A_AUTH_TOKEN: 'shared',
-    });
-    const user = voice.voice.users.find('default');
-    const tool = user && voice.voice.persona(user).tools.find(({ name }) => name === 'delegate_to');
-    const controller = new AbortController();
-    const asking = tool?.execute?.(
-      { target: 'scout', query: 'q' },
-      { signal: controller.signal, sessionId: 's', toolCallId: 'c' },
-    );
-    await vi.waitFor(() => expect(peer.requests).toHaveLength(1));
-    const { url, token } = lateLine(peer.requests);
-    expect(url).toBe('http://voice.example/a2a/callback');
-    controller.abort();
-    await expect(asking).rejects.toThrow();
-    voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
-    const push = () =>
-      voice.ask('/a2a/callback', {
-        method: 'POST',
-        body: '{"text":"Blue won."}',
-        headers: { 'x-a2a-notification-token': token },
-      });
-    expect((await push()).body).toEqual({ ok: true, delivered: true });
-    expect((await push()).body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
-    expect(spoken).toEqual(['scout says: Blue won.']);
-  });
-
-  it('may come while a restart cuts the line, before it or after', async () => {
-    const first = await startVoice();
-    const { tokens } = first.voice;
-    const [pushed, silent] = [tokens.issue('default', 'scout'), tokens.issue('default', 'sage')];
-    const push = (voice: TestVoice, token: string, text: string) =>
-      voice.ask('/a2a/callback', { ...json({ text }), headers: { 'x-api-key': token } });
-    await push(first, pushed, 'Early.');
-    await first.stop();
-    const second = await startVoice({ home: first.home });
-    const spoken: string[] = [];
-    second.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
-    expect((await push(second, silent, 'Late.')).body).toEqual({ ok: true, delivered: true });
-    expect(spoken).toEqual(['scout says: Early.', 'sage says: Late.']);
-  });
-
-  it('is not heard twice when it also answers on the line', async () => {
-    const { peer, voice } = await startWith('type: a2a', () => artifact('Blue won.'), {
-      PUBLIC_URL: 'http://voice.example',
-    });
-    expect(await voice.say('Ask')).toBe('Heard: Blue won.');
-    const { token } = lateLine(peer.requests);
-    const push = await voice.ask('/a2a/callback', {
-      method: 'POST',
-      body: '{"text":"Blue won."}',
-      headers: { authorization: `Bearer ${token}` },
-    });
-    expect(push.body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
   });
 });

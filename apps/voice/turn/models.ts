@@ -10,7 +10,7 @@ export interface ModelsOptions {
   model: string | undefined;
   maxTokens: number;
   temperature: number;
-  env: Environment | undefined;
+  env: Environment;
   logger: Logger;
 }
 

@@ -4,7 +4,7 @@ import { isMissingFile } from '../store/files.ts';
 import type { RosterSource } from './roster-source.ts';
 
 /** The roster in a file; `${VAR}` in it stands for a variable. */
-export function createFileSource(path: string, env: Environment | undefined): RosterSource {
+export function createFileSource(path: string, env: Environment): RosterSource {
   return {
     origin: 'file',
     async read() {

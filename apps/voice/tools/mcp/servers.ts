@@ -6,7 +6,7 @@ import { type McpServer, mcpSchema } from './schema.ts';
 
 export interface McpServersOptions {
   path: string;
-  env: Environment | undefined;
+  env: Environment;
   logger: Logger;
 }
 
@@ -34,7 +34,7 @@ export class McpServers {
   async #connectAll(): Promise<void> {
     const { path, env, logger } = this.#options;
     try {
-      const servers = (await loadYaml(path, mcpSchema, { ...(env && { env }), allowMissing: true })) ?? [];
+      const servers = (await loadYaml(path, mcpSchema, { env, allowMissing: true })) ?? [];
       await Promise.all(servers.map((server) => this.#connect(server)));
     } catch (error) {
       logger.error({ reason: wordsOf(error) }, 'the list of MCP servers cannot be used');
