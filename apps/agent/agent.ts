@@ -18,6 +18,7 @@ import type { LiveConfig } from './setup/config-file.ts';
 import { LiveModel } from './setup/live-model.ts';
 import type { Places } from './setup/places.ts';
 import { builtInPlugins } from './setup/plugins.ts';
+import { createLoadSkill } from './skills/load-skill.ts';
 import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
@@ -53,7 +54,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const { options, live, places, logger } = base;
   const telemetry = new Telemetry();
   const metrics = createMetrics({ prefix: options.agentName });
-  const figures = createAgentMetrics(metrics);
+  const graph = new GraphHolder();
+  const figures = createAgentMetrics(metrics, (name) => graph.knowsTool(name));
   const model = new LiveModel({
     options,
     live,
@@ -93,8 +95,9 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   });
   closing.defer(() => toolset.close());
 
-  const graph = new GraphHolder();
-  const shelf = new SkillShelf(join(base.directory, 'skills'), logger);
+  const isDisabled = (name: string) => live.config.skills.disabled.includes(name);
+  const shelf = new SkillShelf(join(base.directory, 'skills'), logger, isDisabled);
+  const loadSkill = createLoadSkill((name) => shelf.find(name));
   const audit = stores.audit && observeForAudit(stores.audit, () => live.config.middleware.audit);
   const observers = [figures.turns, ...(audit ? [audit] : [])];
   const runner = new TurnRunner({
@@ -131,9 +134,18 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const compile = async () => {
     skills = await shelf.list();
     const { config } = live;
-    const tools = await toolset.open(config);
-    const { agentName } = options;
-    graph.put(compileGraph({ agentName, config, gateway: model.gateway, humanTools, ...tools }));
+    const { tools, approvals } = await toolset.open(config);
+    graph.put(
+      compileGraph({
+        agentName: options.agentName,
+        config,
+        gateway: model.gateway,
+        tools: skills.length === 0 ? tools : [...tools, loadSkill],
+        humanTools,
+        approvals,
+        skills,
+      }),
+    );
   };
   // One after the other, so that the newest configuration is in force in the end.
   let compiling = Promise.resolve();

@@ -112,10 +112,11 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     observers,
     facts: () => ({ ...identity, ...facts(base, agent) }),
   });
-  mountStores(app, () => ({
-    ...stores,
-    knowledge: live.config.middleware.knowledge ? stores.knowledge : undefined,
-  }));
+  mountStores(
+    app,
+    () => ({ ...stores, knowledge: live.config.middleware.knowledge ? stores.knowledge : undefined }),
+    () => live.config.knowledge.top_k,
+  );
   mountScheduler(app, () => (live.config.middleware.scheduler ? agent.scheduler : undefined));
   mountTasks(app, engine);
   mountDelegates(app, {

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -33,11 +33,8 @@ beforeEach(async () => {
   home = temporaryHome();
   model = await startModelServer();
   pushes = [];
-  webhook = createServer(async (request, response) => {
-    const body = await text(request);
-    const { authorization, 'x-a2a-notification-token': token } = request.headers;
-    pushes.push({ state: JSON.parse(body).status?.state ?? '', authorization, token, body });
-    response.end();
+  webhook = createServer((request, response) => {
+    void receive(request).then(() => response.end());
   });
   await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
 });
@@ -48,6 +45,12 @@ afterEach(async () => {
   await model.stop();
   home.remove();
 });
+
+async function receive(request: IncomingMessage): Promise<void> {
+  const body = await text(request);
+  const { authorization, 'x-a2a-notification-token': token } = request.headers;
+  pushes.push({ state: JSON.parse(body).status?.state ?? '', authorization, token, body });
+}
 
 /** A real agent process; gives its address. */
 async function startProcess() {

@@ -1,5 +1,5 @@
 // The least that answers the same question: a node:http server around the AI SDK's own loop, with nothing kept.
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { createModelGateway } from '@trunkline/llm';
@@ -17,14 +17,20 @@ const tools = {
   }),
 };
 
-const server = createServer(async (request, response) => {
-  const { prompt } = (await json(request)) as { prompt: string };
-  const result = streamText({ model, prompt, tools, stopWhen: isStepCount(10) });
-  let text = '';
-  for await (const part of result.stream) if (part.type === 'text-delta') text += part.text;
-  response.setHeader('content-type', 'application/json');
-  response.end(JSON.stringify({ text }));
+const server = createServer((request, response) => {
+  void answer(request).then((text) => {
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ text }));
+  });
 });
 server.listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 });
+
+async function answer(request: IncomingMessage): Promise<string> {
+  const { prompt } = (await json(request)) as { prompt: string };
+  const result = streamText({ model, prompt, tools, stopWhen: isStepCount(10) });
+  let text = '';
+  for await (const part of result.stream) if (part.type === 'text-delta') text += part.text;
+  return text;
+}

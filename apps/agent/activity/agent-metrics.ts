@@ -10,7 +10,7 @@ export interface AgentMetrics {
 }
 
 /** The figures of `/metrics`, under the names that the contract gives them. */
-export function createAgentMetrics(metrics: Metrics): AgentMetrics {
+export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) => boolean): AgentMetrics {
   const calls = metrics.counter('llm_calls_total', 'Calls of the model.', ['model', 'finish_reason']);
   const latency = metrics.histogram('llm_latency_seconds', 'Time of one model call.', ['model']);
   const tokens = metrics.counter('llm_tokens_total', 'Tokens in and out.', ['model', 'direction']);
@@ -32,8 +32,9 @@ export function createAgentMetrics(metrics: Metrics): AgentMetrics {
     turns: {
       turnEvent(_session, event) {
         if (event.type !== 'tool-end') return;
-        toolCalls.inc({ tool_name: event.name, success: String(!event.failed) });
-        toolLatency.observe({ tool_name: event.name }, event.durationMs / 1000);
+        const tool_name = knowsTool(event.name) ? event.name : 'unknown';
+        toolCalls.inc({ tool_name, success: String(!event.failed) });
+        toolLatency.observe({ tool_name }, event.durationMs / 1000);
       },
     },
     tasks: {

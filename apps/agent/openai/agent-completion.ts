@@ -24,7 +24,8 @@ export async function* completionTurn(
   { graph: compiled, observers }: CompletionSurroundings,
 ): AsyncGenerator<TurnEvent, void> {
   const graph = await compiled();
-  const sessionId = request.user || `openai-${crypto.randomUUID()}`;
+  // Apart from the sessions of A2A, whatever the caller chooses to call itself.
+  const sessionId = `openai-${request.user || crypto.randomUUID()}`;
   const spending = new Spending(graph.limits);
   const observe = (event: TurnEvent) => {
     for (const observer of observers) observer.turnEvent?.(sessionId, event);

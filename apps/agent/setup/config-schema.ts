@@ -4,7 +4,13 @@ const seconds = z.number().positive();
 
 const modelSection = z.strictObject({
   name: z.string().default(''),
-  api_base: z.string().default(''),
+  api_base: z
+    .string()
+    .refine(
+      (text) => text === '' || (/^https?:\/\//i.test(text) && URL.canParse(text)),
+      'expected an address that starts with http:// or https://',
+    )
+    .default(''),
   temperature: z.number().min(0).max(2).optional(),
   max_tokens: z.int().positive().optional(),
   /** Dollars for a million tokens, by model name. */

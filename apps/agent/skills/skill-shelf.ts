@@ -28,22 +28,25 @@ export class SkillShelf {
   readonly #directory: string;
   readonly #logger: Logger;
 
-  constructor(directory: string, logger: Logger) {
+  readonly #isDisabled: (name: string) => boolean;
+
+  constructor(directory: string, logger: Logger, isDisabled: (name: string) => boolean = () => false) {
     this.#directory = directory;
     this.#logger = logger;
+    this.#isDisabled = isDisabled;
   }
 
   /** Those that can be used; one that cannot is named in the log. */
   async list(): Promise<Skill[]> {
     const skills = await Promise.all((await this.#slugs()).map((slug) => this.#read(slug)));
-    return skills.filter((skill) => skill !== undefined);
+    return skills.filter((skill) => skill !== undefined).filter(({ name }) => !this.#isDisabled(name));
   }
 
   /** By the name in its head or by the name of its folder. */
   async find(name: string): Promise<Skill | undefined> {
-    const slugs = await this.#slugs();
-    const inFolder = slugs.includes(name) ? await this.#read(name) : undefined;
-    return inFolder ?? (await this.list()).find((skill) => skill.name === name);
+    const inFolder = (await this.#slugs()).includes(name) ? await this.#read(name) : undefined;
+    if (inFolder !== undefined && !this.#isDisabled(inFolder.name)) return inFolder;
+    return (await this.list()).find((skill) => skill.name === name);
   }
 
   async #slugs(): Promise<string[]> {

@@ -1,5 +1,7 @@
 import type { Graph } from './graph.ts';
 
+const helperTools = new Set(['task', 'task_batch']);
+
 /** The compiled agent, once there is one; turns that come before wait for it. */
 export class GraphHolder {
   readonly #first = Promise.withResolvers<Graph>();
@@ -12,6 +14,12 @@ export class GraphHolder {
   /** The graph as it stands; undefined before the first compilation. */
   get graph(): Graph | undefined {
     return this.#graph;
+  }
+
+  /** Models call tools that do not exist: their names must not become labels. */
+  knowsTool(name: string): boolean {
+    const { tools = [], humanTools = [] } = this.#graph ?? {};
+    return helperTools.has(name) || [...tools, ...humanTools].some((tool) => tool.name === name);
   }
 
   /** Turns that begin from now on use it; those under way keep theirs. */

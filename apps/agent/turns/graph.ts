@@ -1,6 +1,7 @@
 import { costOf, type ModelGateway, priceOf, type TokenCounts, type Tool } from '@trunkline/llm';
 import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
 import type { AgentConfig } from '../setup/config-schema.ts';
+import type { SkillHead } from '../skills/skill-shelf.ts';
 import type { Approvals } from './approvals.ts';
 import { leadInstructions } from './instructions.ts';
 
@@ -35,6 +36,8 @@ export interface GraphParts {
   tools: readonly Tool[];
   humanTools: readonly Tool[];
   approvals: Approvals;
+  /** Skills that can be read when they are needed. */
+  skills: readonly SkillHead[];
 }
 
 export function compileGraph(parts: GraphParts): Graph {
@@ -45,7 +48,7 @@ export function compileGraph(parts: GraphParts): Graph {
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
     modelName: gateway.describe().name,
-    instructions: leadInstructions(agentName, config),
+    instructions: leadInstructions(agentName, config, parts.skills),
     tools: enabled,
     humanTools: humanTools.filter(isEnabled),
     approvals,

@@ -1,14 +1,19 @@
 import type { AgentConfig } from '../setup/config-schema.ts';
-import type { Skill } from '../skills/skill-shelf.ts';
+import type { Skill, SkillHead } from '../skills/skill-shelf.ts';
 
 /** What the lead agent is told at the start of every turn. */
-export function leadInstructions(agentName: string, config: AgentConfig): string {
+export function leadInstructions(
+  agentName: string,
+  config: AgentConfig,
+  skills: readonly SkillHead[],
+): string {
   const { name, operator, persona } = config.identity;
   return paragraphs([
     `You are ${name || agentName}, an agent that does tasks for people and for other agents${operator ? `, run by ${operator}` : ''}.`,
     persona,
     'Use tools where they give you facts or effects that you cannot have otherwise, and say what you found in plain words. A result that starts with "Error:" means that the call failed: mend the arguments, take another way, or tell the person what stands in the way. Never claim to have done what no tool has done.',
     subagentWords(config.subagents),
+    skillWords(skills),
   ]);
 }
 
@@ -32,6 +37,12 @@ function subagentWords(subagents: AgentConfig['subagents']): string {
   if (subagents.length === 0) return '';
   const lines = subagents.map(({ name, description }) => `- ${name}: ${description}`);
   return `With the tools task and task_batch you can hand work to these helpers:\n${lines.join('\n')}`;
+}
+
+function skillWords(skills: readonly SkillHead[]): string {
+  if (skills.length === 0) return '';
+  const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
+  return `When one of these skills fits the task, read it with load_skill first:\n${lines.join('\n')}`;
 }
 
 function paragraphs(texts: string[]): string {

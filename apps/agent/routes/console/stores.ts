@@ -25,11 +25,11 @@ const issueChange = z.object({
 const boardQuery = z.object({ include_closed: z.stringbool().default(false) });
 const search = z.object({
   q: z.string().trim().min(1),
-  k: z.coerce.number().int().min(1).max(20).default(5),
+  k: z.coerce.number().int().min(1).max(20).optional(),
 });
 
 /** What the agent keeps, as the console reads and changes it. */
-export function mountStores(app: Hono<AppEnv>, stores: () => Stores): void {
+export function mountStores(app: Hono<AppEnv>, stores: () => Stores, topK: () => number): void {
   mountNotes(app, stores);
   mountBoard(app, stores);
   app.get('/api/goals', describeRoute({ summary: 'Goals of all sessions' }), async (context) =>
@@ -44,7 +44,7 @@ export function mountStores(app: Hono<AppEnv>, stores: () => Stores): void {
     describeRoute({ summary: 'Look something up in the knowledge store' }),
     validate('query', search),
     async (context) => {
-      const { q, k } = context.req.valid('query');
+      const { q, k = topK() } = context.req.valid('query');
       const knowledge = loaded(stores().knowledge, 'The knowledge store');
       return context.json({ results: await knowledge.recall(q, k) });
     },
