@@ -1,6 +1,13 @@
 import { parseDataStreamPart } from '@ai-sdk/ui-utils';
 import type { Service } from '@trunkline/service';
-import { type ModelServer, type SearchServer, startModelServer, startSearchServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  type ModelServer,
+  type SearchServer,
+  startModelServer,
+  startSearchServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientOf } from './fixtures/client.ts';
 import { corpus } from './fixtures/corpus.ts';
@@ -35,7 +42,10 @@ const partsOf = (stream: string) =>
   stream
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => ({ prefix: line.slice(0, line.indexOf(':')), value: JSON.parse(line.slice(line.indexOf(':') + 1)) as never }));
+    .map((line) => ({
+      prefix: line.slice(0, line.indexOf(':')),
+      value: JSON.parse(line.slice(line.indexOf(':') + 1)) as never,
+    }));
 
 describe('the chat', () => {
   it('streams text and the end with usage, as plain text in the data stream format [A007] [A138] [A157] [A160]', async () => {
@@ -44,80 +54,165 @@ describe('the chat', () => {
     expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
     expect(response.headers.get('x-vercel-ai-data-stream')).toBe('v1');
     const parts = partsOf(await response.text());
-    expect(parts.filter(({ prefix }) => prefix === '0').map(({ value }) => value).join('')).toBe('Tides rise.');
-    expect(parts.at(-1)).toEqual({ prefix: 'd', value: { finishReason: 'stop', usage: { promptTokens: 11, completionTokens: 7 } } });
+    expect(
+      parts
+        .filter(({ prefix }) => prefix === '0')
+        .map(({ value }) => value)
+        .join(''),
+    ).toBe('Tides rise.');
+    expect(parts.at(-1)).toEqual({
+      prefix: 'd',
+      value: { finishReason: 'stop', usage: { promptTokens: 11, completionTokens: 7 } },
+    });
   });
 
   it('searches the web by category and gives calls with their results [A143] [A158]', async () => {
-    model.enqueue({ toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal streams', categories: 'science' } }] }, 'Turbines stand in currents [1].');
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal streams', categories: 'science' } }] },
+      'Turbines stand in currents [1].',
+    );
     const parts = partsOf(await client.chat(ask('How do tidal streams work?')));
     const calls = parts.filter(({ prefix }) => prefix === '2').map(({ value }) => value);
-    expect(calls).toEqual([[{ type: 'tool_call', toolName: 'searchWeb', args: { query: 'tidal streams', categories: 'science' }, result: expect.any(Array) }]]);
-    const [{ result }] = calls[0] as [{ result: Record<string, unknown>[] }];
-    expect(result.find(({ url }) => String(url).endsWith('/tidal-streams'))).toEqual({ title: expect.any(String), url: expect.stringMatching(/^http/), snippet: expect.any(String), engines: ['corpus', 'mirror'], publishedDate: expect.any(String) });
+    expect(calls).toEqual([
+      [
+        {
+          type: 'tool_call',
+          toolName: 'searchWeb',
+          args: { query: 'tidal streams', categories: 'science' },
+          result: expect.any(Array),
+        },
+      ],
+    ]);
+    const [{ result }] = calls[0] as unknown as [{ result: Record<string, unknown>[] }];
+    expect(result.find(({ url }) => String(url).endsWith('/tidal-streams'))).toEqual({
+      title: expect.any(String),
+      url: expect.stringMatching(/^http/),
+      snippet: expect.any(String),
+      engines: ['corpus', 'mirror'],
+      publishedDate: expect.any(String),
+    });
     expect(search.requests.some((request) => request.includes('categories=science'))).toBe(true);
   });
 
   it('searches the encyclopedia [A144]', async () => {
-    model.enqueue({ toolCalls: [{ name: 'searchEncyclopedia', arguments: { query: 'history of tidal power' } }] }, 'Mills.');
+    model.enqueue(
+      { toolCalls: [{ name: 'searchEncyclopedia', arguments: { query: 'history of tidal power' } }] },
+      'Mills.',
+    );
     const parts = partsOf(await client.chat(ask('History?')));
-    const [call] = parts.find(({ prefix }) => prefix === '2')?.value as unknown as [{ toolName: string; result: { url: string }[] }];
+    const [call] = parts.find(({ prefix }) => prefix === '2')!.value as unknown as [
+      { toolName: string; result: { url: string }[] },
+    ];
     expect(call.toolName).toBe('searchEncyclopedia');
     expect(call.result.map(({ url }) => url)).toContainEqual(expect.stringContaining('curid='));
   });
 
   it('asks back by an annotation, and takes the next message as the answer [A145] [A159]', async () => {
-    model.enqueue({ toolCalls: [{ id: 'c1', name: 'askClarification', arguments: { question: 'Which Paris?' } }] });
+    model.enqueue({
+      toolCalls: [{ id: 'c1', name: 'askClarification', arguments: { question: 'Which Paris?' } }],
+    });
     const first = partsOf(await client.chat({ ...ask('Weather in Paris'), id: 'clarify' }));
     expect(first.map(({ prefix }) => prefix)).toEqual(['8', 'd']);
     expect(first[0]?.value).toEqual([{ type: 'clarification', question: 'Which Paris?' }]);
     expect(await client.json('/api/chat/clarify')).toMatchObject({ awaitingAnswer: true });
     model.enqueue('Fine in Texas.');
-    const messages = [...ask('Weather in Paris').messages, { role: 'assistant', content: 'Which Paris?' }, { role: 'user', content: 'Texas' }];
+    const messages = [
+      ...ask('Weather in Paris').messages,
+      { role: 'assistant', content: 'Which Paris?' },
+      { role: 'user', content: 'Texas' },
+    ];
     const second = partsOf(await client.chat({ messages, id: 'clarify' }));
     expect(second.at(-1)?.prefix).toBe('d');
-    expect(model.chats().at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', tool_call_id: 'c1', content: 'Texas' });
+    expect(model.chats().at(-1)?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      tool_call_id: 'c1',
+      content: 'Texas',
+    });
     expect(await client.json('/api/chat/clarify')).toMatchObject({ awaitingAnswer: false });
   });
 
   it('stops after five tool-call steps and answers without tools [A192]', async () => {
     const step = { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] };
-    model.enqueue(...Array.from({ length: 5 }, (_, index) => ({ toolCalls: [{ name: 'searchWeb', arguments: { query: `tidal ${index}` } }] })), 'Enough.');
+    model.enqueue(
+      ...Array.from({ length: 5 }, (_, index) => ({
+        toolCalls: [{ name: 'searchWeb', arguments: { query: `tidal ${index}` } }],
+      })),
+      'Enough.',
+    );
     const before = model.chats().length;
     const parts = partsOf(await client.chat(ask('Dig deep')));
     expect(parts.filter(({ prefix }) => prefix === '2')).toHaveLength(5);
-    expect(parts.filter(({ prefix }) => prefix === '0').map(({ value }) => value).join('')).toContain('Enough.');
+    expect(
+      parts
+        .filter(({ prefix }) => prefix === '0')
+        .map(({ value }) => value)
+        .join(''),
+    ).toContain('Enough.');
     const chats = model.chats().slice(before);
     expect(chats.map(({ tools }) => tools?.length ?? 0)).toEqual([3, 3, 3, 3, 3, 0]);
     model.enqueue(...Array.from({ length: 6 }, () => step));
-    expect(partsOf(await client.chat(ask('Dig deeper'))).filter(({ prefix }) => prefix === '2')).toHaveLength(5);
+    expect(partsOf(await client.chat(ask('Dig deeper'))).filter(({ prefix }) => prefix === '2')).toHaveLength(
+      5,
+    );
   });
 
   it('tells a failure of the model in an e line and ends [A161] [A181]', async () => {
     model.enqueue({ fault: 'status', status: 401, message: 'no' });
     const parts = partsOf(await client.chat(ask('Hello')));
-    expect(parts).toEqual([{ prefix: 'e', value: { finishReason: 'error', message: expect.stringContaining('LLM_API_KEY') } }]);
+    expect(parts).toEqual([
+      { prefix: 'e', value: { finishReason: 'error', message: expect.stringContaining('LLM_API_KEY') } },
+    ]);
   });
 
   it('tells a failing search in words within the call', async () => {
     search.faults.searxng = { status: 500 };
-    model.enqueue({ toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] }, 'The search failed.');
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] },
+      'The search failed.',
+    );
     const parts = partsOf(await client.chat(ask('Search')));
     search.faults.searxng = 'none';
-    expect(parts.find(({ prefix }) => prefix === '2')?.value).toEqual([expect.objectContaining({ result: [], error: expect.stringMatching(/^Error: SearXNG .* status 500/) })]);
+    expect(parts.find(({ prefix }) => prefix === '2')?.value).toEqual([
+      expect.objectContaining({ result: [], error: expect.stringMatching(/^Error: SearXNG .* status 500/) }),
+    ]);
   });
 
   it('is read by the parser of the AI SDK 4', async () => {
-    model.enqueue({ toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] }, 'Answer.', { toolCalls: [{ name: 'askClarification', arguments: { question: 'What?' } }] }, { fault: 'status', status: 401 });
-    const streams = [await client.chat(ask('one')), await client.chat(ask('two')), await client.chat(ask('three'))];
-    const types = streams.map((stream) => [...new Set(stream.split('\n').filter(Boolean).map((line) => parseDataStreamPart(line).type))]);
-    expect(types).toEqual([['data', 'text', 'finish_message'], ['message_annotations', 'finish_message'], ['finish_step']]);
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] },
+      'Answer.',
+      { toolCalls: [{ name: 'askClarification', arguments: { question: 'What?' } }] },
+      { fault: 'status', status: 401 },
+    );
+    const streams = [
+      await client.chat(ask('one')),
+      await client.chat(ask('two')),
+      await client.chat(ask('three')),
+    ];
+    const types = streams.map((stream) => [
+      ...new Set(
+        stream
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => parseDataStreamPart(line).type),
+      ),
+    ]);
+    expect(types).toEqual([
+      ['data', 'text', 'finish_message'],
+      ['message_annotations', 'finish_message'],
+      ['finish_step'],
+    ]);
   });
 
   it('stops the call of the model when the client leaves', async () => {
     model.enqueue({ fault: 'stall', text: 'Wait' });
     const leave = new AbortController();
-    const response = await fetch(`${service.url}/api/chat`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(ask('Hello')), signal: leave.signal });
+    const response = await fetch(`${service.url}/api/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ask('Hello')),
+      signal: leave.signal,
+    });
     await response.body?.getReader().read();
     leave.abort();
     await waitFor(() => model.requests.at(-1)?.abandoned);
@@ -126,16 +221,31 @@ describe('the chat', () => {
   it('stores a conversation under its id', async () => {
     model.enqueue('Stored.');
     await client.chat({ ...ask('Keep this'), id: 'kept' });
-    expect(await client.json('/api/chat/kept')).toMatchObject({ id: 'kept', messages: [{ role: 'user', content: 'Keep this' }, { role: 'assistant', content: 'Stored.' }] });
+    expect(await client.json('/api/chat/kept')).toMatchObject({
+      id: 'kept',
+      messages: [
+        { role: 'user', content: 'Keep this' },
+        { role: 'assistant', content: 'Stored.' },
+      ],
+    });
     expect((await fetch(`${service.url}/api/chat/unknown`)).status).toBe(404);
   });
 
-  it.each([{}, { messages: [] }, { messages: [{ role: 'system', content: 'x' }] }, { messages: [{ role: 'user', content: ' ' }] }, { messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }] }, { messages: 'hi' }])(
-    'refuses %j with 400 before any stream',
-    async (body) => {
-      const response = await client.post('/api/chat', body);
-      expect(response.status).toBe(400);
-      expect(await response.json()).toEqual({ error: expect.any(String) });
+  it.each([
+    {},
+    { messages: [] },
+    { messages: [{ role: 'system', content: 'x' }] },
+    { messages: [{ role: 'user', content: ' ' }] },
+    {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+      ],
     },
-  );
+    { messages: 'hi' },
+  ])('refuses %j with 400 before any stream', async (body) => {
+    const response = await client.post('/api/chat', body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ error: expect.any(String) });
+  });
 });

@@ -1,4 +1,12 @@
-import { type Child, type ModelServer, type SearchServer, startChild, startModelServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import {
+  type Child,
+  type ModelServer,
+  type SearchServer,
+  startChild,
+  startModelServer,
+  startSearchServer,
+  temporaryDirectory,
+} from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clientOf, type SeenEvent } from './fixtures/client.ts';
 import { corpus } from './fixtures/corpus.ts';
@@ -29,13 +37,7 @@ afterAll(async () => {
 /** The service in a process of its own. */
 async function startProcess(): Promise<{ child: Child; client: ReturnType<typeof clientOf> }> {
   const child = startChild(new URL('./fixtures/serve.ts', import.meta.url), {
-    environment: {
-      TRUNKLINE_HOME: home.path,
-      SEARXNG_URL: search.searxngUrl,
-      LLM_GATEWAY_URL: model.url,
-      LLM_API_KEY: 'key',
-      LLM_MODEL: 'test-model',
-    },
+    arguments: [home.path, search.searxngUrl, model.url],
   });
   children.push(child);
   const line = await child.waitForLine('listening ');
@@ -54,43 +56,63 @@ const phases: { phase: string; kind: Asked; lastEvent: string }[] = [
 describe('a job whose process is killed', () => {
   let running: Awaited<ReturnType<typeof startProcess>>;
 
-  it.each(phases)('in phase $phase goes on after the next start, with no event lost or doubled', async ({ kind, lastEvent }) => {
-    running ??= await startProcess();
-    asked.length = 0;
-    stalled = kind;
-    const id = await running.client.startJob({ query: 'tidal power' });
-    const before = await running.client.events(id, undefined, ({ type }) => type === lastEvent);
-    await expect.poll(() => asked.includes(kind), { timeout: 10_000 }).toBe(true);
-    await running.child.kill('SIGKILL');
-    const searched = searches();
+  it.each(phases)(
+    'in phase $phase goes on after the next start, with no event lost or doubled',
+    async ({ kind, lastEvent }) => {
+      running ??= await startProcess();
+      asked.length = 0;
+      stalled = kind;
+      const id = await running.client.startJob({ query: 'tidal power' });
+      const before = await running.client.events(id, undefined, ({ type }) => type === lastEvent);
+      await expect.poll(() => asked.includes(kind), { timeout: 10_000 }).toBe(true);
+      await running.child.kill('SIGKILL');
+      const searched = searches();
 
-    stalled = undefined;
-    running = await startProcess();
-    const last = before.at(-1)?.id ?? 0;
-    const after = await running.client.events(id, last);
-    const all = await running.client.events(id);
-    expect(all.filter(({ id: number }) => number > last)).toEqual(after);
-    expect(all.slice(0, before.length)).toEqual(before);
-    assertWhole(all);
-    const snapshot = await running.client.status(id);
-    expect(snapshot).toMatchObject({ status: 'complete', phase: 'done', dimensionsComplete: 3 });
-    expect(all.filter(({ type }) => type === 'synthesis_delta').map(({ data }) => data.text).join('')).toBe(snapshot.report);
-    if (kind !== 'scope') expect(count('scope')).toBe(1);
-    if (kind === 'gaps' || kind === 'section') expect([count('summary'), searches()]).toEqual([3, searched]);
-  });
+      stalled = undefined;
+      running = await startProcess();
+      const last = before.at(-1)?.id ?? 0;
+      const after = await running.client.events(id, last);
+      const all = await running.client.events(id);
+      expect(all.filter(({ id: number }) => number > last)).toEqual(after);
+      expect(all.slice(0, before.length)).toEqual(before);
+      assertWhole(all);
+      const snapshot = await running.client.status(id);
+      expect(snapshot).toMatchObject({ status: 'complete', phase: 'done', dimensionsComplete: 3 });
+      expect(
+        all
+          .filter(({ type }) => type === 'synthesis_delta')
+          .map(({ data }) => data.text)
+          .join(''),
+      ).toBe(snapshot.report);
+      if (kind !== 'scope') expect(count('scope')).toBe(1);
+      if (kind === 'gaps' || kind === 'section')
+        expect([count('summary'), searches()]).toEqual([3, searched]);
+    },
+  );
 });
 
 const searches = () => search.requests.filter((request) => request.includes('/search?')).length;
 
 /** Every step is told once. */
 function assertWhole(events: readonly SeenEvent[]): void {
-  const single = ['scope_started', 'scope_complete', 'evaluate_started', 'evaluate_complete', 'synthesis_started', 'synthesis_complete', 'done'];
-  for (const type of single) expect([type, events.filter((event) => event.type === type).length]).toEqual([type, 1]);
+  const single = [
+    'scope_started',
+    'scope_complete',
+    'evaluate_started',
+    'evaluate_complete',
+    'synthesis_started',
+    'synthesis_complete',
+    'done',
+  ];
+  for (const type of single)
+    expect([type, events.filter((event) => event.type === type).length]).toEqual([type, 1]);
   for (const type of ['dimension_started', 'dimension_complete']) {
     const indexes = events.filter((event) => event.type === type).map(({ data }) => data.index);
     expect(indexes.toSorted()).toEqual([0, 1, 2]);
   }
-  const sources = events.filter(({ type }) => type === 'dimension_source').map(({ data }) => `${String(data.dimension)} ${String(data.url)}`);
+  const sources = events
+    .filter(({ type }) => type === 'dimension_source')
+    .map(({ data }) => `${String(data.dimension)} ${String(data.url)}`);
   expect(new Set(sources).size).toBe(sources.length);
   expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
 }

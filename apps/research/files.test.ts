@@ -33,19 +33,32 @@ describe('files', () => {
   it.each([
     ['notes.md', markdown, 'Beekeeping notes', 'varroa'],
     ['plain.txt', 'Drones leave the hive in May and die in autumn.', 'plain.txt', 'Drones'],
-    ['page.html', '<title>Queens</title><nav>menu</nav><main><p>A queen bee can live for five years and lays up to 2,000 eggs a day in early summer.</p></main>', 'Queens', 'five years'],
+    [
+      'page.html',
+      '<title>Queens</title><nav>menu</nav><main><p>A queen bee can live for five years and lays up to 2,000 eggs a day in early summer.</p></main>',
+      'Queens',
+      'five years',
+    ],
     ['report.pdf', pdfOf('Swarms leave the hive in late spring.'), 'report.pdf', 'Swarms leave'],
     ['letter.docx', docxOf('Smoke calms the bees before a hive is opened.'), 'letter.docx', 'Smoke calms'],
   ])('takes %s and reads its text', async (name, content, title, words) => {
     const response = await upload(name, content);
     expect(response.status).toBe(201);
     const { files } = (await response.json()) as { files: { id: string; url: string }[] };
-    expect(files).toMatchObject([{ name, title, bytes: expect.any(Number), url: `/api/files/${files[0]?.id}` }]);
-    expect(await client.json(files[0]?.url ?? '')).toMatchObject({ name, text: expect.stringContaining(words) });
+    expect(files).toMatchObject([
+      { name, title, bytes: expect.any(Number), url: `/api/files/${files[0]?.id}` },
+    ]);
+    expect(await client.json(files[0]?.url ?? '')).toMatchObject({
+      name,
+      text: expect.stringContaining(words),
+    });
   });
 
   it('knows a file that comes twice', async () => {
-    const [first, second] = [await upload('twice.txt', 'Same text here.'), await upload('twice.txt', 'Same text here.')];
+    const [first, second] = [
+      await upload('twice.txt', 'Same text here.'),
+      await upload('twice.txt', 'Same text here.'),
+    ];
     expect(await second.json()).toEqual(await first.json());
   });
 
@@ -79,7 +92,11 @@ describe('files', () => {
     const id = await client.startJob({ query: 'varroa mite', sources: ['files'] });
     const events = await client.events(id);
     expect(events.at(-1)?.type).toBe('done');
-    const snapshot = (await client.status(id)) as { status: string; report: string; citations: { total: number; supported: number } };
+    const snapshot = (await client.status(id)) as {
+      status: string;
+      report: string;
+      citations: { total: number; supported: number };
+    };
     expect(snapshot.status).toBe('complete');
     expect(snapshot.report).toContain('Extractive report by the offline demo model');
     expect(snapshot.report).toContain('varroa mite');
@@ -88,7 +105,9 @@ describe('files', () => {
   });
 
   it('go from the list when they are removed', async () => {
-    const { files } = (await (await upload('gone.txt', 'Wasps are no bees at all.')).json()) as { files: { id: string }[] };
+    const { files } = (await (await upload('gone.txt', 'Wasps are no bees at all.')).json()) as {
+      files: { id: string }[];
+    };
     const id = files[0]?.id ?? '';
     expect((await fetch(`${service.url}/api/files/${id}`, { method: 'DELETE' })).status).toBe(204);
     const listed = (await client.json('/api/files')) as unknown as { files: { id: string; name: string }[] };

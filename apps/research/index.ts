@@ -1,3 +1,6 @@
 export { start } from './app.ts';
+export { type CheckerScore, plantedClaims, scoreChecker } from './citations/planted/planted.ts';
 export { main } from './main.ts';
 export { type ResearchOptions, researchOptions } from './options.ts';
+export { ExtractionPool } from './reading/extraction-pool.ts';
+export { fingerprintOf, isNearDuplicate } from './research/duplicates.ts';

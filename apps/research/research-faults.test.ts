@@ -69,7 +69,10 @@ describe('a job whose search fails', () => {
 
   it('says that nothing is known where the service answers with nothing', async () => {
     const { snapshot } = await run({ query: 'zzzz qqqq', domains: { allow: ['nowhere.example'] } });
-    expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('have nothing on "zzzz qqqq"') });
+    expect(snapshot).toMatchObject({
+      status: 'error',
+      error: expect.stringContaining('have nothing on "zzzz qqqq"'),
+    });
   });
 
   it('says why no page could be read', async () => {
@@ -81,8 +84,17 @@ describe('a job whose search fails', () => {
   it('shows the health of each source', async () => {
     search.faults.searxng = { status: 403 };
     await run();
-    const { sources } = (await client.json('/healthz')) as unknown as { sources: { name: string; state: string; words: string }[] };
-    expect(sources).toContainEqual(expect.objectContaining({ name: 'searxng', kind: 'web', state: 'failing', words: expect.stringContaining('403') }));
+    const { sources } = (await client.json('/healthz')) as unknown as {
+      sources: { name: string; state: string; words: string }[];
+    };
+    expect(sources).toContainEqual(
+      expect.objectContaining({
+        name: 'searxng',
+        kind: 'web',
+        state: 'failing',
+        words: expect.stringContaining('403'),
+      }),
+    );
     expect(sources).toContainEqual(expect.objectContaining({ name: 'files', kind: 'files' }));
   });
 });
@@ -113,7 +125,8 @@ describe('the model', () => {
 describe('gaps', () => {
   it('lead back to research, at most three passes', async () => {
     let pass = 0;
-    replace = (asked) => (asked === 'gaps' ? JSON.stringify({ gaps: [`Tidal power question ${++pass}`] }) : undefined);
+    replace = (asked) =>
+      asked === 'gaps' ? JSON.stringify({ gaps: [`Tidal power question ${++pass}`] }) : undefined;
     const { events, snapshot } = await run();
     const evaluations = events.filter(({ type }) => type === 'evaluate_complete').map(({ data }) => data);
     expect(evaluations).toMatchObject([
@@ -121,7 +134,9 @@ describe('gaps', () => {
       { hasGaps: true },
       { hasGaps: true, stopReason: 'passes' },
     ]);
-    expect(events.filter(({ type }) => type === 'evaluate_started').map(({ data }) => data.iteration)).toEqual([1, 2, 3]);
+    expect(
+      events.filter(({ type }) => type === 'evaluate_started').map(({ data }) => data.iteration),
+    ).toEqual([1, 2, 3]);
     expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 5, dimensionsComplete: 5 });
   });
 });
@@ -142,7 +157,9 @@ describe('citations', () => {
     expect(report).toContain('_[n?] marks a citation');
     const { total, supported, uncited } = snapshot.citations as Record<string, number>;
     expect([total! - supported!, uncited]).toEqual([1, 1]);
-    const { claims } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as { claims: { supported: boolean; reason: string }[] };
+    const { claims } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
+      claims: { supported: boolean; reason: string }[];
+    };
     expect(claims.find(({ supported: holds }) => !holds)?.reason).not.toBe('');
   });
 });
@@ -162,13 +179,23 @@ describe('limits of a job', () => {
   });
 
   it('stops asking the model when its tokens are used up, and still reports what it has', async () => {
-    replace = (asked) => (asked === 'scope' ? { text: JSON.stringify({ dimensions: DIMENSIONS.map((name) => ({ name, queries: [`tidal ${name}`] })) }), usage: { input: 900, output: 200 } } : undefined);
+    replace = (asked) =>
+      asked === 'scope'
+        ? {
+            text: JSON.stringify({
+              dimensions: DIMENSIONS.map((name) => ({ name, queries: [`tidal ${name}`] })),
+            }),
+            usage: { input: 900, output: 200 },
+          }
+        : undefined;
     const before = model.chats().length;
     const { events, snapshot } = await run({ budget: { tokens: 1000 } });
     const asked = model.chats().slice(before).map(askedFor);
     expect(asked).toEqual(['scope']);
     expect(snapshot.status).toBe('complete');
-    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({ stopReason: 'budget' });
+    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({
+      stopReason: 'budget',
+    });
     const { total, supported } = snapshot.citations as Record<string, number>;
     expect(supported).toBe(total);
   });
@@ -181,15 +208,19 @@ describe('limits of a job', () => {
 });
 
 describe('a plan to be reviewed', () => {
-  it('waits for the user\'s dimensions', async () => {
+  it("waits for the user's dimensions", async () => {
     const id = await client.startJob({ query: 'tidal power', plan: 'review' });
     const proposed = await client.events(id, undefined, ({ type }) => type === 'scope_proposed');
     expect(proposed.at(-1)?.data).toEqual({ dimensions: DIMENSIONS });
     await waitFor(async () => (await client.status(id)).awaiting === 'plan');
-    const answer = await client.post(`/api/research/deep/${id}/plan`, { dimensions: ['Costs of tidal power'] });
+    const answer = await client.post(`/api/research/deep/${id}/plan`, {
+      dimensions: ['Costs of tidal power'],
+    });
     expect(answer.status).toBe(200);
     const events = await client.events(id);
-    expect(events.find(({ type }) => type === 'scope_complete')?.data).toEqual({ dimensions: ['Costs of tidal power'] });
+    expect(events.find(({ type }) => type === 'scope_complete')?.data).toEqual({
+      dimensions: ['Costs of tidal power'],
+    });
     expect(await client.status(id)).toMatchObject({ status: 'complete', dimensionsTotal: 1 });
     expect((await client.post(`/api/research/deep/${id}/plan`, { dimensions: ['x'] })).status).toBe(409);
   });
@@ -197,13 +228,21 @@ describe('a plan to be reviewed', () => {
 
 describe('cancelling', () => {
   it('lets the dimensions under way finish, and stops [A118] [A193]', async () => {
-    replace = (asked) => (asked === 'summary' ? { fault: 'stall', answer: JSON.stringify({ summary: 'Late.', keyFinding: 'Late.' }) } : undefined);
+    replace = (asked) =>
+      asked === 'summary'
+        ? { fault: 'stall', answer: JSON.stringify({ summary: 'Late.', keyFinding: 'Late.' }) }
+        : undefined;
     const id = await client.startJob({ query: 'tidal power' });
     await client.events(id, undefined, ({ type }) => type === 'dimension_source');
     const response = await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
     expect(response.status).toBe(204);
     expect(await client.status(id)).toMatchObject({ status: 'cancelled', dimensionsComplete: 0 });
-    await waitFor(() => model.chats().slice(-3).every((chat) => askedFor(chat) === 'summary'));
+    await waitFor(() =>
+      model
+        .chats()
+        .slice(-3)
+        .every((chat) => askedFor(chat) === 'summary'),
+    );
     model.release();
     const events = await client.events(id);
     expect(events.filter(({ type }) => type === 'dimension_complete')).toHaveLength(3);

@@ -1,8 +1,8 @@
 import type { Service } from '@trunkline/service';
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { corpus } from './fixtures/corpus.ts';
 import { clientOf, type SeenEvent } from './fixtures/client.ts';
+import { corpus } from './fixtures/corpus.ts';
 import { startResearch } from './fixtures/service.ts';
 
 const home = temporaryDirectory();
@@ -58,28 +58,46 @@ describe('a research job', () => {
     expect(firsts).toEqual(order);
     expect(events.at(-1)?.type).toBe('done');
     expect(events.every(({ timestamp }) => !Number.isNaN(Date.parse(timestamp)))).toBe(true);
-    expect(events.map((event) => event.id)).toEqual(events.map((event) => event.id).toSorted((a, b) => a - b));
+    expect(events.map((event) => event.id)).toEqual(
+      events.map((event) => event.id).toSorted((a, b) => a - b),
+    );
   });
 
   it('gives each event the data of the contract [A162] [A163] [A164] [A165] [A166]', () => {
     expect(ofType('scope_started')[0]?.data).toEqual({ query: 'tidal power' });
-    const { dimensions } = ofType('scope_complete')[0]?.data as { dimensions: string[] };
+    const { dimensions } = ofType('scope_complete')[0]!.data as { dimensions: string[] };
     expect(dimensions.length).toBeGreaterThanOrEqual(3);
     expect(dimensions.length).toBeLessThanOrEqual(6);
     expect(ofType('dimension_started').map(({ data }) => data)).toEqual(
       dimensions.map((dimension, index) => ({ dimension, index })),
     );
     for (const { data } of ofType('dimension_source'))
-      expect(data).toMatchObject({ title: expect.any(String), url: expect.stringMatching(/^http/), snippet: expect.any(String), dimension: expect.any(String) });
+      expect(data).toMatchObject({
+        title: expect.any(String),
+        url: expect.stringMatching(/^http/),
+        snippet: expect.any(String),
+        dimension: expect.any(String),
+      });
     for (const { data } of ofType('dimension_complete'))
-      expect(data).toMatchObject({ dimension: expect.any(String), summary: expect.any(String), keyFinding: expect.any(String), sourceCount: expect.any(Number) });
+      expect(data).toMatchObject({
+        dimension: expect.any(String),
+        summary: expect.any(String),
+        keyFinding: expect.any(String),
+        sourceCount: expect.any(Number),
+      });
   });
 
   it('tells of evaluation and synthesis [A167] [A168] [A169] [A170] [A171] [A173]', async () => {
     expect(ofType('evaluate_started')[0]?.data).toEqual({ iteration: 1 });
-    expect(ofType('evaluate_complete')[0]?.data).toMatchObject({ gaps: [], hasGaps: false, stopReason: 'no-gaps' });
+    expect(ofType('evaluate_complete')[0]?.data).toMatchObject({
+      gaps: [],
+      hasGaps: false,
+      stopReason: 'no-gaps',
+    });
     expect(ofType('synthesis_started')[0]?.data).toBeUndefined();
-    const text = ofType('synthesis_delta').map(({ data }) => data.text).join('');
+    const text = ofType('synthesis_delta')
+      .map(({ data }) => data.text)
+      .join('');
     expect(text).toBe((await client.status(id)).report);
     expect(ofType('synthesis_complete')[0]?.data).toMatchObject({ sourceCount: expect.any(Number) });
     expect(ofType('done')[0]?.data).toEqual({ researchId: id });
@@ -109,7 +127,9 @@ describe('a research job', () => {
     };
     for (const claim of evidence.claims) {
       expect(claim.passage).toContain(claim.sentence.slice(0, 30));
-      expect(evidence.sources.some((source) => source.id === claim.sourceId && source.state === 'read')).toBe(true);
+      expect(evidence.sources.some((source) => source.id === claim.sourceId && source.state === 'read')).toBe(
+        true,
+      );
     }
     const copy = evidence.sources.find(({ url }) => url.endsWith('/copy-of-costs') || url.endsWith('/costs'));
     expect(copy).toBeDefined();
@@ -133,22 +153,28 @@ describe('a research job', () => {
     expect(await client.status(id)).toMatchObject({ status: 'complete' });
   });
 
-  it.each(['GET /api/research/deep/x', 'GET /api/research/deep/x/status', 'GET /api/research/deep/x/evidence', 'DELETE /api/research/deep/x'])(
-    'answers %s with 404',
-    async (request) => {
-      const [method = '', path = ''] = request.split(' ');
-      const response = await fetch(`${service.url}${path}`, { method });
-      expect(response.status).toBe(404);
-      expect(await response.json()).toEqual({ error: 'Research not found' });
-    },
-  );
+  it.each([
+    'GET /api/research/deep/x',
+    'GET /api/research/deep/x/status',
+    'GET /api/research/deep/x/evidence',
+    'DELETE /api/research/deep/x',
+  ])('answers %s with 404', async (request) => {
+    const [method = '', path = ''] = request.split(' ');
+    const response = await fetch(`${service.url}${path}`, { method });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toEqual({ error: 'Research not found' });
+  });
 
-  it.each([{}, { query: 'x' }, { query: 'y'.repeat(2001) }, { query: 5 }, { query: 'tides', budget: { seconds: -1 } }, { query: 'tides', sources: ['library'] }])(
-    'refuses %j with 400',
-    async (body) => {
-      const response = await client.post('/api/research/deep', body);
-      expect(response.status).toBe(400);
-      expect(await response.json()).toEqual({ error: expect.any(String) });
-    },
-  );
+  it.each([
+    {},
+    { query: 'x' },
+    { query: 'y'.repeat(2001) },
+    { query: 5 },
+    { query: 'tides', budget: { seconds: -1 } },
+    { query: 'tides', sources: ['library'] },
+  ])('refuses %j with 400', async (body) => {
+    const response = await client.post('/api/research/deep', body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({ error: expect.any(String) });
+  });
 });

@@ -1,3 +1,4 @@
+export * from './a2a/index.ts';
 export * from './browser.ts';
 export * from './child.ts';
 export * from './clock.ts';

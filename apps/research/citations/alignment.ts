@@ -29,7 +29,7 @@ const FIGURE = 1.2;
 /** The share of the claim's meaning, by weight, that the passage has words or figures for. */
 export function coverage(
   claim: Statement,
-  passage: readonly string[],
+  { stems, title }: { stems: readonly string[]; title: readonly string[] },
   figures: { found: number; total: number },
   weighted: Weights,
 ): number {
@@ -39,8 +39,10 @@ export function coverage(
   for (const stem of claim.stems) {
     const worth = weight(stem);
     total += worth;
-    const match = matchOf(stem, passage);
+    const match = matchOf(stem, stems);
     if (match !== undefined) found += match === stem ? worth : worth * 0.9;
+    // The title says what the text is about, but not that this sentence is about it.
+    else if (title.includes(stem)) found += worth * 0.5;
   }
   return total === 0 ? 0 : found / total;
 }

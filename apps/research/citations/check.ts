@@ -2,8 +2,8 @@ import { type Span, sentenceSpans } from '../text/sentences.ts';
 import { stem } from '../text/words.ts';
 import { closestClause, coverage, matchOf, type Weights, weightsOf } from './alignment.ts';
 import { figureHits, figureProblem } from './figures.ts';
-import { nameProblem, rolesSwapped } from './names.ts';
-import { dropsHedge, isNegated, overstates } from './polarity.ts';
+import { nameProblem, otherAgent, rolesSwapped } from './names.ts';
+import { comparesOtherwise, dropsAlmost, dropsHedge, isNegated, overstates } from './polarity.ts';
 import { type Statement, statementOf } from './statement.ts';
 import { substitution } from './substitution.ts';
 import { areOpposites } from './synonyms.ts';
@@ -100,8 +100,8 @@ function rankedWindows(claim: Statement, document: CheckedDocument): Window[] {
         if (seen.has(from * 10 + (to - from))) continue;
         seen.add(from * 10 + (to - from));
         const statements = sentences.slice(from, to).map(({ statement }) => statement);
-        const stems = [...new Set(statements.flatMap((statement) => statement.stems)), ...extra];
-        const covered = coverage(claim, stems, figureHits(claim, statements), weight);
+        const stems = [...new Set(statements.flatMap((statement) => statement.stems))];
+        const covered = coverage(claim, { stems, title: extra }, figureHits(claim, statements), weight);
         windows.push({ from, to, statements, score: covered - 0.02 * (to - from) });
       }
     }
@@ -117,7 +117,9 @@ function promising(claim: Statement, { sentences, weight }: CheckedDocument): nu
   const wanted = new Set(claim.stems);
   return sentences
     .map(({ statement }, place) => {
-      const shared = statement.stems.filter((stem) => wanted.has(stem)).reduce((sum, stem) => sum + weight(stem), 0);
+      const shared = statement.stems
+        .filter((stem) => wanted.has(stem))
+        .reduce((sum, stem) => sum + weight(stem), 0);
       return { place, score: shared + 1.5 * figureHits(claim, [statement]).found };
     })
     .toSorted((left, right) => right.score - left.score)
@@ -160,9 +162,13 @@ function problemOf(
     closest.tokens.map(({ stem }) => stem),
   );
   if (opposite !== undefined) return `the passage says the opposite of "${opposite}"`;
-  if (dropsHedge(claim.tokens, clause)) return 'the passage says only that it may be so';
+  if (dropsHedge(claim.tokens, closest.tokens)) return 'the passage says only that it may be so';
+  if (dropsAlmost(claim.tokens, closest.tokens)) return 'the passage says that it was almost so';
+  if (comparesOtherwise(claim.tokens, closest.tokens)) return 'the passage finds no difference';
   if (overstates(claim.tokens, closest.tokens)) return 'the passage says it of some only';
   if (rolesSwapped(claim, closest)) return 'the passage has it the other way round';
+  const agent = otherAgent(claim, closest);
+  if (agent !== undefined) return `the passage does not say that it was "${agent}"`;
   const bold = goesTooFar(claim, closest);
   if (bold !== undefined) return `the passage does not go as far as "${bold}"`;
   const changed = substitution(claim, closest, title);

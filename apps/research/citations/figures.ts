@@ -65,7 +65,10 @@ export function figureProblem(claim: Statement, passage: readonly Statement[]): 
     const closeness = (place: { statement: Statement; other: Figure }) =>
       nearness(claim, figure.at, place.statement, place.other.at);
     const best = Math.max(...own.map(closeness));
-    const rival = Math.max(0, ...others.filter(({ other }) => !isClaimed(other, figure, claim)).map(closeness));
+    const rival = Math.max(
+      0,
+      ...others.filter(({ other }) => !isClaimed(other, figure, claim)).map(closeness),
+    );
     if (rival > best * 1.25 + 0.15)
       return `the passage gives "${wordsAt(claim, figure.at)}" for something else`;
   }
@@ -130,7 +133,7 @@ function neighbours(tokens: readonly Token[], at: number): { token: Token; dista
     for (let place = at + direction; distance < REACH; place += direction) {
       const token = tokens[place];
       if (token === undefined) break;
-      if (parts(token, tokens[place + 1])) distance += APART;
+      if (parts(token, tokens[place + 1]) || endsRange(tokens, place)) distance += APART;
       if ((!token.content && token.kind !== 'number') || isUnit(token.lower)) continue;
       distance += 1;
       found.push({ token, distance });
@@ -143,4 +146,10 @@ function neighbours(tokens: readonly Token[], at: number): { token: Token; dista
 function parts({ lower }: Token, next: Token | undefined): boolean {
   if (lower === 'and') return next?.capital !== true;
   return lower === ',' || lower === ';' || lower === 'while' || lower === 'but';
+}
+
+/** The "to" of "from A in one year to B in another". */
+function endsRange(tokens: readonly Token[], place: number): boolean {
+  if (tokens[place]?.lower !== 'to') return false;
+  return tokens.slice(Math.max(0, place - 8), place).some(({ lower }) => lower === 'from');
 }

@@ -8,7 +8,7 @@ export function nameProblem(
   passage: readonly Statement[],
   title: string,
 ): string | undefined {
-  const someone = otherSubject(claim, closest);
+  const someone = otherSubject(claim, closest, passage);
   if (someone !== undefined) return `the passage says it of "${someone}"`;
   const tokens = passage.flatMap((statement) => statement.tokens);
   const known = new Set([...tokens.map(({ stem }) => stem), ...title.toLowerCase().split(/[^\p{L}\p{N}]+/u)]);
@@ -23,18 +23,83 @@ export function nameProblem(
 
 const SUBJECT_REACH = 6;
 
-/** The sentence opens with a name that the claim does not have, and lacks the name that opens the claim. */
-function otherSubject(claim: Statement, closest: Statement): string | undefined {
-  const [own, other] = [openingName(claim), openingName(closest)];
-  if (own === undefined || other === undefined) return undefined;
-  const shares = (statement: Statement, name: readonly Token[]) =>
-    name.some((token) => statement.tokens.some(({ stem }) => stem === token.stem));
-  if (shares(closest, own) || shares(claim, other)) return undefined;
+/** The sentence, or the part of it that the claim repeats, is about a name that the claim does not have. */
+function otherSubject(
+  claim: Statement,
+  closest: Statement,
+  passage: readonly Statement[],
+): string | undefined {
+  const own = openingName(claim) ?? openingWord(claim, passage);
+  if (own === undefined) return undefined;
+  const part = partOf(claim, own, closest);
+  const other =
+    part === undefined ? openingName(closest) : (namesIn(closest, part)[0] ?? openerOf(part, own, closest));
+  if (other === undefined) return undefined;
+  const place = part ?? closest.tokens;
+  if (shares(place, own) || shares(claim.tokens, other)) return undefined;
   return other.map(({ text }) => text).join(' ');
+}
+
+function shares(tokens: readonly Token[], name: readonly Token[]): boolean {
+  return name.some((token) => tokens.some(({ stem }) => stem === token.stem));
 }
 
 function openingName({ names, tokens }: Statement): readonly Token[] | undefined {
   return names.find(([first]) => first !== undefined && tokens.indexOf(first) < SUBJECT_REACH);
+}
+
+/** The first word of the claim, where a sentence of the passage has it too: it may be a name. */
+function openingWord({ tokens }: Statement, passage: readonly Statement[]): readonly Token[] | undefined {
+  const first = tokens.find(({ kind }) => kind === 'word');
+  if (first === undefined || !first.content) return undefined;
+  const capital = passage.some((statement) =>
+    statement.tokens.some(({ lower, capital: is }) => is && lower === first.lower),
+  );
+  return capital ? [first] : undefined;
+}
+
+const PARTS = new Set(['but', 'while', 'whereas', 'although', ';']);
+
+/** Of a sentence in two opposed parts, the one that has what the claim says of its subject. */
+function partOf(
+  claim: Statement,
+  subject: readonly Token[],
+  closest: Statement,
+): readonly Token[] | undefined {
+  const at = closest.tokens.findIndex(
+    ({ lower }, place) => PARTS.has(lower) || (lower === ',' && closest.tokens[place + 1]?.lower === 'and'),
+  );
+  if (at === -1) return undefined;
+  const said = claim.tokens
+    .filter((token) => token.content && !subject.includes(token))
+    .map(({ stem }) => stem);
+  const parts = [closest.tokens.slice(0, at), closest.tokens.slice(at)];
+  const figures = claim.tokens.filter(({ kind }) => kind === 'number').map(({ stem }) => stem);
+  const hits = parts.map((part) => {
+    const stems = new Set(part.map(({ stem }) => stem));
+    return (
+      said.filter((stem) => stems.has(stem)).length + 2 * figures.filter((stem) => stems.has(stem)).length
+    );
+  });
+  const [first = 0, second = 0] = hits;
+  if (first === second) return undefined;
+  return first > second ? parts[0] : parts[1];
+}
+
+/** The first word of the part, where the claim's subject stands in the other part. */
+function openerOf(
+  part: readonly Token[],
+  own: readonly Token[],
+  closest: Statement,
+): readonly Token[] | undefined {
+  const opener = part.find(({ kind }) => kind === 'word');
+  return opener?.first && opener.content && shares(closest.tokens, own) && !shares(part, own)
+    ? [opener]
+    : undefined;
+}
+
+function namesIn({ names }: Statement, part: readonly Token[]): readonly Token[][] {
+  return names.filter(([first]) => first !== undefined && part.includes(first));
 }
 
 function isKnown(token: Token, known: ReadonlySet<string>, initials: ReadonlySet<string>): boolean {
@@ -62,7 +127,10 @@ function spellsOut(name: readonly Token[], tokens: readonly Token[]): boolean {
 
 /** "A bought B" against "B bought A": the names stand on opposite sides of the same word. */
 export function rolesSwapped(claim: Statement, passage: Statement): boolean {
-  const names = claim.names.map((name) => name.at(-1)).filter((token) => token !== undefined);
+  const opening = openingWord(claim, [passage]) ?? [];
+  const names = [...new Set([...opening, ...claim.names.map((name) => name.at(-1))])].filter(
+    (token) => token !== undefined,
+  );
   if (names.length < 2) return false;
   const order = names.map((token) => passage.tokens.findIndex(({ stem }) => stem === token.stem));
   const claimed = names.map((token) => claim.tokens.indexOf(token));
@@ -97,4 +165,23 @@ function relationHolds(
 
 function isPassive(tokens: readonly Token[]): boolean {
   return tokens.some(({ lower }) => lower === 'by');
+}
+
+/** Words for whoever the claim says did it, where the passage says who did and it is another. */
+export function otherAgent(claim: Statement, closest: Statement): string | undefined {
+  const [own, theirs] = [agentOf(claim), agentOf(closest)];
+  if (own.length === 0 || theirs.length === 0) return undefined;
+  return own.some((token) => theirs.some(({ stem }) => stem === token.stem))
+    ? undefined
+    : own.map(({ text }) => text).join(' ');
+}
+
+/** The words behind "by", where they are no number and no doing ("by fixing"). */
+function agentOf({ tokens }: Statement): readonly Token[] {
+  const at = tokens.findIndex(({ lower }) => lower === 'by');
+  if (at === -1) return [];
+  const words = tokens.slice(at + 1, at + 6);
+  const first = words.find(({ content, kind }) => content || kind === 'number');
+  if (first === undefined || first.kind === 'number' || first.lower.endsWith('ing')) return [];
+  return words.filter(({ content }) => content);
 }

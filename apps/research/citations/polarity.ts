@@ -1,3 +1,4 @@
+import { areSynonyms } from './synonyms.ts';
 import type { Token } from './tokens.ts';
 
 const NEGATORS = new Set(
@@ -6,17 +7,17 @@ const NEGATORS = new Set(
   ),
 );
 const HEDGES = new Set(
-  'may might could possibly perhaps allegedly reportedly supposedly potentially hypothetically suggest suggests suggested hope hopes hoped hoping propose proposes proposed proposal plan plans planned speculate speculated rumoured rumored unclear disputed unconfirmed'.split(
+  'may might could possibly perhaps allegedly reportedly supposedly potentially hypothetically suggest suggests suggested hope hopes hoped hoping propose proposes proposed proposal plan plans planned speculate speculated rumoured rumored unclear dispute disputes disputed doubt doubts doubted question questioned unconfirmed allege alleged claim claims claimed'.split(
     ' ',
   ),
 );
 const UNIVERSALS = new Set(
-  'all every always only entirely completely everyone everywhere exclusively solely invariably guarantees guaranteed any'.split(
+  'all every both always only entirely completely everyone everywhere exclusively solely invariably guarantees guaranteed'.split(
     ' ',
   ),
 );
 const PARTIALS = new Set(
-  'some many most several few sometimes often usually partly partially mainly mostly largely typically generally majority half part certain'.split(
+  'some one many most several few sometimes often usually partly partially mainly mostly largely typically generally majority half part certain'.split(
     ' ',
   ),
 );
@@ -30,14 +31,14 @@ export function isNegated(tokens: readonly Token[]): boolean {
   return tokens.filter((token) => NEGATORS.has(token.lower) || token.lower.endsWith("n't")).length % 2 === 1;
 }
 
-/** Says as a fact what the other only says may be. */
+/** Says as a fact what the other only says may be: the word that the doubt is about stands in the claim too. */
 export function dropsHedge(claim: readonly Token[], passage: readonly Token[]): boolean {
-  return has(verbless(passage), HEDGES) && !has(claim, HEDGES);
-}
-
-/** A month is no hedge. */
-function verbless(tokens: readonly Token[]): Token[] {
-  return tokens.filter((token) => !(token.lower === 'may' && token.capital && !token.first));
+  if (has(claim, HEDGES)) return false;
+  return passage.some((token, at) => {
+    if (!HEDGES.has(token.lower) || (token.capital && !token.first)) return false;
+    const doubted = passage.slice(at + 1).find(({ content }) => content);
+    return doubted !== undefined && claim.some(({ stem }) => areSynonyms(stem, doubted.stem));
+  });
 }
 
 /** Says of all what the other says of some. */
@@ -50,3 +51,24 @@ export function overstates(claim: readonly Token[], passage: readonly Token[]): 
 const STRONG = new Set(
   'all every always only exclusively solely everyone everywhere guarantees guaranteed'.split(' '),
 );
+
+const ALMOST = new Set(['nearly', 'almost', 'virtually', 'practically']);
+
+/** Says outright what the other says of almost. */
+export function dropsAlmost(claim: readonly Token[], passage: readonly Token[]): boolean {
+  if (has(claim, ALMOST)) return false;
+  const own = new Set(claim.map(({ stem }) => stem));
+  return passage.some((token, at) => {
+    const next = passage[at + 1];
+    return ALMOST.has(token.lower) && next?.kind === 'word' && next.content && own.has(next.stem);
+  });
+}
+
+/** Finds a difference where the other finds none: "less than" against "as much as". */
+export function comparesOtherwise(claim: readonly Token[], passage: readonly Token[]): boolean {
+  const hasThan = (tokens: readonly Token[]) => tokens.some(({ lower }) => lower === 'than');
+  const equates = passage.some(
+    ({ lower }, at) => lower === 'as' && passage.slice(at + 2, at + 4).some((token) => token.lower === 'as'),
+  );
+  return hasThan(claim) && !hasThan(passage) && equates;
+}

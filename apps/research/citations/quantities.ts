@@ -54,6 +54,29 @@ hectare hectares ha = hectare 1|acre acres = acre 1|second seconds s = second 1|
   for (const name of names.trim().split(' ')) UNITS.set(name, { base, factor: Number(factor) });
 }
 
+const ORDINALS = new Map(
+  'second third fourth fifth sixth seventh eighth ninth tenth'
+    .split(' ')
+    .map((word, index) => [word, index + 2] as const),
+);
+ORDINALS.set('half', 2).set('halves', 2).set('quarter', 4);
+
+/** "A third" and "two thirds" are parts; "the third" is a place in an order. */
+function rankAt(tokens: readonly Token[], at: number): Quantity | undefined {
+  const word = tokens[at]?.lower ?? '';
+  const base = ORDINALS.get(word) ?? ORDINALS.get(word.replace(/s$/, ''));
+  if (base === undefined) return undefined;
+  const before = tokens[at - 1]?.lower ?? '';
+  const count = NUMBER_WORDS.get(before);
+  const isPart =
+    base === 2
+      ? word !== 'second'
+      : word.endsWith('s') || before === 'a' || count !== undefined || word === 'quarter';
+  if (word === 'second' && (before === 'a' || tokens[at - 1]?.kind === 'number')) return undefined;
+  const value = isPart ? (count ?? 1) / base : base;
+  return { value, unit: isPart ? 'part' : 'place', tolerance: 0, at, end: at + 1 };
+}
+
 const CURRENCY = new Set(['$', '€', '£', '¥']);
 
 /** Every number of the sentence that is not part of a date. */
@@ -61,13 +84,30 @@ export function quantitiesOf(tokens: readonly Token[], dated: ReadonlySet<number
   const found: Quantity[] = [];
   for (let at = 0; at < tokens.length; at += 1) {
     if (dated.has(at)) continue;
+    const isCountOfParts =
+      NUMBER_WORDS.has(tokens[at]?.lower ?? '') && rankAt(tokens, at + 1)?.unit === 'part';
+    const rank = rankAt(tokens, isCountOfParts ? at + 1 : at);
+    if (rank !== undefined) {
+      found.push({ ...rank, at });
+      at = rank.end - 1;
+      continue;
+    }
     const start = valueAt(tokens, at);
     if (start === undefined) continue;
     const { quantity, next } = withUnit(tokens, at, start);
     found.push(quantity);
     at = next - 1;
   }
-  return found;
+  return found.map((quantity, index) => withNextUnit(tokens, quantity, found[index + 1]));
+}
+
+/** In "from 3 to 5 tonnes" the unit stands once and counts for both. */
+function withNextUnit(tokens: readonly Token[], quantity: Quantity, next: Quantity | undefined): Quantity {
+  const isRange =
+    next !== undefined &&
+    next.at === quantity.end + 1 &&
+    /^(?:to|and|or)$/.test(tokens[quantity.end]?.lower ?? '');
+  return quantity.unit === '' && isRange ? { ...quantity, unit: next.unit } : quantity;
 }
 
 interface Value {

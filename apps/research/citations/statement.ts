@@ -15,7 +15,9 @@ export interface Statement {
 }
 
 export function statementOf(text: string): Statement {
-  const tokens = tokensOf(text);
+  const tokens = tokensOf(text).map((token, at, all) =>
+    isHabit(all, at) ? { ...token, content: false } : token,
+  );
   const { dates, used } = datesOf(tokens);
   const quantities = quantitiesOf(tokens, used);
   const counted = (at: number) => quantities.some((quantity) => at >= quantity.at && at < quantity.end);
@@ -30,6 +32,11 @@ export function statementOf(text: string): Statement {
     dates,
     names: namesOf(tokens, used),
   };
+}
+
+/** The "used" of "used to be". */
+function isHabit(tokens: readonly Token[], at: number): boolean {
+  return tokens[at]?.lower === 'used' && tokens[at + 1]?.lower === 'to';
 }
 
 const MAGNITUDES = new Set([

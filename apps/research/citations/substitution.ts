@@ -15,15 +15,19 @@ export function substitution(claim: Statement, passage: Statement, title: string
     if (next === undefined) continue;
     const gap = own.slice(pair[0] + 1, next[0]);
     const other = theirs.slice(pair[1] + 1, next[1]);
-    const [mine, its] = [gap[0], other[0]];
-    if (gap.length !== 1 || other.length !== 1 || mine === undefined || its === undefined) continue;
-    if (mine.kind === its.kind && !isIn(mine, theirs, title) && !isIn(its, own, '')) return mine.text;
+    const isEdge = index === 0 || index === pairs.length - 2;
+    if (gap.length !== 1 || other.length < 1 || other.length > (isEdge ? 3 : 1)) continue;
+    const mine = gap[0];
+    const isForeign =
+      mine !== undefined && !isIn(mine, theirs, title) && other.some(({ kind }) => kind === mine.kind);
+    if (isForeign && other.every((token) => !isIn(token, own, ''))) return mine.text;
   }
   return undefined;
 }
 
-function contentOf({ tokens }: Statement): Token[] {
-  return tokens.filter(({ content, kind }) => content || kind === 'number');
+function contentOf({ tokens, quantities }: Statement): Token[] {
+  const measured = (at: number) => quantities.some((quantity) => at >= quantity.at && at < quantity.end);
+  return tokens.filter(({ content, kind }, at) => kind === 'number' || (content && !measured(at)));
 }
 
 /** Places where the sentences have the same word, in the same order in both; the ends count as such places. */

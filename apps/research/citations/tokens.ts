@@ -18,7 +18,7 @@ const TOKEN = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\p{L}[\p{L}\p{M}]*(?:[
 
 /** Words that other rules look at, or that say little: they neither make nor break a match. */
 const FUNCTION_WORDS = new Set(
-  'none never neither nothing still up far least less fewer later earlier ago together every away upon due'.split(
+  'none never neither nothing still up far least less fewer later earlier ago together every away upon due afterwards afterward meanwhile soon'.split(
     ' ',
   ),
 );

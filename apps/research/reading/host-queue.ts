@@ -8,6 +8,8 @@ export interface HostQueueOptions {
   pauseMs: number;
   /** Requests to all hosts together. */
   total: number;
+  /** Waits that many milliseconds; the system's timer when not given. */
+  wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 interface Host {
@@ -52,6 +54,10 @@ export class HostQueue {
     const now = Date.now();
     const start = Math.max(now, host.nextStart);
     host.nextStart = start + this.#options.pauseMs;
-    if (start > now) await delay(start - now, undefined, { signal });
+    if (start > now) await (this.#options.wait ?? sleep)(start - now, signal);
   }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<unknown> {
+  return delay(milliseconds, undefined, { signal });
 }

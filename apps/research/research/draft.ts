@@ -13,7 +13,9 @@ export async function draftSection(context: RunContext, { dimension, passages }:
   const { query, budget, model, ask, signal } = context;
   if (passages.length === 0) return '';
   if (budget.spent('report') !== undefined) return extract(passages);
-  const material = passages.map(({ number, text }) => `[${number}] ${text.replace(/\s+/g, ' ')}`).join('\n\n');
+  const material = passages
+    .map(({ number, text }) => `[${number}] ${text.replace(/\s+/g, ' ')}`)
+    .join('\n\n');
   const question = dimension.name.replace(/["\n:]/g, ' ');
   const order = `Answer the question using the numbered passages below. The question is "${question}", as one part of the work on ${query.replace(/[\n:]/g, ' ')}`;
   const text = await model.text({

@@ -47,7 +47,11 @@ function choosePassages(
 ): NumberedPassage[] {
   const text = documents.get(source.documentId ?? 0)?.text ?? '';
   return passagesFor(text, `${query} ${name}`, CANDIDATES_PER_SOURCE)
-    .map((passage) => ({ number, text: passage.text, score: passage.score - (used.has(passage.text) ? REPEATED : 0) }))
+    .map((passage) => ({
+      number,
+      text: passage.text,
+      score: passage.score - (used.has(passage.text) ? REPEATED : 0),
+    }))
     .toSorted((left, right) => right.score - left.score)
     .slice(0, PASSAGES_PER_SOURCE)
     .filter((passage, rank) => rank === 0 || !used.has(passage.text));

@@ -85,7 +85,10 @@ class Writer {
   /** Paragraphs as they are, list items together. */
   paragraphs(lines: readonly CheckedLine[]): string[] {
     const written = lines.map(({ prefix, sentences }) => {
-      const text = sentences.map((sentence) => this.sentence(sentence, true)).filter(Boolean).join(' ');
+      const text = sentences
+        .map((sentence) => this.sentence(sentence, true))
+        .filter(Boolean)
+        .join(' ');
       return text === '' ? '' : `${prefix.replace(/#+/, '###')}${text}`;
     });
     return written

@@ -23,10 +23,18 @@ afterAll(() => Promise.all([plain.stop(), guarded.stop()]));
 
 describe('SearXNG', () => {
   it('asks for JSON by the documented fields', async () => {
-    const found = await createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search({ ...query, categories: 'news' }, signal);
+    const found = await createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(
+      { ...query, categories: 'news' },
+      signal,
+    );
     expect(found).toHaveLength(3);
     const asked = new URL(`http://x${plain.requests.at(-1)?.split(' ')[1]}`).searchParams;
-    expect(Object.fromEntries(asked)).toEqual({ q: 'tidal power', format: 'json', pageno: '1', categories: 'news' });
+    expect(Object.fromEntries(asked)).toEqual({
+      q: 'tidal power',
+      format: 'json',
+      pageno: '1',
+      categories: 'news',
+    });
   });
 
   it('sends the password, and says which variable to set without it', async () => {
@@ -38,7 +46,9 @@ describe('SearXNG', () => {
 
   it('gives up after its time, and stops with its caller', async () => {
     plain.faults.searxng = 'hang';
-    await expect(createSearxng({ url: plain.searxngUrl, timeoutMs: 100 }).search(query, signal)).rejects.toThrow('cannot be reached');
+    await expect(
+      createSearxng({ url: plain.searxngUrl, timeoutMs: 100 }).search(query, signal),
+    ).rejects.toThrow('cannot be reached');
     const stop = new AbortController();
     const search = createSearxng({ url: plain.searxngUrl, timeoutMs: 60_000 }).search(query, stop.signal);
     stop.abort(new Error('enough'));
@@ -47,19 +57,27 @@ describe('SearXNG', () => {
 
   it('tells a limit of its rate', async () => {
     plain.faults.searxng = { status: 429 };
-    await expect(createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(query, signal)).rejects.toThrow('429');
+    await expect(
+      createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(query, signal),
+    ).rejects.toThrow('429');
   });
 });
 
 describe('MediaWiki', () => {
-  it.each(['encyclopediaUrl', 'directory'] as const)('searches and reads articles, given the %s', async (form) => {
-    const url = form === 'directory' ? plain.encyclopediaUrl.replace('api.php', '') : plain.encyclopediaUrl;
-    const wiki = createMediawiki({ url, timeoutMs: 5000 });
-    const [first] = await wiki.search(query, signal);
-    expect(first).toMatchObject({ title: expect.stringContaining('idal power'), url: expect.stringContaining('curid=') });
-    expect((await wiki.read?.(first!, signal))?.text).toContain('La Rance');
-    expect(plain.requests.some((request) => request.includes('srwhat=text'))).toBe(true);
-  });
+  it.each(['encyclopediaUrl', 'directory'] as const)(
+    'searches and reads articles, given the %s',
+    async (form) => {
+      const url = form === 'directory' ? plain.encyclopediaUrl.replace('api.php', '') : plain.encyclopediaUrl;
+      const wiki = createMediawiki({ url, timeoutMs: 5000 });
+      const [first] = await wiki.search(query, signal);
+      expect(first).toMatchObject({
+        title: expect.stringContaining('idal power'),
+        url: expect.stringContaining('curid='),
+      });
+      expect((await wiki.read?.(first!, signal))?.text).toContain('La Rance');
+      expect(plain.requests.some((request) => request.includes('srwhat=text'))).toBe(true);
+    },
+  );
 
   it('reads articles where the wiki cannot give plain text', async () => {
     const wiki = createMediawiki({ url: guarded.encyclopediaUrl, timeoutMs: 5000 });
@@ -78,12 +96,18 @@ describe('MediaWiki', () => {
 describe('the desk', () => {
   it('merges sources in turn, each address once, and names the one that fails', async () => {
     plain.faults.searxng = { status: 500 };
-    const sources = [createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }), createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 })];
+    const sources = [
+      createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }),
+      createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 }),
+    ];
     const desk = new SearchDesk({ sources });
     const { results, troubles } = await desk.search(query, ['web', 'encyclopedia'], signal);
     expect(results.every(({ source }) => source === 'mediawiki')).toBe(true);
     expect(troubles).toEqual([expect.stringContaining('status 500')]);
-    expect(desk.health().map(({ name, state }) => `${name} ${state}`)).toEqual(['searxng failing', 'mediawiki ok']);
+    expect(desk.health().map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'searxng failing',
+      'mediawiki ok',
+    ]);
     plain.faults.searxng = 'none';
     await desk.probe(signal);
     expect(desk.health().map(({ state }) => state)).toEqual(['ok', 'ok']);

@@ -1,5 +1,5 @@
 /** Forms that endings do not explain, as `form:base`. */
-const FORMS = `shrank:shrink shrunk:shrink rose:ris risen:ris fell:fall fallen:fall grew:grow grown:grow growth:grow built:build began:begin begun:begin wrote:writ written:writ writer:writ
+const FORMS = `shrank:shrink shrunk:shrink rose:rise risen:rise hung:hang heard:hear meant:mean slept:sleep felt:feel lent:lend bent:bend sought:seek fought:fight shot:shoot slid:slide stuck:stick swept:sweep tore:tear wound:wind woke:wake forgot:forget hidden:hide ridden:ride rode:ride shook:shake threw:throw thrown:throw fell:fall fallen:fall grew:grow grown:grow growth:grow built:build began:begin begun:begin wrote:writ written:writ writer:writ
 won:win lost:los loss:los losses:los made:mak maker:mak found:find led:lead held:hold sold:sel sale:sel sales:sel seller:sel bought:buy became:becom ran:run took:tak taken:tak gave:giv given:giv
 went:go gone:go goes:go came:com said:say told:tel met:meet sent:send spent:spend left:leav kept:keep paid:pay shown:show seen:see saw:see known:know knew:know broke:break broken:break
 chose:choos chosen:choos choice:choos drove:driv driven:driv laid:lay people:person persons:person men:man women:woman children:child lives:lif life:lif died:die deaths:die death:die

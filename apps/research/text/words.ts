@@ -37,7 +37,7 @@ const ENDINGS: [RegExp, string][] = [
   [/([aeio])s$/, '$1'],
   [/ys$/, 'y'],
   [/(?:ational|ation|ations|ator|ators)$/, 'at'],
-  [/(?:ization|isation|izing|ising|ized|ised|ize|ise)$/, 'iz'],
+  [/(.{3})(?:ization|isation|izing|ising|ized|ised|ize|ise)$/, '$1iz'],
   [/(?:ments?|nesses|ness)$/, ''],
   [/(?:ically|ical)$/, 'ic'],
   [/(?:ingly|edly)$/, ''],

@@ -126,7 +126,7 @@ function searxng(
         ['bing', 'access denied'],
       ]
     : [];
-  json(response, {
+  return json(response, {
     query,
     number_of_results: results.length,
     results,
@@ -184,7 +184,7 @@ function mediawiki(
   const page = articles[Number(parameters.get('pageids')) - 1];
   if (page === undefined) return json(response, { query: { pages: [{ pageid: 0, missing: true }] } });
   const entry = { pageid: articles.indexOf(page) + 1, title: page.title, fullurl: address(page) };
-  json(response, { query: { pages: [extracts ? { ...entry, extract: page.text } : entry] } });
+  return json(response, { query: { pages: [extracts ? { ...entry, extract: page.text } : entry] } });
 }
 
 function parse(
@@ -195,7 +195,7 @@ function parse(
   const page = articles[Number(parameters.get('pageid')) - 1];
   if (page === undefined)
     return json(response, { error: { code: 'nosuchpageid', info: 'There is no page with that ID.' } });
-  json(response, {
+  return json(response, {
     parse: { title: page.title, text: `<div class="mw-parser-output">${htmlOf(page)}</div>` },
   });
 }
@@ -205,7 +205,7 @@ function sendPage(url: URL, response: ServerResponse, pages: readonly CorpusPage
   if (page === undefined)
     return response.writeHead(404, { 'content-type': 'text/plain' }).end('no such page');
   const { type, bytes } = page.body ?? { type: 'text/html; charset=utf-8', bytes: Buffer.from(htmlOf(page)) };
-  response.writeHead(200, { 'content-type': type }).end(bytes);
+  return response.writeHead(200, { 'content-type': type }).end(bytes);
 }
 
 function json(response: ServerResponse, body: unknown): void {

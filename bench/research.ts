@@ -1,0 +1,222 @@
+// Research: the pipeline against its critical path, many jobs at once, the citation checker, duplicates, extraction.
+import { Readability } from '@mozilla/readability';
+import { readOptions } from '@trunkline/config';
+import { readSse } from '@trunkline/http';
+import {
+  ExtractionPool,
+  fingerprintOf,
+  isNearDuplicate,
+  plantedClaims,
+  researchOptions,
+  scoreChecker,
+  start,
+} from '@trunkline/research';
+import { startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import { parseHTML } from 'linkedom';
+import { startSlowModel } from './research/model-server.ts';
+import { pages, textPairs } from './research/pages.ts';
+import type { BenchResult } from './result.ts';
+
+const MODEL_MS = 200;
+const SEARCH_MS = 100;
+const PAGE_MS = 150;
+/** Scope, search, read, sum up, evaluate, write: each waits for the one before. */
+const CRITICAL_MS = MODEL_MS + SEARCH_MS + PAGE_MS + MODEL_MS + MODEL_MS + MODEL_MS;
+const JOBS = 50;
+
+export async function run(): Promise<BenchResult[]> {
+  return [...(await pipeline()), ...checker(), duplicates(), await extraction()];
+}
+
+async function pipeline(): Promise<BenchResult[]> {
+  const parallel = await withService({}, async (url) => {
+    await research(url);
+    const single = await median(() => research(url));
+    const begin = performance.now();
+    await Promise.all(Array.from({ length: JOBS }, () => research(url)));
+    return { ...single, jobsPerSecond: JOBS / ((performance.now() - begin) / 1000) };
+  });
+  const sequential = await withService(
+    { RESEARCH_PARALLEL_DIMENSIONS: '1', RESEARCH_MODEL_CALLS: '1', RESEARCH_PER_HOST: '1' },
+    research,
+  );
+  return [
+    result(
+      'one job, fixed latencies',
+      'ms',
+      parallel.totalMs,
+      { 'critical path': CRITICAL_MS },
+      'lower',
+      'within 1.3 of the critical path',
+    ),
+    result(
+      'one job against one step at a time',
+      'ms',
+      parallel.totalMs,
+      { sequential: sequential.totalMs },
+      'lower',
+    ),
+    result(
+      'time to the first source',
+      'ms',
+      parallel.firstSourceMs,
+      { 'critical path': MODEL_MS + SEARCH_MS },
+      'lower',
+    ),
+    result(
+      `${JOBS} jobs at once`,
+      'jobs/s',
+      parallel.jobsPerSecond,
+      { 'one after the other': 1000 / parallel.totalMs },
+      'higher',
+    ),
+  ];
+}
+
+async function withService<Value>(
+  environment: Record<string, string>,
+  work: (url: string) => Promise<Value>,
+): Promise<Value> {
+  const home = temporaryDirectory();
+  const [search, model] = [
+    await startSearchServer({ pages, searchLatencyMs: SEARCH_MS, pageLatencyMs: PAGE_MS }),
+    await startSlowModel(MODEL_MS),
+  ];
+  const env = {
+    TRUNKLINE_HOME: home.path,
+    PORT: '0',
+    SEARXNG_URL: search.searxngUrl,
+    LLM_GATEWAY_URL: model.url,
+    LLM_API_KEY: 'bench',
+    LLM_MODEL: 'bench',
+    RESEARCH_HOST_PAUSE_MS: '0',
+    RESEARCH_PER_HOST: '32',
+    RESEARCH_MODEL_CALLS: '256',
+    FETCH_ALLOWED_CIDRS: '127.0.0.0/8',
+    ...environment,
+  };
+  const service = await start(readOptions(researchOptions, { env, argv: [] }), { logger: quiet as never });
+  try {
+    return await work(service.url);
+  } finally {
+    await service.stop();
+    await Promise.all([search.stop(), model.stop()]);
+    home.remove();
+  }
+}
+
+async function research(url: string): Promise<{ totalMs: number; firstSourceMs: number }> {
+  const begin = performance.now();
+  const started = await fetch(`${url}/api/research/deep`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: 'tidal power' }),
+  });
+  const { researchId } = (await started.json()) as { researchId: string };
+  let firstSourceMs = 0;
+  for await (const { data } of readSse((await fetch(`${url}/api/research/deep/${researchId}`)) as never)) {
+    const { type } = JSON.parse(data) as { type: string };
+    if (type === 'dimension_source') firstSourceMs ||= performance.now() - begin;
+    if (type === 'error') throw new Error(data);
+  }
+  return { totalMs: performance.now() - begin, firstSourceMs };
+}
+
+/** The middle one of three runs. */
+async function median(work: () => Promise<{ totalMs: number; firstSourceMs: number }>) {
+  const runs = [await work(), await work(), await work()].toSorted(
+    (left, right) => left.totalMs - right.totalMs,
+  );
+  return runs[1] ?? { totalMs: 0, firstSourceMs: 0 };
+}
+
+function checker(): BenchResult[] {
+  const { precision, recall, total } = scoreChecker(plantedClaims('held-out'));
+  return [
+    result(
+      `citation checker, precision (${total} planted claims kept apart)`,
+      'share',
+      precision,
+      {},
+      'higher',
+      '0.95',
+    ),
+    result(
+      `citation checker, recall (${total} planted claims kept apart)`,
+      'share',
+      recall,
+      {},
+      'higher',
+      '0.95',
+    ),
+  ];
+}
+
+function duplicates(): BenchResult {
+  const judged = textPairs().map(({ left, right, isCopy }) => ({
+    isCopy,
+    found: isNearDuplicate(fingerprintOf(left), fingerprintOf(right)),
+  }));
+  const found = judged.filter((pair) => pair.found);
+  const precision = found.filter(({ isCopy }) => isCopy).length / Math.max(1, found.length);
+  const recall = found.filter(({ isCopy }) => isCopy).length / judged.filter(({ isCopy }) => isCopy).length;
+  return result(`near duplicates, precision (recall ${recall.toFixed(2)})`, 'share', precision, {}, 'higher');
+}
+
+const ROUNDS = 60;
+
+/** Pages a second through the threads, against Readability on the same pages in the main thread. */
+async function extraction(): Promise<BenchResult> {
+  const html = `<html><head><title>T</title></head><body><nav>Menu</nav><main>${'<section><h2>Heading</h2><p>A paragraph of text with <a href="/x">a link</a> and words enough to be read as prose by anyone.</p></section>'.repeat(150)}</main></body></html>`;
+  const pool = new ExtractionPool();
+  const page = { bytes: new Uint8Array(), text: html, type: 'text/html', name: 'page' };
+  await Promise.all([pool.extract(page), pool.extract(page)]);
+  const ours = await rate(() => Promise.all(Array.from({ length: ROUNDS }, () => pool.extract(page))));
+  await pool.stop();
+  const readability = () => new Readability(parseHTML(html).document as unknown as Document).parse();
+  readability();
+  const peer = await rate(async () => {
+    for (let round = 0; round < ROUNDS; round += 1) readability();
+  });
+  return result('extraction', 'pages/s', ours, { 'Readability on linkedom': peer }, 'higher');
+}
+
+async function rate(work: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await work();
+  return ROUNDS / ((performance.now() - begin) / 1000);
+}
+
+function result(
+  name: string,
+  unit: string,
+  ours: number,
+  peers: Record<string, number>,
+  better: 'lower' | 'higher',
+  goal?: string,
+): BenchResult {
+  const values = Object.values(peers).filter((value) => value > 0);
+  const best = better === 'lower' ? Math.min(...values) : Math.max(...values);
+  return {
+    name,
+    unit,
+    ours,
+    peers,
+    ratio: values.length === 0 ? 0 : ours / best,
+    better,
+    ...(goal !== undefined && { goal }),
+  };
+}
+
+const nothing = () => undefined;
+const quiet = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  fatal: nothing,
+  trace: nothing,
+  child: () => quiet,
+};
+
+if (import.meta.main) console.table(await run());
