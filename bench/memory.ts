@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase } from '@trunkline/storage';
+import MiniSearch from 'minisearch';
+import { bundledEmbedder } from '../apps/agent/stores/knowledge/bundled-embedder.ts';
+import { KnowledgeStore } from '../apps/agent/stores/knowledge/knowledge-store.ts';
+import { corpus, queries } from './memory/corpus.ts';
+import { labelled, memories } from './memory/labelled.ts';
+import type { BenchResult } from './result.ts';
+
+const CHUNKS = 100_000;
+const logger = { warn: (fields: object, message: string) => console.error(message, fields) };
+
+/** Recall over 100,000 chunks beside a LIKE scan and an index in memory; ingest; and how good recall is. */
+export async function run(): Promise<BenchResult[]> {
+  const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
+  try {
+    return [...(await speed(home)), ...(await quality(home))];
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function speed(home: string): Promise<BenchResult[]> {
+  const texts = corpus(CHUNKS);
+  const path = join(home, 'speed.db');
+  const store = new KnowledgeStore({ path, logger });
+  const ours = time(() => store.ingestAll(texts.map((content) => ({ domain: 'bench', content }))));
+  const memory = new MiniSearch<{ id: number; content: string }>({ fields: ['content'] });
+  const peer = time(() => memory.addAll(texts.map((content, id) => ({ id, content }))));
+  const asked = queries(200);
+  const database = openDatabase(path, { migrations: [() => undefined] });
+  const recall = {
+    ours: p95(asked, (query) => store.recallByWords(query, 5)),
+    'LIKE scan': p95(asked.slice(0, 15), (query) => scan(database, query)),
+    minisearch: p95(asked, (query) => memory.search(query).slice(0, 5)),
+  };
+  database.close();
+  await store.close();
+  return [
+    result('memory_recall p95 over 100,000 chunks', 'ms', recall, 'lower'),
+    result(
+      'memory ingest',
+      'chunks/s',
+      { ours: CHUNKS / ours, 'minisearch (in memory)': CHUNKS / peer },
+      'higher',
+    ),
+  ];
+}
+
+function scan(database: ReturnType<typeof openDatabase>, query: string): unknown[] {
+  const words = query.split(' ');
+  const where = words.map(() => 'content LIKE ?').join(' OR ');
+  const sql = `SELECT id, content FROM chunks WHERE ${where} ORDER BY id DESC LIMIT 5000`;
+  return database.prepare(sql).all(...words.map((word) => `%${word}%`));
+}
+
+/** How often the right memory is the first answer, for questions in other words than the memory's. */
+async function quality(home: string): Promise<BenchResult[]> {
+  const store = new KnowledgeStore({ path: join(home, 'quality.db'), embedder: bundledEmbedder(), logger });
+  store.ingestAll(memories.map((content) => ({ domain: 'bench', content })));
+  await store.settled();
+  const first = { words: 0, meaning: 0, both: 0 };
+  for (const { question, answer } of labelled) {
+    if (store.recallByWords(question, 1)[0]?.content === answer) first.words += 1;
+    if ((await store.recallByMeaning(question, 1))[0]?.content === answer) first.meaning += 1;
+    if ((await store.recall(question, 1))[0]?.content === answer) first.both += 1;
+  }
+  await store.close();
+  const share = (count: number) => Math.round((100 * count) / labelled.length);
+  const figures = {
+    ours: share(first.both),
+    'words alone': share(first.words),
+    'meaning alone': share(first.meaning),
+  };
+  return [result('memory_recall, right answer first', '%', figures, 'higher')];
+}
+
+function time(work: () => void): number {
+  const start = performance.now();
+  work();
+  return (performance.now() - start) / 1000;
+}
+
+function p95(asked: readonly string[], ask: (query: string) => unknown): number {
+  const times = asked.map((query) => {
+    const start = performance.now();
+    ask(query);
+    return performance.now() - start;
+  });
+  return times.sort((left, right) => left - right)[Math.floor(times.length * 0.95)] ?? 0;
+}
+
+function result(
+  name: string,
+  unit: string,
+  figures: { ours: number } & Record<string, number>,
+  better: 'lower' | 'higher',
+): BenchResult {
+  const { ours, ...peers } = figures;
+  const best = better === 'lower' ? Math.min(...Object.values(peers)) : Math.max(...Object.values(peers));
+  return { name, unit, ours, peers, ratio: ours / best, better };
+}
+
+if (import.meta.main) console.log(await run());
