@@ -1,16 +1,20 @@
-/** Softens the difference between neighbouring places; the value usual for this. */
-const SOFTENING = 60;
+export interface RankedList<Item> {
+  /** The best first. */
+  items: readonly Item[];
+  /** How much a place in this list counts. */
+  weight: number;
+}
 
-/** Joins ranked lists: what stands high in several comes first. */
-export function fuse<Item extends { id: number }>(
-  lists: readonly (readonly Item[])[],
-  count: number,
-): Item[] {
+/** Softens the difference between neighbouring places. */
+const SOFTENING = 10;
+
+/** Joins ranked lists: what stands high in several, or in one that counts much, comes first. */
+export function fuse<Item extends { id: number }>(lists: readonly RankedList<Item>[], count: number): Item[] {
   const scores = new Map<number, { item: Item; score: number }>();
-  for (const list of lists) {
-    for (const [place, item] of list.entries()) {
+  for (const { items, weight } of lists) {
+    for (const [place, item] of items.entries()) {
       const known = scores.get(item.id) ?? { item, score: 0 };
-      scores.set(item.id, { item, score: known.score + 1 / (SOFTENING + place) });
+      scores.set(item.id, { item, score: known.score + weight / (SOFTENING + place) });
     }
   }
   const ranked = [...scores.values()].sort((left, right) => right.score - left.score);

@@ -65,21 +65,21 @@ export class KnowledgeStore {
     this.#queue?.wake();
   }
 
-  /** The best matches by words and by meaning together. */
+  /** The best matches by words and by meaning together; holding every word says more than holding some. */
   async recall(query: string, count: number): Promise<Chunk[]> {
-    const byWords = this.recallByWords(query, count * 2);
-    const byMeaning = await this.recallByMeaning(query, count * 2);
-    return fuse([byWords, byMeaning], count);
+    const { every, some } = this.#matchWords(query, count * 2);
+    const close = await this.recallByMeaning(query, count * 2);
+    const lists = [
+      { items: every, weight: 1.5 },
+      { items: close, weight: 1 },
+      { items: some, weight: 0.5 },
+    ];
+    return fuse(lists, count);
   }
 
   /** First what holds every word, then what holds any of them; the best of each first. */
   recallByWords(query: string, count: number): Chunk[] {
-    const words = queryWords(query);
-    if (words.length === 0) return [];
-    const every = this.#match(matchAll(words), count);
-    if (every.length >= count || words.length === 1) return every;
-    const seen = new Set(every.map(({ id }) => id));
-    const some = this.#match(matchAny(words), count).filter(({ id }) => !seen.has(id));
+    const { every, some } = this.#matchWords(query, count);
     return [...every, ...some].slice(0, count);
   }
 
@@ -170,6 +170,15 @@ export class KnowledgeStore {
 
   #get(id: number): Chunk | undefined {
     return this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks WHERE id = ?`).get(id);
+  }
+
+  #matchWords(query: string, count: number): { every: Chunk[]; some: Chunk[] } {
+    const words = queryWords(query);
+    if (words.length === 0) return { every: [], some: [] };
+    const every = this.#match(matchAll(words), count);
+    if (every.length >= count || words.length === 1) return { every, some: [] };
+    const seen = new Set(every.map(({ id }) => id));
+    return { every, some: this.#match(matchAny(words), count).filter(({ id }) => !seen.has(id)) };
   }
 
   #match(query: string, count: number): Chunk[] {
