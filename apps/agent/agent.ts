@@ -17,7 +17,7 @@ import { chooseBackend } from './scheduler/choose-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import { LiveModel } from './setup/live-model.ts';
 import type { Places } from './setup/places.ts';
-import { builtInPlugins } from './setup/plugins.ts';
+import { allPlugins } from './setup/plugins.ts';
 import { createLoadSkill } from './skills/load-skill.ts';
 import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
@@ -89,7 +89,7 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     workspace: places.workspace,
     stores,
     scheduler,
-    plugins: () => builtInPlugins(options, live),
+    plugins: () => allPlugins(base),
     inbound: async ({ contextId, text }) => taskText(await converse(a2a.engine, contextId, text)),
     logger,
   });

@@ -143,6 +143,8 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
 function mountPages(app: Hono<AppEnv>, ui: AgentOptions['ui']): void {
   const directory = join(import.meta.dirname, 'dist');
   if (ui !== 'none') servePages(app, { directory, base: '/app' });
+  // The page at /app names its assets relative to the root.
+  if (ui === 'console') servePages(app, { directory: join(directory, 'assets'), base: '/assets' });
   if (ui === 'full') servePages(app, { directory });
 }
 

@@ -24,7 +24,7 @@ export interface ToolsetOptions {
   stores: AgentStores;
   scheduler: ScheduleBackend | undefined;
   /** Those that can be enabled; asked with each configuration, as their keys may be in it. */
-  plugins(): readonly Plugin[];
+  plugins(): Promise<readonly Plugin[]>;
   /** Runs a turn for what comes in through a plugin. */
   inbound: Inbound;
   logger: Logger;
@@ -100,7 +100,7 @@ export class Toolset {
     const { plugins, inbound, logger } = this.#options;
     await this.close();
     const [opened, mcp] = await Promise.all([
-      openPlugins(plugins(), config.plugins, { logger, inbound }),
+      openPlugins(await plugins(), config.plugins, { logger, inbound }),
       openMcpSources(config.mcp.servers, logger),
     ]);
     this.#plugins = opened;

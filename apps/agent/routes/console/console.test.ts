@@ -156,6 +156,7 @@ plugins: { enabled: [repo] }
   expect((await json('/api/plugins')).plugins).toMatchObject([
     { id: 'chat', state: 'off' },
     { id: 'repo', state: 'on', tools: expect.arrayContaining(['repo_get_pr']) },
+    { id: 'cloud', state: 'off' },
   ]);
   await near.stop();
   await other.stop();
