@@ -1,13 +1,37 @@
 import { join } from 'node:path';
-import { createApp, createMetrics, serve, servePages } from '@trunkline/http';
+import {
+  createApp,
+  createMetrics,
+  listRoutes,
+  type RenderError,
+  type RouteEntry,
+  serve,
+  servePages,
+} from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
+import type { Caller } from './access/caller.ts';
+import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
+import { mountBus } from './routes/bus.ts';
+import { mountGuards } from './routes/guards.ts';
+import { mountPublish } from './routes/publish.ts';
+import { mountReady } from './routes/ready.ts';
+
+export interface SwitchboardService extends Service {
+  /** Every method and path that it answers. */
+  routes(): RouteEntry[];
+}
 
 /** Starts the service; the only place that names its concrete parts. */
-export async function start(options: SwitchboardOptions, surroundings: Surroundings): Promise<Service> {
+export async function start(
+  options: SwitchboardOptions,
+  surroundings: Surroundings,
+): Promise<SwitchboardService> {
+  await using closing = new AsyncDisposableStack();
   const { logger, services = () => [], portVariable = 'SWITCHBOARD_PORT' } = surroundings;
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,
@@ -16,15 +40,29 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     fastModel: options.llmFastModel,
     logger,
   });
+  const workspace =
+    options.workspaceDirectory ?? join(serviceHome(options.trunklineHome, 'switchboard'), 'workspace');
+  const keys = await openKeys({
+    file: join(workspace, 'keys.yaml'),
+    adminKey: options.apiKey,
+    host: options.host,
+    env: surroundings.env,
+    hide: surroundings.hide,
+    logger,
+    onProblem: (file, error) =>
+      error && logger.error({ file, err: error }, 'a workspace file cannot be used'),
+  });
+  closing.defer(() => keys.close());
   const bus = await openBus(options, { logger });
+  closing.defer(() => bus.stop());
   const missing = () => missingParts(gateway);
-  const app = createApp({
+  const app = createApp<Caller>({
     service: 'switchboard',
     version: manifest.version,
     description: manifest.description,
     logger,
     metrics: createMetrics({ prefix: 'switchboard' }),
-    renderError: (error) => ({ body: { success: false, error: error.message } }),
+    renderError,
     health: () => ({
       status: bus.status().connected ? 200 : 503,
       body: {
@@ -36,19 +74,22 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
       },
     }),
   });
+  mountGuards(app, keys);
+  mountReady(app, () => bus.status().connected);
+  mountPublish(app, bus);
+  mountBus(app, bus);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
-  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger }).catch(
-    async (error: unknown) => {
-      await bus.stop();
-      throw error;
-    },
-  );
-  const stop = async () => {
-    await server.stop();
-    await bus.stop();
-  };
-  return { url: server.url, missing, stop };
+  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
+  closing.defer(() => server.stop());
+  const parts = closing.move();
+  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => parts.disposeAsync() };
 }
+
+/** A message that is too large is a bad request like any other bad message. */
+const renderError: RenderError = (error, { path }) => ({
+  body: { success: false, error: error.message },
+  ...(path === '/publish' && error.code === 'body_too_large' && { status: 400 }),
+});
 
 function missingParts(gateway: ModelGateway): Missing[] {
   if (!gateway.describe().demo) return [];

@@ -13,7 +13,7 @@ export function main(argv: readonly string[], env?: Environment): Promise<number
     env,
     start: async (options, logger, hide) => {
       await ensurePages({ app: 'switchboard', onBuild: () => logger.info('building the web page') });
-      return start(options, { logger, hide });
+      return start(options, { logger, hide, ...(env && { env }) });
     },
   });
 }

@@ -1,5 +1,6 @@
 import {
   defineOptions,
+  directory,
   homeOptions,
   integer,
   logOptions,
@@ -26,6 +27,16 @@ export const switchboardOptions = defineOptions(
       flag: '--host',
       default: '127.0.0.1',
       doc: 'Address to listen on.',
+    }),
+    apiKey: text({
+      env: 'SWITCHBOARD_API_KEY',
+      secret: true,
+      doc: 'Key of the operator, as X-API-Key or Bearer. Needed to listen beyond loopback; more keys stand in keys.yaml of the workspace.',
+    }),
+    workspaceDirectory: directory({
+      env: 'WORKSPACE_DIR',
+      doc: 'Holds the workspace: agents, channels, routes, keys. Seeded with an example when it does not exist.',
+      defaultDoc: 'switchboard/workspace under TRUNKLINE_HOME',
     }),
     ...modelOptions,
     ...natsOptions,

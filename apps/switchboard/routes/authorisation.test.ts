@@ -1,0 +1,117 @@
+import { waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { scopedPaths } from './guards.ts';
+
+const keysFile = `
+keys:
+  - { name: ava, envKey: AVA_KEY, publish: [command.schedule, cron.ava.#], subscribe: [cron.ava.#] }
+  - { name: chief, envKey: CHIEF_KEY, admin: true }
+`;
+const env = { SWITCHBOARD_API_KEY: 'operator-key', AVA_KEY: 'ava-key', CHIEF_KEY: 'chief-key' };
+const publicPath = /^\/(healthz|ready|metrics|docs|openapi\.json|\*|)(\/|$)/;
+const guardedPath = /^\/(publish|api\/)/;
+
+const presented = [
+  { name: 'nothing', headers: {}, role: 'nobody' },
+  { name: 'a wrong key', headers: { 'x-api-key': 'operator-kez' }, role: 'nobody' },
+  { name: 'the key with another scheme', headers: { authorization: 'Basic operator-key' }, role: 'nobody' },
+  { name: 'a scoped key', headers: { 'x-api-key': 'ava-key' }, role: 'scoped' },
+  { name: 'the operator key', headers: { 'x-api-key': 'operator-key' }, role: 'admin' },
+  { name: 'the operator key as bearer', headers: { authorization: 'Bearer operator-key' }, role: 'admin' },
+  { name: 'an admin key of the file', headers: { 'x-api-key': 'chief-key' }, role: 'admin' },
+];
+
+describe('keys and scopes', () => {
+  let board: TestSwitchboard;
+  beforeAll(async () => {
+    board = await startSwitchboard({ env, files: { 'keys.yaml': keysFile } });
+  });
+  afterAll(() => board.stop());
+
+  it.each(presented)('every route treats $name as its rule says [S098]', async ({ headers, role }) => {
+    const check = async ({ method, path }: { method: string; path: string }) => {
+      const isPublic = publicPath.test(path);
+      if (isPublic === guardedPath.test(path)) return [`${method} ${path} falls under no rule`];
+      const status = await statusOf(board, method, path, headers);
+      const refusal = isPublic ? undefined : expectedRefusal(role, path);
+      const isRight = refusal === undefined ? status !== 401 && status !== 403 : status === refusal;
+      return isRight ? [] : [`${method} ${path} answered ${status}`];
+    };
+    const wrong = (await Promise.all(board.routes().map(check))).flat();
+    expect(board.routes().length).toBeGreaterThan(6);
+    expect(wrong).toEqual([]);
+  });
+
+  const publish = (key: string, body: object) => board.call('/publish', body, { 'x-api-key': key });
+
+  it('lets a scoped key publish within its patterns only [S003]', async () => {
+    expect((await publish('ava-key', { topic: 'cron.ava.report', payload: {} })).status).toBe(200);
+    const forged = await publish('ava-key', { topic: 'message.inbound.chat.1', payload: { content: 'hi' } });
+    expect(forged).toMatchObject({ status: 403, body: { success: false } });
+    expect(forged.body.error).toContain('keys.yaml');
+    const reply = { topic: 'message.inbound.chat.1' };
+    expect((await publish('ava-key', { topic: 'cron.ava.x', payload: {}, reply })).status).toBe(403);
+  });
+
+  it('lets a scoped key command schedules of its own only', async () => {
+    const command = (payload: object) => publish('ava-key', { topic: 'command.schedule', payload });
+    expect((await command({ action: 'add', id: 'ava-daily', topic: 'cron.ava.daily' })).status).toBe(200);
+    expect((await command({ action: 'list' })).status).toBe(200);
+    expect((await command({ action: 'remove', id: 'bob-daily' })).status).toBe(403);
+    expect((await command({ action: 'add', id: 'ava-x', topic: 'message.inbound.cli' })).status).toBe(403);
+  });
+
+  it('lets nobody write the answers of agents and people', async () => {
+    for (const topic of ['agent.skill.response.c1', 'agent.input.response.r1']) {
+      expect((await publish('operator-key', { topic, payload: {} })).status).toBe(403);
+    }
+  });
+
+  it('follows keys.yaml while it runs, and keeps the last good keys when it breaks', async () => {
+    board.write('keys.yaml', `${keysFile}  - { name: eve, envKey: CHIEF_KEY2 }\n`);
+    board.write('keys.yaml', keysFile.replace('cron.ava.#]', 'cron.ava.#, note.ava]'));
+    await waitFor(async () => (await publish('ava-key', { topic: 'note.ava', payload: {} })).status === 200);
+    board.write('keys.yaml', 'keys: [{ name: ava, envKey: AVA_KEY, publish: ["#.bad"] }]');
+    await waitFor(() => board.log.some((line) => line.includes('keys.yaml:1:')));
+    expect((await publish('ava-key', { topic: 'note.ava', payload: {} })).status).toBe(200);
+  });
+});
+
+describe('without a key', () => {
+  it('is open on loopback, with a warning', async () => {
+    const board = await startSwitchboard();
+    expect((await board.call('/publish', { topic: 'note.x', payload: {} })).status).toBe(200);
+    expect(board.log.some((line) => line.includes('SWITCHBOARD_API_KEY'))).toBe(true);
+    await board.stop();
+  });
+
+  it('refuses to listen beyond loopback', async () => {
+    await expect(startSwitchboard({ env: { SWITCHBOARD_HOST: '0.0.0.0' } })).rejects.toThrow(
+      'set SWITCHBOARD_API_KEY',
+    );
+  });
+});
+
+function expectedRefusal(role: string, path: string): 401 | 403 | undefined {
+  if (role === 'nobody') return 401;
+  return role === 'scoped' && !scopedPaths.has(path) ? 403 : undefined;
+}
+
+/** A request that does nothing where it is let in: its body is of no use. */
+async function statusOf(
+  board: TestSwitchboard,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+) {
+  const controller = new AbortController();
+  const response = await board.fetch(path.replace(/:[A-Za-z]+/g, 'nobody').replace('*', 'nothing'), {
+    method: method === 'ALL' ? 'POST' : method,
+    headers,
+    signal: controller.signal,
+    ...(['POST', 'PUT', 'ALL'].includes(method) && { body: '"nothing"' }),
+  });
+  controller.abort();
+  return response.status;
+}

@@ -1,0 +1,23 @@
+import { type AppEnv, allowCallers, callerGuard } from '@trunkline/http';
+import type { Hono } from 'hono';
+import type { Caller } from '../access/caller.ts';
+import type { Keys } from '../access/keys.ts';
+import { switchboardErrors } from '../errors.ts';
+
+export type SwitchboardEnv = AppEnv<Caller>;
+
+/** Paths that a scoped key may use, within its patterns; everything else behind the guard is for admins. */
+export const scopedPaths: ReadonlySet<string> = new Set(['/publish', '/api/bus/stream', '/api/bus/history']);
+
+/** The one place where keys are checked. What is not under these paths is public. */
+const guardedPaths = ['/publish', '/api/*'];
+
+export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
+  const identify = callerGuard({ keyring: keys.keyring, openCaller: keys.openCaller });
+  const admins = allowCallers<Caller>(({ admin }) => admin, switchboardErrors.admin_only);
+  for (const path of guardedPaths) {
+    app.use(path, identify, (context, next) =>
+      scopedPaths.has(context.req.path) ? next() : admins(context, next),
+    );
+  }
+}

@@ -1,0 +1,54 @@
+import type { Bus, Draft } from '@trunkline/bus';
+import { describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { type Caller, checkPublish } from '../access/caller.ts';
+import { busFailure, switchboardErrors } from '../errors.ts';
+import type { SwitchboardEnv } from './guards.ts';
+
+const publishBody = z.object({
+  topic: z.string(),
+  payload: z.record(z.string(), z.unknown()),
+  id: z.string().optional(),
+  correlationId: z.string().optional(),
+  parentId: z.string().optional(),
+  source: z
+    .object({ interface: z.string(), channelId: z.string().optional(), userId: z.string().optional() })
+    .optional(),
+  reply: z.object({ topic: z.string(), format: z.string().optional() }).optional(),
+});
+
+/** The way in for programs: one message onto the bus. */
+export function mountPublish(app: Hono<SwitchboardEnv>, bus: Bus): void {
+  const { publish_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
+  const description = describeRoute({
+    summary: 'Publishes a message onto the bus',
+    errors: [publish_forbidden, reply_topic, message_refused, bus_unavailable],
+  });
+  app.post('/publish', description, validate('json', publishBody), async (context) => {
+    const caller = context.get('caller');
+    const draft = draftOf(context.req.valid('json'), caller);
+    checkPublish(caller, draft);
+    const published = await bus.publish(draft).catch((error: unknown) => {
+      throw busFailure(error);
+    });
+    return context.json({ success: true, ...published });
+  });
+}
+
+/** Only an admin may speak for a surface or a user; a scoped key speaks for itself. */
+function draftOf(body: z.output<typeof publishBody>, caller: Caller): Draft {
+  const own = { interface: 'api', userId: caller.name };
+  const source = caller.admin ? (body.source ?? own) : own;
+  return withoutUndefined({
+    ...body,
+    source: withoutUndefined(source),
+    reply: body.reply && withoutUndefined(body.reply),
+  });
+}
+
+type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
+
+function withoutUndefined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Defined<T>;
+}
