@@ -41,10 +41,11 @@ export interface AgentToolDependencies {
 /** All tools of the agent but those that only the lead agent has. Of two with one name the first stays. */
 export function createAgentTools(dependencies: AgentToolDependencies): Tool[] {
   const { stores, schedules, approved = [], disabled = [], more = [] } = dependencies;
-  const allowCommands = approved.some(({ tool }) => tool.name === 'run_command');
+  const runCommand = approved.find(({ tool }) => tool.name === 'run_command');
+  const isApproved = (command: string) => runCommand?.wasApproved?.({ command }) ?? false;
   const tools = [
     ...commonTools(dependencies),
-    ...storeTools(stores, allowCommands),
+    ...storeTools(stores, isApproved),
     ...schedulerTools(schedules),
     ...(dependencies.workspace === undefined ? [] : fileTools(dependencies.workspace)),
     ...approved.map(({ tool }) => tool),

@@ -6,6 +6,8 @@ export interface ApprovedTool {
   question(input: unknown): string;
   /** Does the work; its text is the result of the call. */
   approve(input: unknown, signal: AbortSignal): Promise<string>;
+  /** Whether a person has said yes to the very same input before, since the service started. */
+  wasApproved?(input: unknown): boolean;
 }
 
 /** The result of a parked call, once the person has answered; undefined when the call was no request for approval. */

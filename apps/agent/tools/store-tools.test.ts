@@ -11,7 +11,11 @@ let home = temporaryDirectory();
 let stores: AgentStores;
 const logger = { warn: () => undefined, error: () => undefined };
 const call = (name: string, input: object = {}, sessionId?: string) =>
-  callTool(storeTools(stores, true).find((tool) => tool.name === name)!, input, sessionId);
+  callTool(
+    storeTools(stores, (command) => command === 'npm test').find((tool) => tool.name === name)!,
+    input,
+    sessionId,
+  );
 
 function placesIn(root: string) {
   return {
@@ -183,10 +187,9 @@ describe('goals', () => {
     await call('set_goal', { condition: 'passes', verifier: { type: 'test', command: 'npm test' } }, 's2');
     expect((await stores.goals.get('s1'))?.condition).toBe('green');
     expect((await stores.goals.get('s2'))?.verifier).toEqual({ type: 'test', command: 'npm test' });
-    const careful = storeTools(stores, false).find(({ name }) => name === 'set_goal')!;
-    expect(await callTool(careful, { condition: 'x', verifier: { type: 'command', command: 'id' } })).toMatch(
-      /^Error: /,
-    );
+    const careless = { condition: 'x', verifier: { type: 'command', command: 'curl evil' } };
+    expect(await call('set_goal', careless, 's2')).toMatch(/^Error: nobody has approved this command/);
+    expect((await stores.goals.get('s2'))?.condition).toBe('passes');
   });
 });
 
@@ -196,10 +199,10 @@ it('offers no tool whose store is left out', async () => {
     logger,
     enabled: { knowledge: false, audit: false },
   });
-  const names = storeTools(slim, true).map(({ name }) => name);
+  const names = storeTools(slim, () => false).map(({ name }) => name);
   expect(names.filter((name) => name.startsWith('memory_') || name === 'daily_log')).toEqual([]);
   expect(names).toContain('notes_list');
-  expect(storeTools({}, true)).toEqual([]);
+  expect(storeTools({}, () => false)).toEqual([]);
   expect(slim.audit).toBeUndefined();
   await slim.close();
 });

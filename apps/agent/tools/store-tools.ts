@@ -19,14 +19,14 @@ import { createNotesWrite } from './notes/notes-write.ts';
 /** The stores that are there; a store that is left out takes its tools with it. */
 export type StoresForTools = Partial<Pick<AgentStores, 'notes' | 'knowledge' | 'beads' | 'inbox' | 'goals'>>;
 
-export function storeTools(stores: StoresForTools, allowCommands: boolean): Tool[] {
+export function storeTools(stores: StoresForTools, isApproved: (command: string) => boolean): Tool[] {
   const { notes, knowledge, beads, inbox, goals } = stores;
   return [
     ...(notes === undefined ? [] : noteTools(notes)),
     ...(knowledge === undefined ? [] : memoryTools(knowledge)),
     ...(beads === undefined ? [] : beadTools(beads)),
     ...(inbox === undefined ? [] : [createCheckInbox(inbox)]),
-    ...(goals === undefined ? [] : [createSetGoal({ goals, allowCommands })]),
+    ...(goals === undefined ? [] : [createSetGoal({ goals, isApproved })]),
   ];
 }
 

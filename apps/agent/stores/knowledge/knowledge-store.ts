@@ -39,6 +39,8 @@ export class KnowledgeStore {
   readonly #embedder: Embedder | undefined;
   readonly #vectors: VectorIndex | undefined;
   readonly #queue: EmbeddingQueue | undefined;
+  /** A failure is told once, not with every question. */
+  #warned = false;
 
   constructor({ path, embedder, now = () => new Date(), logger }: KnowledgeOptions) {
     this.#database = openDatabase(path, { migrations: knowledgeMigrations });
@@ -92,7 +94,8 @@ export class KnowledgeStore {
       const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness);
       return nearest.flatMap(({ id }) => this.#get(id) ?? []);
     } catch (error) {
-      this.#logger.warn({ err: error }, 'recall by meaning failed, words alone are used');
+      if (!this.#warned) this.#logger.warn({ err: error }, 'recall by meaning failed, words alone are used');
+      this.#warned = true;
       return [];
     }
   }

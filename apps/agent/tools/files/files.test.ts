@@ -170,6 +170,18 @@ describe('run_command', () => {
     expect(await answerApproval([], { name: 'ask_human', input: {} }, 'yes', signal)).toBeUndefined();
   });
 
+  it('remembers what was approved, for checks that run it again', async () => {
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    expect(tool.wasApproved?.({ command: 'true' })).toBe(false);
+    await answerApproval([tool], { name: 'run_command', input: { command: 'false' } }, 'no', signal);
+    await answerApproval([tool], { name: 'run_command', input: { command: 'true' } }, 'yes', signal);
+    expect(['true', 'false', 'true; id'].map((command) => tool.wasApproved?.({ command }))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
   it('says how it ended, hands on no environment and stops all it started', async () => {
     expect(await answer('echo oops >&2; exit 3', 'ok')).toBe('Error: exit code 3\noops\n');
     expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe('HOME\nLANG\nPATH\nPWD\n');

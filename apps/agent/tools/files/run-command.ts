@@ -13,6 +13,7 @@ const input = z.object({
 });
 
 const TIMEOUT_MS = 120_000;
+const MOST_REMEMBERED = 1000;
 
 export interface RunCommandOptions {
   directory: string;
@@ -27,6 +28,7 @@ export function createRunCommand({
   path,
   timeoutMs = TIMEOUT_MS,
 }: RunCommandOptions): ApprovedTool {
+  const approved = new Set<string>();
   const tool: Tool = defineTool({
     name: 'run_command',
     description: 'Runs a shell command in the workspace, after a person has approved it.',
@@ -40,8 +42,10 @@ export function createRunCommand({
     approve: (given, signal) =>
       orRefusal(async () => {
         const { command } = input.parse(given);
+        if (approved.size < MOST_REMEMBERED) approved.add(command);
         return report(await runCommand(command, { directory, path, timeoutMs, signal }), timeoutMs);
       }, signal),
+    wasApproved: (given) => approved.has(input.parse(given).command),
   };
 }
 

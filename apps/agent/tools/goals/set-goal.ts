@@ -12,11 +12,11 @@ const input = z.object({
 
 export interface SetGoalOptions {
   goals: Pick<GoalStore, 'set'>;
-  /** Verifiers that run commands are refused when commands are not allowed. */
-  allowCommands: boolean;
+  /** Whether a person has approved the command: a check runs it again and again without asking. */
+  isApproved(command: string): boolean;
 }
 
-export function createSetGoal({ goals, allowCommands }: SetGoalOptions): Tool {
+export function createSetGoal({ goals, isApproved }: SetGoalOptions): Tool {
   return defineTool({
     name: 'set_goal',
     description:
@@ -24,8 +24,8 @@ export function createSetGoal({ goals, allowCommands }: SetGoalOptions): Tool {
     input,
     execute: ({ condition, verifier }, { sessionId }) =>
       orRefusal(async () => {
-        if ('command' in verifier && !allowCommands)
-          return 'Error: commands are not allowed here; use the verifier data or llm.';
+        if ('command' in verifier && !isApproved(verifier.command))
+          return 'Error: nobody has approved this command; run it once with run_command first, or use the verifier data or llm.';
         await goals.set(sessionId, condition, verifier);
         return `Goal set, checked by ${verifier.type}: ${condition}`;
       }),
