@@ -57,11 +57,20 @@ function cardPlaces(url: string): string[] {
   return [...new Set([...places, `${parent}/.well-known/agent.json`])];
 }
 
+/** What many cards leave out although they must not. */
+const oftenMissing = {
+  description: '',
+  version: '',
+  capabilities: {},
+  defaultInputModes: [],
+  defaultOutputModes: [],
+  skills: [],
+};
+
 function normalise(card: object, agent: RemoteAgent): AgentCard {
   try {
-    const resolved = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } }).normalizeAgentCard(
-      card,
-    );
+    const resolver = new DefaultAgentCardResolver({ legacyCompat: { enabled: true } });
+    const resolved = resolver.normalizeAgentCard({ ...oftenMissing, ...card });
     return CardCodec.fromJSON(CardCodec.toJSON(resolved));
   } catch (cause) {
     throw new RemoteAgentError('agent_unreadable', agent, '', { cause });

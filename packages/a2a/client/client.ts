@@ -35,10 +35,17 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     agent: RemoteAgent,
     options: CallOptions,
     work: (client: Client, deadline: Deadline) => Promise<T>,
-  ) => within(agent, options, async (deadline) => await work(await open(agent, deadline), deadline));
+  ) =>
+    within(
+      agent,
+      new Deadline(options, clock),
+      async (deadline) => await work(await open(agent, deadline), deadline),
+    );
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
     agent.protocol === '0.3'
-      ? within(agent, options, ({ signal }) => sendPlain(agent, message, fetchFor(agent), signal))
+      ? within(agent, new Deadline(options, clock), ({ signal }) =>
+          sendPlain(agent, message, fetchFor(agent), signal),
+        )
       : call(agent, options, async (client, { signal }) =>
           fromResult(await client.sendMessage(toRequest(message), { signal })),
         );
@@ -46,7 +53,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     send,
     ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
     async *stream(agent, message, options = {}) {
-      const deadline = new Deadline(options);
+      const deadline = new Deadline(options, clock);
       try {
         const client = await open(agent, deadline);
         const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
@@ -69,16 +76,17 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         fromTask(await client.cancelTask({ tenant: '', id: taskId, metadata: undefined }, { signal })),
       ),
     card: (agent, options = {}) =>
-      within(agent, options, async (deadline) => describeCard(await cardOf(agent, deadline, true))),
+      within(agent, new Deadline(options, clock), async (deadline) =>
+        describeCard(await cardOf(agent, deadline, true)),
+      ),
   };
 }
 
 async function within<T>(
   agent: RemoteAgent,
-  options: CallOptions,
+  deadline: Deadline,
   work: (deadline: Deadline) => Promise<T>,
 ): Promise<T> {
-  const deadline = new Deadline(options);
   try {
     return await work(deadline);
   } catch (error) {

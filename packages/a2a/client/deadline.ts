@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '@trunkline/schedule';
 import type { CallOptions } from './types.ts';
 
 const defaultTimeoutMs = 60_000;
@@ -8,9 +9,11 @@ export class Deadline {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
   readonly #timeoutMs: number;
-  #timer: NodeJS.Timeout;
+  readonly #clock: Clock;
+  #timer: Timer;
 
-  constructor({ signal, timeoutMs = defaultTimeoutMs }: CallOptions) {
+  constructor({ signal, timeoutMs = defaultTimeoutMs }: CallOptions, clock: Clock) {
+    this.#clock = clock;
     this.#caller = signal;
     this.#timeoutMs = timeoutMs;
     this.signal =
@@ -27,15 +30,15 @@ export class Deadline {
   }
 
   extend(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
     if (!this.passed) this.#timer = this.#start();
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#timer.cancel();
   }
 
-  #start(): NodeJS.Timeout {
-    return setTimeout(() => this.#controller.abort(), this.#timeoutMs);
+  #start(): Timer {
+    return this.#clock.setTimer(this.#timeoutMs, () => this.#controller.abort());
   }
 }

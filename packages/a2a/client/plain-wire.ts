@@ -26,7 +26,10 @@ export async function sendPlain(
   return readResult(answer, agent);
 }
 
-function requestOf({ text, contextId, taskId, messageId, metadata, push }: OutgoingMessage): object {
+/** Metadata stands in both places where agents look for it. */
+function requestOf({ text, taskId, messageId, metadata, push, ...message }: OutgoingMessage): object {
+  // An answer to a task may leave its context out; a new conversation gets one.
+  const contextId = message.contextId ?? (taskId === undefined ? crypto.randomUUID() : undefined);
   return {
     jsonrpc: '2.0',
     id: crypto.randomUUID(),
@@ -41,6 +44,7 @@ function requestOf({ text, contextId, taskId, messageId, metadata, push }: Outgo
         contextId,
         metadata,
       },
+      metadata,
       configuration: push && { blocking: true, pushNotificationConfig: push },
     },
   };

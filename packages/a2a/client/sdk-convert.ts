@@ -29,7 +29,7 @@ export function toRequest(message: OutgoingMessage): SendMessageRequest {
           mediaType: 'text/plain',
         },
       ],
-      metadata: undefined,
+      metadata,
       extensions: [],
       referenceTaskIds: [],
     },

@@ -1,0 +1,179 @@
+import { FakeClock, type FakePeer, startFakePeer } from '@trunkline/testing';
+import { afterAll, describe, expect, it } from 'vitest';
+import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
+import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
+import { SteppedAgent } from '../fixtures/steps.ts';
+import { createA2aClient } from './client.ts';
+import type { RemoteAgent } from './remote-agent.ts';
+import type { RemoteEvent } from './types.ts';
+
+const startAgent = agentsOfThisFile();
+const peers: FakePeer[] = [];
+
+afterAll(async () => {
+  for (const peer of peers) await peer.stop();
+});
+
+const narrator: AgentScript = async function* () {
+  yield { type: 'progress', text: 'thinking' };
+  yield { type: 'text-delta', text: 'Once ' };
+  yield { type: 'text-delta', text: 'upon' };
+  yield { type: 'artifact', name: 'table', parts: [{ type: 'data', data: { rows: 3 } }] };
+  yield { type: 'completed', text: 'Once upon a time' };
+};
+
+function agentAt(server: TestAgent, more: Partial<RemoteAgent> = {}): RemoteAgent {
+  return { name: 'Narrator', url: `${server.url}/a2a`, ...more };
+}
+
+async function collect(events: AsyncIterable<RemoteEvent>): Promise<RemoteEvent[]> {
+  const collected: RemoteEvent[] = [];
+  for await (const event of events) collected.push(event);
+  return collected;
+}
+
+describe.each(['0.3', '1.0'] as const)('an agent whose card is of %s', (cardForm) => {
+  const client = createA2aClient();
+  const start = (script: AgentScript) => startAgent(script, { cardForm });
+
+  it('is asked, answered and looked up', async () => {
+    const agent = agentAt(await start(asksForName));
+    const asking = await client.send(agent, { text: 'hello' });
+    expect(asking).toMatchObject({ state: 'input-required', statusText: 'What is your name?' });
+    const { taskId = '', contextId = '' } = asking;
+    const done = await client.send(agent, { text: 'Ada', taskId, contextId });
+    expect(done).toMatchObject({ taskId, state: 'completed', text: 'Hello Ada' });
+    expect(await client.get(agent, taskId)).toMatchObject({ state: 'completed', text: 'Hello Ada' });
+  });
+
+  it('streams what it tells, the whole reply at the end', async () => {
+    const agent = agentAt(await start(narrator));
+    const events = await collect(client.stream(agent, { text: 'tell me' }));
+    expect(events.map(({ type }) => type)).toEqual([
+      'task-start',
+      'status',
+      'text-delta',
+      'text-delta',
+      'artifact',
+      'text-delta',
+      'status',
+      'task-end',
+    ]);
+    const text = events.flatMap((event) => (event.type === 'text-delta' ? event.text : [])).join('');
+    expect(text).toBe('Once upon a time');
+    expect(events.at(-1)).toMatchObject({ reply: { state: 'completed', text: 'Once upon a time' } });
+  });
+
+  it('is told to stop', async () => {
+    const stepped = new SteppedAgent();
+    const server = await start(stepped.script);
+    const agent = agentAt(server);
+    const events = client.stream(agent, { text: 'work' })[Symbol.asyncIterator]();
+    const first = await events.next();
+    const { taskId } = first.value as Extract<RemoteEvent, { type: 'task-start' }>;
+    expect(await client.cancel(agent, taskId)).toMatchObject({ state: 'canceled' });
+    const rest = await collect({ [Symbol.asyncIterator]: () => events });
+    expect(rest.at(-1)).toMatchObject({ type: 'task-end', reply: { state: 'canceled' } });
+    expect(server.engine.running).toBe(0);
+  });
+
+  it('says in words what went wrong', async () => {
+    const agent = agentAt(await start(echo));
+    await expect(client.get(agent, 'nowhere')).rejects.toMatchObject({
+      code: 'agent_error',
+      message: expect.stringMatching(/^The agent Narrator answered with an error: .*nowhere/),
+    });
+  });
+
+  it('works with each credential it asks for, and not without', async () => {
+    const server = await startAgent(echo, { cardForm, credentials: { bearer: 'token', apiKey: 'key' } });
+    const both = agentAt(server, { credentials: { bearer: 'token', apiKey: 'key' } });
+    expect(await client.ask(both, { text: 'x' })).toBe('You said x');
+    const none = agentAt(server);
+    await expect(client.ask(none, { text: 'x' })).rejects.toMatchObject({ code: 'agent_unauthorized' });
+    await expect(collect(client.stream(none, { text: 'x' }))).rejects.toMatchObject({
+      code: 'agent_unauthorized',
+    });
+  });
+
+  it('shows its card', async () => {
+    const agent = agentAt(await start(echo));
+    expect(await client.card(agent)).toEqual({
+      name: 'Test agent',
+      description: 'Answers as its script says.',
+      streaming: true,
+      pushNotifications: true,
+      skills: [{ id: 'chat', name: 'Chat', description: 'Talks.' }],
+    });
+  });
+});
+
+describe('the card of an agent', () => {
+  const card = () => ({
+    name: 'Peer',
+    protocolVersion: '0.3.0',
+    url: 'http://example.com/',
+    preferredTransport: 'JSONRPC',
+  });
+
+  it('is read once in ten minutes, and anew when asked for', async () => {
+    const clock = new FakeClock('2026-03-01T12:00:00Z');
+    const client = createA2aClient(clock);
+    const peer = await startFakePeer({ card });
+    peers.push(peer);
+    const agent: RemoteAgent = { name: 'Peer', url: peer.url };
+    const reads = () => peer.requests.filter(({ line }) => line.startsWith('GET ')).length;
+    await client.ask(agent, { text: 'x' });
+    await clock.advanceBy(9 * 60_000);
+    await client.ask(agent, { text: 'x' });
+    expect(reads()).toBe(1);
+    await client.card(agent);
+    expect(reads()).toBe(2);
+    await clock.advanceBy(10 * 60_000);
+    await client.ask(agent, { text: 'x' });
+    expect(reads()).toBe(3);
+  });
+
+  it('may be missing: then the agent is taken to speak 0.3', async () => {
+    const peer = await startFakePeer();
+    peers.push(peer);
+    const client = createA2aClient();
+    expect(await client.ask({ name: 'Peer', url: peer.url }, { text: 'x' })).toBe('Hello from the peer');
+    const events = await collect(client.stream({ name: 'Peer', url: peer.url }, { text: 'x' }));
+    expect(events.at(-1)).toMatchObject({ type: 'task-end', reply: { text: 'Hello from the peer' } });
+    expect(peer.requests.filter(({ line }) => line === 'POST /a2a').map(({ body }) => body.method)).toEqual([
+      'message/send',
+      'message/stream',
+    ]);
+  });
+
+  it('that cannot be read is an error in words', async () => {
+    const peer = await startFakePeer({
+      card: () => ({ name: 'Peer', skills: 'many', supportedInterfaces: 3 }),
+    });
+    peers.push(peer);
+    await expect(createA2aClient().ask({ name: 'Peer', url: peer.url }, { text: 'x' })).rejects.toMatchObject(
+      {
+        name: 'RemoteAgentError',
+        message: expect.stringContaining('The agent Peer'),
+      },
+    );
+  });
+});
+
+it('gives a stream new time with each of its events', async () => {
+  const clock = new FakeClock('2026-03-01T12:00:00Z');
+  const stepped = new SteppedAgent();
+  const server = await startAgent(stepped.script);
+  const stream = createA2aClient(clock).stream(agentAt(server), { text: 'x' }, { timeoutMs: 400 });
+  const events = stream[Symbol.asyncIterator]();
+  await events.next();
+  for (let count = 0; count < 3; count += 1) {
+    await clock.advanceBy(399);
+    stepped.step({ type: 'text-delta', text: '.' });
+    expect(await events.next()).toMatchObject({ value: { type: 'text-delta' } });
+  }
+  const ended = expect(events.next()).rejects.toMatchObject({ code: 'agent_timeout' });
+  await clock.advanceBy(400);
+  await ended;
+});
