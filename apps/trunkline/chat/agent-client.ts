@@ -1,26 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { readSse } from '@trunkline/http';
-import { type ChatEvent, eventsOf, type Frame } from './events.ts';
+import {
+  type Artifact,
+  createA2aClient,
+  type RemoteAgent,
+  type RemoteAgentError,
+  type RemoteEvent,
+} from '@trunkline/a2a';
 
-export interface AgentAddress {
-  url: string;
-  token: string | undefined;
-}
+/** What a turn of the agent shows in the terminal. */
+export type ChatEvent =
+  | { type: 'text'; text: string }
+  | { type: 'tool'; name: string; phase: 'started' | 'completed' | 'failed'; detail: string }
+  | { type: 'question'; text: string }
+  | { type: 'end'; state: string; text: string };
 
-/** A failure in words for the person at the terminal. */
-export class ChatError extends Error {
-  readonly code = 'CHAT_FAILED';
-}
+const SILENCE_LIMIT_MS = 600_000;
+const TOOL_CALL = 'application/vnd.trunkline.tool-call-v1+json';
+const LONGEST_DETAIL = 100;
 
 /** One conversation with an agent service over A2A: knows its context, and the task that waits for an answer. */
 export class AgentClient {
-  readonly #address: AgentAddress;
+  readonly #client = createA2aClient();
+  readonly #agent: RemoteAgent;
   readonly #contextId = randomUUID();
   #taskId: string | undefined;
   #waiting = false;
 
-  constructor(address: AgentAddress) {
-    this.#address = address;
+  constructor(url: string, token: string | undefined) {
+    const credentials = token === undefined ? {} : { credentials: { bearer: token } };
+    this.#agent = { name: `at ${url}`, url: new URL('/a2a', url).href, ...credentials };
   }
 
   /** Whether the agent asked something that the next message answers. */
@@ -30,55 +38,51 @@ export class AgentClient {
 
   /** Sends a message and gives what the agent says and does until its turn ends. */
   async *send(text: string): AsyncGenerator<ChatEvent> {
-    const answered = this.#waiting ? this.#taskId : undefined;
-    this.#taskId = answered;
+    const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
     this.#waiting = false;
-    const message = {
-      role: 'user',
-      messageId: randomUUID(),
-      contextId: this.#contextId,
-      ...(answered !== undefined && { taskId: answered }),
-      parts: [{ kind: 'text', text }],
-    };
-    const response = await this.#call('message/stream', { message });
-    for await (const { data } of readSse(response)) {
-      for (const event of this.#read(data)) yield event;
+    const message = { text, contextId: this.#contextId, ...answered };
+    for await (const event of this.#client.stream(this.#agent, message, { timeoutMs: SILENCE_LIMIT_MS })) {
+      yield* this.#read(event);
     }
   }
 
   /** Stops the task that is running, if there is one. */
   async cancel(): Promise<void> {
-    if (this.#taskId === undefined) return;
-    const response = await this.#call('tasks/cancel', { id: this.#taskId });
-    await response.body?.cancel();
+    if (this.#taskId !== undefined) await this.#client.cancel(this.#agent, this.#taskId);
   }
 
-  #read(data: string): ChatEvent[] {
-    const { result, error } = JSON.parse(data) as { result?: Frame; error?: { message?: string } };
-    if (error) throw new ChatError(`The agent refused the message: ${error.message ?? 'no reason given'}`);
-    const frame = result ?? {};
-    this.#taskId = frame.taskId ?? (frame.kind === 'task' ? frame.id : this.#taskId);
-    const events = eventsOf(frame);
-    this.#waiting = events.some(({ type }) => type === 'question');
-    return events;
+  #read(event: RemoteEvent): ChatEvent[] {
+    if (event.type === 'task-start') this.#taskId = event.taskId;
+    if (event.type === 'text-delta') return [{ type: 'text', text: event.text }];
+    if (event.type === 'artifact') return toolEvents(event.artifact);
+    if (event.type !== 'task-end') return [];
+    const { state, statusText: text } = event.reply;
+    this.#waiting = state === 'input-required';
+    return [this.#waiting ? { type: 'question', text } : { type: 'end', state, text }];
   }
+}
 
-  async #call(method: string, params: object): Promise<Response> {
-    const { url, token } = this.#address;
-    const headers = {
-      'content-type': 'application/json',
-      ...(token && { authorization: `Bearer ${token}` }),
-    };
-    const body = JSON.stringify({ jsonrpc: '2.0', id: randomUUID(), method, params });
-    const response = await fetch(new URL('/a2a', url), { method: 'POST', headers, body }).catch(
-      (cause: unknown) => {
-        const words = `No agent service answers at ${url}. Start one with "npm start", or set AGENT_URL to where it runs.`;
-        throw new ChatError(words, { cause });
-      },
-    );
-    if (response.status === 401)
-      throw new ChatError('The agent wants a token: set A2A_AUTH_TOKEN to the one it was started with.');
-    if (!response.ok) throw new ChatError(`The agent answered ${response.status} ${response.statusText}.`);
-    return response;
-  }
+/** What to do about a call that failed, for the person at the terminal. */
+export function adviceFor(error: RemoteAgentError): string {
+  if (error.code === 'agent_unreachable')
+    return 'Start it with "npm start", or set AGENT_URL to where it runs.';
+  if (error.code === 'agent_unauthorized') return 'Set A2A_AUTH_TOKEN to the token it was started with.';
+  return 'The log of the agent service has more.';
+}
+
+function toolEvents({ parts }: Artifact): ChatEvent[] {
+  return parts.flatMap((part) => {
+    if (part.type !== 'data' || part.metadata?.mimeType !== TOOL_CALL) return [];
+    const { name, phase, args, result } = part.data as Record<string, unknown>;
+    if (phase !== 'started' && phase !== 'completed' && phase !== 'failed') return [];
+    return [
+      { type: 'tool', name: String(name), phase, detail: oneLine(phase === 'started' ? args : result) },
+    ];
+  });
+}
+
+function oneLine(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  const flat = text.replace(/\s+/g, ' ').trim();
+  return flat.length > LONGEST_DETAIL ? `${flat.slice(0, LONGEST_DETAIL - 1)}…` : flat;
 }

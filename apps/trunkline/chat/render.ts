@@ -1,4 +1,4 @@
-import type { ChatEvent } from './events.ts';
+import type { ChatEvent } from './agent-client.ts';
 
 const marks = { started: '·', completed: '✓', failed: '✗' } as const;
 

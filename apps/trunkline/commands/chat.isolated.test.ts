@@ -27,7 +27,7 @@ describe('trunkline chat', () => {
     const chat = run(['chat', '--url', `http://127.0.0.1:${await freePort()}`]);
     chat.write('hello\n');
     expect(await chat.exited).toMatchObject({ code: 1 });
-    expect(chat.output()).toContain('No agent service answers');
+    expect(chat.output()).toContain('could not be reached');
     expect(chat.output()).toContain('AGENT_URL');
   });
 
@@ -36,7 +36,7 @@ describe('trunkline chat', () => {
     const stranger = run(['chat', '--url', url]);
     stranger.write('hello\n');
     expect(await stranger.exited).toMatchObject({ code: 1 });
-    expect(stranger.output()).toContain('set A2A_AUTH_TOKEN');
+    expect(stranger.output()).toContain('Set A2A_AUTH_TOKEN');
     const friend = run(['chat', '--url', url], { A2A_AUTH_TOKEN: 'family-secret' });
     friend.write('what is 2+2\n');
     await friend.waitForLine('2+2 = 4');

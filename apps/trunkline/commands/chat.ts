@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
+import { RemoteAgentError } from '@trunkline/a2a';
 import { defineOptions, type Environment, helpText, readOptions, text, url } from '@trunkline/config';
-import { AgentClient, ChatError } from '../chat/agent-client.ts';
+import { AgentClient, adviceFor } from '../chat/agent-client.ts';
 import { ChatWriter } from '../chat/render.ts';
 
 export const chatOptions = defineOptions(
@@ -24,7 +25,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     return 0;
   }
   const { agentUrl, authToken } = readOptions(chatOptions, { argv, env });
-  const client = new AgentClient({ url: agentUrl, token: authToken });
+  const client = new AgentClient(agentUrl, authToken);
   const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
   const reader = createInterface({
     input: process.stdin,
@@ -35,9 +36,9 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     await converse(client, writer, reader);
     return 0;
   } catch (error) {
-    if (!(error instanceof ChatError)) throw error;
+    if (!(error instanceof RemoteAgentError)) throw error;
     writer.finish();
-    console.error(error.message);
+    console.error(`${error.message} ${adviceFor(error)}`);
     return 1;
   } finally {
     reader.close();
