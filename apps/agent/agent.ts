@@ -112,7 +112,6 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     verifiers: createGoalVerifiers({
       workspace: places.workspace,
       path: programPath(base.env),
-      mayRunCommands: () => live.config.goal.allow_commands,
       graph: () => graph.current(),
     }),
     limits: () => live.config.goal,

@@ -54,16 +54,24 @@ describe('a goal', () => {
     expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
   });
 
-  it('can be judged by the model, and by a command only where that is allowed', async () => {
-    await begin('goal: { allow_commands: true }');
+  it('can be judged by the model, and by a command that a person has approved before', async () => {
+    await begin();
     model.enqueue(setGoal({ type: 'llm' }), 'Written.', 'YES, it says so.');
     expect(wordsOf(await agent.send('Go.'))).toBe('Written.');
+    const command = 'test -f proof';
+    model.enqueue(setGoal({ type: 'command', command }), 'I may not.');
+    await agent.send('Go.');
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: /);
     writeFileSync(join(agent.home, 'agent', 'workspace', 'proof'), '');
-    model.enqueue(setGoal({ type: 'command', command: 'test -f proof' }), 'There.');
-    expect(wordsOf(await agent.send('Go.'))).toBe('There.');
-    await agent.stop();
-    await begin('goal: { no_progress_limit: 1 }');
-    model.enqueue(setGoal({ type: 'command', command: 'touch danger' }), 'There.');
-    expect(statusWords(await agent.send('Go.'))).toContain('not reached');
+    model.enqueue(
+      { toolCalls: [{ name: 'run_command', arguments: { command } }] },
+      setGoal({ type: 'command', command }),
+      'There.',
+    );
+    const parked = await agent.send('Go.');
+    const done = await agent.send('yes', { taskId: parked.id });
+    expect([done.status.state, wordsOf(done)]).toEqual(['completed', 'There.']);
+    const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: { status: string }[] };
+    expect(goals.filter(({ status }) => status === 'achieved')).toHaveLength(2);
   });
 });

@@ -27,7 +27,7 @@ export function modelSettings(
 }
 
 /** What is missing for a setup without a wizard, each with the way to mend it. */
-export function missingForSetup({ url, apiKey }: ModelSettings): string[] {
+function missingForSetup({ url, apiKey }: ModelSettings): string[] {
   return [
     url === undefined && 'model.api_base is not set: write it into the configuration, or set LLM_GATEWAY_URL',
     apiKey === undefined && 'there is no API key: set LLM_API_KEY, or model.api_key in secrets.yaml',

@@ -74,7 +74,7 @@ export class SkillShelf {
 }
 
 /** A head between lines of three dashes, then the text. */
-export function parseSkill(text: string, file: string): Skill {
+function parseSkill(text: string, file: string): Skill {
   const [, head, body] = /^\uFEFF?---\r?\n([\s\S]*?)\r?\n---\r?\n?([\s\S]*)$/.exec(text) ?? [];
   if (head === undefined || body === undefined) {
     throw new Error(`${file} has no head: begin it with ---, name and description, and --- again`);

@@ -1,0 +1,55 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger } from '@trunkline/config';
+import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { SessionMemory } from './session-memory.ts';
+
+let home: TemporaryDirectory;
+const log: string[] = [];
+const logger = createLogger({ name: 'test', destination: { write: (line) => log.push(line) } });
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  log.length = 0;
+});
+afterEach(() => home.remove());
+
+const open = async (write = true) => {
+  const memory = new SessionMemory({ directory: home.path, write, logger });
+  await memory.load();
+  return memory;
+};
+const session = (id: string, asked: string) => ({
+  session_id: id,
+  trace_id: null,
+  messages: [{ role: 'user', content: asked }],
+  tool_calls: 0,
+  final_output: `About ${asked}`,
+});
+const roomy = { sessions: 10, tokens: 2000 };
+
+it('tells of the newest sessions first, within its limits, and never of the session itself [A045]', async () => {
+  const memory = await open();
+  for (const id of ['one', 'two', 'three']) memory.keep(session(id, `topic ${id}`));
+  const digest = memory.digest('two', roomy);
+  expect(digest.indexOf('topic three')).toBeLessThan(digest.indexOf('topic one'));
+  expect(digest).not.toContain('topic two');
+  expect(memory.digest('none', { sessions: 1, tokens: 2000 })).not.toContain('topic two');
+  expect(memory.digest('none', { sessions: 10, tokens: 5 })).toBe('');
+  memory.keep(session('long', 'word '.repeat(5000)));
+  expect(memory.digest('none', roomy).length).toBeLessThan(3000);
+});
+
+it('comes back after a restart, without files that are damaged', async () => {
+  const memory = await open();
+  memory.keep(session('a/b', 'slashes'));
+  await memory.settled();
+  writeFileSync(join(home.path, 'broken.json'), '{"session_id": ');
+  const next = await open();
+  expect(next.digest('none', roomy)).toContain('slashes');
+  expect(log.join()).toContain('broken.json');
+  await next.forget('a/b');
+  expect(readdirSync(home.path)).toEqual(['broken.json']);
+  expect(next.digest('none', roomy)).toBe('');
+});
