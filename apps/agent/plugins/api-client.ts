@@ -8,7 +8,7 @@ export interface ApiOptions {
   timeoutMs?: number;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
@@ -16,7 +16,7 @@ export interface ApiRequest {
 }
 
 /** An answer that is not a success, in words that can be shown. */
-export class ApiError extends Error {
+class ApiError extends Error {
   readonly status: number;
 
   constructor(status: number, message: string) {

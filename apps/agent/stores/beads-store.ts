@@ -4,8 +4,8 @@ import { StoreError } from './store-error.ts';
 export const ISSUE_TYPES = ['task', 'bug', 'feature', 'chore', 'epic'] as const;
 export const ISSUE_STATES = ['open', 'in_progress', 'blocked', 'deferred', 'closed'] as const;
 
-export type IssueType = (typeof ISSUE_TYPES)[number];
-export type IssueState = (typeof ISSUE_STATES)[number];
+type IssueType = (typeof ISSUE_TYPES)[number];
+type IssueState = (typeof ISSUE_STATES)[number];
 
 /** One entry of the task board. */
 export interface Issue {

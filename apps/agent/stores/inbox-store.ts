@@ -2,7 +2,7 @@ import { type Database, openDatabase } from '@trunkline/storage';
 import { StoreError } from './store-error.ts';
 
 export const PRIORITIES = ['now', 'next', 'later'] as const;
-export type Priority = (typeof PRIORITIES)[number];
+type Priority = (typeof PRIORITIES)[number];
 
 /** Something that came from outside and waits for the agent. */
 export interface InboxItem {

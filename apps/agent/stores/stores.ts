@@ -7,7 +7,7 @@ import { KnowledgeStore } from './knowledge/knowledge-store.ts';
 import { NotesStore } from './notes/notes-store.ts';
 
 /** Where each store stands; the paths are already those of the instance. */
-export interface StorePlaces {
+interface StorePlaces {
   knowledge: string;
   notes: string;
   beads: string;

@@ -10,6 +10,7 @@ export interface A2aDelegateOptions {
   token?: string | undefined;
   /** The agent's skill that is to be used. */
   skill?: string | undefined;
+  timeoutMs?: number | undefined;
 }
 
 /** A task of the other agent that waits for an answer from this conversation. */
@@ -24,13 +25,14 @@ const TIMEOUT_MS = 3_600_000;
 
 /** An agent that speaks A2A. When it asks back, the next query of the same conversation is the answer. */
 export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
-  const { name, description } = options;
+  const { name, description, timeoutMs } = options;
   const client = createA2aClient();
   const agent = agentOf(options);
   const parked = new Map<string, Parked>();
   return {
     name,
     description,
+    timeoutMs,
     async ask(query, { signal, sessionId }) {
       const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
       parked.delete(sessionId);

@@ -11,6 +11,7 @@ export interface CompatDelegateOptions {
   apiKey?: string;
   /** Said to the model before the query. */
   instructions?: string;
+  timeoutMs?: number | undefined;
   /** Cap of one answer. */
   maxTokens?: number;
   temperature?: number;
@@ -22,7 +23,7 @@ const completion = z.object({
 
 /** A delegate behind an OpenAI-compatible endpoint. Its address is the operator's, so it may be private. */
 export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
-  const { name, description } = options;
+  const { name, description, timeoutMs } = options;
   const address = new URL(`${options.url.replace(/\/+$/, '')}/chat/completions`);
   const fetch = createGuardedFetch({
     allowedHosts: [address.hostname],
@@ -32,6 +33,7 @@ export function createCompatDelegate(options: CompatDelegateOptions): Delegate {
   return {
     name,
     description,
+    timeoutMs,
     async ask(query, { signal }) {
       try {
         return answerOf(name, await fetch(address, { ...requestFor(options, query), signal }));

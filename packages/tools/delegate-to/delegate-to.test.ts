@@ -60,6 +60,11 @@ describe('delegate_to', () => {
     expect(await callTool(short, { target: 'slow', query: 'x' })).toBe(
       'Error: slow did not answer within 0.05 seconds.',
     );
+    const patient = createDelegateTo({ delegates: [{ ...hanging, timeoutMs: 80 }, echo], timeoutMs: 20 });
+    expect(await callTool(patient, { target: 'slow', query: 'x' })).toBe(
+      'Error: slow did not answer within 0.08 seconds.',
+    );
+    expect(patient).toMatchObject({ timeoutMs: 5080 });
     const stop = new AbortController();
     const call = callTool(
       createDelegateTo({ delegates: [hanging] }),

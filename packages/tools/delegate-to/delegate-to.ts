@@ -5,7 +5,7 @@ import { type Delegate, DelegateError } from './delegate.ts';
 
 export interface DelegateToOptions {
   delegates: readonly Delegate[];
-  /** How long an answer may take; default two minutes. */
+  /** How long an answer may take unless the delegate says otherwise; default two minutes. */
   timeoutMs?: number;
 }
 
@@ -16,13 +16,13 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     name: 'delegate_to',
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
     input: inputFor([...byName.keys()]),
-    timeoutMs: timeoutMs + 5000,
+    timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
     async execute({ target, query }, { signal, sessionId }) {
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
       if (query.trim() === '') return `Error: say what ${target} is to do.`;
-      return await ask(delegate, query, { signal, sessionId, timeoutMs });
+      return await ask(delegate, query, { signal, sessionId, timeoutMs: delegate.timeoutMs ?? timeoutMs });
     },
   });
 }

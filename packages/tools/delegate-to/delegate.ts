@@ -4,6 +4,8 @@ export interface Delegate {
   name: string;
   /** One line: what it is good for. */
   description: string;
+  /** How long its answers may take; that of the tool when left out. */
+  timeoutMs?: number | undefined;
   /** The answer to a query; a `DelegateError` when there is none. */
   ask(query: string, context: DelegateContext): Promise<string>;
 }

@@ -1,5 +1,5 @@
 /** The longest message that the platform takes. */
-export const LONGEST_MESSAGE = 2000;
+const LONGEST_MESSAGE = 2000;
 
 /** Cuts at the ends of lines, and inside a line only when it alone is too long. */
 export function splitMessage(content: string, most = LONGEST_MESSAGE): string[] {

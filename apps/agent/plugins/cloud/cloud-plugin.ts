@@ -14,7 +14,7 @@ export interface CloudPluginOptions {
   urls?: Partial<CloudUrls>;
 }
 
-export interface CloudUrls {
+interface CloudUrls {
   auth: string;
   token: string;
   mail: string;

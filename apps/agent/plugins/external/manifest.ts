@@ -3,7 +3,7 @@ import { loadYaml } from '@trunkline/config';
 import { z } from 'zod';
 
 /** What a plugin says of itself, and all that it may do. */
-export const manifestSchema = z.strictObject({
+const manifestSchema = z.strictObject({
   id: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'use small letters, digits and -'),
   description: z.string().default(''),
   /** The module, beside the manifest. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { GuardedFetch } from '@trunkline/http';
 import { resolveInside } from '@trunkline/storage';
 import { type Manifest, mayFetch } from './manifest.ts';
@@ -14,7 +14,7 @@ export interface PluginProcessOptions {
   fetch: GuardedFetch;
 }
 
-const HOST = join(import.meta.dirname, 'plugin-host.ts');
+const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
 const START_TIMEOUT_MS = 15_000;
 
 /** The process of one plugin. When it has died, the next call starts a new one. */

@@ -6,6 +6,7 @@ export function createAcpDelegate(agent: AcpAgent, description: string): Delegat
   return {
     name: agent.name,
     description,
+    timeoutMs: agent.timeoutMs,
     async ask(query, { signal }) {
       try {
         return await runAcpAgent(agent, query, signal);
