@@ -7,6 +7,7 @@ import type { SessionMemory } from '../turns/session-memory.ts';
 import type { SessionStore } from '../turns/session-store.ts';
 import { taskText } from '../turns/task-text.ts';
 import { plainMessages } from '../turns/turn-runner.ts';
+import { fromEngine } from './engine-failure.ts';
 
 export interface ChatRoutes {
   engine: TaskEngine;
@@ -27,7 +28,7 @@ export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory }: ChatR
     validate('json', body),
     async (context) => {
       const { message, session_id } = context.req.valid('json');
-      const task = await converse(engine, session_id, message);
+      const task = await fromEngine(() => converse(engine, session_id, message));
       return context.json({
         response: taskText(task),
         messages: plainMessages(sessions.load(session_id).messages),

@@ -6,6 +6,7 @@ import type { ActivityFeed } from '../activity/activity-feed.ts';
 import { activityContext } from '../activity/activity-observer.ts';
 import { FireLimit } from '../activity/fire-limit.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
+import { isEngineRefusal } from './engine-failure.ts';
 import { fromStore } from './store-failure.ts';
 
 export interface InboxRoutes {
@@ -67,8 +68,18 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
   );
 }
 
-/** Starts a turn for an urgent item, in the conversation that the agent has with itself. */
-function fire(engine: TaskEngine, { id, text, source }: InboxItem): true {
+/** Starts a turn for an urgent item in the agent's conversation with itself; says whether there was room for it. */
+function fire(engine: TaskEngine, item: InboxItem): boolean {
+  try {
+    start(engine, item);
+    return true;
+  } catch (error) {
+    if (isEngineRefusal(error)) return false;
+    throw error;
+  }
+}
+
+function start(engine: TaskEngine, { id, text, source }: InboxItem): void {
   const from = source === '' ? '' : ` from ${source}`;
   engine.start({
     message: {
@@ -80,5 +91,4 @@ function fire(engine: TaskEngine, { id, text, source }: InboxItem): true {
     metadata: { inbox_item_id: id },
     strict: false,
   });
-  return true;
 }

@@ -156,8 +156,6 @@ export const configSchema = section(
       z.strictObject({
         max_iterations: z.int().positive().default(8),
         no_progress_limit: z.int().positive().default(3),
-        /** Whether a goal may be checked by a command; it runs without asking anybody. */
-        allow_commands: z.boolean().default(false),
       }),
     ),
     tools: section(z.strictObject({ disabled: z.array(z.string()).default([]) })),

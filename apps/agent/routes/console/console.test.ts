@@ -106,6 +106,8 @@ describe('the console API [A129]', () => {
     expect((await call(`/api/tasks/${task.id}/cancel`, {})).body.task).toMatchObject({ state: 'canceled' });
     expect((await call(`/api/tasks/${task.id}`)).body.task).toMatchObject({ state: 'canceled' });
     expect((await call('/api/tasks/nobody')).status).toBe(404);
+    expect((await call('/api/tasks?page=garbage')).status).toBe(400);
+    expect((await call('/api/tasks?state=asleep')).status).toBe(400);
   });
 
   it('serves its tools to MCP clients, those that wait left out', async () => {

@@ -3,6 +3,7 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { taskText } from '../../turns/task-text.ts';
+import { fromEngine } from '../engine-failure.ts';
 import { consoleErrors } from './errors.ts';
 
 const states = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'];
@@ -19,14 +20,15 @@ export function mountTasks(app: Hono<AppEnv>, engine: TaskEngine): void {
     '/api/tasks',
     describeRoute({ summary: 'Tasks, the newest first' }),
     validate('query', query),
-    (context) => {
+    async (context) => {
       const { state, context_id, limit, page } = context.req.valid('query');
-      const found = engine.list({
+      const wanted = {
         pageSize: limit,
         ...(state !== undefined && { state }),
         ...(context_id !== undefined && { contextId: context_id }),
         ...(page !== undefined && { pageToken: page }),
-      });
+      };
+      const found = await fromEngine(() => engine.list(wanted));
       const tasks = found.tasks.map(summaryOf);
       return context.json({ tasks, total: found.totalSize, next_page: found.nextPageToken || null });
     },
