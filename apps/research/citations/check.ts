@@ -1,9 +1,16 @@
 import { type Span, sentenceSpans } from '../text/sentences.ts';
 import { stem } from '../text/words.ts';
 import { closestClause, coverage, matchOf, type Weights, weightsOf } from './alignment.ts';
-import { figureHits, figureProblem } from './figures.ts';
-import { nameProblem, otherAgent, rolesSwapped } from './names.ts';
-import { comparesOtherwise, dropsAlmost, dropsHedge, isNegated, overstates } from './polarity.ts';
+import { figureHits, figureProblem, mixesParts } from './figures.ts';
+import { nameProblem, otherParty, rolesSwapped } from './names.ts';
+import {
+  comparesOtherwise,
+  dropsAlmost,
+  dropsHedge,
+  isNegated,
+  overstates,
+  repeatsRefuted,
+} from './polarity.ts';
 import { type Statement, statementOf } from './statement.ts';
 import { substitution } from './substitution.ts';
 import { areOpposites } from './synonyms.ts';
@@ -77,7 +84,6 @@ export function plainClaim(text: string): string {
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replace(/^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/, '')
     .replace(/\*\*|__|`/g, '')
-    .replace(/\b(?:lost|losing) (?:their|his|her) (?:lives|life)\b/gi, 'died')
     .trim();
 }
 
@@ -157,21 +163,20 @@ function problemOf(
     figureProblem(claim, window.statements) ?? nameProblem(claim, closest, window.statements, title);
   if (figures !== undefined) return figures;
   if (isNegated(claim.tokens) !== isNegated(clause)) return 'the passage says the opposite';
-  const opposite = oppositeIn(
-    claim,
-    closest.tokens.map(({ stem }) => stem),
-  );
+  const opposite = oppositeIn(claim, closest);
   if (opposite !== undefined) return `the passage says the opposite of "${opposite}"`;
   if (dropsHedge(claim.tokens, closest.tokens)) return 'the passage says only that it may be so';
+  if (repeatsRefuted(claim.tokens, closest.tokens)) return 'the passage says that this is rejected';
   if (dropsAlmost(claim.tokens, closest.tokens)) return 'the passage says that it was almost so';
   if (comparesOtherwise(claim.tokens, closest.tokens)) return 'the passage finds no difference';
   if (overstates(claim.tokens, closest.tokens)) return 'the passage says it of some only';
   if (rolesSwapped(claim, closest)) return 'the passage has it the other way round';
-  const agent = otherAgent(claim, closest);
-  if (agent !== undefined) return `the passage does not say that it was "${agent}"`;
+  const party = otherParty(claim, closest);
+  if (party !== undefined) return `the passage does not say "${party}"`;
+  if (mixesParts(claim, closest)) return 'the passage says it with another figure';
   const bold = goesTooFar(claim, closest);
   if (bold !== undefined) return `the passage does not go as far as "${bold}"`;
-  const changed = substitution(claim, closest, title);
+  const changed = substitution(claim, closest, { title, statements: window.statements });
   return changed === undefined ? undefined : `the passage does not say "${changed}"`;
 }
 
@@ -182,13 +187,29 @@ function closestStatement(claim: Statement, statements: readonly Statement[]): S
   return statements.reduce((best, statement) => (shared(statement) > shared(best) ? statement : best));
 }
 
-/** A word of the claim that the sentence lacks while it has the contrary. */
-function oppositeIn(claim: Statement, sentence: readonly string[]): string | undefined {
+/** A word of the claim whose contrary the sentence has instead of it, or nearer to what the claim is about. */
+function oppositeIn(claim: Statement, closest: Statement): string | undefined {
   const words = claim.tokens.filter(({ kind }) => kind === 'word');
-  const own = new Set(words.map(({ stem }) => stem));
-  const isContradicted = (stem: string) =>
-    sentence.some((other) => areOpposites(stem, other) && !own.has(other));
-  return words.find(({ stem }) => isContradicted(stem) && matchOf(stem, sentence) === undefined)?.text;
+  const own = new Set(words.map(({ stem: word }) => word));
+  const sentence = closest.tokens.map(({ stem: word }) => word);
+  const contradicted = words.find(({ stem: word }) => {
+    const contrary = sentence.find((other) => areOpposites(word, other) && !own.has(other));
+    if (contrary === undefined) return false;
+    const match = matchOf(word, sentence);
+    return match === undefined || sharedWith(claim, closest, contrary) > sharedWith(claim, closest, match);
+  });
+  return contradicted?.text;
+}
+
+/** How much of the claim stands in the same part of the sentence as this word. */
+function sharedWith(claim: Statement, { tokens }: Statement, word: string): number {
+  const at = tokens.findIndex((token) => token.stem === word);
+  const isBreak = ({ lower }: { lower: string }) =>
+    lower === 'and' || lower === 'but' || lower === 'while' || lower === ';';
+  const from = tokens.slice(0, at).findLastIndex(isBreak) + 1;
+  const length = tokens.slice(at).findIndex(isBreak);
+  const part = tokens.slice(from, length === -1 ? undefined : at + length).map((token) => token.stem);
+  return claim.stems.filter((own) => part.includes(own)).length;
 }
 
 /** Words that make more of a finding than most findings bear. */

@@ -97,6 +97,41 @@ function exchangeProblem(claim: Statement, passage: readonly Statement[]): strin
   return undefined;
 }
 
+/** The claim takes its figure from one part of the sentence and what it says from a later part with a figure of its own. */
+export function mixesParts(claim: Statement, closest: Statement): boolean {
+  const figures = figuresOf(claim);
+  return figures.some((figure) => {
+    if (figures.filter(({ kind }) => kind === figure.kind).length > 1) return false;
+    const others = figuresOf(closest).filter(({ kind }) => kind === figure.kind);
+    const own = others.find((other) => figure.same(other));
+    const later = others.find((other) => own !== undefined && other.at > own.at && !figure.same(other));
+    return own !== undefined && later !== undefined && isTakenFrom(claim, closest, own.at, later.at);
+  });
+}
+
+/** Some word of the claim stands only in the later part, and the earlier one says something that the claim does not. */
+function isTakenFrom(claim: Statement, { tokens }: Statement, own: number, later: number): boolean {
+  const cut = tokens.findIndex(
+    ({ lower }, at) => at > own && at < later && /^(?:and|but|while|;)$/.test(lower),
+  );
+  if (cut === -1) return false;
+  const start = tokens.slice(0, own).findLastIndex(({ lower }) => /^(?:and|but|while|;|,)$/.test(lower)) + 1;
+  const [earlier, rest] = [tokens.slice(start, cut), tokens.slice(cut)];
+  const has = (part: readonly Token[], stem: string) =>
+    part.some((token) => token.content && areSynonyms(token.stem, stem));
+  const borrowed = claim.stems.some((stem) => has(rest, stem) && !has(tokens.slice(0, cut), stem));
+  return (
+    borrowed &&
+    earlier.some(
+      (token) =>
+        token.content &&
+        !token.capital &&
+        !isUnit(token.lower) &&
+        !claim.stems.some((stem) => areSynonyms(stem, token.stem)),
+    )
+  );
+}
+
 /** A figure that the claim has too is no rival: the claim speaks of both. */
 function isClaimed(other: Figure, figure: Figure, claim: Statement): boolean {
   return figuresOf(claim).some((own) => own.at !== figure.at && own.same(other));

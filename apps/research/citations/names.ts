@@ -13,7 +13,17 @@ export function nameProblem(
   const tokens = passage.flatMap((statement) => statement.tokens);
   const known = new Set([...tokens.map(({ stem }) => stem), ...title.toLowerCase().split(/[^\p{L}\p{N}]+/u)]);
   const initials = initialsOf(passage);
+  const near = new Set([
+    ...closest.tokens.map(({ stem }) => stem),
+    ...title.toLowerCase().split(/[^\p{L}\p{N}]+/u),
+  ]);
   for (const name of claim.names) {
+    const isAway = name.some((token) => !isKnown(token, near, initials));
+    // The subject of a claim may stand in the sentence before; other names, and parts of a name, may not.
+    const isSubject = name === claim.names[0] && !name.some((token) => near.has(token.stem));
+    const isShortened = near.has(name.at(-1)?.stem ?? '') && name.every((token) => known.has(token.stem));
+    if (isAway && !isSubject && !isShortened && !spellsOut(name, tokens))
+      return `the passage does not name "${name.map(({ text }) => text).join(' ')}" here`;
     const missing = name.find((token) => !isKnown(token, known, initials));
     if (missing !== undefined && !spellsOut(name, tokens))
       return `the passage does not name "${name.map(({ text }) => text).join(' ')}"`;
@@ -103,7 +113,10 @@ function namesIn({ names }: Statement, part: readonly Token[]): readonly Token[]
 }
 
 function isKnown(token: Token, known: ReadonlySet<string>, initials: ReadonlySet<string>): boolean {
-  return known.has(token.stem) || known.has(token.lower) || initials.has(token.text.toUpperCase());
+  if (known.has(token.stem) || known.has(token.lower) || initials.has(token.text.toUpperCase())) return true;
+  // A country and its people: "Korea" and "Korean".
+  const root = token.lower.slice(0, Math.max(4, token.lower.length - 2));
+  return token.lower.length > 4 && [...known].some((word) => word.startsWith(root));
 }
 
 /** The short forms of the passage's names: "World Health Organization" gives WHO. */
@@ -167,21 +180,24 @@ function isPassive(tokens: readonly Token[]): boolean {
   return tokens.some(({ lower }) => lower === 'by');
 }
 
-/** Words for whoever the claim says did it, where the passage says who did and it is another. */
-export function otherAgent(claim: Statement, closest: Statement): string | undefined {
-  const [own, theirs] = [agentOf(claim), agentOf(closest)];
-  if (own.length === 0 || theirs.length === 0) return undefined;
-  return own.some((token) => theirs.some(({ stem }) => stem === token.stem))
-    ? undefined
-    : own.map(({ text }) => text).join(' ');
+/** Words for whoever the claim says did it, or had it done to them, where the passage names another. */
+export function otherParty(claim: Statement, closest: Statement): string | undefined {
+  for (const word of ['by', 'to', 'from']) {
+    const [own, theirs] = [partyOf(claim, word), partyOf(closest, word)];
+    if (own.length === 0 || theirs.length === 0) continue;
+    if (!own.some((token) => theirs.some(({ stem }) => stem === token.stem)))
+      return `${word} ${own.map(({ text }) => text).join(' ')}`;
+  }
+  return undefined;
 }
 
-/** The words behind "by", where they are no number and no doing ("by fixing"). */
-function agentOf({ tokens }: Statement): readonly Token[] {
-  const at = tokens.findIndex(({ lower }) => lower === 'by');
+/** The words behind the preposition: whoever is named, and behind "by" also whoever is described. */
+function partyOf({ tokens }: Statement, preposition: string): readonly Token[] {
+  const at = tokens.findIndex(({ lower }) => lower === preposition);
   if (at === -1) return [];
   const words = tokens.slice(at + 1, at + 6);
   const first = words.find(({ content, kind }) => content || kind === 'number');
   if (first === undefined || first.kind === 'number' || first.lower.endsWith('ing')) return [];
+  if (preposition !== 'by' && !first.capital) return [];
   return words.filter(({ content }) => content);
 }

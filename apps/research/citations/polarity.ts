@@ -2,7 +2,7 @@ import { areSynonyms } from './synonyms.ts';
 import type { Token } from './tokens.ts';
 
 const NEGATORS = new Set(
-  'not no never neither nor none nobody nothing cannot without hardly scarcely barely lack lacks lacked lacking fail fails failed failing deny denies denied unable refuse refuses refused refusing false untrue myth'.split(
+  'not no never neither nor none nobody nothing cannot without hardly scarcely barely lack lacks lacked fail fails failed failing deny denies denied unable refuse refuses refused refusing false untrue myth'.split(
     ' ',
   ),
 );
@@ -71,4 +71,14 @@ export function comparesOtherwise(claim: readonly Token[], passage: readonly Tok
     ({ lower }, at) => lower === 'as' && passage.slice(at + 2, at + 4).some((token) => token.lower === 'as'),
   );
   return hasThan(claim) && !hasThan(passage) && equates;
+}
+
+const REFUTED = new Set('rejected refuted disproved debunked unfounded discredited'.split(' '));
+
+/** Repeats as true what the other only quotes: "the idea that ... is rejected". */
+export function repeatsRefuted(claim: readonly Token[], passage: readonly Token[]): boolean {
+  const quotes = passage.some(({ lower }) => lower === 'that');
+  const refutes = (tokens: readonly Token[]) =>
+    tokens.some(({ stem: word, lower }) => REFUTED.has(lower) || word === 'reject');
+  return quotes && refutes(passage) && !refutes(claim) && !isNegated(claim);
 }

@@ -72,7 +72,8 @@ function rankAt(tokens: readonly Token[], at: number): Quantity | undefined {
     base === 2
       ? word !== 'second'
       : word.endsWith('s') || before === 'a' || count !== undefined || word === 'quarter';
-  if (word === 'second' && (before === 'a' || tokens[at - 1]?.kind === 'number')) return undefined;
+  if (word === 'second' && (/^(?:a|per|each|every)$/.test(before) || tokens[at - 1]?.kind === 'number'))
+    return undefined;
   const value = isPart ? (count ?? 1) / base : base;
   return { value, unit: isPart ? 'part' : 'place', tolerance: 0, at, end: at + 1 };
 }
@@ -98,7 +99,9 @@ export function quantitiesOf(tokens: readonly Token[], dated: ReadonlySet<number
     found.push(quantity);
     at = next - 1;
   }
-  return found.map((quantity, index) => withNextUnit(tokens, quantity, found[index + 1]));
+  return found
+    .map((quantity, index) => withNextUnit(tokens, quantity, found[index + 1]))
+    .map((quantity, index, all) => withLastUnit(tokens, quantity, all[index - 1]));
 }
 
 /** In "from 3 to 5 tonnes" the unit stands once and counts for both. */
@@ -108,6 +111,12 @@ function withNextUnit(tokens: readonly Token[], quantity: Quantity, next: Quanti
     next.at === quantity.end + 1 &&
     /^(?:to|and|or)$/.test(tokens[quantity.end]?.lower ?? '');
   return quantity.unit === '' && isRange ? { ...quantity, unit: next.unit } : quantity;
+}
+
+/** In "cars at 100 kilometres an hour and lorries at 80" the second number has the unit of the first. */
+function withLastUnit(tokens: readonly Token[], quantity: Quantity, last: Quantity | undefined): Quantity {
+  const isBare = quantity.unit === '' && tokens.slice(quantity.end).every(({ content }) => !content);
+  return isBare && last !== undefined ? { ...quantity, unit: last.unit } : quantity;
 }
 
 interface Value {
@@ -153,7 +162,7 @@ function scaled(tokens: readonly Token[], value: Value): Value {
 function withUnit(tokens: readonly Token[], at: number, start: Value): { quantity: Quantity; next: number } {
   const before = tokens[at - 1]?.text ?? '';
   const after = tokens[start.next]?.lower ?? '';
-  const ahead = /^(?:us|per)$/.test(after) ? (tokens[start.next + 1]?.lower ?? '') : after;
+  const ahead = after === 'us' ? (tokens[start.next + 1]?.lower ?? '') : after;
   const name = CURRENCY.has(before) ? before : UNITS.has(after) ? after : UNITS.has(ahead) ? ahead : '';
   const isEnergy = /watts?$/.test(name) && /^hours?$/.test(tokens[start.next + 1]?.lower ?? '');
   const isLetter = name.length === 1 && /[a-z]/.test(name) && tokens[start.next]?.capital === true;

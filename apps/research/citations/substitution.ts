@@ -6,7 +6,11 @@ import type { Token } from './tokens.ts';
  * A word that was put in the place of another: the sentences agree on both sides of it, and nothing else there differs.
  * It is the mark of a claim that copies a passage and changes what it says.
  */
-export function substitution(claim: Statement, passage: Statement, title: string): string | undefined {
+export function substitution(
+  claim: Statement,
+  passage: Statement,
+  around: { title: string; statements: readonly Statement[] },
+): string | undefined {
   const own = contentOf(claim);
   const theirs = contentOf(passage);
   const pairs = [[-1, -1] as const, ...anchors(own, theirs), [own.length, theirs.length] as const];
@@ -16,13 +20,29 @@ export function substitution(claim: Statement, passage: Statement, title: string
     const gap = own.slice(pair[0] + 1, next[0]);
     const other = theirs.slice(pair[1] + 1, next[1]);
     const isEdge = index === 0 || index === pairs.length - 2;
-    if (gap.length !== 1 || other.length < 1 || other.length > (isEdge ? 3 : 1)) continue;
+    if (gap.length !== 1) continue;
     const mine = gap[0];
-    const isForeign =
-      mine !== undefined && !isIn(mine, theirs, title) && other.some(({ kind }) => kind === mine.kind);
-    if (isForeign && other.every((token) => !isIn(token, own, ''))) return mine.text;
+    const instead = other.filter((token) => token.kind === mine?.kind && !isIn(token, own, ''));
+    if (mine?.kind !== 'word' || instead.length < 1 || instead.length > (isEdge ? 3 : MOST_INSTEAD)) continue;
+    const isMoved = isIn(mine, theirs, around.title) || isNamed(mine, instead, around.statements);
+    if (!isMoved && (index > 0 || opens(mine, claim))) return mine.text;
   }
   return undefined;
+}
+
+const MOST_INSTEAD = 1;
+
+/** What the claim begins with, but for an article: a subject, which cannot be a verb behind "it". */
+function opens(token: Token, { tokens }: Statement): boolean {
+  return tokens.slice(0, tokens.indexOf(token)).every(({ lower }) => /^(?:the|a|an)$/.test(lower));
+}
+
+/** A name of the passage in place of "the company" or "the system". */
+function isNamed(token: Token, other: readonly Token[], statements: readonly Statement[]): boolean {
+  if (!token.capital || other.some(({ capital }) => capital)) return false;
+  return statements.some(({ tokens }) =>
+    tokens.some(({ lower, capital }) => capital && lower === token.lower),
+  );
 }
 
 function contentOf({ tokens, quantities }: Statement): Token[] {

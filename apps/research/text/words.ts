@@ -51,7 +51,7 @@ const ENDINGS: [RegExp, string][] = [
 
 /** A rough stem, so that "rises", "rising" and "rise" meet. Used on both sides of a comparison. */
 export function stem(word: string): string {
-  const base = irregularStems.get(word) ?? word;
+  const base = irregularStems.get(word) ?? irregularStems.get(word.replace(/s$/, '')) ?? word;
   if (base.length < 4) return base;
   return ENDINGS.reduce((text, [ending, instead]) => {
     const shorter = text.replace(ending, instead);
