@@ -183,6 +183,16 @@ describe('the bot', () => {
     await waitFor(() => discord.connections > before);
   });
 
+  it('leaves out what it cannot read', async () => {
+    await open(async () => 'hi');
+    await waitFor(isReady);
+    discord.broadcast({ op: 'x' } as never);
+    discord.dispatch('MESSAGE_CREATE', { content: 5 });
+    discord.dispatch('MESSAGE_CREATE', message('4', 'well?'));
+    await waitFor(() => sent().includes('hi'));
+    expect(said.filter((words) => words.includes('cannot be read'))).toHaveLength(2);
+  });
+
   it('begins a new session when the old one is void', async () => {
     await open(async () => 'hi');
     await waitFor(isReady);

@@ -66,7 +66,7 @@ export class ChatGateway {
     const socket = new WebSocket(`${(this.#session?.url ?? this.#options.url).replace(/\/$/, '')}${VERSION}`);
     this.#socket = socket;
     this.#acknowledged = true;
-    socket.onmessage = ({ data }) => this.#hear(String(data));
+    socket.onmessage = ({ data }) => this.#take(String(data));
     socket.onclose = ({ code }) => this.#lost(socket, code);
     // A close event follows and deals with it.
     socket.onerror = () => this.#options.logger.warn({}, 'the chat gateway is disturbed');
@@ -77,6 +77,15 @@ export class ChatGateway {
     clearTimeout(this.#retry);
     clearInterval(this.#heartbeat);
     this.#socket?.close(1000);
+  }
+
+  /** What cannot be read is left out: nothing that comes over the wire may end the service. */
+  #take(text: string): void {
+    try {
+      this.#hear(text);
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'a message of the chat gateway cannot be read');
+    }
   }
 
   #hear(text: string): void {

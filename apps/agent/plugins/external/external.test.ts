@@ -38,6 +38,7 @@ const attempts = {
   env: () => JSON.stringify(Object.keys(process.env).filter((name) => !name.startsWith('NODE_')).sort()),
   kill: () => process.exit(3),
   spin: () => { for (;;); },
+  babble: () => { process.send(null); process.send({ type: 'ready', tools: 5 }); process.send({ type: 'fetch-start', id: 'x' }); return 'said'; },
   fail: () => { throw new Error('no luck'); },
   allowed: async (host) => { const answer = await host.fetch(process.env.SERVICE_URL + '/data'); return answer.status + ' ' + answer.text; },
   elsewhere: (host) => host.fetch('http://localhost:1/'),
@@ -88,6 +89,7 @@ describe('a plugin from the directory', () => {
     await expect(call('box_shout', {})).rejects.toThrow(z.ZodError);
     expect(await attempt('fail')).toBe('Error: no luck');
     expect(await attempt('own')).toBe('id:');
+    expect(await attempt('babble')).toBe('said');
   });
 
   it('may do nothing that its manifest does not allow', async () => {

@@ -6,7 +6,7 @@ import type { FetchedResponse, FromPlugin, ToPlugin } from './messages.ts';
 interface PluginTool {
   name: string;
   description: string;
-  parameters: object;
+  parameters: Record<string, unknown>;
   execute(input: unknown): Promise<string> | string;
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { GuardedFetch } from '@trunkline/http';
 import { resolveInside } from '@trunkline/storage';
 import { type Manifest, mayFetch } from './manifest.ts';
-import type { FromPlugin, PluginToolHead, ToPlugin } from './messages.ts';
+import { type FromPlugin, fromPlugin, type PluginToolHead, type ToPlugin } from './messages.ts';
 
 export interface PluginProcessOptions {
   directory: string;
@@ -16,6 +16,7 @@ export interface PluginProcessOptions {
 
 const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
 const START_TIMEOUT_MS = 15_000;
+const MOST_FETCHES = 10;
 
 /** The process of one plugin. When it has died, the next call starts a new one. */
 export class PluginProcess {
@@ -24,6 +25,7 @@ export class PluginProcess {
   #child: ChildProcess | undefined;
   #started: Promise<{ child: ChildProcess; tools: PluginToolHead[] }> | undefined;
   #count = 0;
+  #fetches = 0;
 
   constructor(options: PluginProcessOptions) {
     this.#options = options;
@@ -77,7 +79,10 @@ export class PluginProcess {
     this.#child = child;
     const ready = Promise.withResolvers<PluginToolHead[]>();
     const timer = setTimeout(() => ready.reject(new Error('it did not start in time')), START_TIMEOUT_MS);
-    child.on('message', (message: FromPlugin) => this.#hear(child, message, ready));
+    child.on('message', (given: unknown) => {
+      const message = fromPlugin.safeParse(given);
+      if (message.success) this.#hear(child, message.data, ready);
+    });
     child.once('error', (error) => ready.reject(error));
     child.once('close', () => this.#lost(child, ready));
     try {
@@ -131,9 +136,15 @@ export class PluginProcess {
       throw new Error(
         `the plugin ${manifest.id} may not fetch from ${address?.hostname ?? url}: its manifest does not list it.`,
       );
-    const { method = 'GET', headers = {}, body } = request;
-    const response = await fetch(address, { method, headers, ...(body !== undefined && { body }) });
-    return { status: response.status, contentType: response.contentType, text: response.text() };
+    if (this.#fetches >= MOST_FETCHES) throw new Error(`no more than ${MOST_FETCHES} fetches at once.`);
+    this.#fetches += 1;
+    try {
+      const { method = 'GET', headers = {}, body } = request;
+      const response = await fetch(address, { method, headers, ...(body !== undefined && { body }) });
+      return { status: response.status, contentType: response.contentType, text: response.text() };
+    } finally {
+      this.#fetches -= 1;
+    }
   }
 
   #lost(child: ChildProcess, ready: PromiseWithResolvers<PluginToolHead[]>): void {
