@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { readVariables } from '@trunkline/config';
 import {
   createApp,
   createMetrics,
@@ -20,6 +21,11 @@ import { mountBus } from './routes/bus.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
+import { mountWorkspace } from './routes/workspace.ts';
+import { Problems } from './workspace/problems.ts';
+import { announce, reportProblem } from './workspace/report.ts';
+import { seedWorkspace } from './workspace/seed.ts';
+import { openWorkspace } from './workspace/workspace.ts';
 
 export interface SwitchboardService extends Service {
   /** Every method and path that it answers. */
@@ -40,21 +46,26 @@ export async function start(
     fastModel: options.llmFastModel,
     logger,
   });
-  const workspace =
-    options.workspaceDirectory ?? join(serviceHome(options.trunklineHome, 'switchboard'), 'workspace');
-  const keys = await openKeys({
-    file: join(workspace, 'keys.yaml'),
-    adminKey: options.apiKey,
-    host: options.host,
-    env: surroundings.env,
-    hide: surroundings.hide,
-    logger,
-    onProblem: (file, error) =>
-      error && logger.error({ file, err: error }, 'a workspace file cannot be used'),
-  });
-  closing.defer(() => keys.close());
   const bus = await openBus(options, { logger });
   closing.defer(() => bus.stop());
+  const problems = new Problems((problem) => void reportProblem(bus, logger, problem));
+  const directory =
+    options.workspaceDirectory ?? join(serviceHome(options.trunklineHome, 'switchboard'), 'workspace');
+  if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
+  const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+  const keys = await openKeys({
+    file: join(directory, 'keys.yaml'),
+    adminKey: options.apiKey,
+    host: options.host,
+    env,
+    hide: surroundings.hide,
+    logger,
+    onProblem: (file, error) => problems.note(file, error),
+  });
+  closing.defer(() => keys.close());
+  const workspace = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
+  closing.defer(() => workspace.close());
+  workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
   const missing = () => missingParts(gateway);
   const app = createApp<Caller>({
     service: 'switchboard',
@@ -78,6 +89,7 @@ export async function start(
   mountReady(app, () => bus.status().connected);
   mountPublish(app, bus);
   mountBus(app, bus);
+  mountWorkspace(app, workspace);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
   closing.defer(() => server.stop());

@@ -1,6 +1,7 @@
 import {
   defineOptions,
   directory,
+  file,
   homeOptions,
   integer,
   logOptions,
@@ -37,6 +38,11 @@ export const switchboardOptions = defineOptions(
       env: 'WORKSPACE_DIR',
       doc: 'Holds the workspace: agents, channels, routes, keys. Seeded with an example when it does not exist.',
       defaultDoc: 'switchboard/workspace under TRUNKLINE_HOME',
+    }),
+    agentsFile: file({
+      env: 'AGENTS_YAML',
+      doc: 'The registry of external agents.',
+      defaultDoc: 'agents.yaml in WORKSPACE_DIR',
     }),
     ...modelOptions,
     ...natsOptions,

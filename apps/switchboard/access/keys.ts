@@ -29,7 +29,7 @@ export interface KeySettings {
   file: string;
   adminKey: string | undefined;
   host: string;
-  env: Environment | undefined;
+  env: Environment;
   logger: Logger;
   hide: ((secret: string) => void) | undefined;
   onProblem: (file: string, error: Error | undefined) => void;

@@ -1,0 +1,31 @@
+import { describeRoute } from '@trunkline/http';
+import type { Hono } from 'hono';
+import type { Workspace } from '../workspace/workspace.ts';
+import type { SwitchboardEnv } from './guards.ts';
+
+/** What the workspace holds, and which of its files cannot be used and why. */
+export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace): void {
+  app.get(
+    '/api/workspace',
+    describeRoute({ summary: 'The workspace and what is wrong with it' }),
+    (context) =>
+      context.json({
+        success: true,
+        data: {
+          directory: workspace.directory,
+          problems: workspace.problems(),
+          agents: workspace.agents(),
+          externalAgents: workspace
+            .externalAgents()
+            .map(({ agent, ...entry }) => ({ ...entry, url: agent.url })),
+          channels: workspace.channels(),
+          fleet: workspace.fleet(),
+          routes: workspace.routes(),
+          mcpServers: workspace
+            .mcpServers()
+            .map(({ name, trust, transport, enabled }) => ({ name, trust, transport, enabled })),
+          targets: workspace.targets() ?? null,
+        },
+      }),
+  );
+}
