@@ -142,7 +142,7 @@ export class Operations {
 
   #readSend(call: Call): SendRequest {
     this.#requireExtensions(call.extensions);
-    const request = readSend(call.params, call.dialect.nestedData);
+    const request = readSend(call.params, call.dialect);
     requireAccepted(request.mediaTypes, this.#options.inputModes);
     requireText(request.message);
     return request;

@@ -85,7 +85,7 @@ function createRoutes(
 ): Hono<AppEnv> {
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
-  const card = (version: ProtocolVersion) => buildCard(version, describe(), facts);
+  const card = (form: Dialect['name']) => buildCard(form, describe(), facts);
   const operations = new Operations({
     engine,
     push,
@@ -97,7 +97,7 @@ function createRoutes(
   const app = new Hono<AppEnv>();
   mountGuard(app, guard);
   mountCard(app, {
-    card,
+    card: (version) => card(version === '1.0' ? 'v10' : 'v03'),
     form: options.cardForm ?? '1.0',
     guard: options.guardCard ? guard.handler : undefined,
   });
@@ -131,10 +131,10 @@ function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
 /** In 1.0 there is one to ask for only where callers can be told apart from the public. */
 function extendedCard(
   dialect: Dialect,
-  card: (version: ProtocolVersion) => object,
+  card: (form: Dialect['name']) => object,
   guard: CredentialsGuard,
 ): object | undefined {
-  return dialect.strict && guard.schemes.length === 0 ? undefined : card(dialect.version);
+  return dialect.strict && guard.schemes.length === 0 ? undefined : card(dialect.name);
 }
 
 function requiredExtensions(description: AgentDescription): string[] {

@@ -6,7 +6,13 @@ import {
   extensionsOf,
   type ServerFacts,
 } from './agent-card.ts';
-import { endpointOf, interfacesOf, requirementsOf } from './card-v10.ts';
+import {
+  endpointOf,
+  interfacesOf,
+  requirementsOf,
+  securityRequirements,
+  securitySchemes,
+} from './card-v10.ts';
 
 /** The card of 0.3, which tells of the newer interfaces too. */
 export function cardV03(agent: AgentDescription, facts: ServerFacts): object {
@@ -35,6 +41,15 @@ export function cardV03(agent: AgentDescription, facts: ServerFacts): object {
     skills: agent.skills,
     supportsAuthenticatedExtendedCard: facts.schemes.length > 0,
     iconUrl: agent.iconUrl,
+  };
+}
+
+/** The same as its protocol buffers have it, whose security looks like that of 1.0. */
+export function cardV03Rest(agent: AgentDescription, facts: ServerFacts): object {
+  return {
+    ...cardV03(agent, facts),
+    securitySchemes: securitySchemes(facts),
+    security: securityRequirements(facts),
   };
 }
 

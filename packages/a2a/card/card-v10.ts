@@ -22,10 +22,8 @@ export function cardV10(agent: AgentDescription, facts: ServerFacts): object {
       extensions: extensionsOf(agent).map((extension) => ({ required: false, ...extension })),
       extendedAgentCard: facts.schemes.length > 0,
     },
-    securitySchemes: Object.fromEntries(facts.schemes.map((name) => [name, schemes[name]])),
-    securityRequirements: requirementsOf(facts).map((names) => ({
-      schemes: Object.fromEntries(names.map((name) => [name, { list: [] }])),
-    })),
+    securitySchemes: securitySchemes(facts),
+    securityRequirements: securityRequirements(facts),
     defaultInputModes: agent.inputModes ?? defaultInputModes,
     defaultOutputModes: agent.outputModes ?? defaultOutputModes,
     skills: agent.skills,
@@ -49,6 +47,16 @@ export function endpointOf(publicUrl: string): string {
 export function requirementsOf({ schemes: names, require }: ServerFacts): SchemeName[][] {
   if (names.length === 0) return [];
   return require === 'all' ? [[...names]] : names.map((name) => [name]);
+}
+
+export function securitySchemes({ schemes: names }: ServerFacts): object {
+  return Object.fromEntries(names.map((name) => [name, schemes[name]]));
+}
+
+export function securityRequirements(facts: ServerFacts): object[] {
+  return requirementsOf(facts).map((names) => ({
+    schemes: Object.fromEntries(names.map((name) => [name, { list: [] }])),
+  }));
 }
 
 const schemes: Record<SchemeName, object> = {

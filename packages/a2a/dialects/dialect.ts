@@ -17,8 +17,8 @@ export interface Dialect {
   readonly version: ProtocolVersion;
   /** Where the versions differ in behaviour, 1.0 refuses what the 0.3 wire of the contract lets pass. */
   readonly strict: boolean;
-  /** Data parts come wrapped once more. */
-  readonly nestedData: boolean;
+  /** Messages come as the JSON of protocol buffers: data parts are wrapped once more, and flags that are off are left out. */
+  readonly protobuf: boolean;
   task(task: Task, view?: TaskView): object;
   /** The result of a message: the task it led to, or the plain reply. */
   taskResult(task: Task, view?: TaskView): object;

@@ -1,6 +1,7 @@
 import { invalidParams } from '../../errors/a2a-error.ts';
 import type { Message, Metadata } from '../../protocol/model.ts';
 import { hasText } from '../../protocol/parts.ts';
+import type { Dialect } from '../dialect.ts';
 import { readParts } from './parts.ts';
 import { type PushTarget, readPushTarget } from './push.ts';
 import {
@@ -24,16 +25,17 @@ export interface SendRequest {
 }
 
 /** Reads the params of a message in the spelling of either version. */
-export function readSend(params: JsonObject, nestedData: boolean): SendRequest {
-  const { message, mediaTypes } = readMessage(params, nestedData);
-  const configuration = optionalObject(params, 'configuration') ?? {};
+export function readSend(params: JsonObject, { protobuf }: Pick<Dialect, 'protobuf'>): SendRequest {
+  const { message, mediaTypes } = readMessage(params, protobuf);
+  const given = optionalObject(params, 'configuration');
+  const configuration = given ?? {};
   const historyLength = optionalCount(configuration, 'historyLength');
   const push = readInlinePush(configuration);
   return {
     message,
     mediaTypes,
     metadata: optionalMetadata(params) ?? {},
-    blocking: isBlocking(configuration),
+    blocking: given === undefined || isBlocking(given, protobuf),
     ...(historyLength !== undefined && { historyLength }),
     ...(push && { push }),
   };
@@ -69,11 +71,9 @@ function requireUserRole(message: JsonObject): void {
   if (!userRoles.includes(field(message, 'role'))) throw invalidParams('message.role must be user');
 }
 
-function isBlocking(configuration: JsonObject): boolean {
-  return (
-    optionalFlag(configuration, 'returnImmediately') !== true &&
-    optionalFlag(configuration, 'blocking') !== false
-  );
+function isBlocking(configuration: JsonObject, protobuf: boolean): boolean {
+  const blocking = optionalFlag(configuration, 'blocking') ?? !protobuf;
+  return blocking && optionalFlag(configuration, 'returnImmediately') !== true;
 }
 
 function readInlinePush(configuration: JsonObject): PushTarget | undefined {

@@ -14,7 +14,7 @@ export const v03: Dialect = {
   name: 'v03',
   version: '0.3',
   strict: false,
-  nestedData: false,
+  protobuf: false,
   contentType: 'application/json',
   task: encodeTask,
   taskResult: encodeTask,

@@ -9,7 +9,7 @@ import { v03 } from './dialect.ts';
 export const v03Rest: Dialect = {
   ...v03,
   name: 'v03-rest',
-  nestedData: true,
+  protobuf: true,
   task: encodeTask,
   taskResult: (task, view) => ({ task: encodeTask(task, view) }),
   messageResult: (message) => ({ message: encodeMessage(message) }),

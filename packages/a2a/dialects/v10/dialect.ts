@@ -7,7 +7,7 @@ export const v10: Dialect = {
   name: 'v10',
   version: '1.0',
   strict: true,
-  nestedData: false,
+  protobuf: false,
   contentType: 'application/a2a+json',
   task: encodeTask,
   taskResult: (task, view) => ({ task: encodeTask(task, view) }),
