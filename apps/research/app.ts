@@ -69,19 +69,35 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
     },
   );
   engine.resume();
-  const probe = new AbortController();
-  const probed = desk.probe(probe.signal).catch((error: unknown) => {
-    if (!probe.signal.aborted) logger.warn({ err: error }, 'the search services could not be looked at');
-  });
+  const stopLooking = lookAfterSources(desk, logger);
   return {
     url: server.url,
     missing,
     async stop() {
-      probe.abort();
-      await Promise.all([server.stop(), engine.stop(), probed]);
+      await Promise.all([server.stop(), engine.stop(), stopLooking()]);
       await pool.stop();
       database.close();
     },
+  };
+}
+
+const PROBE_EVERY_MS = 60_000;
+
+/** Looks at the search services now and every minute, so that `/healthz` tells of one that died unused. */
+function lookAfterSources(desk: SearchDesk, logger: Surroundings['logger']): () => Promise<void> {
+  const stop = new AbortController();
+  const look = () =>
+    desk.probe(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) logger.warn({ err: error }, 'the search services could not be looked at');
+    });
+  let looking = look();
+  const timer = setInterval(() => {
+    looking = looking.then(look);
+  }, PROBE_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    stop.abort();
+    await looking;
   };
 }
 

@@ -4,9 +4,9 @@ import type { RunContext } from './run-context.ts';
 
 const MOST_GAPS = 3;
 /** Passes of research and evaluation altogether. */
-export const MOST_PASSES = 3;
+const MOST_PASSES = 3;
 
-export type StopReason = 'no-gaps' | 'passes' | 'budget' | 'no-new-sources';
+type StopReason = 'no-gaps' | 'passes' | 'budget' | 'no-new-sources';
 
 export interface Evaluation {
   gaps: string[];

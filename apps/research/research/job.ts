@@ -1,11 +1,11 @@
 import type { SourceKind } from '../sources/source.ts';
 import type { DomainLists } from './domains.ts';
 
-export type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
-export type JobPhase = 'scope' | 'research' | 'evaluate' | 'synthesis' | 'done';
+type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
+type JobPhase = 'scope' | 'research' | 'evaluate' | 'synthesis' | 'done';
 
 /** What a job may use up; a limit that is not given does not hold. */
-export interface Budget {
+interface Budget {
   seconds?: number | undefined;
   tokens?: number | undefined;
   sources?: number | undefined;

@@ -6,7 +6,7 @@ export interface ReportSection {
   lines: readonly CheckedLine[];
 }
 
-export interface ReportSource {
+interface ReportSource {
   id: number;
   title: string;
   url: string;

@@ -6,7 +6,7 @@ import type { JobStore } from '../store/jobs.ts';
 import type { Job } from './job.ts';
 import type { ModelRequest, ResearchModel } from './model.ts';
 
-export interface ResearchSettings {
+interface ResearchSettings {
   parallelDimensions: number;
   sourcesPerDimension: number;
 }

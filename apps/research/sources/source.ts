@@ -14,7 +14,7 @@ export interface SearchResult {
 export const CATEGORIES = ['general', 'social media', 'it', 'science', 'news'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-export interface SearchQuery {
+interface SearchQuery {
   text: string;
   limit: number;
   categories?: Category | undefined;
