@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import type { BenchResult } from './result.ts';
 
 const QUESTION = 'What is 12 * 34?';
-const WARM_UP = 100;
-const TURNS = 600;
+const WARM_UP = 60;
+const TURNS = 400;
 const AT_ONCE = 8;
 const PARKED = 1000;
 
