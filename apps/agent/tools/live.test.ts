@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readSse } from '@trunkline/http';
+import { startModelServer } from '@trunkline/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
+
+const mcpServer = fileURLToPath(new URL('./mcp/fixtures/server.ts', import.meta.url));
+const acpAgent = fileURLToPath(new URL('./acp/fixtures/agent.ts', import.meta.url));
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A whole agent whose model follows a script. */
+async function scripted(
+  script: Parameters<typeof startModelServer>[0],
+  options: TestAgentOptions = {},
+): Promise<TestAgent> {
+  const model = await startModelServer(script);
+  const env = { LLM_GATEWAY_URL: model.url, LLM_MODEL: 'test-model', LLM_API_KEY: 'k', ...options.env };
+  const agent = await startAgent({ ...options, env });
+  cleanups.push(
+    () => model.stop(),
+    () => agent.stop(),
+  );
+  return agent;
+}
+
+const textOf = (task: { artifacts?: { parts: { text: string }[] }[] }) =>
+  task.artifacts?.at(-1)?.parts[0]?.text ?? '';
+
+/** Calls a tool, then says what it gave. */
+const calling = (name: string, input: object) => ({
+  script: (request: { messages: { role: string; content?: unknown }[] }) => {
+    const last = request.messages.at(-1);
+    return last?.role === 'tool'
+      ? `got ${String(last.content)}`
+      : { toolCalls: [{ name, arguments: input }] };
+  },
+});
+
+describe('a whole agent', () => {
+  it('fires a scheduled prompt as a turn of its own and shows it in its feed [A057]', async () => {
+    const agent = await startAgent();
+    cleanups.push(() => agent.stop());
+    const stop = new AbortController();
+    cleanups.push(async () => stop.abort());
+    const feed = await agent.fetch('/api/events', { signal: stop.signal });
+    const when = new Date(Date.now() + 1000).toISOString();
+    await agent.fetch('/api/scheduler/jobs', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ prompt: 'what is 6 * 7?', when, job_id: 'sum' }),
+    });
+    const heard: { role: string; text: string; trigger: string }[] = [];
+    for await (const { event, data } of readSse(feed.body!)) {
+      if (event === 'activity.message') heard.push(JSON.parse(data));
+      if (heard.length === 2) break;
+    }
+    expect(heard).toMatchObject([
+      { role: 'user', text: 'what is 6 * 7?', trigger: 'sum' },
+      { role: 'assistant', text: expect.stringContaining('42'), trigger: 'sum' },
+    ]);
+  });
+
+  it('uses the tools of an MCP server', async () => {
+    const config = JSON.stringify({
+      mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpServer] }] },
+    });
+    const agent = await scripted(calling('box_add', { a: 20, b: 22 }), { config });
+    expect(textOf(await agent.send('add'))).toBe('got 42');
+  });
+
+  it('hands a task to a coding agent [A094]', async () => {
+    const config = JSON.stringify({
+      coding_agents: [{ name: 'coder', command: process.execPath, args: [acpAgent] }],
+    });
+    const agent = await scripted(calling('code_with', { agent: 'coder', task: 'tidy up' }), { config });
+    expect(textOf(await agent.send('tidy'))).toContain('did tidy up');
+  });
+
+  it('asks before it runs a command, and writes every call to the audit log [A051]', async () => {
+    const agent = await scripted(calling('run_command', { command: 'cat note.txt' }));
+    writeFileSync(join(agent.home, 'agent', 'workspace', 'note.txt'), 'milk');
+    const parked = await agent.send('read my note');
+    expect(parked.status.state).toBe('input-required');
+    expect(parked.status.message?.parts[0]?.text).toContain('cat note.txt');
+    const done = await agent.send('yes', { taskId: parked.id, contextId: parked.contextId });
+    expect(textOf(done)).toBe('got milk');
+    expect(readFileSync(join(agent.home, 'agent', 'audit', 'audit.jsonl'), 'utf8')).toContain(
+      '"tool":"run_command"',
+    );
+  });
+});
