@@ -122,6 +122,18 @@ describe('the model', () => {
   });
 });
 
+describe('a PDF', () => {
+  it('is read and cited like a page', async () => {
+    const plan = {
+      dimensions: ['One', 'Two', 'Three'].map((name) => ({ name, queries: ['seabed gravel banks'] })),
+    };
+    replace = (asked) => (asked === 'scope' ? JSON.stringify(plan) : undefined);
+    const { snapshot } = await run({ query: 'seabed gravel' });
+    expect(snapshot).toMatchObject({ status: 'complete', citations: { supported: 1, total: 1 } });
+    expect(snapshot.report).toContain('Gravel banks cover 40 percent of the seabed [1].');
+  });
+});
+
 describe('gaps', () => {
   it('lead back to research, at most three passes', async () => {
     let pass = 0;
