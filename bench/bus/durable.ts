@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Bus, createNatsBus } from '@trunkline/bus';
-import { natsMissing, startNatsServer } from '../../packages/testing/nats.ts';
+import { natsMissing, startNatsServer } from '@trunkline/testing';
 import type { BenchResult } from '../result.ts';
 import { withEmbeddedBus } from './buses.ts';
 import { percentile } from './measure.ts';

@@ -1,8 +1,7 @@
 import { type Bus, createEmbeddedBus, createNatsBus } from '@trunkline/bus';
-import { temporaryDirectory } from '@trunkline/testing';
+import { type NatsServer, natsMissing, startNatsServer, temporaryDirectory } from '@trunkline/testing';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from './suites/nats.suite.ts';
 import { patience } from './suites/world.suite.ts';
 
 const word = fc.constantFrom('message', 'inbound', 'cron', 'a', 'b>', '%2E', '~', 'ü');

@@ -1,6 +1,5 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
 export { BusError, type BusErrorCode } from './errors.ts';
-export { createId } from './identifier.ts';
 export { maximumMessageBytes } from './message.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
 export type { NatsBusOptions } from './nats/options.ts';
@@ -27,5 +26,12 @@ export type {
   Subscription,
 } from './port.ts';
 export { defaultDurableTopics } from './topics/durable-topics.ts';
-export { checkPattern, checkTopic, escapeSegment, matchesTopic, unescapeSegment } from './topics/topic.ts';
+export {
+  checkPattern,
+  checkTopic,
+  coversPattern,
+  escapeSegment,
+  matchesTopic,
+  unescapeSegment,
+} from './topics/topic.ts';
 export { TopicIndex } from './topics/topic-index.ts';

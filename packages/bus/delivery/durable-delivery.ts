@@ -1,58 +1,23 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, messageOf } from '../errors.ts';
-import type { Handler, Message } from '../port.ts';
+import {
+  type AttemptContext,
+  type DurableOptions,
+  type Entry,
+  handleEntry,
+  type Ledger,
+  type Member,
+  type RetryPolicy,
+} from './attempts.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import type { Runnable } from './dispatch-loop.ts';
 import type { DeliveryContext } from './live-subscription.ts';
 
-/** A journalled message on its way to a durable subscription. */
-export interface Entry {
-  readonly position: number;
-  readonly message: Message;
-  /** True when an earlier process may have begun to handle it. */
-  readonly redelivered: boolean;
-}
-
-/** Where an engine keeps how far a durable name has come. */
-export interface Ledger {
-  /** How often handling was begun or failed, as far as recorded. */
-  attempts(entry: Entry): Promise<number>;
-  record(entry: Entry, attempts: number): Promise<void>;
-  /** The entry is done with and needs no redelivery. */
-  finish(entry: Entry): void;
-  /** Puts the entry among the dead letters. */
-  bury(entry: Entry, attempts: number, error: string): Promise<void>;
-}
-
-export interface DurableOptions {
-  name: string;
-  pattern: string;
-  group: string | undefined;
-  concurrency: number;
-  queueLimit: number;
-}
-
-export interface RetryPolicy {
-  maxAttempts: number;
-  /** Before the second attempt; doubled for each further one, up to `longestRetryDelayMs`. */
-  delayMs: number;
-}
-
-export interface Member {
-  readonly handler: Handler;
-  readonly plugin: string | undefined;
-}
-
-const longestRetryDelayMs = 5000;
-
 /**
- * Hands the entries of one durable name to its members: in order, one at a time (or `concurrency`, or that many for
- * each member of a group), again after a failure, and to the dead letters after the last attempt.
+ * Hands the entries of one durable name to its members: in order, one at a time, or `concurrency`, or that many to
+ * each member of a group.
  */
 export class DurableDelivery implements Runnable {
   options: DurableOptions;
-  readonly #ledger: Ledger;
-  readonly #retry: RetryPolicy;
+  readonly #attempts: AttemptContext;
   readonly #context: DeliveryContext;
   readonly #refill: () => void;
   readonly #queue: BoundedQueue<Entry>;
@@ -69,9 +34,9 @@ export class DurableDelivery implements Runnable {
     refill: () => void,
   ) {
     this.options = options;
-    this.#retry = retry;
-    this.#ledger = ledger;
     this.#context = context;
+    const closing = this.#closing.signal;
+    this.#attempts = { options: () => this.options, ledger, retry, delivery: context, closing };
     this.#refill = refill;
     this.#queue = new BoundedQueue(options.queueLimit);
   }
@@ -172,8 +137,9 @@ export class DurableDelivery implements Runnable {
       this.#schedule();
       this.#refillWhenLow();
     };
-    this.#handle(entry, member).then(end, (error: unknown) => {
-      this.#warn(entry, error, 'A message was left unfinished; it comes again after a restart');
+    handleEntry(entry, member, this.#attempts).then(end, (error: unknown) => {
+      const details = { durable: this.options.name, messageId: entry.message.id, err: error };
+      this.#context.logger.error(details, 'A message was left unfinished; it comes again after a restart');
       end();
     });
   }
@@ -186,98 +152,4 @@ export class DurableDelivery implements Runnable {
     if (change > 0) this.#running.delete(member);
     this.#running.set(member, running + change);
   }
-
-  async #handle(entry: Entry, member: Member): Promise<void> {
-    const before = entry.redelivered ? await this.#begunBefore(entry) : 0;
-    if (before >= this.#retry.maxAttempts) return this.#bury(entry, before, crashWords(before));
-    for (let attempt = before + 1; !this.#closing.signal.aborted; attempt += 1) {
-      const failure = await this.#attempt(entry, member, attempt);
-      if (failure === undefined) return this.#ledger.finish(entry);
-      if (attempt >= this.#retry.maxAttempts) return this.#bury(entry, attempt, failure.words);
-      await this.#record(entry, attempt);
-      await this.#pause(attempt);
-    }
-  }
-
-  /** Counts the coming attempt before it begins: should it end the process, the next one knows. */
-  async #begunBefore(entry: Entry): Promise<number> {
-    const before = await this.#recorded(entry);
-    if (before < this.#retry.maxAttempts) await this.#record(entry, before + 1);
-    return before;
-  }
-
-  async #recorded(entry: Entry): Promise<number> {
-    try {
-      return await this.#ledger.attempts(entry);
-    } catch (error) {
-      this.#warn(entry, error, 'The number of attempts could not be read');
-      return 0;
-    }
-  }
-
-  /** A count that cannot be kept only means that the message may get more attempts. */
-  async #record(entry: Entry, attempts: number): Promise<void> {
-    try {
-      await this.#ledger.record(entry, attempts);
-    } catch (error) {
-      this.#warn(entry, error, 'The number of attempts was not kept');
-    }
-  }
-
-  #warn({ message }: Entry, error: unknown, words: string): void {
-    const details = { durable: this.options.name, messageId: message.id, err: error };
-    this.#context.logger.warn(details, words);
-  }
-
-  async #attempt(entry: Entry, member: Member, attempt: number): Promise<{ words: string } | undefined> {
-    try {
-      await member.handler(entry.message, { attempt, signal: this.#context.signal });
-      return undefined;
-    } catch (error) {
-      this.#report(entry, member, attempt, error);
-      return { words: messageOf(error) };
-    }
-  }
-
-  #report(entry: Entry, member: Member, attempt: number, error: unknown): void {
-    const { name, pattern } = this.options;
-    const buried = attempt >= this.#retry.maxAttempts;
-    const { message } = entry;
-    this.#context.failures.report({
-      message,
-      pattern,
-      plugin: member.plugin,
-      error,
-      attempt,
-      durable: name,
-      buried,
-    });
-  }
-
-  /** Never gives up before the dead letter is stored, unless the bus stops: then the entry is redelivered. */
-  async #bury(entry: Entry, attempts: number, words: string): Promise<void> {
-    for (let round = 1; !this.#closing.signal.aborted; round += 1) {
-      try {
-        await this.#ledger.bury(entry, attempts, words);
-        return this.#ledger.finish(entry);
-      } catch (error) {
-        this.#warn(entry, error, 'A dead letter could not be stored; trying again');
-        if (error instanceof BusError && error.code === 'stopped') return;
-        await this.#pause(round);
-      }
-    }
-  }
-
-  async #pause(round: number): Promise<void> {
-    const milliseconds = Math.min(this.#retry.delayMs * 2 ** (round - 1), longestRetryDelayMs);
-    try {
-      await delay(milliseconds, undefined, { signal: this.#closing.signal });
-    } catch (error) {
-      if (!this.#closing.signal.aborted) throw error;
-    }
-  }
-}
-
-function crashWords(attempts: number): string {
-  return `The process ended ${attempts} times while handling this message.`;
 }

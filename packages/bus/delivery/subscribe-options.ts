@@ -2,7 +2,7 @@ import { BusError } from '../errors.ts';
 import { checkName } from '../names.ts';
 import type { Handler, SubscribeOptions } from '../port.ts';
 import { checkPattern } from '../topics/topic.ts';
-import type { DurableOptions } from './durable-delivery.ts';
+import type { DurableOptions } from './attempts.ts';
 import type { LiveLimits, LiveOptions } from './live-subscription.ts';
 
 const defaultLimits: LiveLimits = { concurrency: 1, queueLimit: 1000, policy: 'drop-oldest' };

@@ -1,9 +1,5 @@
-import {
-  DurableDelivery,
-  type DurableOptions,
-  type Entry,
-  type RetryPolicy,
-} from '../delivery/durable-delivery.ts';
+import type { DurableOptions, Entry, RetryPolicy } from '../delivery/attempts.ts';
+import { DurableDelivery } from '../delivery/durable-delivery.ts';
 import type { DeliveryContext } from '../delivery/live-subscription.ts';
 import { decodeMessage } from '../message.ts';
 import type { Message } from '../port.ts';

@@ -1,4 +1,4 @@
-import type { DurableOptions, Member } from '../delivery/durable-delivery.ts';
+import type { DurableOptions, Member } from '../delivery/attempts.ts';
 import { checkSameDurable } from '../delivery/subscribe-options.ts';
 import { BusError } from '../errors.ts';
 import type { Message, Subscription } from '../port.ts';

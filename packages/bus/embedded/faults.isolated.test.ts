@@ -4,12 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { readAccepted } from '../fixtures/accepted-log.ts';
 import { Effects } from '../fixtures/effects.ts';
 import { openBus } from '../fixtures/open-bus.ts';
+import { childStarter } from '../suites/children.suite.ts';
 import { describeFaults } from '../suites/faults.suite.ts';
 
 const mill = new URL('../fixtures/mill.ts', import.meta.url);
 
 describe('embedded', () => {
   describeFaults((directory) => ({ directory }));
+  const start = childStarter();
 
   it('brings 100,000 messages through three kills of the process: none lost, no effect doubled', async () => {
     const directory = temporaryDirectory();
@@ -17,7 +19,7 @@ describe('embedded', () => {
     const [log, effectsPath] = [join(directory.path, 'accepted'), join(directory.path, 'effects.db')];
     const all = 100_000;
     const run = (first: number) =>
-      startChild(mill, { arguments: [JSON.stringify(place), log, effectsPath, String(first), String(all)] });
+      start(mill, [JSON.stringify(place), log, effectsPath, String(first), String(all)]);
     let child = run(0);
     for (const killedAt of [15_000, 25_000, 30_000]) {
       await child.waitForLine(`accepted ${killedAt}`, 60_000);
@@ -39,6 +41,16 @@ describe('embedded', () => {
     await bus.stop();
     directory.remove();
   }, 120_000);
+});
+
+it('loads nothing of NATS for an embedded bus, and lets the process end after stop', async () => {
+  const directory = temporaryDirectory();
+  const child = startChild(new URL('../fixtures/light-start.ts', import.meta.url), {
+    arguments: [directory.path],
+  });
+  expect(await child.waitForLine('loaded', 30_000)).toBe('loaded 0');
+  expect(await child.exited).toEqual({ code: 0, signal: null });
+  directory.remove();
 });
 
 /** From the first number that was not accepted all is published again, as a client does that got no answer. */

@@ -3,9 +3,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { nkeys } from '@nats-io/nats-core';
 import { createNatsBus, type NatsBusOptions } from '@trunkline/bus';
-import { freePort, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import {
+  freePort,
+  type NatsServer,
+  natsMissing,
+  startNatsServer,
+  type TemporaryDirectory,
+  temporaryDirectory,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { listen } from '../suites/world.suite.ts';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;

@@ -1,6 +1,6 @@
 import { AckPolicy, type ConsumerConfig, type ConsumerInfo, DeliverPolicy } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/transport-node';
-import type { DurableOptions } from '../delivery/durable-delivery.ts';
+import type { DurableOptions } from '../delivery/attempts.ts';
 import type { Settings } from '../options.ts';
 import type { NatsSettings } from './options.ts';
 import { found, type Resources } from './resources.ts';

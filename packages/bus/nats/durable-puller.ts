@@ -1,11 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  DurableDelivery,
-  type DurableOptions,
-  type Entry,
-  type Ledger,
-  type RetryPolicy,
-} from '../delivery/durable-delivery.ts';
+import type { DurableOptions, Entry, Ledger, RetryPolicy } from '../delivery/attempts.ts';
+import { DurableDelivery } from '../delivery/durable-delivery.ts';
 import type { DeliveryContext } from '../delivery/live-subscription.ts';
 import type { Connection } from './connection.ts';
 import type { DurableConsumers } from './durable-consumers.ts';

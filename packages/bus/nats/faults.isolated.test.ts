@@ -1,11 +1,17 @@
 import { join } from 'node:path';
-import { startChild, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  type NatsServer,
+  natsMissing,
+  startNatsServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAccepted } from '../fixtures/accepted-log.ts';
 import { Effects } from '../fixtures/effects.ts';
 import { openBus } from '../fixtures/open-bus.ts';
+import { childStarter } from '../suites/children.suite.ts';
 import { describeFaults } from '../suites/faults.suite.ts';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { numbers } from '../suites/world.suite.ts';
 
 const publisher = new URL('../fixtures/publisher.ts', import.meta.url);
@@ -17,6 +23,7 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     server = await startNatsServer();
   });
   afterEach(() => server.stop());
+  const start = childStarter();
 
   describeFaults(() => ({ servers: server.url, prefix: 'bus', ackWaitMs: 1000 }));
 
@@ -26,14 +33,10 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     const place = { servers: server.url, prefix: 'bus', ackWaitMs: 2000 };
     const all = 100_000;
     const options = { durable: 'reader', group: 'readers', concurrency: 100 };
-    const reader = startChild(subscriber, {
-      arguments: [JSON.stringify(place), effectsPath, JSON.stringify(options)],
-    });
+    const reader = start(subscriber, [JSON.stringify(place), effectsPath, JSON.stringify(options)]);
     await reader.waitForLine('ready', 30_000);
     const log = join(directory.path, 'accepted');
-    const writer = startChild(publisher, {
-      arguments: [JSON.stringify(place), log, '0', String(all), '256'],
-    });
+    const writer = start(publisher, [JSON.stringify(place), log, '0', String(all), '256']);
     for (const killedAt of [10_000, 40_000, 80_000]) {
       await writer.waitForLine(`accepted ${killedAt}`, 60_000);
       await server.kill('SIGKILL');
@@ -42,7 +45,7 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     expect(await writer.exited, writer.output()).toEqual({ code: 0, signal: null });
     expect(readAccepted(log)).toEqual(new Set(numbers(all)));
     const effects = new Effects(effectsPath);
-    await waitFor(() => effects.totals().balance === all, { timeoutMs: 60_000, intervalMs: 50 });
+    await waitFor(() => effects.totals().balance === all, { timeoutMs: 120_000, intervalMs: 50 });
     expect(new Set(effects.numbers())).toEqual(new Set(numbers(all)));
     await reader.kill('SIGKILL');
     effects.close();
@@ -50,5 +53,5 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
     expect(await bus.deadLetters()).toEqual([]);
     await bus.stop();
     directory.remove();
-  }, 180_000);
+  }, 240_000);
 });

@@ -1,7 +1,7 @@
 import { type Bus, createNatsBus } from '@trunkline/bus';
-import { startChild } from '@trunkline/testing';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
+import { childStarter } from '../suites/children.suite.ts';
 import { patience } from '../suites/world.suite.ts';
 
 const holder = new URL('../fixtures/lease-holder.ts', import.meta.url);
@@ -18,9 +18,11 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
     await server.stop();
   });
 
+  const start = childStarter();
+
   function startHolder() {
     const place = { servers: server.url, prefix: 'bus', ackWaitMs: 1000 };
-    return startChild(holder, { arguments: [JSON.stringify(place)] });
+    return start(holder, [JSON.stringify(place)]);
   }
 
   it('passes on when its holder is killed', async () => {

@@ -1,4 +1,5 @@
 import { type Bus, createNatsBus } from '@trunkline/bus';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe } from 'vitest';
 
 import type { CommonOptions } from '../options.ts';
@@ -6,7 +7,6 @@ import { describeDelivery } from '../suites/delivery.suite.ts';
 import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 

@@ -1,4 +1,4 @@
-import type { Entry } from '../delivery/durable-delivery.ts';
+import type { Entry } from '../delivery/attempts.ts';
 import { BusError } from '../errors.ts';
 import { deepFreeze } from '../json.ts';
 import type { DeadLetter, Message } from '../port.ts';

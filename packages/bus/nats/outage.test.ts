@@ -1,6 +1,6 @@
 import { type Bus, createNatsBus, type NatsBusOptions } from '@trunkline/bus';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { gate, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
 
 describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${natsMissing}` : ''}`, () => {

@@ -35,6 +35,8 @@ const requestTimeoutMs = 5000;
 /** For this long the server knows a message id again. */
 const duplicateWindowMs = 600_000;
 const keptDeadLetters = 10_000;
+/** Longer than any message is tried. */
+const progressTtlMs = 7 * 86_400_000;
 
 /** Finds or makes the streams, and brings them to the settings of this bus. */
 export async function openResources(
@@ -54,9 +56,14 @@ export async function openResources(
       name: deadLetters,
       subjects: [`${deadLetters}.*`],
       max_msgs: keptDeadLetters,
+      max_bytes: settings.retainBytes,
       num_replicas: replicas,
     });
-    const progress = await new Kvm(client).create(`${prefix}-progress`, { history: 1, replicas });
+    const progress = await new Kvm(client).create(`${prefix}-progress`, {
+      history: 1,
+      ttl: progressTtlMs,
+      replicas,
+    });
     return {
       client,
       manager,

@@ -1,7 +1,7 @@
 import { connect } from '@nats-io/transport-node';
 import { type Bus, createNatsBus, type NatsBusOptions } from '@trunkline/bus';
+import { type NatsServer, natsMissing, startNatsServer } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type NatsServer, natsMissing, startNatsServer } from '../suites/nats.suite.ts';
 import { gate, itemAt, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
 
 describe.skipIf(natsMissing)(

@@ -1,15 +1,10 @@
 import { join } from 'node:path';
-import {
-  type Child,
-  startChild,
-  type TemporaryDirectory,
-  temporaryDirectory,
-  waitFor,
-} from '@trunkline/testing';
+import { type Child, type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readAccepted } from '../fixtures/accepted-log.ts';
 import { Effects } from '../fixtures/effects.ts';
 import { type BusPlace, openBus } from '../fixtures/open-bus.ts';
+import { childStarter } from './children.suite.ts';
 import { numbers } from './world.suite.ts';
 
 const publisher = new URL('../fixtures/publisher.ts', import.meta.url);
@@ -27,6 +22,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
     effectsPath = join(directory.path, 'effects.db');
   });
   afterEach(() => directory.remove());
+  const start = childStarter();
 
   /** Makes the durable name before anything is published, so that all is for it. */
   async function prepareName(name: string): Promise<void> {
@@ -41,7 +37,7 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       const log = join(directory.path, 'accepted');
       for (const round of numbers(3)) {
         const parameters = [JSON.stringify(place), log, String(round * 100_000), '1000000', '8'];
-        const child = startChild(publisher, { arguments: parameters });
+        const child = start(publisher, parameters);
         await child.waitForLine('accepted 1000', 30_000);
         await child.kill('SIGKILL');
       }
@@ -76,11 +72,11 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
           moment,
         ];
         for (const number of [9, 19, 29]) {
-          const child = startChild(subscriber, { arguments: parameters });
+          const child = start(subscriber, parameters);
           await child.waitForLine(`stands at ${number}`, 30_000);
           await child.kill('SIGKILL');
         }
-        const last = startChild(subscriber, { arguments: parameters });
+        const last = start(subscriber, parameters);
         const effects = new Effects(effectsPath);
         const runs = moment === 'before' ? 30 : 33;
         await waitFor(() => effects.totals().balance === 30 && effects.totals().runs >= runs, {
@@ -102,12 +98,12 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       for (const payload of ['harmless', 'deadly', 'next'])
         await sender.publish({ topic: 'message.inbound.x', payload });
       await sender.stop();
-      let child = startChild(crasher, { arguments: [JSON.stringify(place)] });
+      let child = start(crasher, [JSON.stringify(place)]);
       let deaths = 0;
       while (!(await outcome(child)).includes('handles next')) {
         deaths += 1;
         expect(deaths).toBeLessThan(6);
-        child = startChild(crasher, { arguments: [JSON.stringify(place)] });
+        child = start(crasher, [JSON.stringify(place)]);
       }
       await child.kill('SIGKILL');
       expect(deaths).toBeGreaterThanOrEqual(2);

@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BusError, messageOf } from '../errors.ts';
+import type { Handler, Message } from '../port.ts';
+import type { DeliveryContext } from './live-subscription.ts';
+
+/** A journalled message on its way to a durable subscription. */
+export interface Entry {
+  readonly position: number;
+  readonly message: Message;
+  /** True when an earlier process may have begun to handle it. */
+  readonly redelivered: boolean;
+}
+
+/** Where an engine keeps how far a durable name has come. */
+export interface Ledger {
+  /** How often handling was begun or failed, as far as recorded. */
+  attempts(entry: Entry): Promise<number>;
+  record(entry: Entry, attempts: number): Promise<void>;
+  /** The entry is done with and needs no redelivery. */
+  finish(entry: Entry): void;
+  /** Puts the entry among the dead letters. */
+  bury(entry: Entry, attempts: number, error: string): Promise<void>;
+}
+
+export interface DurableOptions {
+  name: string;
+  pattern: string;
+  group: string | undefined;
+  concurrency: number;
+  queueLimit: number;
+}
+
+export interface RetryPolicy {
+  maxAttempts: number;
+  /** Before the second attempt; doubled for each further one, up to `longestRetryDelayMs`. */
+  delayMs: number;
+}
+
+export interface Member {
+  readonly handler: Handler;
+  readonly plugin: string | undefined;
+}
+
+const longestRetryDelayMs = 5000;
+
+/** Where the attempts of one durable name are made and counted. */
+export interface AttemptContext {
+  /** Name and pattern, as they are now. */
+  options(): DurableOptions;
+  ledger: Ledger;
+  retry: RetryPolicy;
+  delivery: DeliveryContext;
+  /** Aborted when no further attempt may begin. */
+  closing: AbortSignal;
+}
+
+/**
+ * Handles an entry: again after a failure, and as a dead letter after the last attempt.
+ * When it is not finished, because no attempt may begin any more, it is redelivered later.
+ */
+export async function handleEntry(entry: Entry, member: Member, context: AttemptContext): Promise<void> {
+  const { ledger, retry, closing } = context;
+  const before = entry.redelivered ? await begunBefore(entry, context) : 0;
+  if (before >= retry.maxAttempts) return buryDeadly(entry, member, before, context);
+  for (let attempt = before + 1; !closing.aborted; attempt += 1) {
+    const failure = await attemptOnce(entry, member, attempt, context);
+    if (failure === undefined) return ledger.finish(entry);
+    if (attempt >= retry.maxAttempts) return bury(entry, attempt, messageOf(failure.error), context);
+    await record(entry, attempt, context);
+    await pause(attempt, context);
+  }
+}
+
+/** Counts the coming attempt before it begins: should it end the process, the next one knows. */
+async function begunBefore(entry: Entry, context: AttemptContext): Promise<number> {
+  const before = await recorded(entry, context);
+  if (before < context.retry.maxAttempts) await record(entry, before + 1, context);
+  return before;
+}
+
+async function recorded(entry: Entry, context: AttemptContext): Promise<number> {
+  try {
+    return await context.ledger.attempts(entry);
+  } catch (error) {
+    warn(entry, error, 'The number of attempts could not be read', context);
+    return 0;
+  }
+}
+
+/** A count that cannot be kept only means that the message may get more attempts. */
+async function record(entry: Entry, attempts: number, context: AttemptContext): Promise<void> {
+  try {
+    await context.ledger.record(entry, attempts);
+  } catch (error) {
+    warn(entry, error, 'The number of attempts was not kept', context);
+  }
+}
+
+async function attemptOnce(
+  { message }: Entry,
+  member: Member,
+  attempt: number,
+  context: AttemptContext,
+): Promise<{ error: unknown } | undefined> {
+  try {
+    await member.handler(message, { attempt, signal: context.delivery.signal });
+    return undefined;
+  } catch (error) {
+    report(message, member, attempt, error, context);
+    return { error };
+  }
+}
+
+function report(
+  message: Message,
+  member: Member,
+  attempt: number,
+  error: unknown,
+  context: AttemptContext,
+): void {
+  const { name, pattern } = context.options();
+  const buried = attempt >= context.retry.maxAttempts;
+  const { plugin } = member;
+  context.delivery.failures.report({ message, pattern, plugin, error, attempt, durable: name, buried });
+}
+
+/** A message during whose handling the process ended as often as it may fail is not tried again. */
+async function buryDeadly(
+  entry: Entry,
+  member: Member,
+  attempts: number,
+  context: AttemptContext,
+): Promise<void> {
+  const words = `The process ended ${attempts} times while handling this message.`;
+  report(entry.message, member, attempts, new Error(words), context);
+  await bury(entry, attempts, words, context);
+}
+
+/** Does not give up before the dead letter is stored, unless the bus stops. */
+async function bury(entry: Entry, attempts: number, words: string, context: AttemptContext): Promise<void> {
+  for (let round = 1; !context.closing.aborted; round += 1) {
+    try {
+      await context.ledger.bury(entry, attempts, words);
+      return context.ledger.finish(entry);
+    } catch (error) {
+      warn(entry, error, 'A dead letter could not be stored', context);
+      if (error instanceof BusError && error.code === 'stopped') return;
+      await pause(round, context);
+    }
+  }
+}
+
+async function pause(round: number, { retry, closing }: AttemptContext): Promise<void> {
+  const milliseconds = Math.min(retry.delayMs * 2 ** (round - 1), longestRetryDelayMs);
+  try {
+    await delay(milliseconds, undefined, { signal: closing });
+  } catch (error) {
+    if (!closing.aborted) throw error;
+  }
+}
+
+function warn({ message }: Entry, error: unknown, words: string, context: AttemptContext): void {
+  const details = { durable: context.options().name, messageId: message.id, err: error };
+  context.delivery.logger.warn(details, words);
+}

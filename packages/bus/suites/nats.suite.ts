@@ -1,1 +1,0 @@
-export { type NatsServer, natsMissing, startNatsServer } from '../../testing/nats.ts';
