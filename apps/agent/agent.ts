@@ -2,36 +2,35 @@ import { join } from 'node:path';
 import { type A2aCredentials, createA2aServer } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
-import { createTracing } from '@trunkline/llm';
+import { createTracing, type ModelCall } from '@trunkline/llm';
 import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { Telemetry } from './activity/telemetry.ts';
+import { Compiler } from './compiler.ts';
 import { createGoalKeeper } from './goals/goal-keeper.ts';
 import { createGoalVerifiers } from './goals/goal-verifiers.ts';
 import { type AgentOptions, agentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import type { Keys } from './routes/guards.ts';
 import { chooseBackend } from './scheduler/choose-backend.ts';
+import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import { LiveModel } from './setup/live-model.ts';
 import type { Places } from './setup/places.ts';
 import { allPlugins } from './setup/plugins.ts';
-import { createLoadSkill } from './skills/load-skill.ts';
-import { type Skill, SkillShelf } from './skills/skill-shelf.ts';
+import { SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
-import { openStores } from './stores/stores.ts';
+import { type AgentStores, openStores } from './stores/stores.ts';
 import { programPath, Toolset } from './toolset.ts';
 import { describeAgent } from './turns/agent-card.ts';
 import { converse } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
-import { compileGraph } from './turns/graph.ts';
 import { GraphHolder } from './turns/graph-holder.ts';
-import { humanTools } from './turns/human-tools.ts';
 import { taskText } from './turns/task-text.ts';
-import { TurnRunner } from './turns/turn-runner.ts';
+import { type TurnObserver, TurnRunner } from './turns/turn-runner.ts';
 import { openTurnState, type TurnState } from './turns/turn-state.ts';
 
 /** What is settled before anything is built. */
@@ -51,22 +50,70 @@ export type Agent = Awaited<ReturnType<typeof createAgent>>;
 
 /** Builds the parts of the agent and joins them; `begin` makes it ready once its address is known. */
 export async function createAgent(base: Base, closing: AsyncDisposableStack) {
-  const { options, live, places, logger } = base;
-  const telemetry = new Telemetry();
-  const metrics = createMetrics({ prefix: options.agentName });
-  const graph = new GraphHolder();
-  const figures = createAgentMetrics(metrics, (name) => graph.knowsTool(name));
-  const model = new LiveModel({
-    options,
-    live,
-    logger,
-    onCall(call) {
-      telemetry.record(call);
-      figures.modelCall(call);
-    },
-  });
+  const { options, live, logger } = base;
+  const { agentName } = options;
+  const address = { own: '', public: '' };
+  const measured = measure(base);
   await startTracing(base, closing);
   const state = await openState(base, closing);
+  const stores = await openAllStores(base, measured.model, closing);
+  const scheduler = openScheduler(base, () => address.own, closing);
+  const toolset = new Toolset({
+    ...base,
+    workspace: base.places.workspace,
+    stores,
+    scheduler,
+    plugins: () => allPlugins(base),
+    inbound: async ({ contextId, text }) => taskText(await converse(a2a.engine, contextId, text)),
+  });
+  closing.defer(() => toolset.close());
+  const shelf = openShelf(base);
+  const { graph, model } = measured;
+  const compiler = new Compiler({ agentName, live, model, toolset, shelf, graph, logger });
+  const observers = observersOf(base, measured, stores);
+  const a2a = createTasks(base, createExecutor(base, { graph, state, stores, shelf, observers }), () => ({
+    agentName,
+    version: manifest.version,
+    publicUrl: address.public,
+    config: live.config,
+    skills: compiler.skills,
+  }));
+  closing.defer(() => a2a.stop());
+  closing.defer(() => compiler.settled());
+  const feed = new ActivityFeed();
+  for (const observer of [measured.figures.tasks, observeActivity(feed), forgetCanceled(state)]) {
+    a2a.engine.observe(observer);
+  }
+  const begin = async (url: string) => {
+    address.own = url;
+    address.public = options.publicUrl ?? url;
+    await compiler.compile();
+    scheduler?.start();
+  };
+  return { ...measured, a2a, state, stores, scheduler, toolset, shelf, feed, observers, begin };
+}
+
+type Measured = ReturnType<typeof measure>;
+
+/** The model with all that counts its calls. */
+function measure({ options, live, logger }: Base) {
+  const graph = new GraphHolder();
+  const telemetry = new Telemetry();
+  const metrics = createMetrics({ prefix: options.agentName });
+  const figures = createAgentMetrics(metrics, (name) => graph.knowsTool(name));
+  const onCall = (call: ModelCall) => {
+    telemetry.record(call);
+    figures.modelCall(call);
+  };
+  return { graph, telemetry, metrics, figures, model: new LiveModel({ options, live, logger, onCall }) };
+}
+
+async function openAllStores(
+  base: Base,
+  model: LiveModel,
+  closing: AsyncDisposableStack,
+): Promise<AgentStores> {
+  const { live, places, logger } = base;
   const stores = await openStores({
     places,
     embedder: chooseEmbedder(live, model),
@@ -75,107 +122,50 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     logger,
   });
   closing.defer(() => stores.close());
-  const address = { own: '', public: '' };
-  const scheduler = chooseBackend(options, {
-    directory: places.scheduler,
-    url: () => address.own,
-    headers: () => headersFor(base.keys),
-    logger,
-  });
+  return stores;
+}
+
+function openScheduler(
+  { options, places, keys, logger }: Base,
+  url: () => string,
+  closing: AsyncDisposableStack,
+): ScheduleBackend | undefined {
+  const headers = () => headersFor(keys);
+  const scheduler = chooseBackend(options, { directory: places.scheduler, url, headers, logger });
   closing.defer(() => scheduler?.stop());
-  const toolset = new Toolset({
-    options,
-    env: base.env,
-    workspace: places.workspace,
-    stores,
-    scheduler,
-    plugins: () => allPlugins(base),
-    inbound: async ({ contextId, text }) => taskText(await converse(a2a.engine, contextId, text)),
-    logger,
-  });
-  closing.defer(() => toolset.close());
+  return scheduler;
+}
 
+function openShelf({ directory, live, logger }: Base): SkillShelf {
   const isDisabled = (name: string) => live.config.skills.disabled.includes(name);
-  const shelf = new SkillShelf(join(base.directory, 'skills'), logger, isDisabled);
-  const loadSkill = createLoadSkill((name) => shelf.find(name));
-  const audit = stores.audit && observeForAudit(stores.audit, () => live.config.middleware.audit);
-  const observers = [figures.turns, ...(audit ? [audit] : [])];
-  const runner = new TurnRunner({
-    ...state,
-    graph: () => graph.current(),
-    findSkill: (name) => shelf.find(name),
-    memory: () => memoryOf(live, state),
-    observers,
-  });
-  const goals = createGoalKeeper({
-    goals: stores.goals,
-    verifiers: createGoalVerifiers({
-      workspace: places.workspace,
-      path: programPath(base.env),
-      graph: () => graph.current(),
-    }),
-    limits: () => live.config.goal,
-  });
-  let skills: Skill[] = [];
-  const a2a = createTasks(base, new TurnExecutor(runner, state.checkpoints, goals), () => ({
-    agentName: options.agentName,
-    version: manifest.version,
-    publicUrl: address.public,
-    config: live.config,
-    skills,
-  }));
-  closing.defer(() => a2a.stop());
-  const feed = new ActivityFeed();
-  for (const observer of [figures.tasks, observeActivity(feed), forgetCanceled(state)]) {
-    a2a.engine.observe(observer);
-  }
+  return new SkillShelf(join(directory, 'skills'), logger, isDisabled);
+}
 
-  const compile = async () => {
-    skills = await shelf.list();
-    const { config } = live;
-    const { tools, approvals } = await toolset.open(config);
-    graph.put(
-      compileGraph({
-        agentName: options.agentName,
-        config,
-        gateway: model.gateway,
-        tools: skills.length === 0 ? tools : [...tools, loadSkill],
-        humanTools,
-        approvals,
-        skills,
-      }),
-    );
-  };
-  // One after the other, so that the newest configuration is in force in the end.
-  let compiling = Promise.resolve();
-  live.onChange(() => {
-    compiling = compiling.then(compile).then(
-      () => logger.info('the configuration changed and is in force'),
-      (error: unknown) => logger.error({ err: error }, 'the changed configuration could not be put in force'),
-    );
-  });
-  closing.defer(() => compiling);
-  const begin = async (url: string) => {
-    address.own = url;
-    address.public = options.publicUrl ?? url;
-    await compile();
-    scheduler?.start();
-  };
-  return {
-    a2a,
-    state,
-    stores,
-    scheduler,
-    toolset,
-    model,
-    graph,
-    shelf,
-    metrics,
-    telemetry,
-    feed,
-    observers,
-    begin,
-  };
+function observersOf({ live }: Base, { figures }: Measured, { audit }: AgentStores): TurnObserver[] {
+  const isAudited = () => live.config.middleware.audit;
+  return audit === undefined ? [figures.turns] : [figures.turns, observeForAudit(audit, isAudited)];
+}
+
+interface ExecutorParts {
+  graph: GraphHolder;
+  state: TurnState;
+  stores: AgentStores;
+  shelf: SkillShelf;
+  observers: readonly TurnObserver[];
+}
+
+function createExecutor(
+  { live, places, env }: Base,
+  { graph: holder, state, stores, shelf, observers }: ExecutorParts,
+): TurnExecutor {
+  const graph = () => holder.current();
+  const findSkill = (name: string) => shelf.find(name);
+  const memory = () => memoryOf(live, state);
+  const runner = new TurnRunner({ ...state, graph, findSkill, memory, observers });
+  const verifiers = createGoalVerifiers({ workspace: places.workspace, path: programPath(env), graph });
+  const limits = () => live.config.goal;
+  const goals = createGoalKeeper({ goals: stores.goals, verifiers, limits });
+  return new TurnExecutor(runner, state.checkpoints, goals);
 }
 
 async function startTracing({ options, logger }: Base, closing: AsyncDisposableStack): Promise<void> {
