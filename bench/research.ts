@@ -163,7 +163,7 @@ function duplicates(): BenchResult {
   return result(`near duplicates, precision (recall ${recall.toFixed(2)})`, 'share', precision, {}, 'higher');
 }
 
-const ROUNDS = 60;
+const ROUNDS = 30;
 
 /** Pages a second through the threads, against Readability on the same pages in the main thread. */
 async function extraction(): Promise<BenchResult> {
