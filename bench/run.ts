@@ -6,6 +6,9 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   schedule: () => import('./schedule.ts'),
   bus: () => import('./bus.ts'),
   a2a: () => import('./a2a.ts'),
+  agent: () => import('./agent.ts'),
+  memory: () => import('./memory.ts'),
+  research: () => import('./research.ts'),
 };
 
 const wanted = process.argv.slice(2);

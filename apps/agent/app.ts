@@ -8,8 +8,7 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
-import type { ModelGateway } from '@trunkline/llm';
-import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { missingModel, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
 import { openAiErrorBody } from './openai/errors.ts';
@@ -45,7 +44,7 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
   const { logger, services = () => [], portVariable = '--port' } = surroundings;
   const base = await prepare(options, surroundings, closing);
   const agent = await createAgent(base, closing);
-  const missing = () => missingParts(agent.model.gateway);
+  const missing = () => missingModel(agent.model.gateway.describe());
   const app = createApp({
     service: 'agent',
     version: manifest.version,
@@ -151,14 +150,3 @@ function mountPages(app: Hono<AppEnv>, ui: AgentOptions['ui']): void {
 const renderError: RenderError = (error, { path }) => ({
   body: { detail: error.message, ...(path.startsWith('/v1/') && openAiErrorBody(error)) },
 });
-
-function missingParts(gateway: ModelGateway): Missing[] {
-  if (!gateway.describe().demo) return [];
-  return [
-    {
-      what: 'a model',
-      variable: 'LLM_GATEWAY_URL',
-      hint: 'the offline demo model answers until you set one',
-    },
-  ];
-}

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { createApp, createGuardedFetch, createMetrics, serve, servePages } from '@trunkline/http';
-import { createModelGateway } from '@trunkline/llm';
-import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { createModelGateway, type ModelDescription } from '@trunkline/llm';
+import { type Missing, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
 import { createDuckDuckGo } from '@trunkline/tools';
 import { ConversationStore } from './chat/conversations.ts';
@@ -38,7 +38,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   });
   const parts = createParts(options, database, logger);
   const { desk, gateway, engine, pool } = parts;
-  const missing = () => missingParts(options, gateway.describe().demo);
+  const missing = () => missingParts(options, gateway.describe());
   const app = createApp({
     service: 'research',
     version: manifest.version,
@@ -159,24 +159,19 @@ function domainsOf({ allowDomains, denyDomains }: ResearchOptions) {
   return { allow: allowDomains, deny: denyDomains };
 }
 
-function missingParts(options: ResearchOptions, isDemo: boolean): Missing[] {
-  const model = {
-    what: 'a model',
-    variable: 'LLM_GATEWAY_URL',
-    hint: 'the offline demo model answers until you set one',
-  };
+function missingParts(options: ResearchOptions, model: ModelDescription): Missing[] {
   const search = {
-    what: 'a search service',
+    what: 'Search service',
     variable: 'SEARXNG_URL',
-    hint: 'until you set one, the web is searched without a key, which is refused at times',
+    hint: 'Until you set one, the web is searched without a key, which is refused at times.',
   };
   const encyclopedia = {
-    what: 'an encyclopedia',
+    what: 'Encyclopedia',
     variable: 'ENCYCLOPEDIA_URL',
-    hint: 'set it to the api.php of a MediaWiki',
+    hint: 'Set it to the api.php of a MediaWiki.',
   };
   return [
-    ...(isDemo ? [model] : []),
+    ...missingModel(model),
     ...(options.searxngUrl === undefined ? [search] : []),
     ...(options.encyclopediaUrl === undefined ? [encyclopedia] : []),
   ];

@@ -1,5 +1,5 @@
 import type { ModelDescription } from '@trunkline/llm';
-import type { Missing, ServiceLink } from '@trunkline/service';
+import { type Missing, missingModel, type ServiceLink } from '@trunkline/service';
 import type { DelegateBook } from './delegates/book.ts';
 import type { VoiceOptions } from './options.ts';
 import type { SessionRegistry } from './sessions/registry.ts';
@@ -41,14 +41,8 @@ export function healthBody({ options, users, sessions, delegates, library, model
 
 /** What keeps the service from its full function, and what to do about it. */
 export function missingParts(model: ModelDescription, users: UserDirectory): Missing[] {
-  const missing: Missing[] = [];
-  if (model.demo) {
-    const hint = 'the offline demo model answers until you set one';
-    missing.push({ what: 'a model', variable: 'LLM_GATEWAY_URL', hint });
-  }
-  if (users.closedBecause !== undefined) {
-    const hint = 'nobody can call until the list of users can be read; the log says why';
-    missing.push({ what: 'the users', variable: 'CONFIG_DIR', hint });
-  }
-  return missing;
+  const missing = missingModel(model);
+  if (users.closedBecause === undefined) return missing;
+  const hint = 'Nobody can call until the list of users can be read; the log says why.';
+  return [...missing, { what: 'Users', variable: 'CONFIG_DIR', hint }];
 }

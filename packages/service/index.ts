@@ -1,3 +1,4 @@
 export type { Diagnosis } from './diagnosis.ts';
+export { type Missing, missingModel } from './missing.ts';
 export { type RunOptions, runService } from './run.ts';
-export type { Missing, Service, ServiceLink, Surroundings } from './service.ts';
+export type { Service, ServiceLink, Surroundings } from './service.ts';

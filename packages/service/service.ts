@@ -1,17 +1,11 @@
 import type { Environment, Logger } from '@trunkline/config';
+import type { Missing } from './missing.ts';
 
 /** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
 export interface Service {
   readonly url: string;
   missing(): readonly Missing[];
   stop(): Promise<void>;
-}
-
-/** Something that would make a service do more, the variable that brings it, and what to do. */
-export interface Missing {
-  what: string;
-  variable: string;
-  hint: string;
 }
 
 /** Another service of the same installation, as pages link to it. */

@@ -1,3 +1,4 @@
+import { ConfigError } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { createInvoke } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
@@ -60,8 +61,8 @@ function remote(settings: SchedulerSettings): ScheduleBackend {
     switchboardTopicPrefix: topicPrefix,
   } = settings;
   if (url === undefined || apiKey === undefined)
-    throw new Error(
-      'SCHEDULER_BACKEND is switchboard: set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too.',
-    );
+    throw new ConfigError('SCHEDULER_BACKEND is switchboard:', [
+      'set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too',
+    ]);
   return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix });
 }

@@ -6,7 +6,7 @@ import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
 import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
 
-export interface Member extends Service {
+interface Member extends Service {
   name: string;
 }
 

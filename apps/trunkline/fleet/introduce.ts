@@ -18,7 +18,7 @@ export function introduce({ members, options, bus, missing }: Fleet): string {
     ['bus', bus],
     ['data', options.trunklineHome],
   ];
-  const wants = unique(missing().map(({ what, variable, hint }) => `${what}: ${hint} (${variable})`));
+  const wants = unique(missing().map(({ what, variable, hint }) => `${what} (${variable}): ${hint}`));
   return [
     '',
     `Trunkline ${version}`,
