@@ -15,12 +15,15 @@ import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
+import { createExchange } from './exchange.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountBus } from './routes/bus.ts';
+import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
+import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
@@ -49,8 +52,8 @@ export async function start(
   const bus = await openBus(options, { logger });
   closing.defer(() => bus.stop());
   const problems = new Problems((problem) => void reportProblem(bus, logger, problem));
-  const directory =
-    options.workspaceDirectory ?? join(serviceHome(options.trunklineHome, 'switchboard'), 'workspace');
+  const home = serviceHome(options.trunklineHome, 'switchboard');
+  const directory = options.workspaceDirectory ?? join(home, 'workspace');
   if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const keys = await openKeys({
@@ -66,6 +69,7 @@ export async function start(
   const workspace = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
   closing.defer(() => workspace.close());
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
+  const exchange = createExchange({ options, home, env, bus, workspace, gateway, logger }, closing);
   const missing = () => missingParts(gateway);
   const app = createApp<Caller>({
     service: 'switchboard',
@@ -90,9 +94,14 @@ export async function start(
   mountPublish(app, bus);
   mountBus(app, bus);
   mountWorkspace(app, workspace);
+  mountRouting(app, exchange.routing);
+  mountFlows(app, exchange.flows);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
+  // First no more requests, then no more messages, and only then what handlers use.
+  closing.defer(() => bus.stop());
   closing.defer(() => server.stop());
+  await exchange.begin();
   const parts = closing.move();
   return { url: server.url, missing, routes: () => listRoutes(app), stop: () => parts.disposeAsync() };
 }

@@ -9,6 +9,7 @@ import {
   natsOptions,
   type OptionsOf,
   text,
+  toggle,
 } from '@trunkline/config';
 
 export const switchboardOptions = defineOptions(
@@ -43,6 +44,23 @@ export const switchboardOptions = defineOptions(
       env: 'AGENTS_YAML',
       doc: 'The registry of external agents.',
       defaultDoc: 'agents.yaml in WORKSPACE_DIR',
+    }),
+    disableAgentRuntime: toggle({
+      env: 'DISABLE_AGENT_RUNTIME',
+      default: false,
+      anyValue: true,
+      doc: 'Any value leaves the agents of agents/ out.',
+    }),
+    defaultSkill: text({
+      env: 'ROUTER_DEFAULT_SKILL',
+      doc: 'The skill for messages that no other rule fits.',
+      defaultDoc: 'the first skill of the helm role',
+    }),
+    skillTimeoutMs: integer({
+      env: 'SWITCHBOARD_SKILL_TIMEOUT_MS',
+      default: 600_000,
+      min: 100,
+      doc: 'Milliseconds that one skill may take.',
     }),
     ...modelOptions,
     ...natsOptions,

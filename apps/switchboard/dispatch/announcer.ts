@@ -1,0 +1,92 @@
+import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { derivedId } from '../core/derived-id.ts';
+import type { Flow } from '../flows/flow-store.ts';
+import type { SkillFrame, SkillResult } from './executor.ts';
+import type { DropReason } from './registry.ts';
+import type { Dispatch } from './request.ts';
+
+export interface Times {
+  startedAt: number;
+  endedAt: number;
+}
+
+/** Everything that the dispatcher tells the bus. */
+export class Announcer {
+  readonly #bus: Bus;
+  readonly #logger: Logger;
+
+  constructor(bus: Bus, logger: Logger) {
+    this.#bus = bus;
+    this.#logger = logger;
+  }
+
+  async flow(
+    event: 'created' | 'updated' | 'completed',
+    flow: Flow | undefined,
+    dispatch: Dispatch,
+  ): Promise<void> {
+    if (flow !== undefined) await this.#bus.publish(about(dispatch, `flow.item.${event}`, flow));
+  }
+
+  async dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {
+    const { skill, agent = null, correlationId } = dispatch;
+    await this.#bus.publish(
+      about(dispatch, `dispatch.dropped.${reason}`, { skill, agent, correlationId, why }),
+    );
+  }
+
+  /** The answer, for whoever waits for this correlation and for the place that the message named. */
+  async answer(dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
+    const { correlationId, message } = dispatch;
+    const payload = { ...result, correlationId, durationMs };
+    await this.#bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
+    if (message.reply === undefined) return;
+    const said = result.error === undefined ? result.content : `Error: ${result.error}`;
+    const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
+    // The same id after a restart, so that the answer is not brought twice.
+    await this.#bus.publish({ ...draft, id: derivedId(message.id, 'reply') });
+  }
+
+  async outcome(
+    dispatch: Dispatch,
+    agent: string,
+    result: SkillResult,
+    { startedAt, endedAt }: Times,
+  ): Promise<void> {
+    const { skill, actor, arrivedAt, repo } = dispatch;
+    const success = result.error === undefined;
+    const topic = `autonomous.outcome.${escapeSegment(actor)}.${escapeSegment(skill)}`;
+    const { taskState } = result;
+    await this.#bus.publish(
+      about(dispatch, topic, { skill, agent, success, taskState, durationMs: endedAt - startedAt }),
+    );
+    if (!success || arrivedAt === undefined) return;
+    await this.#bus.publish(
+      about(dispatch, 'agent.skill.latency', {
+        skill,
+        totalMs: endedAt - arrivedAt,
+        queueMs: startedAt - arrivedAt,
+        executeMs: endedAt - startedAt,
+        ...(repo && {
+          repo: {
+            owner: repo.owner,
+            repo: repo.repo,
+            ...(repo.number !== undefined && { number: repo.number }),
+          },
+        }),
+      }),
+    );
+  }
+
+  /** Frames are for onlookers: nobody waits for them, and a failure is only logged. */
+  frame(dispatch: Dispatch, frame: SkillFrame): void {
+    const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
+    const draft = about(dispatch, `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`, frame);
+    this.#bus.publish(draft).catch((error: unknown) => this.#logger.warn({ err: error }, 'a frame was lost'));
+  }
+}
+
+function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {
+  return { topic, payload: JSON.parse(JSON.stringify(payload)), correlationId, parentId: message.id };
+}

@@ -1,0 +1,53 @@
+/** Work for one skill of one agent. */
+export interface SkillRequest {
+  skill: string;
+  /** Who must do it; anybody who has the skill when not given. */
+  agent?: string;
+  content: string;
+  correlationId: string;
+  /** How many agents have handed it on so far. */
+  depth: number;
+}
+
+export interface SkillUsage {
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+}
+
+export type SkillState = 'completed' | 'failed' | 'canceled' | 'rejected' | 'input-required' | 'working';
+
+export interface SkillResult {
+  content: string;
+  /** Set when it came to nothing: why, in words. */
+  error?: string;
+  taskState: SkillState;
+  taskId?: string;
+  contextId?: string;
+  usage?: SkillUsage;
+}
+
+/** What an executor tells while it works. */
+export type SkillFrame =
+  | { type: 'progress'; text: string }
+  | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
+  | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
+
+export interface SkillContext {
+  signal: AbortSignal;
+  tell(frame: SkillFrame): void;
+}
+
+export interface OfferedSkill {
+  name: string;
+  description: string;
+  keywords: readonly string[];
+}
+
+/** An agent, wherever it runs, as the dispatcher sees it. */
+export interface SkillExecutor {
+  readonly agent: string;
+  readonly type: 'in-process' | 'a2a' | 'mcp';
+  readonly skills: readonly OfferedSkill[];
+  execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;
+}

@@ -1,0 +1,64 @@
+import type { Message } from '@trunkline/bus';
+import type { SkillRequest } from './executor.ts';
+
+export interface RepositoryItem {
+  owner: string;
+  repo: string;
+  number?: number;
+  sha?: string;
+}
+
+/** A message on `agent.skill.request`, read. */
+export interface Dispatch extends SkillRequest {
+  message: Message;
+  repo?: RepositoryItem;
+  /** When a webhook brought it in, in milliseconds since 1970. */
+  arrivedAt?: number;
+  /** Progress and tool frames are published too. */
+  stream: boolean;
+  /** Who set it off: the name in `autonomous.outcome`. */
+  actor: string;
+  /** Why the router chose this skill, where it did. */
+  routing?: unknown;
+}
+
+/** Reads what was asked; a field of the wrong kind counts as not given. */
+export function readDispatch(message: Message): Dispatch {
+  const payload = fieldsOf(message.payload);
+  const agent = text(payload.agent) ?? text(Array.isArray(payload.targets) ? payload.targets[0] : undefined);
+  const repo = readRepository(payload.repo);
+  const arrivedAt = number(payload.arrivedAt);
+  return {
+    message,
+    skill: text(payload.skillHint) ?? text(payload.skill) ?? '',
+    ...(agent !== undefined && { agent }),
+    content: text(payload.content) ?? JSON.stringify(message.payload),
+    correlationId: message.correlationId,
+    depth: 0,
+    ...(repo && { repo }),
+    ...(arrivedAt !== undefined && { arrivedAt }),
+    stream: payload.stream === true,
+    actor: text(payload.systemActor) ?? message.source?.interface ?? 'switchboard',
+    routing: payload.routing,
+  };
+}
+
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function number(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function readRepository(value: unknown): RepositoryItem | undefined {
+  const fields = fieldsOf(value);
+  const [owner, repo] = [text(fields.owner), text(fields.repo)];
+  if (owner === undefined || repo === undefined) return undefined;
+  const [count, sha] = [number(fields.number), text(fields.sha)];
+  return { owner, repo, ...(count !== undefined && { number: count }), ...(sha !== undefined && { sha }) };
+}

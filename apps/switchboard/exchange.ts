@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import type { Bus } from '@trunkline/bus';
+import type { Environment, Logger } from '@trunkline/config';
+import type { ModelGateway } from '@trunkline/llm';
+import { createAgentExecutor } from './agents/agent-executor.ts';
+import { Cooldowns } from './dispatch/cooldowns.ts';
+import { Dispatcher } from './dispatch/dispatcher.ts';
+import { ExecutorRegistry } from './dispatch/registry.ts';
+import { FlowStore } from './flows/flow-store.ts';
+import { IncidentBook } from './incidents/incident-book.ts';
+import type { SwitchboardOptions } from './options.ts';
+import { Conversations } from './router/conversations.ts';
+import type { Surroundings } from './router/decide.ts';
+import { RouteRunner } from './router/route-runner.ts';
+import { startRouter } from './router/router.ts';
+import type { Workspace } from './workspace/workspace.ts';
+
+export interface ExchangeSettings {
+  options: SwitchboardOptions;
+  home: string;
+  env: Environment;
+  bus: Bus;
+  workspace: Workspace;
+  gateway: ModelGateway;
+  logger: Logger;
+}
+
+/** The parts between a message and its answer. */
+export interface Exchange {
+  routing: Surroundings;
+  flows: FlowStore;
+  incidents: IncidentBook;
+  /** Begins to take messages. */
+  begin(): Promise<void>;
+}
+
+const sweepEveryMs = 60 * 60 * 1000;
+
+/** Puts router, dispatcher, agents and flows together. */
+export function createExchange(settings: ExchangeSettings, closing: AsyncDisposableStack): Exchange {
+  const { options, env, bus, workspace, logger } = settings;
+  const flows = openFlows(settings, closing);
+  const registry = new ExecutorRegistry();
+  const incidents = new IncidentBook(workspace, bus);
+  const refreshAgents = () => registerAgents(settings, registry, incidents);
+  const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
+  closing.defer(() => runner.close());
+  const dispatcher = new Dispatcher({
+    bus,
+    registry,
+    flows,
+    cooldowns: new Cooldowns(env),
+    timeoutMs: options.skillTimeoutMs,
+    logger,
+  });
+  const routing = {
+    registry,
+    workspace,
+    conversations: new Conversations(),
+    defaultSkill: options.defaultSkill,
+  };
+  return {
+    routing,
+    flows,
+    incidents,
+    async begin() {
+      refreshAgents();
+      workspace.onChange(() => {
+        refreshAgents();
+        void runner.refresh();
+      });
+      await runner.refresh();
+      await dispatcher.start();
+      await startRouter(bus, routing);
+    },
+  };
+}
+
+function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): FlowStore {
+  const flows = new FlowStore(join(home, 'flows.db'));
+  flows.sweep();
+  const timer = setInterval(() => flows.sweep(), sweepEveryMs).unref();
+  closing.defer(() => {
+    clearInterval(timer);
+    flows.close();
+  });
+  return flows;
+}
+
+function registerAgents(
+  settings: ExchangeSettings,
+  registry: ExecutorRegistry,
+  incidents: IncidentBook,
+): void {
+  const { options, workspace, bus, gateway } = settings;
+  if (options.disableAgentRuntime) return;
+  const parts = { bus, incidents, gateway, registry, turnTimeoutMs: options.skillTimeoutMs };
+  registry.replace(
+    'agents',
+    workspace.agents().map((agent) => createAgentExecutor(agent, parts)),
+  );
+}

@@ -1,0 +1,149 @@
+import { type Database, openDatabase } from '@trunkline/storage';
+
+export type FlowStatus = 'active' | 'blocked' | 'complete';
+export type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
+
+/** One dispatch of a skill, from request to answer. */
+export interface Flow {
+  id: string;
+  type: 'skill';
+  status: FlowStatus;
+  stage: FlowStage;
+  createdAt: number;
+  startedAt: number | null;
+  completedAt: number | null;
+  durationMs: number | null;
+  skill: string;
+  executorType: string | null;
+  targetAgent: string | null;
+  errorPreview: string | null;
+  updatedAt: number;
+}
+
+export interface TraceEntry {
+  at: number;
+  event: string;
+  details: unknown;
+}
+
+export interface FlowQuery {
+  since?: number | undefined;
+  status?: FlowStatus | undefined;
+  limit: number;
+}
+
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+const previewLength = 300;
+/** A turn that calls tools without end must not fill the disk. */
+const mostTraceEntries = 500;
+
+const migrations = [
+  `CREATE TABLE flows (
+     id TEXT PRIMARY KEY, messageId TEXT NOT NULL UNIQUE, correlationId TEXT NOT NULL, type TEXT NOT NULL,
+     status TEXT NOT NULL, stage TEXT NOT NULL, createdAt INTEGER NOT NULL, startedAt INTEGER, completedAt INTEGER,
+     durationMs INTEGER, skill TEXT NOT NULL, executorType TEXT, targetAgent TEXT, errorPreview TEXT,
+     updatedAt INTEGER NOT NULL) STRICT;
+   CREATE INDEX flows_by_time ON flows (createdAt);
+   CREATE TABLE trace (
+     flowId TEXT NOT NULL REFERENCES flows (id) ON DELETE CASCADE, number INTEGER NOT NULL, at INTEGER NOT NULL,
+     event TEXT NOT NULL, details TEXT NOT NULL, PRIMARY KEY (flowId, number)) STRICT, WITHOUT ROWID;`,
+];
+
+const columns =
+  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, executorType, targetAgent, errorPreview, updatedAt';
+
+/** The durable log of what was dispatched, with the trace of each; kept seven days. */
+export class FlowStore {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(path: string, now: () => number = Date.now) {
+    this.#database = openDatabase(path, { migrations });
+    this.#now = now;
+  }
+
+  /** Begins a flow, or goes on with that of the same message after a restart. */
+  open(messageId: string, correlationId: string, skill: string): Flow {
+    const known = this.#byMessage(messageId);
+    if (known !== undefined) return known;
+    const plain = `skill-${correlationId}`;
+    const id = this.get(plain) === undefined ? plain : `${plain}-${messageId}`;
+    this.#database
+      .prepare(
+        `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, updatedAt)
+         VALUES (?, ?, ?, 'skill', 'active', 'dispatched', ?, ?, ?)`,
+      )
+      .run(id, messageId, correlationId, this.#now(), skill, this.#now());
+    return this.#byMessage(messageId) as Flow;
+  }
+
+  start(id: string, executorType: string, targetAgent: string): void {
+    this.#database
+      .prepare(
+        `UPDATE flows SET stage = 'running', startedAt = ?, executorType = ?, targetAgent = ?, updatedAt = ? WHERE id = ?`,
+      )
+      .run(this.#now(), executorType, targetAgent, this.#now(), id);
+  }
+
+  /** Ends a flow; with an error it ended badly. */
+  finish(id: string, error: string | undefined): void {
+    this.#database
+      .prepare(
+        `UPDATE flows SET status = 'complete', stage = ?, completedAt = ?, durationMs = ? - coalesce(startedAt, createdAt),
+         errorPreview = ?, updatedAt = ? WHERE id = ?`,
+      )
+      .run(
+        error === undefined ? 'done' : 'error',
+        this.#now(),
+        this.#now(),
+        error?.slice(0, previewLength) ?? null,
+        this.#now(),
+        id,
+      );
+  }
+
+  trace(id: string, event: string, details: unknown): void {
+    this.#database
+      .prepare(
+        `INSERT INTO trace (flowId, number, at, event, details)
+         SELECT ?1, count(*) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1 HAVING count(*) < ${mostTraceEntries}`,
+      )
+      .run(id, this.#now(), event, JSON.stringify(details ?? null));
+  }
+
+  get(id: string): Flow | undefined {
+    return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE id = ?`).get(id);
+  }
+
+  traceOf(id: string): TraceEntry[] {
+    return this.#database
+      .prepare<{ at: number; event: string; details: string }>(
+        'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
+      )
+      .all(id)
+      .map(({ at, event, details }) => ({ at, event, details: JSON.parse(details) }));
+  }
+
+  /** The newest first. */
+  list({ since = 0, status, limit }: FlowQuery): Flow[] {
+    return this.#database
+      .prepare<Flow>(
+        `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2)
+         ORDER BY createdAt DESC, rowid DESC LIMIT ?3`,
+      )
+      .all(since, status ?? null, limit);
+  }
+
+  /** Removes what is older than seven days. */
+  sweep(): number {
+    return this.#database.prepare('DELETE FROM flows WHERE updatedAt < ?').run(this.#now() - keptMs).changes;
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #byMessage(messageId: string): Flow | undefined {
+    return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE messageId = ?`).get(messageId);
+  }
+}

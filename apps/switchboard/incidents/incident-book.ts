@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import type { Bus } from '@trunkline/bus';
+import { writeFileAtomic } from '@trunkline/storage';
+import { stringify } from 'yaml';
+import type { Incident } from '../workspace/schemas.ts';
+import type { Workspace } from '../workspace/workspace.ts';
+
+export type NewIncident = Pick<Incident, 'title' | 'severity'> &
+  Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
+
+const fileName = 'incidents.yaml';
+
+/** The incidents of `incidents.yaml`: reads, reports and resolves them. */
+export class IncidentBook {
+  readonly #workspace: Workspace;
+  readonly #bus: Bus;
+  /** What was written last, until the workspace has read it. */
+  #written: readonly Incident[] | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(workspace: Workspace, bus: Bus) {
+    this.#workspace = workspace;
+    this.#bus = bus;
+    workspace.onChange((file) => {
+      if (file === join(workspace.directory, fileName)) this.#written = undefined;
+    });
+  }
+
+  list(): readonly Incident[] {
+    return this.#written ?? this.#workspace.incidents();
+  }
+
+  /** Adds an incident under the next number and tells the bus. */
+  report(given: NewIncident): Promise<Incident> {
+    return this.#inTurn(async () => {
+      const known = this.list();
+      const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
+      const id = `INC-${String(number).padStart(3, '0')}`;
+      const incident: Incident = { id, ...given, status: 'open', reportedAt: new Date().toISOString() };
+      await this.#write([...known, incident]);
+      await this.#bus.publish({
+        topic: 'security.incident.reported',
+        payload: JSON.parse(JSON.stringify(incident)),
+      });
+      return incident;
+    });
+  }
+
+  /** Undefined when there is no such incident. */
+  resolve(id: string, note: string | undefined): Promise<Incident | undefined> {
+    return this.#inTurn(async () => {
+      const found = this.list().find((incident) => incident.id === id);
+      if (found === undefined || found.status === 'resolved') return found;
+      const resolvedAt = new Date().toISOString();
+      const resolved: Incident = {
+        ...found,
+        status: 'resolved',
+        resolvedAt,
+        ...(note && { resolutionNote: note }),
+      };
+      await this.#write(this.list().map((incident) => (incident.id === id ? resolved : incident)));
+      return resolved;
+    });
+  }
+
+  async #write(incidents: readonly Incident[]): Promise<void> {
+    await writeFileAtomic(join(this.#workspace.directory, fileName), stringify({ incidents }));
+    this.#written = incidents;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work, work);
+    this.#turn = Promise.allSettled([done]);
+    return done;
+  }
+}

@@ -1,0 +1,150 @@
+import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
+import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import type { Channel, FleetFile, Route } from '../workspace/schemas.ts';
+import type { Conversations, Talk } from './conversations.ts';
+
+export interface Inbound {
+  topic: string;
+  payload: unknown;
+  source?: Source;
+}
+
+export type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'keyword' | 'default';
+
+/** Where a message goes and why; without a skill it goes nowhere. */
+export type Decision =
+  | { skill: string; agent?: string; rule: Rule; why: string; replyTopic?: string }
+  | { skill?: undefined; why: string };
+
+export interface Surroundings {
+  registry: ExecutorRegistry;
+  workspace: { routes(): readonly Route[]; channels(): readonly Channel[]; fleet(): FleetFile };
+  conversations: Conversations;
+  /** ROUTER_DEFAULT_SKILL. */
+  defaultSkill: string | undefined;
+}
+
+/** Chooses by the first rule that fits: route, hint, channel, conversation, keyword, default. */
+export function decide(inbound: Inbound, around: Surroundings): Decision {
+  return (
+    byRoute(inbound, around) ??
+    byHint(inbound) ??
+    byChannel(inbound, around) ??
+    byConversation(inbound, around) ??
+    byKeyword(contentOf(inbound), around.registry) ??
+    byDefault(around)
+  );
+}
+
+/** The conversation that a message belongs to. */
+export function talkOf({ topic, payload, source }: Inbound, channels: readonly Channel[]): Talk {
+  const [, , surface = '', segment] = topic.split('.');
+  const channelId = source?.channelId ?? (segment === undefined ? undefined : unescapeSegment(segment));
+  const channel = channels.find((entry) => entry.platform === surface && entry.channelId === channelId);
+  return { surface, channelId, userId: source?.userId, direct: fieldsOf(payload).direct === true, channel };
+}
+
+export function matchesRoute({ when, enabled }: Route, { topic, payload }: Inbound): boolean {
+  if (!enabled || !matchesTopic(when.topic, topic)) return false;
+  return Object.entries(when.match).every(([path, wanted]) => valueAt(payload, path) === wanted);
+}
+
+export function decisionOf({ name, then: target }: Route): Decision & { skill: string } {
+  return {
+    skill: target.skill,
+    ...(target.agent !== undefined && { agent: target.agent }),
+    ...(target.topic !== undefined && { replyTopic: target.topic }),
+    rule: 'route',
+    why: `the route ${name} takes this topic`,
+  };
+}
+
+function byRoute(inbound: Inbound, { workspace }: Surroundings): Decision | undefined {
+  const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
+  return route && decisionOf(route);
+}
+
+function byHint({ payload }: Inbound): Decision | undefined {
+  const fields = fieldsOf(payload);
+  const skill = text(fields.skillHint);
+  if (skill === undefined) return undefined;
+  const agent = text(fields.agent);
+  return { skill, ...(agent && { agent }), rule: 'skill-hint', why: `the message names the skill ${skill}` };
+}
+
+function byChannel(inbound: Inbound, { workspace, registry }: Surroundings): Decision | undefined {
+  const { channel } = talkOf(inbound, workspace.channels());
+  if (channel?.agent === undefined) return undefined;
+  return toAgent(
+    channel.agent,
+    inbound,
+    registry,
+    'channel',
+    `the channel ${channel.id} belongs to ${channel.agent}`,
+  );
+}
+
+function byConversation(
+  inbound: Inbound,
+  { workspace, conversations, registry }: Surroundings,
+): Decision | undefined {
+  const agent = conversations.agentOf(talkOf(inbound, workspace.channels()));
+  if (agent === undefined) return undefined;
+  return toAgent(agent, inbound, registry, 'conversation', `this conversation is with ${agent}`);
+}
+
+/** The longest keyword says most about what is meant. */
+function byKeyword(content: string, registry: ExecutorRegistry, only?: string): Decision | undefined {
+  const said = content.toLowerCase();
+  const [best] = registry
+    .skills()
+    .filter(({ agent }) => only === undefined || agent === only)
+    .flatMap(({ agent, skill }) => skill.keywords.map((keyword) => ({ agent, skill: skill.name, keyword })))
+    .filter(({ keyword }) => said.includes(keyword.toLowerCase()))
+    .sort((left, right) => right.keyword.length - left.keyword.length);
+  if (best === undefined) return undefined;
+  return { skill: best.skill, agent: best.agent, rule: 'keyword', why: `the text holds "${best.keyword}"` };
+}
+
+function byDefault({ registry, workspace, defaultSkill }: Surroundings): Decision {
+  if (defaultSkill !== undefined) {
+    return { skill: defaultSkill, rule: 'default', why: 'ROUTER_DEFAULT_SKILL takes what nothing else does' };
+  }
+  const { helm } = workspace.fleet().roles;
+  const skill = registry.agent(helm)?.skills[0]?.name;
+  if (skill !== undefined) {
+    return {
+      skill,
+      agent: helm,
+      rule: 'default',
+      why: `${helm} is at the helm and takes what nothing else does`,
+    };
+  }
+  return {
+    why: `no rule fits, and there is no agent ${helm} with a skill; add agents/${helm}.yaml, or set roles.helm in fleet.yaml`,
+  };
+}
+
+/** An agent's skill is chosen by keyword where one fits, else it is its first. */
+function toAgent(
+  agent: string,
+  inbound: Inbound,
+  registry: ExecutorRegistry,
+  rule: Rule,
+  why: string,
+): Decision {
+  const chosen =
+    byKeyword(contentOf(inbound), registry, agent)?.skill ?? registry.agent(agent)?.skills[0]?.name;
+  return chosen === undefined
+    ? { why: `${why}, but there is no such agent with a skill` }
+    : { skill: chosen, agent, rule, why };
+}
+
+function contentOf({ payload }: Inbound): string {
+  return text(fieldsOf(payload).content) ?? '';
+}
+
+function valueAt(payload: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((part, step) => fieldsOf(part)[step], payload);
+}

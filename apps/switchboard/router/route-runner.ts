@@ -1,0 +1,74 @@
+import type { Bus, Message, Subscription } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { derivedId } from '../core/derived-id.ts';
+import type { Route } from '../workspace/schemas.ts';
+import { decisionOf, matchesRoute } from './decide.ts';
+import { HopLimit } from './hop-limit.ts';
+import { isRouted, requestOf } from './router.ts';
+
+export interface RouteRunnerSettings {
+  bus: Bus;
+  routes: () => readonly Route[];
+  logger: Logger;
+}
+
+/** Runs the routes whose topics the router does not read; subscribes anew when the files change. */
+export class RouteRunner {
+  readonly #settings: RouteRunnerSettings;
+  readonly #hops = new HopLimit();
+  readonly #subscriptions = new Map<string, Subscription>();
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(settings: RouteRunnerSettings) {
+    this.#settings = settings;
+  }
+
+  /** Subscribes to the topics of the routes as they are now. */
+  refresh(): Promise<void> {
+    this.#turn = this.#turn
+      .then(() => this.#subscribe())
+      .catch((error: unknown) =>
+        this.#settings.logger.error({ err: error }, 'routes could not be subscribed'),
+      );
+    return this.#turn;
+  }
+
+  /** Waits for what is under way; the subscriptions end with the bus. */
+  async close(): Promise<void> {
+    await this.#turn;
+  }
+
+  async #subscribe(): Promise<void> {
+    const { bus, routes } = this.#settings;
+    const wanted = new Set(routes().flatMap(({ enabled, when }) => (enabled ? [when.topic] : [])));
+    for (const [pattern, subscription] of this.#subscriptions) {
+      if (wanted.delete(pattern)) continue;
+      this.#subscriptions.delete(pattern);
+      await subscription.unsubscribe();
+    }
+    for (const pattern of wanted) {
+      const handle = (message: Message) => this.#handle(pattern, message);
+      this.#subscriptions.set(
+        pattern,
+        await bus.subscribe(pattern, handle, { group: 'routes', plugin: 'routes' }),
+      );
+    }
+  }
+
+  async #handle(pattern: string, message: Message): Promise<void> {
+    if (isRouted(message.topic) || message.topic === 'agent.skill.request') return;
+    const { bus, routes } = this.#settings;
+    const route = routes().find(
+      (candidate) => candidate.when.topic === pattern && matchesRoute(candidate, message),
+    );
+    if (route === undefined) return;
+    if (!this.#hops.take(message.correlationId)) {
+      throw new Error(
+        `The route ${route.name} goes round in circles: more than 12 hops in 30 s; change its topics.`,
+      );
+    }
+    const request = requestOf(message, decisionOf(route));
+    const reply = message.reply ?? (route.then.topic === undefined ? undefined : { topic: route.then.topic });
+    await bus.publish({ ...request, id: derivedId(message.id, route.name), reply });
+  }
+}

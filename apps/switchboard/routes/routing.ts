@@ -1,0 +1,72 @@
+import { checkTopic } from '@trunkline/bus';
+import { describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { busFailure } from '../errors.ts';
+import {
+  type Decision,
+  decide,
+  decisionOf,
+  type Inbound,
+  matchesRoute,
+  type Surroundings,
+} from '../router/decide.ts';
+import { isRouted } from '../router/router.ts';
+import type { SwitchboardEnv } from './guards.ts';
+
+const testBody = z.object({
+  topic: z.string(),
+  payload: z.record(z.string(), z.unknown()).default({}),
+  source: z
+    .object({ interface: z.string(), channelId: z.string(), userId: z.string() })
+    .partial({ channelId: true, userId: true })
+    .optional(),
+});
+
+/** Who can do what, and where a message would go. */
+export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings): void {
+  app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
+    const agents = around.registry.list().map(({ agent, type, skills }) => ({ name: agent, type, skills }));
+    return context.json({ success: true, data: agents });
+  });
+  app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>
+    context.json({ success: true, data: around.workspace.routes() }),
+  );
+  const dryRun = describeRoute({ summary: 'Where a message would go, and why; nothing is sent' });
+  app.post('/api/routes/test', dryRun, validate('json', testBody), (context) => {
+    const { topic, payload, source } = context.req.valid('json');
+    checkGiven(topic);
+    const inbound: Inbound = {
+      topic,
+      payload,
+      ...(source && { source: { ...source } as NonNullable<Inbound['source']> }),
+    };
+    return context.json({ success: true, data: tryOut(inbound, around) });
+  });
+}
+
+function tryOut(inbound: Inbound, around: Surroundings) {
+  const decision = isRouted(inbound.topic) ? decide(inbound, around) : byRouteAlone(inbound, around);
+  if (decision.skill === undefined) return { dispatched: false, reason: 'no_skill', why: decision.why };
+  const { skill, agent: wanted, rule, why } = decision;
+  const found = around.registry.resolve(skill, wanted);
+  if ('reason' in found)
+    return { dispatched: false, skill, rule, reason: found.reason, why: `${why}, but ${found.why}` };
+  const { agent, type } = found.executor;
+  return { dispatched: true, skill, agent, executorType: type, rule, why };
+}
+
+function byRouteAlone(inbound: Inbound, { workspace }: Surroundings): Decision {
+  const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
+  return route
+    ? decisionOf(route)
+    : { why: `the router does not read ${inbound.topic}, and no route takes it` };
+}
+
+function checkGiven(topic: string): void {
+  try {
+    checkTopic(topic);
+  } catch (error) {
+    throw busFailure(error);
+  }
+}
