@@ -2,12 +2,16 @@ import type { BenchResult } from '../result.ts';
 
 const perCheck = 500;
 
-/** Calls in a second, measured for so long; goes on in the list where it stopped the last time. */
+/**
+ * Calls in a second of processor time, its garbage collection included: what else the machine does then counts for nobody.
+ * Goes on in the list where it stopped the last time.
+ */
 export function rate(
   topics: readonly string[],
   milliseconds: number,
   call: (topic: string) => unknown,
 ): number {
+  const before = process.cpuUsage();
   const start = performance.now();
   let calls = 0;
   while (performance.now() - start < milliseconds) {
@@ -17,7 +21,8 @@ export function rate(
     position += perCheck;
     calls += perCheck;
   }
-  return (calls / (performance.now() - start)) * 1000;
+  const { user, system } = process.cpuUsage(before);
+  return (calls / (user + system)) * 1_000_000;
 }
 
 let position = 0;
