@@ -1,62 +1,15 @@
-import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Observer, observe } from '../fixtures/observe.ts';
-import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
+import type { Json } from '../fixtures/start-switchboard.ts';
 
-const agent = (name: string, more: string) =>
-  `name: ${name}\nsystemPrompt: You are ${name}.\nmodel: model-of-${name}\n${more}`;
-const files = {
-  'agents/helm.yaml': agent(
-    'helm',
-    'role: orchestrator\ntools: [publish_event]\ncanDelegate: [mate]\nskills: [{ name: chat }]',
-  ),
-  'agents/mate.yaml': agent(
-    'mate',
-    'role: orchestrator\ncanDelegate: [boy]\nskills: [{ name: steer, description: Steers. }]',
-  ),
-  'agents/boy.yaml': agent('boy', 'role: orchestrator\ncanDelegate: [helm]\nskills: [{ name: row }]'),
-  'agents/warden.yaml': agent(
-    'warden',
-    'role: devops\ntools: [get_incidents, report_incident]\nmaxTurns: 2\nskills: [{ name: incidents, keywords: [Outage], systemPromptOverride: Only incidents. }, { name: pr_review }]',
-  ),
-  'channels.yaml':
-    'channels:\n  - { id: ops, platform: chat, channelId: "77", agent: warden }\n  - { id: talk, platform: chat, channelId: "88", conversation: { enabled: true, timeoutMs: 60000 } }',
-  'routes.d/deploys.yaml':
-    'name: deploys\nwhen: { topic: deploy.finished, match: { result.status: failed } }\nthen: { skill: incidents, agent: warden, topic: message.outbound.cli }',
-  'routes.d/loop.yaml': 'name: loop\nwhen: { topic: loop.# }\nthen: { skill: chat, topic: loop.again }',
-};
-
-let model: ModelServer;
-let board: TestSwitchboard;
-let seen: Observer;
-let number = 0;
-
+let crew: Crew;
+let { model, board, seen, publish } = {} as Crew;
 beforeAll(async () => {
-  model = await startModelServer({ script: (request) => `${request.model} heard you` });
-  board = await startSwitchboard({
-    files,
-    env: {
-      LLM_GATEWAY_URL: model.url,
-      LLM_API_KEY: 'k',
-      LLM_MODEL: 'plain-model',
-      SWITCHBOARD_SKILL_TIMEOUT_MS: '3000',
-    },
-  });
-  seen = await observe(board);
+  crew = await startCrew();
+  ({ model, board, seen, publish } = crew);
 });
-afterAll(async () => {
-  seen.close();
-  model.release();
-  await board.stop();
-  await model.stop();
-});
-
-async function publish(topic: string, payload: Json, more: Json = {}): Promise<string> {
-  const correlationId = `case-${++number}`;
-  const { status, body } = await board.call('/publish', { topic, payload, correlationId, ...more });
-  expect([status, body.correlationId]).toEqual([200, correlationId]);
-  return correlationId;
-}
+afterAll(() => crew.stop());
 
 const tryOut = async (topic: string, payload: Json = {}, source?: Json) =>
   (await board.call('/api/routes/test', { topic, payload, source })).body.data;
@@ -285,78 +238,5 @@ describe('what cannot be dispatched', () => {
     });
     const fine = await publish('agent.skill.request', { skillHint: 'chat', content: 'x' });
     expect((await seen.first(`agent.skill.response.${fine}`)).payload.taskState).toBe('completed');
-  });
-});
-
-describe('agents in this process', () => {
-  const answerOf = async (id: string) => (await seen.first(`agent.skill.response.${id}`)).payload.content;
-
-  it('use the tools of their whitelist and no other [S040]', async () => {
-    model.enqueue(
-      { toolCalls: [{ name: 'report_incident', arguments: { title: 'Leak', severity: 'high' } }] },
-      'reported',
-    );
-    expect(
-      await answerOf(await publish('agent.skill.request', { skillHint: 'incidents', content: 'x' })),
-    ).toBe('reported');
-    expect(
-      model
-        .chats()
-        .at(-1)
-        ?.tools?.map((tool) => tool.function.name),
-    ).toEqual(['get_incidents', 'report_incident']);
-    expect((await seen.first('security.incident.reported')).payload).toMatchObject({
-      id: 'INC-001',
-      title: 'Leak',
-      severity: 'high',
-      status: 'open',
-    });
-    model.enqueue(
-      { toolCalls: [{ name: 'publish_event', arguments: { topic: 'note.made', payload: { a: 1 } } }] },
-      'told',
-    );
-    const id = await publish('agent.skill.request', { skillHint: 'chat', content: 'x' });
-    expect((await seen.first('note.made', id)).payload).toEqual({ a: 1 });
-  });
-
-  it('end after maxTurns [S042] [S155]', async () => {
-    const call = { toolCalls: [{ name: 'get_incidents', arguments: {} }] };
-    model.enqueue(call, call);
-    expect(
-      await answerOf(await publish('agent.skill.request', { skillHint: 'incidents', content: 'x' })),
-    ).toContain('2 steps');
-  });
-
-  it('delegate two levels deep and no deeper [S041] [S153] [S037]', async () => {
-    const before = model.chats().length;
-    model.enqueue(
-      { toolCalls: [{ name: 'delegate_to', arguments: { target: 'mate', query: 'steer' } }] },
-      { toolCalls: [{ name: 'delegate_to', arguments: { target: 'boy', query: 'row' } }] },
-      'rowed',
-      'steered',
-      'all done',
-    );
-    expect(await answerOf(await publish('agent.skill.request', { skillHint: 'chat', content: 'go' }))).toBe(
-      'all done',
-    );
-    const calls = model.chats().slice(before);
-    expect(calls.map((call) => call.model)).toEqual([
-      'model-of-helm',
-      'model-of-mate',
-      'model-of-boy',
-      'model-of-mate',
-      'model-of-helm',
-    ]);
-    expect(calls.map(({ tools = [] }) => tools.some((tool) => tool.function.name === 'delegate_to'))).toEqual(
-      [true, true, false, true, true],
-    );
-  });
-
-  it('are listed with their skills', async () => {
-    const { data } = (await board.call('/api/agents')).body;
-    expect(data.find(({ name }: Json) => name === 'warden')).toMatchObject({
-      type: 'in-process',
-      skills: [{ name: 'incidents' }, { name: 'pr_review' }],
-    });
   });
 });
