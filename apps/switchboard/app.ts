@@ -94,7 +94,7 @@ export async function start(
   mountPublish(app, bus);
   mountBus(app, bus);
   mountWorkspace(app, workspace);
-  mountRouting(app, exchange.routing);
+  mountRouting(app, exchange.routing, (agent) => exchange.broker?.sighting(agent));
   mountFlows(app, exchange.flows);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });

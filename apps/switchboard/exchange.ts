@@ -3,6 +3,7 @@ import type { Bus } from '@trunkline/bus';
 import type { Environment, Logger } from '@trunkline/config';
 import type { ModelGateway } from '@trunkline/llm';
 import { createAgentExecutor } from './agents/agent-executor.ts';
+import { SkillBroker } from './broker/skill-broker.ts';
 import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
@@ -30,6 +31,8 @@ export interface Exchange {
   routing: Surroundings;
   flows: FlowStore;
   incidents: IncidentBook;
+  /** Undefined when DISABLE_SKILL_BROKER is set. */
+  broker: SkillBroker | undefined;
   /** Begins to take messages. */
   begin(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const registry = new ExecutorRegistry();
   const incidents = new IncidentBook(workspace, bus);
   const refreshAgents = () => registerAgents(settings, registry, incidents);
+  const broker = createBroker(settings, registry, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
   const dispatcher = new Dispatcher({
@@ -63,17 +67,32 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     routing,
     flows,
     incidents,
+    broker,
     async begin() {
       refreshAgents();
       workspace.onChange(() => {
         refreshAgents();
+        broker?.refresh();
         void runner.refresh();
       });
+      broker?.start();
       await runner.refresh();
       await dispatcher.start();
       await startRouter(bus, routing);
     },
   };
+}
+
+function createBroker(
+  { options, workspace, logger }: ExchangeSettings,
+  registry: ExecutorRegistry,
+  closing: AsyncDisposableStack,
+): SkillBroker | undefined {
+  if (options.disableSkillBroker) return undefined;
+  const agents = workspace.externalAgents;
+  const broker = new SkillBroker({ agents, registry, timeoutMs: options.skillTimeoutMs, logger });
+  closing.defer(() => broker.close());
+  return broker;
 }
 
 function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): FlowStore {

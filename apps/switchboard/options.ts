@@ -51,6 +51,12 @@ export const switchboardOptions = defineOptions(
       anyValue: true,
       doc: 'Any value leaves the agents of agents/ out.',
     }),
+    disableSkillBroker: toggle({
+      env: 'DISABLE_SKILL_BROKER',
+      default: false,
+      anyValue: true,
+      doc: 'Any value leaves the external agents of agents.yaml and agents.d/ out.',
+    }),
     defaultSkill: text({
       env: 'ROUTER_DEFAULT_SKILL',
       doc: 'The skill for messages that no other rule fits.',

@@ -7,6 +7,8 @@ export interface SkillRequest {
   correlationId: string;
   /** How many agents have handed it on so far. */
   depth: number;
+  /** It goes on with another agent's answer, so that no further chain follows. */
+  chained?: boolean;
 }
 
 export interface SkillUsage {

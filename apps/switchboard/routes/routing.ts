@@ -2,6 +2,7 @@ import { checkTopic } from '@trunkline/bus';
 import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { Sighting } from '../broker/skill-broker.ts';
 import { busFailure } from '../errors.ts';
 import {
   type Decision,
@@ -23,10 +24,17 @@ const testBody = z.object({
     .optional(),
 });
 
+type Sightings = (agent: string) => Sighting | undefined;
+
 /** Who can do what, and where a message would go. */
-export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings): void {
+export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, sightings: Sightings): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
-    const agents = around.registry.list().map(({ agent, type, skills }) => ({ name: agent, type, skills }));
+    const agents = around.registry.list().map(({ agent, type, skills }) => ({
+      name: agent,
+      type,
+      skills,
+      ...(type === 'a2a' && { sighting: sightings(agent) ?? null }),
+    }));
     return context.json({ success: true, data: agents });
   });
   app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>

@@ -1,0 +1,127 @@
+import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Observer, observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+
+const card = (origin: string) => ({
+  protocolVersion: '0.3.0',
+  name: 'scout',
+  description: 'Looks.',
+  url: `${origin}/a2a`,
+  version: '1',
+  preferredTransport: 'JSONRPC',
+  capabilities: { streaming: false },
+  defaultInputModes: ['text/plain'],
+  defaultOutputModes: ['text/plain'],
+  skills: [
+    { id: 'look', name: 'Look', description: 'From the card.', tags: [] },
+    { id: 'count', name: 'Count', description: 'Counts.', tags: [] },
+  ],
+});
+
+let scout: FakePeer;
+let clerk: FakePeer;
+let board: TestSwitchboard;
+let seen: Observer;
+let answer: Json = { text: 'three ships' };
+let number = 0;
+
+beforeAll(async () => {
+  scout = await startFakePeer({ card, answer: () => answer });
+  clerk = await startFakePeer({ answer: () => ({ text: 'written down' }) });
+  board = await startSwitchboard({
+    env: {
+      SCOUT_TOKEN: 'scout-token',
+      REMOTE_AGENT_API_KEY: 'clerk-key',
+      SWITCHBOARD_SKILL_TIMEOUT_MS: '2000',
+    },
+    files: {
+      'agents.yaml': `agents:
+  - { name: scout, url: "${scout.url}", auth: { scheme: bearer, credentialsEnv: SCOUT_TOKEN }, headers: { x-team: sea }, skills: [{ name: look, description: From the file. }], chain: { count: clerk } }
+  - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }`,
+      'agents.d/clerk.yaml': `name: clerk\nurl: ${clerk.url}\napiKeyEnv: REMOTE_AGENT_API_KEY\nskills: [write]\nchain: { write: scout }\n`,
+    },
+  });
+  seen = await observe(board);
+  await waitFor(async () => (await agentNamed('scout')).skills.length === 2);
+});
+afterAll(async () => {
+  seen.close();
+  await board.stop();
+  await scout.stop();
+  await clerk.stop();
+});
+
+const agentNamed = async (name: string) =>
+  (await board.call('/api/agents')).body.data.find((agent: Json) => agent.name === name);
+
+async function run(skillHint: string, agent?: string) {
+  const correlationId = `remote-${++number}`;
+  await board.call('/publish', {
+    topic: 'agent.skill.request',
+    payload: { skillHint, agent, content: 'go' },
+    correlationId,
+  });
+  return (await seen.first(`agent.skill.response.${correlationId}`)).payload;
+}
+
+it('calls an external agent like any other, with its credentials [S005] [S026] [S028] [S029] [S100]', async () => {
+  expect(await run('look')).toMatchObject({
+    content: 'three ships',
+    taskState: 'completed',
+    taskId: expect.any(String),
+  });
+  const call = scout.requests.findLast(({ line }) => line.startsWith('POST'));
+  expect(call?.headers).toMatchObject({ authorization: 'Bearer scout-token', 'x-team': 'sea' });
+  expect(call?.text).toContain('"skillHint":"look"');
+});
+
+it('finds skills in the card, and those of the file win [S032]', async () => {
+  expect(await agentNamed('scout')).toMatchObject({
+    type: 'a2a',
+    sighting: { reachable: true },
+    skills: [
+      { name: 'look', description: 'From the file.' },
+      { name: 'count', description: 'Counts.' },
+    ],
+  });
+});
+
+it('sends the key of a legacy entry, and chains one level [S027] [S050] [S035] [S154]', async () => {
+  expect((await run('count')).content).toBe('written down');
+  const call = clerk.requests.findLast(({ line }) => line.startsWith('POST'));
+  expect(call?.headers['x-api-key']).toBe('clerk-key');
+  expect(call?.text).toContain('scout answered:\\nthree ships');
+});
+
+it('says in words that an agent is away, fails, says nothing or hangs', async () => {
+  expect(await run('vanish')).toMatchObject({ taskState: 'failed', error: expect.stringContaining('gone') });
+  expect(await agentNamed('gone')).toMatchObject({ sighting: { reachable: false } });
+  for (const [given, words] of [
+    [{ failure: 'no wind' }, 'no wind'],
+    [{ silence: true }, 'without an answer'],
+    [{ status: 200, body: '<html>' }, 'scout'],
+    [{ hang: true }, ''],
+  ] as const) {
+    answer = given;
+    expect(await run('look')).toMatchObject({ taskState: 'failed', error: expect.stringContaining(words) });
+  }
+  answer = { question: 'Which sea?' };
+  expect(await run('look')).toMatchObject({ taskState: 'input-required', content: 'Which sea?' });
+});
+
+it('follows agents.d, and keeps target and skill together [S131]', async () => {
+  expect(await run('write', 'scout')).toMatchObject({ taskState: 'rejected' });
+  board.write('agents.d/third.yaml', `name: third\nurl: ${clerk.url}\nskills: [sign]\n`);
+  await waitFor(() => agentNamed('third'));
+  expect((await run('sign')).content).toBe('written down');
+});
+
+it('stays off when it is told to [S048]', async () => {
+  const other = await startSwitchboard({
+    env: { DISABLE_SKILL_BROKER: '1' },
+    files: { 'agents.yaml': `agents: [{ name: scout, url: "${scout.url}", skills: [look] }]` },
+  });
+  expect((await other.call('/api/agents')).body.data).toEqual([]);
+  await other.stop();
+});
