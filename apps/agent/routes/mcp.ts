@@ -1,6 +1,6 @@
 import { type AppEnv, describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
-import { createMcpHandler, type McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
+import type { McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
 import type { McpServerState } from '../tools/mcp/mcp-source.ts';
 import { consoleErrors } from './console/errors.ts';
 
@@ -12,7 +12,7 @@ export interface McpRoutes extends McpHandlerOptions {
 
 /** The agent's tools for MCP clients, and the servers that it takes tools from. */
 export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
-  const handle = createMcpHandler(routes);
+  const handle = lazyHandler(routes);
   app.all('/mcp', describeRoute({ summary: 'The tools of the agent for MCP clients' }), (context) => {
     if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
     return handle(context.req.raw);
@@ -20,4 +20,13 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) =>
     context.json({ servers: routes.servers() }),
   );
+}
+
+/** The protocol's library is heavy: it is loaded with the first client. */
+function lazyHandler(options: McpHandlerOptions): (request: Request) => Promise<Response> {
+  let loading: Promise<(request: Request) => Promise<Response>> | undefined;
+  return async (request) => {
+    loading ??= import('../tools/mcp/mcp-server.ts').then((module) => module.createMcpHandler(options));
+    return (await loading)(request);
+  };
 }

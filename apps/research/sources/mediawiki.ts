@@ -1,4 +1,4 @@
-import { load } from 'cheerio';
+import { load } from 'cheerio/slim';
 import { z } from 'zod';
 import { serviceClient } from './service-client.ts';
 import { type SearchResult, type Source, SourceError, type SourceText } from './source.ts';

@@ -1,5 +1,6 @@
 import { type Delegate, DelegateError } from '@trunkline/tools';
-import { type AcpAgent, runAcpAgent } from './run-agent.ts';
+import { giveTask } from './give-task.ts';
+import type { AcpAgent } from './run-agent.ts';
 
 /** A delegate that runs as a process and speaks ACP. */
 export function createAcpDelegate(agent: AcpAgent, description: string): Delegate {
@@ -9,7 +10,7 @@ export function createAcpDelegate(agent: AcpAgent, description: string): Delegat
     timeoutMs: agent.timeoutMs,
     async ask(query, { signal }) {
       try {
-        return await runAcpAgent(agent, query, signal);
+        return await giveTask(agent, query, signal);
       } catch (error) {
         if (signal.aborted) throw error;
         const words = error instanceof Error ? error.message : String(error);

@@ -2,7 +2,8 @@ import { defineTool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { ApprovedTool } from '../approved-tool.ts';
 import { orRefusal } from '../refusal.ts';
-import { type AcpAgent, runAcpAgent } from './run-agent.ts';
+import { giveTask } from './give-task.ts';
+import type { AcpAgent } from './run-agent.ts';
 
 export interface CodingAgent extends AcpAgent {
   /** A person must say yes before it is given a task. */
@@ -24,7 +25,7 @@ export function createCodeWith(agents: readonly CodingAgent[]) {
       const agent = agents.find(({ name }) => name === given.agent);
       return agent === undefined
         ? `Error: there is no agent ${given.agent}.`
-        : await runAcpAgent(agent, given.task, signal);
+        : await giveTask(agent, given.task, signal);
     }, signal);
   if (!agents.some(({ confirm }) => confirm)) {
     const timeoutMs = Math.max(...agents.map((agent) => agent.timeoutMs)) + 10_000;

@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import { McpConnection, type McpServerConfig, type McpToolHead } from './mcp-connection.ts';
+import type { McpConnection, McpServerConfig, McpToolHead } from './mcp-connection.ts';
 
 export interface McpServerState {
   name: string;
@@ -33,6 +33,8 @@ export async function openMcpSources(servers: readonly McpServerConfig[], logger
 }
 
 async function openOne(server: McpServerConfig, logger: Log) {
+  // The protocol's library is heavy: an agent with no MCP server never loads it.
+  const { McpConnection } = await import('./mcp-connection.ts');
   const connection = new McpConnection(server);
   try {
     const heads = await connection.tools();
