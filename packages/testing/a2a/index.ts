@@ -1,1 +1,2 @@
+export { conformanceTarget } from './conformance-script.ts';
 export * from './fake-peer.ts';
