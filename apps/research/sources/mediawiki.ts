@@ -1,4 +1,4 @@
-import { load } from 'cheerio/slim';
+import type { load as parse } from 'cheerio/slim';
 import { z } from 'zod';
 import { serviceClient } from './service-client.ts';
 import { type SearchResult, type Source, SourceError, type SourceText } from './source.ts';
@@ -52,7 +52,8 @@ export function createMediawiki(options: { url: string; timeoutMs: number }): So
         srlimit: String(limit),
       };
       const { query } = await call(searchSchema, fields, signal);
-      return query.search.map((hit) => toResult(endpoint, hit));
+      const { load } = await import('cheerio/slim');
+      return query.search.map((hit) => toResult(endpoint, hit, load));
     },
     read: (result, signal) => readArticle(call, result, signal),
     async probe(signal) {
@@ -82,6 +83,7 @@ function endpointOf(url: string): URL {
 function toResult(
   endpoint: URL,
   { title, pageid, snippet }: { title: string; pageid: number; snippet: string },
+  load: typeof parse,
 ): SearchResult {
   return {
     title,
@@ -108,6 +110,7 @@ async function readArticle(
 
 async function parsedText(call: Call, id: string, signal: AbortSignal): Promise<string> {
   const { parse } = await call(parseSchema, { action: 'parse', pageid: id, prop: 'text' }, signal);
+  const { load } = await import('cheerio/slim');
   const page = load(parse.text);
   page('style, script, table, .mw-editsection, sup.reference, nav, footer').remove();
   return page('p, li, h2, h3')

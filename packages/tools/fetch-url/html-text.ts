@@ -1,5 +1,3 @@
-import { load } from 'cheerio/slim';
-
 /** The part of the document tree that is looked at here. */
 interface TreeNode {
   type: string;
@@ -33,7 +31,9 @@ export function isTooDeep(html: string): boolean {
 }
 
 /** The text that a reader of the page would read: its main content where it is marked, without scripts and menus. */
-export function htmlText(html: string): string {
+export async function htmlText(html: string): Promise<string> {
+  // Loaded with the first page: most processes never read one.
+  const { load } = await import('cheerio/slim');
   const root = load(html).root()[0] as TreeNode | undefined;
   if (root === undefined) return '';
   for (const candidate of [...marked(root, isMain), ...marked(root, isArticle), root]) {

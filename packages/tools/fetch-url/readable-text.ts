@@ -13,7 +13,7 @@ export async function readableText(response: GuardedResponse): Promise<Readable>
     return { problem: `holds ${contentType || 'binary data'}, which is not text` };
   const text = response.text();
   if (!isHtml(contentType, text)) return { text };
-  return isTooDeep(text) ? { problem: 'is nested too deep to be read' } : { text: htmlText(text) };
+  return isTooDeep(text) ? { problem: 'is nested too deep to be read' } : { text: await htmlText(text) };
 }
 
 function isHtml(contentType: string, text: string): boolean {

@@ -1,4 +1,4 @@
-import { type CheerioAPI, load } from 'cheerio/slim';
+import type { CheerioAPI } from 'cheerio/slim';
 import { engineClient } from './ask-engine.ts';
 import { type SearchEngine, SearchError, type SearchResult } from './search-engine.ts';
 
@@ -22,12 +22,13 @@ export function createDuckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine 
         body: new URLSearchParams({ q: query, kl: 'wt-wt' }).toString(),
         signal,
       });
-      return resultsOf(response.status, response.text()).slice(0, limit);
+      return (await resultsOf(response.status, response.text())).slice(0, limit);
     },
   };
 }
 
-function resultsOf(status: number, html: string): SearchResult[] {
+async function resultsOf(status: number, html: string): Promise<SearchResult[]> {
+  const { load } = await import('cheerio/slim');
   const page = load(html);
   if (page('.anomaly-modal__title, #challenge-form').length > 0) throw challenged();
   if (status === 429 || status === 403 || status === 202) throw challenged();
