@@ -1,8 +1,11 @@
 import { join } from 'node:path';
-import { readVariables } from '@trunkline/config';
+import { createA2aServer } from '@trunkline/a2a';
+import type { Bus } from '@trunkline/bus';
+import { type Logger, readVariables } from '@trunkline/config';
 import {
   createApp,
   createMetrics,
+  type HttpError,
   listRoutes,
   type RenderError,
   type RouteEntry,
@@ -15,12 +18,16 @@ import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
-import { createExchange } from './exchange.ts';
+import { createExchange, type Exchange } from './exchange.ts';
+import { createGatewayExecutor } from './gateway/a2a-gateway.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountBus } from './routes/bus.ts';
 import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
+import { mountHuman } from './routes/human.ts';
+import { mountIncidents } from './routes/incidents.ts';
+import { mountOpenAi } from './routes/openai.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
@@ -96,11 +103,20 @@ export async function start(
   mountWorkspace(app, workspace);
   mountRouting(app, exchange.routing, (agent) => exchange.broker?.sighting(agent));
   mountFlows(app, exchange.flows);
+  mountHuman(app, exchange.desk);
+  mountIncidents(app, exchange.incidents);
+  mountOpenAi(app, { bus, routing: exchange.routing });
+  // Known only when the server listens.
+  let address = '';
+  const a2a = openGateway({ options, home, bus, exchange, logger, url: () => address });
+  closing.defer(() => a2a.stop());
+  app.route('/', a2a.routes);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
   // First no more requests, then no more messages, and only then what handlers use.
   closing.defer(() => bus.stop());
   closing.defer(() => server.stop());
+  address = server.url;
   await exchange.begin();
   const parts = closing.move();
   return { url: server.url, missing, routes: () => listRoutes(app), stop: () => parts.disposeAsync() };
@@ -108,9 +124,53 @@ export async function start(
 
 /** A message that is too large is a bad request like any other bad message. */
 const renderError: RenderError = (error, { path }) => ({
-  body: { success: false, error: error.message },
+  body: path.startsWith('/v1/') ? openAiError(error) : { success: false, error: error.message },
   ...(path === '/publish' && error.code === 'body_too_large' && { status: 400 }),
 });
+
+/** The shape that OpenAI's clients read. */
+function openAiError({ message, code, status }: HttpError) {
+  const type = status < 500 ? 'invalid_request_error' : 'server_error';
+  return { success: false, error: { message, type, code, param: null } };
+}
+
+interface GatewaySettings {
+  options: SwitchboardOptions;
+  home: string;
+  bus: Bus;
+  exchange: Exchange;
+  logger: Logger;
+  url: () => string;
+}
+
+/** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
+function openGateway({ options, home, bus, exchange, logger, url }: GatewaySettings) {
+  const { routing, desk } = exchange;
+  const { apiKey } = options;
+  return createA2aServer({
+    directory: join(home, 'a2a'),
+    executor: createGatewayExecutor({ bus, desk, routing }),
+    card: () => ({
+      name: 'switchboard',
+      description: manifest.description,
+      version: manifest.version,
+      publicUrl: options.publicUrl ?? url(),
+      skills: helmSkills(routing),
+    }),
+    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
+    logger,
+  });
+}
+
+function helmSkills({ registry, workspace }: Exchange['routing']) {
+  const skills = registry.agent(workspace.fleet().roles.helm)?.skills ?? [];
+  return skills.map(({ name, description }) => ({
+    id: name,
+    name,
+    description: description || name,
+    tags: ['skill'],
+  }));
+}
 
 function missingParts(gateway: ModelGateway): Missing[] {
   if (!gateway.describe().demo) return [];

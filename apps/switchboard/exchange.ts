@@ -8,6 +8,8 @@ import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { FlowStore } from './flows/flow-store.ts';
+import { HumanDesk } from './human/human-desk.ts';
+import { QuestionStore } from './human/question-store.ts';
 import { IncidentBook } from './incidents/incident-book.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { Conversations } from './router/conversations.ts';
@@ -31,6 +33,7 @@ export interface Exchange {
   routing: Surroundings;
   flows: FlowStore;
   incidents: IncidentBook;
+  desk: HumanDesk;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** Begins to take messages. */
@@ -45,7 +48,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const flows = openFlows(settings, closing);
   const registry = new ExecutorRegistry();
   const incidents = new IncidentBook(workspace, bus);
-  const refreshAgents = () => registerAgents(settings, registry, incidents);
+  const desk = openDesk(settings, closing);
+  const refreshAgents = () => registerAgents(settings, { registry, incidents, desk });
   const broker = createBroker(settings, registry, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
@@ -68,6 +72,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     flows,
     incidents,
     broker,
+    desk,
     async begin() {
       refreshAgents();
       workspace.onChange(() => {
@@ -95,6 +100,12 @@ function createBroker(
   return broker;
 }
 
+function openDesk({ home, bus }: ExchangeSettings, closing: AsyncDisposableStack): HumanDesk {
+  const store = new QuestionStore(join(home, 'questions.db'));
+  closing.defer(() => store.close());
+  return new HumanDesk(store, bus);
+}
+
 function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): FlowStore {
   const flows = new FlowStore(join(home, 'flows.db'));
   flows.sweep();
@@ -107,14 +118,12 @@ function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): F
 }
 
 function registerAgents(
-  settings: ExchangeSettings,
-  registry: ExecutorRegistry,
-  incidents: IncidentBook,
+  { options, workspace, bus, gateway }: ExchangeSettings,
+  shared: { registry: ExecutorRegistry; incidents: IncidentBook; desk: HumanDesk },
 ): void {
-  const { options, workspace, bus, gateway } = settings;
   if (options.disableAgentRuntime) return;
-  const parts = { bus, incidents, gateway, registry, turnTimeoutMs: options.skillTimeoutMs };
-  registry.replace(
+  const parts = { ...shared, bus, gateway, turnTimeoutMs: options.skillTimeoutMs };
+  shared.registry.replace(
     'agents',
     workspace.agents().map((agent) => createAgentExecutor(agent, parts)),
   );

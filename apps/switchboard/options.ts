@@ -10,6 +10,7 @@ import {
   type OptionsOf,
   text,
   toggle,
+  url,
 } from '@trunkline/config';
 
 export const switchboardOptions = defineOptions(
@@ -44,6 +45,11 @@ export const switchboardOptions = defineOptions(
       env: 'AGENTS_YAML',
       doc: 'The registry of external agents.',
       defaultDoc: 'agents.yaml in WORKSPACE_DIR',
+    }),
+    publicUrl: url({
+      env: 'SWITCHBOARD_PUBLIC_URL',
+      doc: 'Address under which others reach the service; stands in its agent card.',
+      defaultDoc: 'the address it listens on',
     }),
     disableAgentRuntime: toggle({
       env: 'DISABLE_AGENT_RUNTIME',

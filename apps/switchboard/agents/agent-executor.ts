@@ -3,6 +3,8 @@ import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
 import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import { createAskHuman } from '../human/ask-human.ts';
+import type { HumanDesk } from '../human/human-desk.ts';
 import type { AgentDefinition } from '../workspace/agent-schema.ts';
 import { type ToolParts, whitelistedTools } from './agent-tools.ts';
 
@@ -10,6 +12,7 @@ export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
   registry: ExecutorRegistry;
   turnTimeoutMs: number;
+  desk: HumanDesk;
 }
 
 /** Work may be handed on twice: from the first agent to a second, and from that to a third. */
@@ -88,7 +91,10 @@ function toolsOf(
   parts: AgentParts,
 ): Tool[] {
   const whitelist: readonly string[] = agent.tools;
-  const own = whitelistedTools(parts, request.correlationId).filter(({ name }) => whitelist.includes(name));
+  const listed = whitelistedTools(parts, request.correlationId).filter(({ name }) =>
+    whitelist.includes(name),
+  );
+  const own = [...listed, createAskHuman(parts.desk, request.correlationId, context)];
   const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts) : [];
   return delegates.length === 0 ? own : [...own, createDelegateTo({ delegates })];
 }

@@ -26,7 +26,7 @@ describe('agents in this process', () => {
         .chats()
         .at(-1)
         ?.tools?.map((tool) => tool.function.name),
-    ).toEqual(['get_incidents', 'report_incident']);
+    ).toEqual(['get_incidents', 'report_incident', 'ask_human']);
     expect((await seen.first('security.incident.reported')).payload).toMatchObject({
       id: 'INC-001',
       title: 'Leak',

@@ -105,7 +105,9 @@ export class Dispatcher {
 
   #tell(flowId: string, dispatch: Dispatch, frame: SkillFrame): void {
     if (frame.type !== 'progress') this.#settings.flows.trace(flowId, frame.type, frame);
-    if (dispatch.stream) this.#announcer.frame(dispatch, frame);
+    if (frame.type === 'input-start' || frame.type === 'input-end') {
+      this.#settings.flows.block(flowId, frame.type === 'input-start');
+    } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
   }
 
   async #end(flowId: string, dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {

@@ -32,6 +32,9 @@ export interface SkillResult {
 /** What an executor tells while it works. */
 export type SkillFrame =
   | { type: 'progress'; text: string }
+  /** It waits for a person, and waits no more. */
+  | { type: 'input-start'; question: string }
+  | { type: 'input-end'; answered: boolean }
   | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
 

@@ -85,6 +85,13 @@ export class FlowStore {
       .run(this.#now(), executorType, targetAgent, this.#now(), id);
   }
 
+  /** Marks a flow as waiting for a person, or as going on. */
+  block(id: string, isBlocked: boolean): void {
+    this.#database
+      .prepare('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?')
+      .run(isBlocked ? 'blocked' : 'active', this.#now(), id);
+  }
+
   /** Ends a flow; with an error it ended badly. */
   finish(id: string, error: string | undefined): void {
     this.#database

@@ -9,8 +9,10 @@ keys:
   - { name: chief, envKey: CHIEF_KEY, admin: true }
 `;
 const env = { SWITCHBOARD_API_KEY: 'operator-key', AVA_KEY: 'ava-key', CHIEF_KEY: 'chief-key' };
-const publicPath = /^\/(healthz|ready|metrics|docs|openapi\.json|\*|)(\/|$)/;
-const guardedPath = /^\/(publish|api\/)/;
+const publicPath = /^\/(healthz|ready|metrics|docs|openapi\.json|\.well-known|\*|)(\/|$)/;
+const guardedPath = /^\/(publish|api\/|v1\/|a2a|message:|tasks|extendedAgentCard)/;
+/** A2A names its schemes in its card, so that it takes the operator's key alone. */
+const a2aPath = /^\/(v1\/(message:|tasks|card|extended)|a2a|message:|tasks|extendedAgentCard)/;
 
 const presented = [
   { name: 'nothing', headers: {}, role: 'nobody' },
@@ -19,7 +21,7 @@ const presented = [
   { name: 'a scoped key', headers: { 'x-api-key': 'ava-key' }, role: 'scoped' },
   { name: 'the operator key', headers: { 'x-api-key': 'operator-key' }, role: 'admin' },
   { name: 'the operator key as bearer', headers: { authorization: 'Bearer operator-key' }, role: 'admin' },
-  { name: 'an admin key of the file', headers: { 'x-api-key': 'chief-key' }, role: 'admin' },
+  { name: 'an admin key of the file', headers: { 'x-api-key': 'chief-key' }, role: 'chief' },
 ];
 
 describe('keys and scopes', () => {
@@ -94,7 +96,7 @@ describe('without a key', () => {
 });
 
 function expectedRefusal(role: string, path: string): 401 | 403 | undefined {
-  if (role === 'nobody') return 401;
+  if (role === 'nobody' || (role === 'chief' && a2aPath.test(path))) return 401;
   return role === 'scoped' && !scopedPaths.has(path) ? 403 : undefined;
 }
 
@@ -106,7 +108,7 @@ async function statusOf(
   headers: Record<string, string>,
 ) {
   const controller = new AbortController();
-  const response = await board.fetch(path.replace(/:[A-Za-z]+/g, 'nobody').replace('*', 'nothing'), {
+  const response = await board.fetch(concrete(path), {
     method: method === 'ALL' ? 'POST' : method,
     headers,
     signal: controller.signal,
@@ -114,4 +116,11 @@ async function statusOf(
   });
   controller.abort();
   return response.status;
+}
+
+function concrete(path: string): string {
+  return path
+    .replace(/:(\w+)\{[^}]*:(\w+)\}/g, 'nobody:$2')
+    .replace(/\/:[A-Za-z]+(?=\/|$)/g, '/nobody')
+    .replace('*', 'nothing');
 }

@@ -7,10 +7,26 @@ import { switchboardErrors } from '../errors.ts';
 export type SwitchboardEnv = AppEnv<Caller>;
 
 /** Paths that a scoped key may use, within its patterns; everything else behind the guard is for admins. */
-export const scopedPaths: ReadonlySet<string> = new Set(['/publish', '/api/bus/stream', '/api/bus/history']);
+export const scopedPaths: ReadonlySet<string> = new Set([
+  '/publish',
+  '/api/bus/stream',
+  '/api/bus/history',
+  '/api/agent/ask-human',
+]);
 
 /** The one place where keys are checked. What is not under these paths is public. */
-const guardedPaths = ['/publish', '/api/*'];
+const guardedPaths = [
+  '/publish',
+  '/api/*',
+  '/v1/*',
+  '/a2a',
+  '/a2a/*',
+  '/message:send',
+  '/message:stream',
+  '/tasks',
+  '/tasks/*',
+  '/extendedAgentCard',
+];
 
 export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
   const identify = callerGuard({ keyring: keys.keyring, openCaller: keys.openCaller });

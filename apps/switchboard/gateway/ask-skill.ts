@@ -1,0 +1,75 @@
+import { type Bus, escapeSegment, type Message, type Source } from '@trunkline/bus';
+import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
+
+export interface SkillQuestion {
+  requestId: string;
+  question: string;
+}
+
+/** What comes back for a request, in order; `result` is the last. */
+export type Answer =
+  | { type: 'frame'; frame: SkillFrame }
+  | { type: 'question'; question: SkillQuestion }
+  | { type: 'result'; result: SkillResult };
+
+export interface Asking {
+  correlationId: string;
+  signal: AbortSignal;
+  /** Sets the work going, once all answers can be heard. */
+  begin(): Promise<unknown>;
+}
+
+/** Listens to everything that the bus tells of one correlation until its result is there. */
+export async function* listen(
+  bus: Bus,
+  { correlationId, signal, begin }: Asking,
+): AsyncGenerator<Answer, void> {
+  const queue: Answer[] = [];
+  let wake = Promise.withResolvers<void>();
+  const hear = (kind: (message: Message) => Answer) => (message: Message) => {
+    queue.push(kind(message));
+    wake.resolve();
+  };
+  const on = (topic: string, kind: (message: Message) => Answer) =>
+    bus.subscribe(`${topic}.${escapeSegment(correlationId)}`, hear(kind), { plugin: 'gateway' });
+  const frame = ({ payload }: Message): Answer => ({ type: 'frame', frame: payload as SkillFrame });
+  const subscriptions = await Promise.all([
+    on('agent.skill.progress', frame),
+    on('agent.skill.toolframe', frame),
+    on('agent.input.request', ({ payload }) => ({ type: 'question', question: payload as SkillQuestion })),
+    on('agent.skill.response', ({ payload }) => ({ type: 'result', result: payload as SkillResult })),
+  ]);
+  const leave = () => wake.resolve();
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    await begin();
+    while (!signal.aborted) {
+      const next = queue.shift();
+      if (next !== undefined) yield next;
+      if (next?.type === 'result') return;
+      if (queue.length > 0) continue;
+      await wake.promise;
+      wake = Promise.withResolvers<void>();
+    }
+  } finally {
+    signal.removeEventListener('abort', leave);
+    await Promise.all(subscriptions.map((subscription) => subscription.unsubscribe()));
+  }
+}
+
+export interface SkillTarget {
+  agent: string;
+  skill: string;
+}
+
+/** Asks an agent for a skill over the bus, as every other caller does. */
+export function askSkill(
+  bus: Bus,
+  { agent, skill }: SkillTarget,
+  asked: { content: string; correlationId: string; source: Source; signal: AbortSignal },
+): AsyncGenerator<Answer, void> {
+  const { content, correlationId, source, signal } = asked;
+  const payload = { skillHint: skill, agent, content, stream: true };
+  const begin = () => bus.publish({ topic: 'agent.skill.request', payload, correlationId, source });
+  return listen(bus, { correlationId, signal, begin });
+}

@@ -1,0 +1,136 @@
+import { readSse } from '@trunkline/http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Crew, startCrew } from '../fixtures/crew.ts';
+import type { Json } from '../fixtures/start-switchboard.ts';
+
+let crew: Crew;
+let { model, board } = {} as Crew;
+beforeAll(async () => {
+  crew = await startCrew();
+  ({ model, board } = crew);
+});
+afterAll(() => crew.stop());
+
+async function send(content: string, more: Json = {}): Promise<Json> {
+  const message = {
+    role: 'user',
+    messageId: crypto.randomUUID(),
+    parts: [{ kind: 'text', text: content }],
+    ...more,
+  };
+  const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
+  return (await board.call('/a2a', call, { 'content-type': 'application/json' })).body.result;
+}
+
+describe('the switchboard as an A2A agent', () => {
+  it('has a card with the skills of the helm', async () => {
+    const { body } = await board.call('/.well-known/agent-card.json');
+    expect(body).toMatchObject({ name: 'switchboard', skills: [{ id: 'chat' }] });
+    expect(JSON.stringify(body)).toContain(`${board.url}/a2a`);
+  });
+
+  it('takes untargeted tasks to the helm, and others to whom they name', async () => {
+    const task = await send('hello');
+    expect(task.status.state).toBe('completed');
+    expect(task.artifacts[0].parts[0].text).toBe('model-of-helm heard you');
+    const other = await send('hello', { metadata: { agent: 'warden', skillHint: 'incidents' } });
+    expect(other.artifacts[0].parts[0].text).toBe('model-of-warden heard you');
+    expect((await send('hello', { metadata: { agent: 'warden', skillHint: 'chat' } })).status.state).toBe(
+      'rejected',
+    );
+    expect((await board.call(`/api/flows/skill-${task.id}`)).body.data.targetAgent).toBe('helm');
+  });
+
+  it('asks its caller what an agent asks a person, and goes on with the answer [S122]', async () => {
+    model.enqueue(
+      { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which port?' } }] },
+      'thank you',
+    );
+    const asked = await send('sail');
+    expect(asked.status).toMatchObject({ state: 'input-required' });
+    expect(asked.status.message.parts[0].text).toBe('Which port?');
+    const done = await send('the left one', { taskId: asked.id, contextId: asked.contextId });
+    expect(done.status.state).toBe('completed');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the left one');
+  });
+
+  it('streams progress as working and tool calls as artifacts [S119] [S120]', async () => {
+    model.enqueue({ toolCalls: [{ name: 'get_incidents', arguments: {} }] }, 'none at all');
+    const message = {
+      role: 'user',
+      messageId: 'm1',
+      parts: [{ kind: 'text', text: 'x' }],
+      metadata: { agent: 'warden' },
+    };
+    const response = await board.fetch('/a2a', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/stream', params: { message } }),
+    });
+    const events: Json[] = [];
+    for await (const { data } of readSse(response.body!)) events.push(JSON.parse(data).result);
+    const working = events.filter(({ status, final }) => status?.state === 'working' && final === false);
+    const words = working.map(({ status }) => status.message.parts[0].text).join('');
+    expect(words).toContain('none at all');
+    expect(
+      events.some(
+        (event) => event.kind === 'artifact-update' && JSON.stringify(event).includes('get_incidents'),
+      ),
+    ).toBe(true);
+    expect(events.at(-1)).toMatchObject({
+      kind: 'status-update',
+      final: true,
+      status: { state: 'completed' },
+    });
+  });
+});
+
+describe('agents as models', () => {
+  const complete = (body: Json) => board.call('/v1/chat/completions', body);
+  const messages = [{ role: 'user', content: 'hello' }];
+
+  it('are listed, alone and with each skill', async () => {
+    const { body } = await board.call('/v1/models');
+    const ids = body.data.map(({ id }: Json) => id);
+    expect(ids).toEqual(expect.arrayContaining(['helm', 'helm/chat', 'warden/pr_review']));
+  });
+
+  it('answer whole', async () => {
+    const { body } = await complete({ model: 'warden/incidents', messages });
+    expect(body).toMatchObject({
+      object: 'chat.completion',
+      model: 'warden/incidents',
+      choices: [
+        { message: { role: 'assistant', content: 'model-of-warden heard you' }, finish_reason: 'stop' },
+      ],
+      usage: { total_tokens: expect.any(Number) },
+    });
+    expect((await complete({ messages })).body.choices[0].message.content).toBe('model-of-helm heard you');
+    await complete({
+      model: 'helm',
+      messages: [...messages, { role: 'assistant', content: 'yes?' }, { role: 'user', content: 'more' }],
+    });
+    expect(model.chats().at(-1)?.messages[1]?.content).toBe('user: hello\n\nassistant: yes?\n\nuser: more');
+  });
+
+  it('answer as a stream', async () => {
+    const body = JSON.stringify({ model: 'helm', messages, stream: true });
+    const response = await board.fetch('/v1/chat/completions', { method: 'POST', body });
+    const data: string[] = [];
+    for await (const event of readSse(response.body!)) data.push(event.data);
+    expect(data.pop()).toBe('[DONE]');
+    const chunks = data.map((text) => JSON.parse(text).choices[0]);
+    expect(chunks.map(({ delta }) => delta.content ?? '').join('')).toBe('model-of-helm heard you');
+    expect(chunks.at(-1).finish_reason).toBe('stop');
+  });
+
+  it('fail in the words and shape that clients read', async () => {
+    expect(await complete({ model: 'nobody', messages })).toMatchObject({
+      status: 404,
+      body: { error: { code: 'model_not_found', message: expect.stringContaining('nobody') } },
+    });
+    model.enqueue({ fault: 'status', status: 400, message: 'nonsense' });
+    expect((await complete({ model: 'helm', messages })).status).toBe(502);
+    expect((await complete({ model: 'helm' })).status).toBe(400);
+  });
+});
