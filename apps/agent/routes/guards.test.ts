@@ -48,40 +48,43 @@ const settings = {
   'a blank token': { A2A_AUTH_TOKEN: '  ' },
 };
 
-describe.each(Object.entries(settings))('with %s set [A146] [A147] [A148] [A149] [A031] [A040]', (_, env) => {
-  let agent: TestAgent;
-  beforeAll(async () => {
-    agent = await startAgent({ env });
-  });
-  afterAll(() => agent.stop());
+describe.each(Object.entries(settings))(
+  'with %s set [A146] [A147] [A148] [A149] [A031] [A040] [A174]',
+  (_, env) => {
+    let agent: TestAgent;
+    beforeAll(async () => {
+      agent = await startAgent({ env });
+    });
+    afterAll(() => agent.stop());
 
-  const wants = {
-    bearer: (env as { A2A_AUTH_TOKEN?: string }).A2A_AUTH_TOKEN === token,
-    key: 'TRUNKLINE_AGENT_API_KEY' in env,
-  };
-
-  // Where nothing is asked for, it does not matter what is shown.
-  const shows = wants.bearer || wants.key ? presented : presented.slice(0, 1);
-  it.each(shows)('every route lets $name in or refuses it as the contract says', async (shown) => {
-    const check = async ({ method, path }: { method: string; path: string }): Promise<string[]> => {
-      const guard = expectedGuard(path);
-      if (guard === undefined) return [`${method} ${path} falls under no rule`];
-      const needsBearer = guard !== 'public' && wants.bearer;
-      const needsKey = guard === 'bearer and key' && wants.key;
-      const isOpen = (!needsBearer || shown.bearer) && (!needsKey || shown.key);
-      const status = await statusOf(agent, method, path, shown.headers);
-      return isOpen === (status === 401) ? [`${method} ${path} answered ${status}`] : [];
+    const wants = {
+      bearer: (env as { A2A_AUTH_TOKEN?: string }).A2A_AUTH_TOKEN === token,
+      key: 'TRUNKLINE_AGENT_API_KEY' in env,
     };
-    const wrong = (await Promise.all(agent.routes().map(check))).flat();
-    expect(agent.routes().length).toBeGreaterThan(40);
-    expect(wrong).toEqual([]);
-  });
 
-  it('says in the log when anybody may drive the agent', () => {
-    const warned = agent.log.some((line) => line.includes('set A2A_AUTH_TOKEN to close it'));
-    expect(warned).toBe(!wants.bearer && !wants.key);
-  });
-});
+    // Where nothing is asked for, it does not matter what is shown.
+    const shows = wants.bearer || wants.key ? presented : presented.slice(0, 1);
+    it.each(shows)('every route lets $name in or refuses it as the contract says', async (shown) => {
+      const check = async ({ method, path }: { method: string; path: string }): Promise<string[]> => {
+        const guard = expectedGuard(path);
+        if (guard === undefined) return [`${method} ${path} falls under no rule`];
+        const needsBearer = guard !== 'public' && wants.bearer;
+        const needsKey = guard === 'bearer and key' && wants.key;
+        const isOpen = (!needsBearer || shown.bearer) && (!needsKey || shown.key);
+        const status = await statusOf(agent, method, path, shown.headers);
+        return isOpen === (status === 401) ? [`${method} ${path} answered ${status}`] : [];
+      };
+      const wrong = (await Promise.all(agent.routes().map(check))).flat();
+      expect(agent.routes().length).toBeGreaterThan(40);
+      expect(wrong).toEqual([]);
+    });
+
+    it('says in the log when anybody may drive the agent', () => {
+      const warned = agent.log.some((line) => line.includes('set A2A_AUTH_TOKEN to close it'));
+      expect(warned).toBe(!wants.bearer && !wants.key);
+    });
+  },
+);
 
 /** A request that does nothing where it is let in: its body is of no use. */
 async function statusOf(

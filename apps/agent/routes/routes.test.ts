@@ -24,7 +24,7 @@ const send = async (path: string, body: unknown, method = 'POST') =>
   (await agent.fetch(path, { ...post(body), method })).json();
 
 describe('health', () => {
-  it('says 503 until the agent is compiled, then 200 [A004] [A124]', async () => {
+  it('says 503 until the agent is compiled, then 200 [A004] [A124] [A176]', async () => {
     expect(healthReport(new GraphHolder().compiled, {})).toMatchObject({
       status: 503,
       body: { ok: false, graph_compiled: false },
@@ -194,7 +194,7 @@ describe('streams', () => {
     });
   });
 
-  it('close to other origins when origins are listed [A042] [A151]', async () => {
+  it('close to other origins when origins are listed [A042] [A151] [A175]', async () => {
     const guarded = await startAgent({ env: { A2A_ALLOWED_ORIGINS: 'https://good.example' } });
     const ask = (headers: Record<string, string>) =>
       guarded.fetch('/message:stream', {

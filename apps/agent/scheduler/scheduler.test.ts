@@ -220,7 +220,7 @@ describe('a fire', () => {
     stop();
   });
 
-  it('waits no longer than its limit, and that is no failure [A058]', async () => {
+  it('waits no longer than its limit, and that is no failure [A058] [A186]', async () => {
     const { url, seen, stop } = await agent(() => undefined);
     await createInvoke({ agentName: 'ada', url: () => url, timeoutS: 0.1, logger })(job, signal);
     expect(seen()).toHaveLength(1);

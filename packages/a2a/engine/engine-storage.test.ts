@@ -8,7 +8,7 @@ import { SteppedAgent } from '../fixtures/steps.ts';
 const { start, restart } = enginesOfThisFile();
 
 describe('memory and disk', () => {
-  it('reads a task back after it was evicted, and spares those that work [A025] [A132]', async () => {
+  it('reads a task back after it was evicted, and spares those that work [A025] [A132] [A182]', async () => {
     const agent = new SteppedAgent();
     const { engine, clock } = start(agent.script);
     agent.step({ type: 'completed', text: 'early' });
@@ -30,7 +30,7 @@ describe('memory and disk', () => {
     for (const { live } of turns) expect(engine.get(live.id).state).toBe('completed');
   });
 
-  it('removes a task a day after its last change [A025]', async () => {
+  it('removes a task a day after its last change [A025] [A182]', async () => {
     const { engine, clock } = start(echo);
     const task = await outcome(engine, 'x');
     await clock.advanceBy(23 * 60 * 60 * 1000);
@@ -71,7 +71,7 @@ describe('memory and disk', () => {
 });
 
 describe('restart', () => {
-  it('fails what was working and keeps what had ended [A111] [A132]', async () => {
+  it('fails what was working and keeps what had ended [A111] [A132] [A177]', async () => {
     const agent = new SteppedAgent();
     const { engine, settings } = start(agent.script);
     agent.step({ type: 'completed', text: 'kept' });

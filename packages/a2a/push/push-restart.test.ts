@@ -77,7 +77,7 @@ describe('webhooks over a restart', () => {
     await third.close();
   });
 
-  it('forgets a webhook after a day [A026]', async () => {
+  it('forgets a webhook after a day [A026] [A183]', async () => {
     const clock = new FakeClock('2026-03-01T12:00:00Z');
     const agent = await start(asksForName, clock);
     const { result } = await rpc(agent, 'message/send', sending('hi', { url: hook.url }));

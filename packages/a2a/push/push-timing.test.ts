@@ -8,7 +8,7 @@ import { SteppedAgent } from '../fixtures/steps.ts';
 const start = hookedAgents();
 
 describe('when a webhook is told', () => {
-  it('tells progress at most every 1.5 seconds and then only the latest [A155]', async () => {
+  it('tells progress at most every 1.5 seconds and then only the latest [A155] [A184]', async () => {
     const stepped = new SteppedAgent();
     const { agent, hook, clock } = await start(stepped.script);
     const taskId = await begin(agent, { url: hook.url });
@@ -39,7 +39,7 @@ describe('when a webhook is told', () => {
     expect(hook.states()).toEqual(['working', 'completed']);
   });
 
-  it('tries again after 1, 3 and 9 seconds, and then gives up', async () => {
+  it('tries again after 1, 3 and 9 seconds, and then gives up [A178] [A185]', async () => {
     const { agent, hook, clock } = await start(echo);
     const { result } = await rpc(agent, 'message/send', saying('hi'));
     const taskId = String(result.id);
@@ -87,7 +87,7 @@ describe('when a webhook is told', () => {
     });
   });
 
-  it('does not insist when the receiver says 4xx', async () => {
+  it('does not insist when the receiver says 4xx [A178]', async () => {
     const { agent, hook, clock } = await start(echo);
     const { result } = await rpc(agent, 'message/send', saying('hi'));
     const taskId = String(result.id);

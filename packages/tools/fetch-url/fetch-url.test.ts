@@ -68,14 +68,14 @@ describe('fetch_url', () => {
     expect(await fetchUrl('/missing')).toBe(`[404] ${pages.url}/missing\nnot here`);
   });
 
-  it('cuts at 8000 characters, or at max_chars [A074]', async () => {
+  it('cuts at 8000 characters, or at max_chars [A074] [A187]', async () => {
     const whole = await fetchUrl('/plain');
     expect(whole).toBe(`[200] ${pages.url}/plain\n${'x'.repeat(8000)}…[truncated]`);
     expect(await fetchUrl('/plain', { max_chars: 3 })).toBe(`[200] ${pages.url}/plain\nxxx…[truncated]`);
     expect(await fetchUrl('/json', { max_chars: 8 })).toBe(`[200] ${pages.url}/json\n{"a": 1}`);
   });
 
-  it('reads no more than 2 MB of a body and says so [A074]', async () => {
+  it('reads no more than 2 MB of a body and says so [A074] [A187]', async () => {
     const text = await fetchUrl('/large', { max_chars: 90_000_000 });
     expect(text.endsWith('y…[truncated]')).toBe(true);
     expect(text.length).toBeLessThan(2 * 1024 * 1024 + 200);

@@ -80,7 +80,7 @@ describe('web_search', () => {
     [-3, 1],
     [3, 3],
     [50, 10],
-  ])('gives %s results as %s [A073]', async (max_results, count) => {
+  ])('gives %s results as %s [A073] [A188]', async (max_results, count) => {
     const text = await search('/many/', {
       query: 'x',
       ...(max_results === undefined ? {} : { max_results }),

@@ -56,7 +56,7 @@ describe('the chat tools', () => {
     ]);
   });
 
-  it('send, and split long messages at the ends of lines [A095]', async () => {
+  it('send, and split long messages at the ends of lines [A095] [A190]', async () => {
     await open();
     expect(await call('chat_send', { channel_id: '5', content: 'hello' })).toBe('Sent 1 message(s) to 5.');
     const lines = [...Array(30).keys()].map((number) => `${number} ${'x'.repeat(96)}`);
@@ -81,7 +81,7 @@ describe('the chat tools', () => {
     expect(pieces.join('').replaceAll('\n', '')).toBe(text.replaceAll('\n', ''));
   });
 
-  it('read the newest first, from 1 to 100 [A096]', async () => {
+  it('read the newest first, from 1 to 100 [A096] [A191]', async () => {
     await open();
     discord.messages.push(message('1'), message('3'), message('2'));
     expect(await call('chat_read', { channel_id: '5' })).toBe(

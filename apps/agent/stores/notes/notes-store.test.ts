@@ -41,7 +41,7 @@ describe('the notes', () => {
     expect((await NotesStore.open(file())).read('notes')).toBe('two words\nand more');
   });
 
-  it('keep ten earlier versions and go back through them [A080]', async () => {
+  it('keep ten earlier versions and go back through them [A080] [A189]', async () => {
     const notes = await NotesStore.open(file());
     for (let number = 1; number <= 12; number += 1) await notes.write('notes', `v${number}`, 'replace');
     expect(stored().tabs.notes.metadata.history.map(({ content }: { content: string }) => content)).toEqual(
