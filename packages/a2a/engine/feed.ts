@@ -37,7 +37,7 @@ export class Feed {
   /** Begins with the first event after that number: nothing twice, nothing left out. */
   static after(engine: TaskEngine, live: LiveTask, sequence: number, options: FeedOptions): Feed {
     const missed = engine
-      .eventsAfter(live, sequence + 1)
+      .eventsAfter(live, sequence)
       .map((event): EmittedEvent => ({ ...event, encoded: new Map() }));
     return new Feed(live, options, undefined, missed);
   }
