@@ -68,6 +68,19 @@ describe('one service alone', () => {
     expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
   });
 
+  it('[V072] [V073] voice serves its page and the assets of the page to anybody', async () => {
+    const port = await freePort();
+    const child = trunkline(['voice'], { PORT: String(port) });
+    await child.waitForLine(`http://127.0.0.1:${port}`, 60_000);
+    const page = await fetch(`http://127.0.0.1:${port}/`);
+    expect(page.headers.get('content-type')).toContain('text/html');
+    const assets = [...(await page.text()).matchAll(/(?:src|href)="\.?\/?(static\/[^"]+)"/g)].map(
+      ([, path]) => path,
+    );
+    expect(assets.length).toBeGreaterThan(0);
+    for (const path of assets) expect((await fetch(`http://127.0.0.1:${port}/${path}`)).status).toBe(200);
+  });
+
   it.each(services)('%s explains its flags and variables with --help', async (name) => {
     const child = trunkline([name, '--help'], {});
     expect(await child.exited).toMatchObject({ code: 0 });
