@@ -23,6 +23,7 @@ import { createGatewayExecutor } from './gateway/a2a-gateway.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountBus } from './routes/bus.ts';
+import { mountControl } from './routes/control.ts';
 import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountHuman } from './routes/human.ts';
@@ -105,6 +106,16 @@ export async function start(
   mountFlows(app, exchange.flows);
   mountHuman(app, exchange.desk);
   mountIncidents(app, exchange.incidents);
+  const nameOf = ({ name }: { name: string }) => name;
+  mountControl(app, {
+    bus,
+    changes: exchange.changes,
+    names: {
+      agent: () => workspace.agents().map(nameOf),
+      a2a: () => workspace.externalAgents().map(nameOf),
+      route: () => workspace.routes().map(nameOf),
+    },
+  });
   mountOpenAi(app, { bus, routing: exchange.routing });
   // Known only when the server listens.
   let address = '';

@@ -4,6 +4,8 @@ import type { Environment, Logger } from '@trunkline/config';
 import type { ModelGateway } from '@trunkline/llm';
 import { createAgentExecutor } from './agents/agent-executor.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
+import { ChangeStore } from './control/change-store.ts';
+import { startRegistrar } from './control/registrar.ts';
 import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
@@ -34,6 +36,7 @@ export interface Exchange {
   flows: FlowStore;
   incidents: IncidentBook;
   desk: HumanDesk;
+  changes: ChangeStore;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** Begins to take messages. */
@@ -49,6 +52,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const registry = new ExecutorRegistry();
   const incidents = new IncidentBook(workspace, bus);
   const desk = openDesk(settings, closing);
+  const changes = new ChangeStore(join(settings.home, 'changes.db'));
+  closing.defer(() => changes.close());
   const refreshAgents = () => registerAgents(settings, { registry, incidents, desk });
   const broker = createBroker(settings, registry, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
@@ -73,6 +78,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     incidents,
     broker,
     desk,
+    changes,
     async begin() {
       refreshAgents();
       workspace.onChange(() => {
@@ -83,6 +89,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       broker?.start();
       await runner.refresh();
       await dispatcher.start();
+      await startRegistrar({ bus, directory: workspace.directory, changes, logger });
       await startRouter(bus, routing);
     },
   };
