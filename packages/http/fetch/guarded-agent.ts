@@ -1,6 +1,8 @@
 import type { LookupFunction } from 'node:net';
-import { Agent, buildConnector } from 'undici';
+import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import type { AddressPolicy, ResolvedAddress } from './address-policy.ts';
+
+export { undiciFetch };
 
 /** Every connection resolves and checks its host itself, and connects to nothing but what was checked. */
 export function createGuardedAgent(policy: AddressPolicy, signal: AbortSignal): Agent {

@@ -1,9 +1,8 @@
-import { type Response as UndiciResponse, fetch as undiciFetch } from 'undici';
+import type { Response as UndiciResponse } from 'undici';
 import { HttpError } from '../errors/http-error.ts';
 import { type AddressPolicyOptions, createAddressPolicy } from './address-policy.ts';
 import { decodeText } from './decode-text.ts';
 import { fetchErrors } from './errors.ts';
-import { createGuardedAgent } from './guarded-agent.ts';
 import { parseFetchableUrl } from './public-url.ts';
 import { readLimited } from './read-limited.ts';
 import { isRedirect, type OutgoingRequest, redirected } from './redirects.ts';
@@ -59,6 +58,8 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     const url = parseFetchableUrl(input);
     const deadline = AbortSignal.timeout(settings.timeoutMs);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
+    // The client is heavy, and many processes never fetch a page: it is loaded with the first one.
+    const { createGuardedAgent, undiciFetch } = await import('./guarded-agent.ts');
     const agent = createGuardedAgent(policy, signal);
     try {
       const outgoing = firstRequest(url, request, settings.userAgent);

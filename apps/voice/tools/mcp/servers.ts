@@ -1,7 +1,7 @@
 import { type Environment, type Logger, loadYaml } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { wordsOf } from '../../errors.ts';
-import { connectMcp, type McpConnection } from './connection.ts';
+import type { McpConnection } from './connection.ts';
 import { type McpServer, mcpSchema } from './schema.ts';
 
 export interface McpServersOptions {
@@ -53,6 +53,8 @@ export class McpServers {
     const { logger } = this.#options;
     const warn = (err: unknown) => logger.warn({ err, server: server.name }, 'an MCP server fails');
     try {
+      // The protocol's library is heavy: a service with no MCP server never loads it.
+      const { connectMcp } = await import('./connection.ts');
       const connection = await connectMcp(server, warn);
       if (this.#stopped) await connection.close();
       else this.#connections.push(connection);
