@@ -28,6 +28,7 @@ import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountHuman } from './routes/human.ts';
 import { mountIncidents } from './routes/incidents.ts';
+import { mountMcpServers } from './routes/mcp-servers.ts';
 import { mountOpenAi } from './routes/openai.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
@@ -106,6 +107,7 @@ export async function start(
   mountFlows(app, exchange.flows);
   mountHuman(app, exchange.desk);
   mountIncidents(app, exchange.incidents);
+  mountMcpServers(app, { list: workspace.mcpServers, servers: exchange.mcpServers });
   const nameOf = ({ name }: { name: string }) => name;
   mountControl(app, {
     bus,
@@ -113,6 +115,7 @@ export async function start(
     names: {
       agent: () => workspace.agents().map(nameOf),
       a2a: () => workspace.externalAgents().map(nameOf),
+      mcp: () => workspace.mcpServers().map(nameOf),
       route: () => workspace.routes().map(nameOf),
     },
   });

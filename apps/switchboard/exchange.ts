@@ -13,6 +13,7 @@ import { FlowStore } from './flows/flow-store.ts';
 import { HumanDesk } from './human/human-desk.ts';
 import { QuestionStore } from './human/question-store.ts';
 import { IncidentBook } from './incidents/incident-book.ts';
+import { McpServers } from './mcp/mcp-client.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { Conversations } from './router/conversations.ts';
 import type { Surroundings } from './router/decide.ts';
@@ -37,6 +38,7 @@ export interface Exchange {
   incidents: IncidentBook;
   desk: HumanDesk;
   changes: ChangeStore;
+  mcpServers: McpServers;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** Begins to take messages. */
@@ -56,6 +58,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   closing.defer(() => changes.close());
   const refreshAgents = () => registerAgents(settings, { registry, incidents, desk });
   const broker = createBroker(settings, registry, closing);
+  const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
+  closing.defer(() => mcpServers.close());
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
   const dispatcher = new Dispatcher({
@@ -79,15 +83,18 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     broker,
     desk,
     changes,
+    mcpServers,
     async begin() {
       refreshAgents();
       workspace.onChange(() => {
         refreshAgents();
         broker?.refresh();
         void runner.refresh();
+        void mcpServers.refresh();
       });
       broker?.start();
       await runner.refresh();
+      void mcpServers.refresh();
       await dispatcher.start();
       await startRegistrar({ bus, directory: workspace.directory, changes, logger });
       await startRouter(bus, routing);

@@ -5,7 +5,7 @@ import { loadExternalAgents } from '@trunkline/a2a';
 import { parseYaml } from '@trunkline/config';
 import { z } from 'zod';
 import { agentSchema, entryName } from '../workspace/agent-schema.ts';
-import { routeSchema } from '../workspace/schemas.ts';
+import { mcpServerSchema, routeSchema } from '../workspace/schemas.ts';
 
 /** What commands can change: the folder of its files, and the check of one file's text. */
 export interface Kind {
@@ -19,6 +19,7 @@ const remoteHead = z.looseObject({ name: entryName, url: z.string() });
 export const kinds = {
   agent: { folder: 'agents', check: async (text, file) => nameIn(text, agentSchema, file) },
   route: { folder: 'routes.d', check: async (text, file) => nameIn(text, routeSchema, file) },
+  mcp: { folder: 'mcp-servers.d', check: async (text, file) => nameIn(text, mcpServerSchema, file) },
   a2a: { folder: 'agents.d', check: checkRemote },
 } as const satisfies Record<string, Kind>;
 

@@ -14,7 +14,7 @@ export interface RegistrarSettings {
   logger: Logger;
 }
 
-/** Carries out `command.agent`, `command.a2a` and `command.route`: checked, written whole, and noted. */
+/** Carries out `command.agent`, `command.a2a`, `command.mcp` and `command.route`: checked, written whole, and noted. */
 export async function startRegistrar(settings: RegistrarSettings): Promise<void> {
   for (const kind of Object.keys(kinds) as KindName[]) {
     const handle = (message: Message) => answerCommand(kind, message, settings);

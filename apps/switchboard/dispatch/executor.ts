@@ -11,7 +11,7 @@ export interface SkillRequest {
   chained?: boolean;
 }
 
-export interface SkillUsage {
+interface SkillUsage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;

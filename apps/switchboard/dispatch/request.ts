@@ -1,7 +1,7 @@
 import type { Message } from '@trunkline/bus';
 import type { SkillRequest } from './executor.ts';
 
-export interface RepositoryItem {
+interface RepositoryItem {
   owner: string;
   repo: string;
   number?: number;

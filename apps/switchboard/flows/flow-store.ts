@@ -1,7 +1,7 @@
 import { type Database, openDatabase } from '@trunkline/storage';
 
-export type FlowStatus = 'active' | 'blocked' | 'complete';
-export type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
+type FlowStatus = 'active' | 'blocked' | 'complete';
+type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
 
 /** One dispatch of a skill, from request to answer. */
 export interface Flow {

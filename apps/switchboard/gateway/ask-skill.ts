@@ -1,7 +1,7 @@
 import { type Bus, escapeSegment, type Message, type Source } from '@trunkline/bus';
 import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 
-export interface SkillQuestion {
+interface SkillQuestion {
   requestId: string;
   question: string;
 }

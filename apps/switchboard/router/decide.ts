@@ -10,7 +10,7 @@ export interface Inbound {
   source?: Source;
 }
 
-export type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'keyword' | 'default';
+type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'keyword' | 'default';
 
 /** Where a message goes and why; without a skill it goes nowhere. */
 export type Decision =

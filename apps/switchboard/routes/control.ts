@@ -34,6 +34,7 @@ export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): vo
   mountKind(app, '/api/agents', 'agent', parts);
   mountKind(app, '/api/external-agents', 'a2a', parts);
   mountKind(app, '/api/routes', 'route', parts);
+  mountKind(app, '/api/mcp-servers', 'mcp', parts);
   const audit = describeRoute({ summary: 'Changes of the workspace through commands, the newest first' });
   app.get('/api/changes', audit, validate('query', limitQuery), (context) =>
     context.json({ success: true, data: parts.changes.list(context.req.valid('query').limit) }),

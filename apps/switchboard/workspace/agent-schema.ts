@@ -5,7 +5,7 @@ export const entryName = z
   .string()
   .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'expected letters, digits, - and _, at most 64');
 
-export const agentTools = [
+const agentTools = [
   'publish_event',
   'get_projects',
   'get_incidents',

@@ -1,0 +1,67 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { McpServer } from '../workspace/schemas.ts';
+
+export interface McpTool {
+  name: string;
+  description: string;
+}
+
+const listTimeoutMs = 8000;
+
+/** A connection to one MCP server. */
+export interface McpLink {
+  tools: readonly McpTool[];
+  call(
+    tool: string,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<{ text: string; failed: boolean }>;
+  close(): Promise<void>;
+}
+
+/** Connects and lists the tools that the entry lets through, within 8 s. */
+export async function openMcpLink(server: McpServer): Promise<McpLink> {
+  const client = new Client({ name: 'switchboard', version: '0.1.0' });
+  try {
+    await client.connect(transportOf(server), { timeout: listTimeoutMs });
+    const { tools } = await client.listTools({}, { timeout: listTimeoutMs });
+    return {
+      tools: tools
+        .filter(({ name }) => isOffered(server, name))
+        .map(({ name, description = '' }) => ({ name, description })),
+      async call(name, input, signal) {
+        const result = await client.callTool({ name, arguments: input }, undefined, { signal });
+        return { text: textOf(result.content), failed: result.isError === true };
+      },
+      close: () => client.close(),
+    };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+}
+
+function transportOf(server: McpServer): Transport {
+  if (server.transport === 'sse') return new SSEClientTransport(new URL(server.url)) as Transport;
+  const { command, args, env } = server;
+  return new StdioClientTransport({
+    command,
+    args,
+    env: { ...getDefaultEnvironment(), ...env },
+    stderr: 'ignore',
+  });
+}
+
+function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {
+  return (allowedTools === undefined || allowedTools.includes(tool)) && !excludeTools.includes(tool);
+}
+
+function textOf(content: unknown): string {
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part: { text?: string; type?: string }) => part.text ?? `[${part.type ?? 'part'}]`)
+    .join('\n');
+}

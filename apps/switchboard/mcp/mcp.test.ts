@@ -1,0 +1,85 @@
+import { join } from 'node:path';
+import { waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Observer, observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+
+const definition = (name: string, more: Json = {}) => ({
+  name,
+  trust: 'trusted',
+  transport: 'stdio',
+  command: process.execPath,
+  args: [join(import.meta.dirname, 'fixtures/server.ts')],
+  excludeTools: ['hidden'],
+  ...more,
+});
+
+let board: TestSwitchboard;
+let seen: Observer;
+beforeAll(async () => {
+  board = await startSwitchboard();
+  seen = await observe(board);
+});
+afterAll(async () => {
+  seen.close();
+  await board.stop();
+});
+
+const skillsOf = async (name: string) =>
+  (await board.call('/api/agents')).body.data
+    .find((agent: Json) => agent.name === name)
+    ?.skills.map((skill: Json) => skill.name);
+
+it('registers the tools of a server as skills, live, by the write API [S085] [S132]', async () => {
+  const server = definition('sums', { env: { TOKEN: 'secret-value' } });
+  expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
+  expect(await waitFor(() => skillsOf('sums'))).toEqual(['sums.add', 'sums.fail']);
+  expect((await board.call('/api/mcp-servers', server)).status).toBe(409);
+  expect((await board.call('/api/mcp-servers', { ...server, name: 'bad', transport: 'pigeon' })).status).toBe(
+    400,
+  );
+  const run = async (skillHint: string, content: string, correlationId: string) => {
+    await board.call('/publish', {
+      topic: 'agent.skill.request',
+      payload: { skillHint, content },
+      correlationId,
+    });
+    return (await seen.first(`agent.skill.response.${correlationId}`)).payload;
+  };
+  expect(await run('sums.add', '{"a":2,"b":3}', 'm1')).toMatchObject({
+    content: '5',
+    taskState: 'completed',
+  });
+  expect(await run('sums.fail', '{}', 'm2')).toMatchObject({ error: 'it broke', taskState: 'failed' });
+  expect(await run('sums.hidden', '{}', 'm3')).toMatchObject({ taskState: 'rejected' });
+  const { body } = await board.call('/api/mcp-servers/sums');
+  expect(body.data).toMatchObject({ enabled: true, env: ['TOKEN'], error: null });
+  expect((await board.fetch('/api/mcp-servers/sums', { method: 'DELETE' })).status).toBe(200);
+  await waitFor(async () => (await skillsOf('sums')) === undefined);
+  expect((await board.call('/api/mcp-servers/sums')).status).toBe(404);
+});
+
+it('leaves what comes from the community off until it is enabled', async () => {
+  await board.call('/api/mcp-servers', definition('wild', { trust: 'community' }));
+  await waitFor(async () =>
+    (await board.call('/api/mcp-servers')).body.data.some(
+      (entry: Json) => entry.name === 'wild' && !entry.enabled,
+    ),
+  );
+  expect(await skillsOf('wild')).toBeUndefined();
+  const body = JSON.stringify(
+    definition('wild', { trust: 'community', enabled: true, allowedTools: ['add'] }),
+  );
+  await board.fetch('/api/mcp-servers/wild', { method: 'PUT', body });
+  expect(await waitFor(() => skillsOf('wild'))).toEqual(['wild.add']);
+});
+
+it('tries a server out, and says why one cannot be used', async () => {
+  const { body } = await board.call('/api/mcp-servers/test', definition('try'));
+  expect(body.data.tools.map(({ name }: Json) => name)).toEqual(['add', 'fail']);
+  expect(
+    (await board.call('/api/mcp-servers/test', definition('try', { command: 'no-such-program' }))).status,
+  ).toBe(502);
+  await board.call('/api/mcp-servers', definition('broken', { command: 'no-such-program' }));
+  await waitFor(async () => (await board.call('/api/mcp-servers/broken')).body.data?.error);
+});
