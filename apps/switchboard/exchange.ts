@@ -3,6 +3,7 @@ import type { Bus } from '@trunkline/bus';
 import type { Environment, Logger } from '@trunkline/config';
 import type { ModelGateway } from '@trunkline/llm';
 import { createAgentExecutor } from './agents/agent-executor.ts';
+import { availableTools } from './agents/agent-tools.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
 import { ChangeStore } from './control/change-store.ts';
 import { startRegistrar } from './control/registrar.ts';
@@ -132,10 +133,15 @@ function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): F
 }
 
 function registerAgents(
-  { options, workspace, bus, gateway }: ExchangeSettings,
+  { options, workspace, bus, gateway, logger }: ExchangeSettings,
   shared: { registry: ExecutorRegistry; incidents: IncidentBook; desk: HumanDesk },
 ): void {
   if (options.disableAgentRuntime) return;
+  for (const { name, tools } of workspace.agents()) {
+    const lacking = tools.filter((tool) => !availableTools.includes(tool));
+    if (lacking.length > 0)
+      logger.warn({ agent: name, lacking }, 'the agent lists tools that are not there; it runs without them');
+  }
   const parts = { ...shared, bus, gateway, turnTimeoutMs: options.skillTimeoutMs };
   shared.registry.replace(
     'agents',

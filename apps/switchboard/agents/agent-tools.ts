@@ -10,6 +10,9 @@ export interface ToolParts {
   incidents: IncidentBook;
 }
 
+/** Of the tools that an agent's file may list, those that this service has. */
+export const availableTools: readonly string[] = ['publish_event', 'get_incidents', 'report_incident'];
+
 /** The tools of the whitelist that this service brings, made for one piece of work. */
 export function whitelistedTools(parts: ToolParts, correlationId: string): Tool[] {
   return [publishEvent(parts, correlationId), getIncidents(parts), reportIncident(parts)] as Tool[];

@@ -1,5 +1,6 @@
+import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Crew, startCrew } from '../fixtures/crew.ts';
+import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
 let crew: Crew;
@@ -72,6 +73,17 @@ describe('agents in this process', () => {
     expect(calls.map(({ tools = [] }) => tools.some((tool) => tool.function.name === 'delegate_to'))).toEqual(
       [true, true, false, true, true],
     );
+  });
+
+  it('run without a tool that is not there, and the log says so', async () => {
+    board.write(
+      'agents/clerk.yaml',
+      agent('clerk', 'role: general\ntools: [get_projects]\nskills: [{ name: file }]'),
+    );
+    await waitFor(() => board.log.some((line) => line.includes('get_projects') && line.includes('clerk')));
+    expect(
+      await answerOf(await publish('agent.skill.request', { skillHint: 'file', content: 'x' })),
+    ).toContain('heard you');
   });
 
   it('are listed with their skills', async () => {

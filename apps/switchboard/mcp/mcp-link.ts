@@ -4,7 +4,7 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { McpServer } from '../workspace/schemas.ts';
 
-export interface McpTool {
+interface McpTool {
   name: string;
   description: string;
 }
