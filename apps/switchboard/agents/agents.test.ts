@@ -14,7 +14,7 @@ afterAll(() => crew.stop());
 describe('agents in this process', () => {
   const answerOf = async (id: string) => (await seen.first(`agent.skill.response.${id}`)).payload.content;
 
-  it('use the tools of their whitelist and no other [S040]', async () => {
+  it('use the tools of their whitelist and no other', async () => {
     model.enqueue(
       { toolCalls: [{ name: 'report_incident', arguments: { title: 'Leak', severity: 'high' } }] },
       'reported',

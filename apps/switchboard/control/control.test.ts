@@ -50,7 +50,7 @@ const cases = [
   },
 ];
 
-describe.each(cases)('$path [S006] [S130] [S131] [S133]', ({ path, topic, file, entry, bad, shownAt }) => {
+describe.each(cases)('$path [S130] [S131] [S133]', ({ path, topic, file, entry, bad, shownAt }) => {
   it('adds, replaces and removes an entry by commands that are on record', async () => {
     expect(await send('POST', path, entry)).toMatchObject({
       status: 201,

@@ -87,7 +87,7 @@ describe('from a message to its answer', () => {
     expect(payload.totalMs).toBe(payload.queueMs + payload.executeMs);
   });
 
-  it('takes schedules as messages, and answers in their channel [S128] [S014] [S116]', async () => {
+  it('takes schedules as messages, and answers in their channel [S128] [S116]', async () => {
     const id = await publish('cron.daily', { content: 'report', channel: 'messenger', sender: '+49.1' });
     expect((await seen.first('message.outbound.messenger.+49%2E1', id)).payload.content).toContain(
       'heard you',
@@ -144,7 +144,7 @@ describe('where a message goes', () => {
     expect((await board.call('/api/routes/test', { topic: 'a..b' })).status).toBe(400);
   });
 
-  it('keeps a direct conversation, and one in a channel that holds them, with its agent [S104]', async () => {
+  it('keeps a direct conversation, and one in a channel that holds them, with its agent', async () => {
     const source = { interface: 'chat', userId: 'u1', channelId: 'd9' };
     const first = await publish('message.inbound.chat.d9', { content: 'outage!', direct: true }, { source });
     await seen.first(`agent.skill.response.${first}`);

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { observe } from '../fixtures/observe.ts';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 
-it('answers with the demo model out of the box, and keeps flows over a restart [S084] [S046]', async () => {
+it('answers with the demo model out of the box, and keeps flows over a restart [S084]', async () => {
   const home = temporaryDirectory();
   const first = await startSwitchboard({ home: home.path });
   const seen = await observe(first);
