@@ -35,6 +35,7 @@ const methods: Record<ProtocolVersion, ReadonlyMap<string, Method>> = {
     ['message/stream', stream],
     ['message/sendStream', stream],
     ['tasks/get', get],
+    ['tasks/list', list],
     ['tasks/cancel', cancel],
     ['tasks/resubscribe', subscribe],
     ['tasks/pushNotificationConfig/set', setPush],
