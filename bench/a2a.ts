@@ -10,7 +10,7 @@ interface Figures {
   memory: number;
 }
 
-const peer = '@a2a-js/sdk server (tasks in memory, same HTTP kit)';
+const peer = '@a2a-js/sdk server (express, tasks in memory)';
 const connections = 8;
 const rounds = 5;
 const sendsPerRound = 1400;

@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { type AgentCard, TaskState } from '@a2a-js/sdk';
-import {
-  AgentEvent,
-  type AgentExecutor,
-  DefaultRequestHandler,
-  InMemoryTaskStore,
-  JsonRpcTransportHandler,
-  ServerCallContext,
-} from '@a2a-js/sdk/server';
-import { createApp, serve, sse } from '@trunkline/http';
+import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
+import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
 import { measureUse } from './control.ts';
 
-/**
- * The official SDK's server on the same HTTP kit as ours, as the express its own adaptor needs is not installed.
- * It keeps its tasks in memory only.
- */
+/** The official SDK's server as its own guide sets it up: on express, with the tasks in memory. */
 
 const executor: AgentExecutor = {
   async execute({ taskId, contextId, userMessage }, bus) {
@@ -77,35 +71,21 @@ const card: AgentCard = {
   signatures: [],
 };
 
-const handler = new JsonRpcTransportHandler(
-  new DefaultRequestHandler(card, new InMemoryTaskStore(), executor),
-);
+const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
 
-const quiet = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: (fields: object, message: string) => console.error(message, fields),
-  child: () => quiet,
-};
-
-const app = createApp({
-  service: 'bench',
-  version: '1.0.0',
-  logger: quiet,
-  renderError: (error) => ({ body: { detail: error.message } }),
-  health: () => ({ status: 200, body: {} }),
-});
-app.get('/use', (context) => context.json(measureUse()));
-app.post('/a2a', async (context) => {
-  const call = new ServerCallContext({ requestedVersion: '1.0' });
-  const result = await handler.handle(await context.req.json(), call);
-  if (!(Symbol.asyncIterator in result)) return context.json(result);
-  return sse(context, { events: () => framesOf(result) });
-});
-const { port } = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger: quiet });
-console.log(`listening on ${port}`);
-
-async function* framesOf(events: AsyncIterable<unknown>) {
-  for await (const event of events) yield { data: JSON.stringify(event) };
+/** As much of express as is used here; it comes without types. */
+interface ExpressApp {
+  get(path: string, handle: (request: IncomingMessage, response: ServerResponse) => void): void;
+  use(path: string, handler: unknown): void;
+  listen(port: number, host: string): Server;
 }
+
+const express = createRequire(import.meta.url)('express') as () => ExpressApp;
+const app = express();
+app.get('/use', (_request, response) => {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(measureUse()));
+});
+app.use('/a2a', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+const server = app.listen(0, '127.0.0.1');
+await once(server, 'listening');
+console.log(`listening on ${(server.address() as AddressInfo).port}`);

@@ -16,9 +16,7 @@ export {
   type A2aDelegate,
   type CompatDelegate,
   type Delegate,
-  delegatesSchema,
   loadDelegates,
-  toDelegates,
 } from './registry/delegates.ts';
 export { type ExternalAgent, loadExternalAgents } from './registry/external-agents.ts';
 export { loadTargets } from './registry/targets.ts';

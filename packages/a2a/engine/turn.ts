@@ -5,7 +5,7 @@ import type { ExecutionEvent } from './executor.ts';
 import type { LiveTask, StatusChange } from './live-task.ts';
 import { toolFrame, toolProgress } from './tool-frames.ts';
 
-export const questionMediaType = 'application/vnd.trunkline.hitl-mode-v1+json';
+const questionMediaType = 'application/vnd.trunkline.hitl-mode-v1+json';
 
 /** Applies what the executor reports to the task, from the start of a turn to its end. */
 export class Turn {

@@ -10,13 +10,13 @@ export type TaskState =
 
 export type Metadata = Record<string, unknown>;
 
-export interface TextPart {
+interface TextPart {
   type: 'text';
   text: string;
   metadata?: Metadata;
 }
 
-export interface DataPart {
+interface DataPart {
   type: 'data';
   data: unknown;
   metadata?: Metadata;
@@ -102,7 +102,7 @@ export interface ArtifactEvent {
 }
 
 /** The agent answered with a plain message: no task is kept. */
-export interface MessageEvent {
+interface MessageEvent {
   type: 'message';
   message: Message;
 }

@@ -11,8 +11,6 @@ const transitions: Record<TaskState, readonly TaskState[]> = {
   rejected: [],
 };
 
-export const taskStates = Object.keys(transitions) as TaskState[];
-
 export function mayFollow(from: TaskState, to: TaskState): boolean {
   return transitions[from].includes(to);
 }

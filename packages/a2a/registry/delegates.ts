@@ -41,8 +41,7 @@ const entrySchema = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** The list alone, for configuration files that hold it among other things. */
-export const delegatesSchema = z.array(entrySchema).superRefine(uniqueNames);
+const delegatesSchema = z.array(entrySchema).superRefine(uniqueNames);
 
 const fileSchema = z.object({ delegates: delegatesSchema.nullish() }).default({});
 
@@ -52,7 +51,7 @@ export async function loadDelegates(path: string, env: Environment): Promise<Loa
   return toDelegates(file?.delegates ?? [], env);
 }
 
-export function toDelegates(entries: z.output<typeof delegatesSchema>, env: Environment): Loaded<Delegate> {
+function toDelegates(entries: z.output<typeof delegatesSchema>, env: Environment): Loaded<Delegate> {
   const warnings: string[] = [];
   return { entries: entries.map((entry) => toDelegate(entry, env, warnings)), warnings };
 }
