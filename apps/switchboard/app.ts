@@ -12,8 +12,8 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
-import { createModelGateway, type ModelGateway } from '@trunkline/llm';
-import type { Missing, Service, Surroundings } from '@trunkline/service';
+import { createModelGateway } from '@trunkline/llm';
+import { missingModel, type Service, type Surroundings } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
@@ -79,7 +79,7 @@ export async function start(
   closing.defer(() => workspace.close());
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
   const exchange = createExchange({ options, home, env, bus, workspace, gateway, logger }, closing);
-  const missing = () => missingParts(gateway);
+  const missing = () => missingModel(gateway.describe());
   const app = createApp<Caller>({
     service: 'switchboard',
     version: manifest.version,
@@ -184,15 +184,4 @@ function helmSkills({ registry, workspace }: Exchange['routing']) {
     description: description || name,
     tags: ['skill'],
   }));
-}
-
-function missingParts(gateway: ModelGateway): Missing[] {
-  if (!gateway.describe().demo) return [];
-  return [
-    {
-      what: 'a model',
-      variable: 'LLM_GATEWAY_URL',
-      hint: 'the offline demo model answers until you set one',
-    },
-  ];
 }

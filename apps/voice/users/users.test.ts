@@ -145,7 +145,7 @@ describe('who is calling', () => {
     expect((await voice.get('/api/whoami')).status).toBe(401);
     const { body } = await voice.get('/healthz');
     expect(body).toMatchObject({ status: 'ok', auth_source: 'file', user_count: 0 });
-    expect(body.missing.map(({ what }: { what: string }) => what)).toContain('the users');
+    expect(body.missing.map(({ what }: { what: string }) => what)).toContain('Users');
   });
 });
 

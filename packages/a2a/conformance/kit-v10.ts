@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { type Json, type OpenedStream, openStream, post, v10 } from '../fixtures/calls.ts';
-import type { Target } from './target.ts';
+import type { Target } from './target.suite.ts';
 
 /** An answer of 1.0, whichever way it came. */
 export interface Answer {

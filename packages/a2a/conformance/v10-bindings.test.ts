@@ -12,7 +12,7 @@ import {
   taskOf,
   waiting,
 } from './kit-v10.ts';
-import { targetOfThisFile } from './target.ts';
+import { targetOfThisFile } from './target.suite.ts';
 
 /** Streams, notifications and bindings as the public kit for 1.0 demands them. */
 

@@ -12,7 +12,7 @@ import {
   taskOf,
   waiting,
 } from './kit-v10.ts';
-import { targetOfThisFile } from './target.ts';
+import { targetOfThisFile } from './target.suite.ts';
 
 /** What the public kit for 1.0 demands, in its order; its own names for the demands stand in the titles. */
 
