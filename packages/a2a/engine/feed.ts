@@ -59,12 +59,18 @@ export class Feed {
     return this.#live.snapshot();
   }
 
+  /** Nothing will come beyond what waits already. */
+  get complete(): boolean {
+    return this.#endsWith(this.#live.state) || this.#waiting[0]?.event.type === 'message';
+  }
+
   /** Sends what has waited, and then each event as it happens. */
   open(outlet: FeedOutlet): void {
     if (this.#ended) {
       outlet.end();
       return;
     }
+    const { complete } = this;
     const waiting = this.#waiting;
     this.#waiting = [];
     if (this.#first !== undefined && waiting[0]?.event.type !== 'message') {
@@ -72,7 +78,7 @@ export class Feed {
     }
     for (const emitted of waiting) outlet.event(emitted);
     this.#outlet = outlet;
-    if (this.#endsWith(this.#live.state) || waiting[0]?.event.type === 'message') this.close();
+    if (complete) this.close();
   }
 
   close(): void {

@@ -5,16 +5,33 @@ import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import type { EmittedEvent } from '../engine/live-task.ts';
 import type { Task } from '../protocol/model.ts';
 import { lastStatus } from '../protocol/status.ts';
+import { answerText } from './answer.ts';
 
 const keepaliveMs = 25_000;
+const wholeStream = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  'x-accel-buffering': 'no',
+};
+
+type Wrap = (frame: string) => string;
 
 /** Writes a feed as server-sent events, each numbered so that a reader can come back where it was. */
-export function openStream(
-  context: Context<AppEnv>,
-  feed: Feed,
-  dialect: Dialect,
-  wrap: (frame: string) => string,
-): Response {
+export function openStream(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
+  return feed.complete ? sendWhole(context, feed, dialect, wrap) : sendLive(context, feed, dialect, wrap);
+}
+
+/** Nothing more will come: all frames go out in one piece, however many they are. */
+function sendWhole(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
+  let text = '';
+  const write = (sequence: number, frame: string) => {
+    text += frameText(sequence, wrap(frame));
+  };
+  feed.open(createOutlet(dialect, feed.place, { write, end: () => undefined }));
+  return answerText(context, text, wholeStream);
+}
+
+function sendLive(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
   const { socket } = context.env.outgoing;
   // The head of the answer and the frames that are there already go out as one packet.
   socket?.cork();
@@ -35,7 +52,7 @@ interface FrameWriter {
 }
 
 /** Frames that come before the event loop turns are written at once. */
-function gatherFrames(subscriber: SseSubscriber, wrap: (frame: string) => string): FrameWriter {
+function gatherFrames(subscriber: SseSubscriber, wrap: Wrap): FrameWriter {
   let waiting = '';
   const flush = () => {
     if (waiting === '') return;
@@ -46,13 +63,17 @@ function gatherFrames(subscriber: SseSubscriber, wrap: (frame: string) => string
   return {
     write(sequence, frame) {
       if (waiting === '') process.nextTick(flush);
-      waiting += `id: ${sequence}\ndata: ${wrap(frame)}\n\n`;
+      waiting += frameText(sequence, wrap(frame));
     },
     end() {
       flush();
       subscriber.end();
     },
   };
+}
+
+function frameText(sequence: number, data: string): string {
+  return `id: ${sequence}\ndata: ${data}\n\n`;
 }
 
 function createOutlet(dialect: Dialect, place: TaskPlace, { write, end }: FrameWriter): FeedOutlet {

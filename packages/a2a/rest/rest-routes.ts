@@ -92,7 +92,7 @@ function plain(legacy: Dialect, options: RestOptions, handle: Handle) {
     answering(context, legacy, options, async (call) => {
       const result = await handle(options.operations, call);
       if (context.req.method === 'DELETE') return new Response(null, { status: 204 });
-      return answerText(context, JSON.stringify(result), call.dialect.contentType);
+      return answerText(context, JSON.stringify(result), { 'content-type': call.dialect.contentType });
     });
 }
 

@@ -33,6 +33,7 @@ export interface RpcRouteOptions {
 type RequestContext = Context<AppEnv>;
 
 const mostInBatch = 50;
+const jsonHeaders = { 'content-type': 'application/json' };
 
 /** Answers `POST /a2a`: one request or a batch of them, in the version that the header names. */
 export function rpcRoute(options: RpcRouteOptions): (context: RequestContext) => Promise<Response> {
@@ -135,7 +136,7 @@ function noStreamInBatch(method: string): A2aError {
 }
 
 function jsonAnswer(context: RequestContext, text: string): Response {
-  return answerText(context, text, 'application/json');
+  return answerText(context, text, jsonHeaders);
 }
 
 function noAnswer(): Response {
