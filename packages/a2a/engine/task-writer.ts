@@ -112,9 +112,7 @@ export class TaskWriter {
     if (tasks.length === 0) return true;
     try {
       const last = tasks.map((task) => task.unsaved().at(-1)?.sequence ?? 0);
-      this.#store.transaction(() => {
-        for (const task of tasks) save(task);
-      });
+      this.#atOnce(tasks, save);
       tasks.forEach((task, index) => {
         task.markSaved(last[index] ?? 0);
       });
@@ -123,6 +121,16 @@ export class TaskWriter {
       this.#logger.error({ err: error }, 'a2a-tasks.db could not be written; trying again');
       return false;
     }
+  }
+
+  /** One new row is whole by itself and needs no transaction. */
+  #atOnce(tasks: readonly Storable[], save: (task: Storable) => void): void {
+    const [first] = tasks;
+    const saveAll = () => {
+      for (const task of tasks) save(task);
+    };
+    if (tasks.length === 1 && first?.stored === false) saveAll();
+    else this.#store.transaction(saveAll);
   }
 
   #save(task: Storable): void {
