@@ -1,6 +1,5 @@
 import { Agent, request } from 'node:http';
 import { type Child, startChild } from '@trunkline/testing';
-import type { ServerUse } from './a2a/control.ts';
 import type { BenchResult } from './result.ts';
 
 interface Figures {
@@ -69,11 +68,11 @@ async function startServer(script: string): Promise<Server> {
 async function measure(servers: readonly Server[]): Promise<Figures[]> {
   const samples = servers.map(() => ({ send: [], stream: [], firstFrame: [] }) as Samples);
   for (const { client } of servers) await warmUp(client);
-  const before = await Promise.all(servers.map(({ client }) => client.use()));
+  const before = await Promise.all(servers.map(({ client }) => client.report('/memory')));
   for (let round = 0; round < rounds; round += 1) {
     for (const [index, { client }] of servers.entries()) await sample(client, samples[index]);
   }
-  const after = await Promise.all(servers.map(({ client }) => client.use()));
+  const after = await Promise.all(servers.map(({ client }) => client.report('/memory')));
   for (let count = 0; count < firstFrames; count += 1) {
     for (const [index, { client }] of servers.entries()) {
       samples[index]?.firstFrame.push(await client.one('SendStreamingMessage'));
@@ -83,7 +82,7 @@ async function measure(servers: readonly Server[]): Promise<Figures[]> {
     sendCpu: median(send),
     streamCpu: median(stream),
     firstFrame: median(firstFrame),
-    memory: Math.max(0, (after[index]?.memory ?? 0) - (before[index]?.memory ?? 0)) / 1e6,
+    memory: Math.max(0, (after[index] ?? 0) - (before[index] ?? 0)) / 1e6,
   }));
 }
 
@@ -94,8 +93,8 @@ interface Samples {
 }
 
 async function warmUp(client: Client): Promise<void> {
-  await client.many('SendMessage', 1500);
-  await client.many('SendStreamingMessage', 1000);
+  await client.many('SendMessage', 6000);
+  await client.many('SendStreamingMessage', 5000);
 }
 
 async function sample(client: Client, samples: Samples | undefined): Promise<void> {
@@ -104,10 +103,9 @@ async function sample(client: Client, samples: Samples | undefined): Promise<voi
 }
 
 async function cpuPerRequest(client: Client, method: string, count: number): Promise<number> {
-  const before = await client.use();
+  const before = await client.report('/cpu');
   await client.many(method, count);
-  const after = await client.use();
-  return (after.cpu - before.cpu) / count;
+  return ((await client.report('/cpu')) - before) / count;
 }
 
 function median(values: readonly number[]): number {
@@ -118,7 +116,8 @@ interface Client {
   /** Resolves with the microseconds until the first byte of the body. */
   one(method: string): Promise<number>;
   many(method: string, count: number): Promise<void>;
-  use(): Promise<ServerUse>;
+  /** What the server says of itself at that path. */
+  report(path: string): Promise<number>;
 }
 
 function createClient(port: number, agent: Agent): Client {
@@ -132,9 +131,9 @@ function createClient(port: number, agent: Agent): Client {
       };
       await Promise.all(Array.from({ length: connections }, worker));
     },
-    async use() {
-      const { text } = await exchange({ port, path: '/use', method: 'GET', agent }, undefined);
-      return JSON.parse(text) as ServerUse;
+    async report(path) {
+      const { text } = await exchange({ port, path, method: 'GET', agent }, undefined);
+      return Number(text);
     },
   };
 }
@@ -170,7 +169,7 @@ function exchange(
 }
 
 function isGood(text: string): boolean {
-  return text.includes('TASK_STATE_COMPLETED') || text.includes('"cpu"');
+  return text.includes('TASK_STATE_COMPLETED') || /^\d+$/.test(text);
 }
 
 async function portOf(child: Child): Promise<number> {

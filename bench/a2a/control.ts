@@ -1,14 +1,18 @@
-/** What a server under test has used so far. */
-export interface ServerUse {
-  /** Microseconds of the processor. */
-  cpu: number;
-  /** Bytes in use after a collection. */
-  memory: number;
+/** What a server under test tells of itself, at paths beside the protocol. */
+export const reports: Readonly<Record<string, () => number>> = {
+  '/cpu': usedCpu,
+  '/memory': usedMemory,
+};
+
+/** Microseconds of the processor so far. */
+function usedCpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
-export function measureUse(): ServerUse {
+/** Bytes in use after a collection. */
+function usedMemory(): number {
   globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
   const { heapUsed, external } = process.memoryUsage();
-  return { cpu: user + system, memory: heapUsed + external };
+  return heapUsed + external;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import { createApp, serve } from '@trunkline/http';
-import { measureUse } from './control.ts';
+import { reports } from './control.ts';
 
 /** Our server as the services run it: the whole HTTP kit, tasks and events written to SQLite. */
 
@@ -46,7 +46,7 @@ const app = createApp({
   renderError: (error) => ({ body: { detail: error.message } }),
   health: () => ({ status: 200, body: {} }),
 });
-app.get('/use', (context) => context.json(measureUse()));
+for (const [path, report] of Object.entries(reports)) app.get(path, (context) => context.json(report()));
 app.route('/', agent.routes);
 const { port } = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger: quiet });
 console.log(`listening on ${port}`);

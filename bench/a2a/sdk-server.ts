@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { type AgentCard, TaskState } from '@a2a-js/sdk';
 import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from '@a2a-js/sdk/server';
 import { jsonRpcHandler, UserBuilder } from '@a2a-js/sdk/server/express';
-import { measureUse } from './control.ts';
+import { reports } from './control.ts';
 
 /** The official SDK's server as its own guide sets it up: on express, with the tasks in memory. */
 
@@ -82,9 +82,11 @@ interface ExpressApp {
 
 const express = createRequire(import.meta.url)('express') as () => ExpressApp;
 const app = express();
-app.get('/use', (_request, response) => {
-  response.setHeader('content-type', 'application/json').end(JSON.stringify(measureUse()));
-});
+for (const [path, report] of Object.entries(reports)) {
+  app.get(path, (_request, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(report()));
+  });
+}
 app.use('/a2a', jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
 const server = app.listen(0, '127.0.0.1');
 await once(server, 'listening');
