@@ -112,6 +112,20 @@ describe('coming back', () => {
     expect(await nothing.rest()).toEqual([]);
   });
 
+  it('replays a log of any length whole, as a stream like any other', async () => {
+    const agent = await start(async function* () {
+      for (let count = 0; count < 300; count += 1) yield { type: 'text-delta', text: 'x'.repeat(8000) };
+    });
+    const { result } = await rpc(agent, 'message/send', saying('go'));
+    const replayed = await stream(agent, 'tasks/resubscribe', { id: result.id }, { 'last-event-id': '0' });
+    expect(Object.fromEntries(replayed.response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
+    expect(textOf(await replayed.rest())).toHaveLength(2_400_000);
+  });
+
   it('shows a settled task and ends with a final frame in 0.3', async () => {
     const [done, asking] = [await start(echo), await start(asksForName)];
     const finished = await rpc(done, 'message/send', saying('x'));
