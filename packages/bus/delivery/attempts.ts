@@ -59,12 +59,12 @@ export interface AttemptContext {
  * When it is not finished, because no attempt may begin any more, it is redelivered later.
  */
 export async function handleEntry(entry: Entry, member: Member, context: AttemptContext): Promise<void> {
-  const { ledger, retry, closing } = context;
+  const { retry, closing } = context;
   const before = entry.redelivered ? await begunBefore(entry, context) : 0;
   if (before >= retry.maxAttempts) return buryDeadly(entry, member, before, context);
   for (let attempt = before + 1; !closing.aborted; attempt += 1) {
     const failure = await attemptOnce(entry, member, attempt, context);
-    if (failure === undefined) return ledger.finish(entry);
+    if (failure === undefined) return clear(entry, before, context);
     if (attempt >= retry.maxAttempts) return bury(entry, attempt, messageOf(failure.error), context);
     await record(entry, attempt, context);
     await pause(attempt, context);
@@ -76,6 +76,15 @@ async function begunBefore(entry: Entry, context: AttemptContext): Promise<numbe
   const before = await recorded(entry, context);
   if (before < context.retry.maxAttempts) await record(entry, before + 1, context);
   return before;
+}
+
+/**
+ * The engine keeps the end of an entry a little later. Should the next message end the process before that, this one
+ * comes again and must not be blamed: the attempt that was counted beforehand is taken back first.
+ */
+async function clear(entry: Entry, before: number, context: AttemptContext): Promise<void> {
+  if (entry.redelivered) await record(entry, before, context);
+  context.ledger.finish(entry);
 }
 
 async function recorded(entry: Entry, context: AttemptContext): Promise<number> {
