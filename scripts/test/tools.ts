@@ -19,6 +19,11 @@ const tools: Tool[] = [
     package: 'nats-server',
     hint: 'NATS tests were skipped: install nats-server and run npm test again.',
   },
+  {
+    name: 'turnserver',
+    package: 'coturn',
+    hint: 'The test of a TURN relay was skipped: install coturn and run npm test again.',
+  },
 ];
 
 /** Installs what the tests need where that is possible (root on Debian) and returns what is still missing. */
