@@ -28,6 +28,7 @@ export { formatSseFrame, type SseEvent } from './sse/frame.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export { sse } from './sse/sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/types.ts';
+export { answerText } from './stream/answer-text.ts';
 export { type StreamTextOptions, streamText } from './stream/stream-text.ts';
 export { readJson } from './validation/read-body.ts';
 export { validate } from './validation/validate.ts';

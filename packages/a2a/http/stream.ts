@@ -1,11 +1,10 @@
-import { type AppEnv, type SseSubscriber, sse } from '@trunkline/http';
+import { type AppEnv, answerText, type SseSubscriber, sse } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import type { EmittedEvent } from '../engine/live-task.ts';
 import type { Task } from '../protocol/model.ts';
 import { lastStatus } from '../protocol/status.ts';
-import { answerText } from './answer.ts';
 
 const keepaliveMs = 25_000;
 const wholeStream = {

@@ -1,4 +1,4 @@
-import { type AppEnv, HttpError } from '@trunkline/http';
+import { type AppEnv, answerText, HttpError } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
@@ -9,7 +9,6 @@ import { v10 } from '../dialects/v10/dialect.ts';
 import type { Feed } from '../engine/feed.ts';
 import { invalidParams } from '../errors/a2a-error.ts';
 import { reportError } from '../errors/report-error.ts';
-import { answerText } from '../http/answer.ts';
 import { requireJson } from '../http/content-type.ts';
 import { callExtensions, versionHeader } from '../http/headers.ts';
 import type { OriginCheck } from '../http/origin-check.ts';

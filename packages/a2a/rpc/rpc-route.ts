@@ -1,11 +1,10 @@
-import { type AppEnv, HttpError } from '@trunkline/http';
+import { type AppEnv, answerText, HttpError } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
 import { v10 } from '../dialects/v10/dialect.ts';
 import { A2aError } from '../errors/a2a-error.ts';
 import { reportError } from '../errors/report-error.ts';
-import { answerText } from '../http/answer.ts';
 import { requireJson } from '../http/content-type.ts';
 import { callExtensions, versionHeader } from '../http/headers.ts';
 import type { OriginCheck } from '../http/origin-check.ts';

@@ -12,7 +12,9 @@ export function recordRequest(context: Context<AppEnv>, startedAt: number): void
   const { method, path } = context.req;
   // The pattern, never the path: paths are without number and would fill the memory of the metrics.
   const route = routePath(context);
-  context.var.metrics?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
+  context
+    .get('metrics')
+    ?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
   const fields = {
     method,
     path,
@@ -21,8 +23,8 @@ export function recordRequest(context: Context<AppEnv>, startedAt: number): void
     status,
     ms: round(seconds * 1000),
   };
-  if (status < 400) context.var.logger.debug(fields, 'request');
-  else context.var.logger.info(fields, 'request');
+  if (status < 400) context.get('logger').debug(fields, 'request');
+  else context.get('logger').info(fields, 'request');
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

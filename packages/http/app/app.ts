@@ -1,3 +1,4 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { type RenderError, respondToError } from '../errors/render.ts';
 import { type HealthReport, mountHealth } from '../health/mount-health.ts';
@@ -71,8 +72,12 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
       // Hono hands only real Error objects to its error handler.
       context.res = respondToError(thrown, context, options.renderError);
     }
-    const response = withHeaders(context.res, headers);
-    if (response !== context.res) context.res = response;
+    if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, headers);
     recordRequest(context, startedAt);
   };
+}
+
+function addHeaders(context: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {
+  const response = withHeaders(context.res, headers);
+  if (response !== context.res) context.res = response;
 }

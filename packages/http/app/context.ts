@@ -15,8 +15,8 @@ interface KitVariables {
   requestId: string;
   logger: Logger;
   metrics: Metrics | undefined;
-  /** Headers that every answer carries, for writers that bypass the normal response. */
-  standardHeaders: Readonly<Record<string, string>>;
+  /** Headers that this answer carries whoever writes it; middleware adds to them. */
+  standardHeaders: Record<string, string>;
 }
 
 /** The Hono environment of an app: `c.get('caller')` has the type the service chose. */
@@ -31,8 +31,7 @@ export interface AppEnv<Caller = unknown> {
 /** What the kit's helpers need of a Hono context, whatever its caller type, path or input. */
 export interface RequestContext {
   readonly env: ServerBindings;
-  readonly var: Readonly<KitVariables>;
-  readonly res: Response;
+  get<Name extends keyof KitVariables>(name: Name): KitVariables[Name];
   readonly req: {
     readonly raw: Request;
     readonly method: string;

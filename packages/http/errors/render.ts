@@ -24,7 +24,7 @@ export function respondToError(thrown: unknown, context: RequestContext, render:
   const error = toHttpError(thrown, context);
   logServerError(error, thrown, context);
   const { method, path } = context.req;
-  const reply = render(error, { method, path, requestId: context.var.requestId });
+  const reply = render(error, { method, path, requestId: context.get('requestId') });
   return new Response(JSON.stringify(reply.body), {
     status: reply.status ?? error.status,
     headers: { 'content-type': 'application/json', ...error.headers },
@@ -35,13 +35,13 @@ function toHttpError(thrown: unknown, context: RequestContext): HttpError {
   if (thrown instanceof HttpError) return thrown;
   if (thrown instanceof HTTPException) return new HttpError('http_exception', thrown.status, thrown.message);
   if (context.req.raw.signal.aborted) return httpErrors.client_closed({ cause: thrown });
-  return httpErrors.internal({ requestId: context.var.requestId }, { cause: thrown });
+  return httpErrors.internal({ requestId: context.get('requestId') }, { cause: thrown });
 }
 
 /** A fault of ours is logged with its cause; a fault of the client is left to the access log. */
 function logServerError(error: HttpError, thrown: unknown, context: RequestContext): void {
   if (error.status < 500) return;
   const fields = { err: thrown, code: error.code };
-  if (error.code === httpErrors.internal.code) context.var.logger.error(fields, 'request failed');
-  else context.var.logger.warn(fields, 'request failed');
+  if (error.code === httpErrors.internal.code) context.get('logger').error(fields, 'request failed');
+  else context.get('logger').warn(fields, 'request failed');
 }

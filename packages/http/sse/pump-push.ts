@@ -15,7 +15,7 @@ export function pumpPush(
 ): void {
   const { subscribe, queue = DEFAULT_QUEUE, overflow = 'drop-oldest' } = options;
   const onDrop = (frames: number) => {
-    context.var.metrics?.http.droppedFrames.inc(frames);
+    context.get('metrics')?.http.droppedFrames.inc(frames);
     options.onDrop?.(frames);
   };
   const outlet = new PushOutlet(stream, { queue, overflow, onDrop });
@@ -24,7 +24,7 @@ export function pumpPush(
     if (stream.signal.aborted) stop();
     else stream.signal.addEventListener('abort', stop, { once: true });
   } catch (error) {
-    context.var.logger.error({ err: error }, 'stream source failed');
+    context.get('logger').error({ err: error }, 'stream source failed');
     stream.destroy();
   }
 }

@@ -1,6 +1,7 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { RequestContext } from '../app/context.ts';
 import { pumpPull } from '../stream/pump-pull.ts';
-import { alreadySent, openResponseStream, type ResponseStream } from '../stream/response-stream.ts';
+import { openResponseStream, type ResponseStream } from '../stream/response-stream.ts';
 import { formatSseFrame, toChunk } from './frame.ts';
 import { pumpPush } from './pump-push.ts';
 import type { SsePullOptions, SsePushOptions, SseSharedOptions } from './types.ts';
@@ -18,7 +19,7 @@ export function sse(context: RequestContext, options: SsePullOptions | SsePushOp
   const source = { lastEventId: lastEventId(context), signal: stream.signal };
   if ('events' in options) void pumpPull(context, stream, () => options.events(source), toChunk);
   else pumpPush(context, stream, source, options);
-  return alreadySent();
+  return RESPONSE_ALREADY_SENT;
 }
 
 function sseHeaders(options: SseSharedOptions): Record<string, string> {

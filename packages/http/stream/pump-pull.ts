@@ -10,7 +10,7 @@ export async function pumpPull<Piece>(
   open: () => AsyncIterable<Piece>,
   toChunk: (piece: Piece) => Chunk,
 ): Promise<void> {
-  const fail = (error: unknown) => context.var.logger.error({ err: error }, 'stream source failed');
+  const fail = (error: unknown) => context.get('logger').error({ err: error }, 'stream source failed');
   try {
     await pump(stream, open(), toChunk, fail);
     stream.end();

@@ -9,18 +9,15 @@ export interface ResponseStreamOptions {
 
 const DEFAULT_STALL_MS = 60_000;
 
-/** Tells the Node adaptor that the response was written past it. */
-export function alreadySent(): Response {
-  return new Response(null, { headers: { 'x-hono-already-sent': 'true' } });
-}
+/** One for all, as a new one is built with a stack trace each time. */
+const closed = new DOMException('The reader left, or the stream ended.', 'AbortError');
 
 /** Sends the headers at once and gives back what writes the rest. */
 export function openResponseStream(context: RequestContext, options: ResponseStreamOptions): ResponseStream {
   const { outgoing, streams } = nodeBindings(context);
   const stream = new ResponseStream(outgoing, options.stallMs ?? DEFAULT_STALL_MS);
   if (!stream.signal.aborted) register(stream, streams, context);
-  const set = Object.fromEntries(context.res.headers);
-  outgoing.writeHead(200, { ...context.var.standardHeaders, ...set, ...options.headers });
+  outgoing.writeHead(200, { ...context.get('standardHeaders'), ...options.headers });
   outgoing.flushHeaders();
   return stream;
 }
@@ -34,7 +31,7 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 
 /** Known to the server and the metrics for as long as the connection lasts. */
 function register(stream: ResponseStream, streams: Set<OpenStream>, context: RequestContext): void {
-  const gauge = context.var.metrics?.http.openStreams;
+  const gauge = context.get('metrics')?.http.openStreams;
   streams.add(stream);
   gauge?.inc();
   context.env.outgoing.once('close', () => {
@@ -56,9 +53,9 @@ export class ResponseStream implements OpenStream {
     outgoing.on('drain', () => this.#forgetStall());
     outgoing.once('close', () => {
       this.#forgetStall();
-      this.#controller.abort();
+      this.#controller.abort(closed);
     });
-    if (outgoing.destroyed) this.#controller.abort();
+    if (outgoing.destroyed) this.#controller.abort(closed);
   }
 
   /** Aborted when the reader leaves, the stream ends or the server stops. */
@@ -98,13 +95,13 @@ export class ResponseStream implements OpenStream {
 
   /** Ends after what was written. */
   end(): void {
-    this.#controller.abort();
+    this.#controller.abort(closed);
     if (!this.closed) this.#outgoing.end();
   }
 
   /** Ends at once and drops what the reader has not taken. */
   destroy(): void {
-    this.#controller.abort();
+    this.#controller.abort(closed);
     this.#outgoing.destroy();
   }
 

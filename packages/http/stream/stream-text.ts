@@ -1,6 +1,7 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { RequestContext } from '../app/context.ts';
 import { pumpPull } from './pump-pull.ts';
-import { alreadySent, openResponseStream } from './response-stream.ts';
+import { openResponseStream } from './response-stream.ts';
 
 export interface StreamTextOptions {
   /** Gives the text piece by piece; the signal is aborted when the client leaves or the server stops. */
@@ -27,5 +28,5 @@ export function streamText(context: RequestContext, options: StreamTextOptions):
     () => options.chunks({ signal: stream.signal }),
     (text) => text,
   );
-  return alreadySent();
+  return RESPONSE_ALREADY_SENT;
 }
