@@ -1,18 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Filters, filtersFor } from './filters.ts';
 import type { Sound } from './sound.ts';
 
-/** How many crossings of zero the filter reaches to each side. */
-const reach = 32;
 /** After this many samples other work gets a turn. */
 const batch = 8000;
-
-/** A filter for each place between two samples at which a new one may stand. */
-interface Filters {
-  up: number;
-  down: number;
-  width: number;
-  phases: readonly Float32Array[];
-}
 
 /** One channel at another rate: all channels mixed, then filtered so that nothing folds back. */
 export async function toMono({ channels, sampleRate }: Sound, rate: number): Promise<Float32Array> {
@@ -35,26 +26,6 @@ function mix(channels: readonly Float32Array[]): Float32Array {
   );
 }
 
-function filtersFor(from: number, to: number): Filters {
-  const divisor = commonDivisor(from, to);
-  const [up, down] = [to / divisor, from / divisor];
-  const cutoff = Math.min(1, up / down);
-  const width = Math.ceil(reach / cutoff);
-  const phases = Array.from({ length: up }, (_, phase) =>
-    Float32Array.from({ length: 2 * width }, (_tap, tap) =>
-      weight(tap - width + 1 - phase / up, cutoff, width),
-    ),
-  );
-  return { up, down, width, phases };
-}
-
-/** A sinc, faded out to both sides. */
-function weight(distance: number, cutoff: number, width: number): number {
-  const angle = Math.PI * distance * cutoff;
-  const sinc = angle === 0 ? 1 : Math.sin(angle) / angle;
-  return cutoff * sinc * (0.5 + 0.5 * Math.cos((Math.PI * distance) / width));
-}
-
 function fill(result: Float32Array, from: number, to: number, samples: Float32Array, filters: Filters): void {
   const { up, down, width, phases } = filters;
   for (let index = from; index < to; index += 1) {
@@ -65,8 +36,4 @@ function fill(result: Float32Array, from: number, to: number, samples: Float32Ar
     for (let tap = 0; tap < taps.length; tap += 1) sum += (taps[tap] ?? 0) * (samples[start + tap] ?? 0);
     result[index] = sum;
   }
-}
-
-function commonDivisor(left: number, right: number): number {
-  return right === 0 ? left : commonDivisor(right, left % right);
 }
