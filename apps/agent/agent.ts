@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type A2aCredentials, createA2aServer } from '@trunkline/a2a';
+import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { createTracing, type ModelCall } from '@trunkline/llm';
@@ -8,6 +8,7 @@ import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { Telemetry } from './activity/telemetry.ts';
+import { ChatRecorder } from './chats/chat-recorder.ts';
 import { Compiler } from './compiler.ts';
 import { createGoalKeeper } from './goals/goal-keeper.ts';
 import { createGoalVerifiers } from './goals/goal-verifiers.ts';
@@ -71,7 +72,9 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const { graph, model } = measured;
   const compiler = new Compiler({ agentName, live, model, toolset, shelf, graph, logger });
   const observers = observersOf(base, measured, stores);
-  const a2a = createTasks(base, createExecutor(base, { graph, state, stores, shelf, observers }), () => ({
+  const recorder = new ChatRecorder(state.chats);
+  const executor = createExecutor(base, { graph, state, stores, shelf, observers });
+  const a2a = createTasks(base, executor, recorder, () => ({
     agentName,
     version: manifest.version,
     publicUrl: address.public,
@@ -90,7 +93,7 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     await compiler.compile();
     scheduler?.start();
   };
-  return { ...measured, a2a, state, stores, scheduler, toolset, shelf, feed, observers, begin };
+  return { ...measured, a2a, recorder, state, stores, scheduler, toolset, shelf, feed, observers, begin };
 }
 
 type Measured = ReturnType<typeof measure>;
@@ -196,11 +199,13 @@ async function openState(
 function createTasks(
   { options, keys, places, logger }: Base,
   executor: TurnExecutor,
+  observer: TaskObserver,
   card: () => Parameters<typeof describeAgent>[0],
 ) {
   return createA2aServer({
     directory: places.state,
     executor,
+    observer,
     card: () => describeAgent(card()),
     credentials: credentialsOf(keys),
     allowedOrigins: options.allowedOrigins,

@@ -15,6 +15,7 @@ import { openAiErrorBody } from './openai/errors.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
+import { mountChats } from './routes/console/chats.ts';
 import { mountConfig } from './routes/console/config.ts';
 import { mountDelegates } from './routes/console/delegates.ts';
 import { mountRuntime } from './routes/console/runtime.ts';
@@ -99,7 +100,8 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
   const { agentName } = options;
   mountGuards(app, base.keys);
   mountEvents(app, feed);
-  mountChat(app, { engine, sessions: state.sessions, memory: state.memory });
+  mountChat(app, { engine, ...state });
+  mountChats(app, { engine, chats: state.chats, recorder: agent.recorder });
   mountInbox(app, { inbox: stores.inbox, engine, feed });
   mountOpenAi(app, { graph: () => graph.current(), observers, agentName });
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
@@ -141,7 +143,7 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
 
 function mountPages(app: Hono<AppEnv>, ui: AgentOptions['ui']): void {
   const directory = join(import.meta.dirname, 'dist');
-  if (ui !== 'none') servePages(app, { directory, base: '/app' });
+  if (ui !== 'none') servePages(app, { directory, base: '/app', index: 'app.html' });
   // The page at /app names its assets relative to the root.
   if (ui === 'console') servePages(app, { directory: join(directory, 'assets'), base: '/assets' });
   if (ui === 'full') servePages(app, { directory });

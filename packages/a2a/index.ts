@@ -8,6 +8,8 @@ export type { CallOptions, OutgoingMessage, RemoteCard, RemoteEvent } from './cl
 export type { ProtocolVersion } from './dialects/version.ts';
 export type { TaskEngine, TaskObserver } from './engine/engine.ts';
 export type { ExecutionEvent, ExecutionRequest, Executor } from './engine/executor.ts';
+export { toolCallMediaType } from './engine/tool-frames.ts';
+export { A2aError } from './errors/a2a-error.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, Task, TaskState, Usage } from './protocol/model.ts';
 export type { PushDelivery } from './push/push-store.ts';
@@ -18,6 +20,11 @@ export {
   type Delegate,
   loadDelegates,
 } from './registry/delegates.ts';
-export { type ExternalAgent, loadExternalAgents } from './registry/external-agents.ts';
-export { loadTargets } from './registry/targets.ts';
+export {
+  type ExternalAgent,
+  externalAgentSchema,
+  externalAgentsSchema,
+  toExternalAgents,
+} from './registry/external-agents.ts';
+export { targetsSchema, toTargets } from './registry/targets.ts';
 export { type A2aServer, type A2aServerOptions, createA2aServer } from './server.ts';

@@ -2,7 +2,9 @@ import type { TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { converse, parkedTask } from '../turns/converse.ts';
+import { chatMetadata } from '../chats/chat-recorder.ts';
+import type { ChatStore } from '../chats/chat-store.ts';
+import { converse } from '../turns/converse.ts';
 import type { SessionMemory } from '../turns/session-memory.ts';
 import type { SessionStore } from '../turns/session-store.ts';
 import { taskText } from '../turns/task-text.ts';
@@ -13,6 +15,7 @@ export interface ChatRoutes {
   engine: TaskEngine;
   sessions: SessionStore;
   memory: SessionMemory;
+  chats: ChatStore;
 }
 
 const body = z.object({
@@ -21,14 +24,14 @@ const body = z.object({
 });
 
 /** Plain chat: one message in, one answer out; a question of the agent is answered by the next message. */
-export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory }: ChatRoutes): void {
+export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory, chats }: ChatRoutes): void {
   app.post(
     '/api/chat',
     describeRoute({ summary: 'Say something and get the answer' }),
     validate('json', body),
     async (context) => {
       const { message, session_id } = context.req.valid('json');
-      const task = await fromEngine(() => converse(engine, session_id, message));
+      const task = await fromEngine(() => converse(engine, session_id, message, chatMetadata));
       return context.json({
         response: taskText(task),
         messages: plainMessages(sessions.load(session_id).messages),
@@ -42,10 +45,16 @@ export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory }: ChatR
     describeRoute({ summary: 'Forget a conversation' }),
     async (context) => {
       const id = context.req.param('id');
-      const parked = parkedTask(engine, id);
-      if (parked !== undefined) engine.cancel(parked, false);
+      for (const task of openTasks(engine, id)) engine.cancel(task, false);
       await memory.forget(id);
-      return context.json({ ok: true, deleted: sessions.delete(id) });
+      const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
+      return context.json({ ok: true, deleted });
     },
   );
+}
+
+/** The tasks of a conversation that run or wait. */
+function openTasks(engine: TaskEngine, contextId: string): string[] {
+  const states = ['working', 'input-required', 'auth-required'];
+  return states.flatMap((state) => engine.list({ contextId, state }).tasks.map(({ id }) => id));
 }

@@ -6,7 +6,6 @@ import type { ActivityFeed } from '../activity/activity-feed.ts';
 import { activityContext } from '../activity/activity-observer.ts';
 import { FireLimit } from '../activity/fire-limit.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
-import { isEngineRefusal } from './engine-failure.ts';
 import { fromStore } from './store-failure.ts';
 
 export interface InboxRoutes {
@@ -74,7 +73,7 @@ function fire(engine: TaskEngine, item: InboxItem): boolean {
     start(engine, item);
     return true;
   } catch (error) {
-    if (isEngineRefusal(error)) return false;
+    if (error instanceof A2aError) return false;
     throw error;
   }
 }

@@ -1,7 +1,12 @@
 import type { Task, TaskEngine } from '@trunkline/a2a';
 
 /** One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. */
-export async function converse(engine: TaskEngine, contextId: string, text: string): Promise<Task> {
+export async function converse(
+  engine: TaskEngine,
+  contextId: string,
+  text: string,
+  metadata: Record<string, unknown> = {},
+): Promise<Task> {
   const taskId = parkedTask(engine, contextId);
   const { live } = engine.start({
     message: {
@@ -11,7 +16,7 @@ export async function converse(engine: TaskEngine, contextId: string, text: stri
       contextId,
       ...(taskId !== undefined && { taskId }),
     },
-    metadata: {},
+    metadata,
     strict: false,
   });
   await live.settled();
@@ -19,6 +24,6 @@ export async function converse(engine: TaskEngine, contextId: string, text: stri
 }
 
 /** The task of a conversation that waits for an answer. */
-export function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
+function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
   return engine.list({ contextId, state: 'input-required', pageSize: 1 }).tasks[0]?.id;
 }

@@ -154,10 +154,12 @@ class UsageCounter {
 
   more(turn: TurnUsage, { helpers }: Spending): ExecutionEvent {
     const before = this.#reported;
+    const costUsd = costOf(turn, helpers);
     const now = {
       inputTokens: turn.inputTokens + helpers.inputTokens,
       outputTokens: turn.outputTokens + helpers.outputTokens,
       totalTokens: turn.totalTokens + helpers.totalTokens,
+      ...(costUsd !== undefined && { costUsd }),
     };
     this.#reported = now;
     return {
@@ -166,7 +168,14 @@ class UsageCounter {
         inputTokens: now.inputTokens - before.inputTokens,
         outputTokens: now.outputTokens - before.outputTokens,
         totalTokens: now.totalTokens - before.totalTokens,
+        ...(costUsd !== undefined && { costUsd: costUsd - (before.costUsd ?? 0) }),
       },
     };
   }
+}
+
+/** What the turn and its helpers cost together; nothing where no price is known. */
+function costOf(turn: TurnUsage, helpers: TurnUsage): number | undefined {
+  if (turn.costUsd === undefined && !helpers.costUsd) return undefined;
+  return (turn.costUsd ?? 0) + (helpers.costUsd ?? 0);
 }

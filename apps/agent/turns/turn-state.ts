@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { ChatStore } from '../chats/chat-store.ts';
 import { CheckpointStore } from './checkpoint-store.ts';
 import { SessionLocks } from './session-locks.ts';
 import { SessionMemory } from './session-memory.ts';
@@ -21,6 +22,7 @@ export interface TurnState {
   checkpoints: CheckpointStore;
   locks: SessionLocks;
   memory: SessionMemory;
+  chats: ChatStore;
   /** Waits for turns and writes under way, within a limit. */
   close(): Promise<void>;
 }
@@ -34,6 +36,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   const database = openState(options.directory);
   const sessions = new SessionStore(database);
   const checkpoints = new CheckpointStore(database);
+  const chats = new ChatStore(database);
   const locks = new SessionLocks();
   const memory = new SessionMemory({
     directory: options.memoryDirectory,
@@ -41,6 +44,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     logger: options.logger,
   });
   sessions.prune(Date.now() - options.keepDays * dayMs);
+  chats.prune(Date.now() - options.keepDays * dayMs);
   checkpoints.prune(Date.now() - checkpointDays * dayMs);
   await memory.load();
   return {
@@ -48,6 +52,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     checkpoints,
     locks,
     memory,
+    chats,
     async close() {
       await withinLimit(locks.idle());
       await memory.settled();

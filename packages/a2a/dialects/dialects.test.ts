@@ -7,7 +7,7 @@ const start = agentsOfThisFile();
 let agent: TestAgent;
 let asking: TestAgent;
 
-const usage = { inputTokens: 1200, outputTokens: 340, totalTokens: 1540 };
+const usage = { inputTokens: 1200, outputTokens: 340, totalTokens: 1540, costUsd: 0.25 };
 
 beforeAll(async () => {
   asking = await start(asksForName);
@@ -39,7 +39,7 @@ describe('0.3', () => {
       contextId: expect.any(String),
       status: { state: 'completed', timestamp: expect.stringMatching(/^\d{4}-.*Z$/) },
       data: {
-        usage: { input_tokens: 1200, output_tokens: 340, total_tokens: 1540 },
+        usage: { input_tokens: 1200, output_tokens: 340, total_tokens: 1540, cost_usd: 0.25 },
         durationMs: expect.any(Number),
       },
       history: [{ kind: 'message', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }],

@@ -114,7 +114,7 @@ describe('states', () => {
   });
 
   it('adds up usage and time over the turns of a task [A020]', async () => {
-    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 };
+    const usage = { inputTokens: 10, outputTokens: 5, totalTokens: 15, costUsd: 0.25 };
     const agent = new SteppedAgent();
     const { engine, clock } = start(agent.script);
     const first = send(engine, 'x');
@@ -126,7 +126,7 @@ describe('states', () => {
     agent.step({ type: 'usage', usage }, { type: 'completed', text: 'z' });
     await second.live.settled();
     expect(engine.get(first.live.id)).toMatchObject({
-      usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 },
+      usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30, costUsd: 0.5 },
       durationMs: 500,
     });
   });

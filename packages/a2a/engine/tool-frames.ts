@@ -4,7 +4,7 @@ import type { ExecutionEvent } from './executor.ts';
 type ToolEvent = Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>;
 type Phase = 'started' | 'completed' | 'failed';
 
-const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
+export const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
 const longestPreview = 800;
 
 /** The structured frame for clients that draw a timeline of tools. */

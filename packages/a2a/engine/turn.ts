@@ -140,9 +140,11 @@ export class Turn {
 }
 
 function addUsage(before: Usage | undefined, more: Usage): Usage {
+  const prices = [before?.costUsd, more.costUsd].filter((price) => price !== undefined);
   return {
     inputTokens: (before?.inputTokens ?? 0) + more.inputTokens,
     outputTokens: (before?.outputTokens ?? 0) + more.outputTokens,
     totalTokens: (before?.totalTokens ?? 0) + more.totalTokens,
+    ...(prices.length > 0 && { costUsd: prices.reduce((sum, price) => sum + price, 0) }),
   };
 }

@@ -55,6 +55,8 @@ export interface Usage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;
+  /** Dollars; absent while no price is known. */
+  costUsd?: number;
 }
 
 /** A task as it stands. Never changed in place: each step makes a new one, so a reader may keep what it was given. */

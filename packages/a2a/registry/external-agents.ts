@@ -1,6 +1,4 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { ConfigError, type Environment, loadYaml } from '@trunkline/config';
+import type { Environment } from '@trunkline/config';
 import { z } from 'zod';
 import type { RemoteAgent } from '../client/remote-agent.ts';
 import {
@@ -37,7 +35,8 @@ const skill = z.union([
   z.object({ name: z.string().min(1), description: z.string().optional() }),
 ]);
 
-const entrySchema = z.object({
+/** One agent: a file of `agents.d`, or an entry of `agents.yaml`. */
+export const externalAgentSchema = z.object({
   name,
   url,
   apiKeyEnv: z.string().min(1).optional(),
@@ -51,36 +50,23 @@ const entrySchema = z.object({
   chain: z.record(z.string(), z.string()).default({}),
 });
 
-type Entry = z.output<typeof entrySchema>;
+export type ExternalAgentEntry = z.output<typeof externalAgentSchema>;
 
-const fileSchema = z.object({ agents: z.array(entrySchema).superRefine(uniqueNames).nullish() }).default({});
+/** `agents.yaml`: all of them in one list. */
+export const externalAgentsSchema = z
+  .object({ agents: z.array(externalAgentSchema).superRefine(uniqueNames).nullish() })
+  .default({});
 
-/** Reads `agents.yaml` and the files of `agents.d`, which win over it. What is missing yields none. */
-export async function loadExternalAgents(
-  places: { file: string; directory: string },
+/** Agents that can be called, out of what stands in files. */
+export function toExternalAgents(
+  entries: readonly ExternalAgentEntry[],
   env: Environment,
-): Promise<Loaded<ExternalAgent>> {
-  const file = await loadYaml(places.file, fileSchema, { env, allowMissing: true });
-  const single = await Promise.all(
-    (await entryFiles(places.directory)).map((path) => loadYaml(path, entrySchema, { env })),
-  );
-  const byName = new Map([...(file?.agents ?? []), ...single].map((entry) => [entry.name, entry]));
+): Loaded<ExternalAgent> {
   const warnings: string[] = [];
-  return { entries: [...byName.values()].map((entry) => toExternalAgent(entry, env, warnings)), warnings };
+  return { entries: entries.map((entry) => toExternalAgent(entry, env, warnings)), warnings };
 }
 
-async function entryFiles(directory: string): Promise<string[]> {
-  const names = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === 'ENOENT') return [];
-    throw new ConfigError(`${directory} cannot be read:`, [`${directory}: ${cause.message}`], { cause });
-  });
-  return names
-    .filter((fileName) => /\.ya?ml$/.test(fileName))
-    .toSorted()
-    .map((fileName) => join(directory, fileName));
-}
-
-function toExternalAgent(entry: Entry, env: Environment, warnings: string[]): ExternalAgent {
+function toExternalAgent(entry: ExternalAgentEntry, env: Environment, warnings: string[]): ExternalAgent {
   const { url: address, headers: extra, apiKeyEnv: _, auth: __, skills, ...rest } = entry;
   const agent: RemoteAgent = {
     name: entry.name,
@@ -92,7 +78,7 @@ function toExternalAgent(entry: Entry, env: Environment, warnings: string[]): Ex
 }
 
 /** The newer field is preferred. */
-function authOf({ auth: given, apiKeyEnv }: Entry): Auth | undefined {
+function authOf({ auth: given, apiKeyEnv }: ExternalAgentEntry): Auth | undefined {
   return given ?? (apiKeyEnv === undefined ? undefined : { scheme: 'apiKey', credentialsEnv: apiKeyEnv });
 }
 

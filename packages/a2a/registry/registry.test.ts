@@ -1,10 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { parseYaml } from '@trunkline/config';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadDelegates } from './delegates.ts';
-import { loadExternalAgents } from './external-agents.ts';
-import { loadTargets } from './targets.ts';
+import { externalAgentSchema, externalAgentsSchema, toExternalAgents } from './external-agents.ts';
+import { targetsSchema, toTargets } from './targets.ts';
 
 const directory = temporaryDirectory();
 let files = 0;
@@ -137,14 +138,13 @@ delegates:
 });
 
 describe('agents.yaml and agents.d', () => {
-  const load = (contents: Record<string, string>) => {
-    const place = folder(contents);
-    return loadExternalAgents({ file: join(place, 'agents.yaml'), directory: join(place, 'agents.d') }, env);
+  const load = (text: string) => {
+    const { agents } = parseYaml(text, externalAgentsSchema, { file: 'agents.yaml', env });
+    return toExternalAgents(agents ?? [], env);
   };
 
   it('reads every field [S025] [S026] [S028] [S029] [S030] [S031] [S032] [S033] [S034] [S035]', async () => {
-    const { entries, warnings } = await load({
-      'agents.yaml': `
+    const { entries, warnings } = load(`
 agents:
   - name: scout
     url: http://scout.example/a2a
@@ -156,8 +156,7 @@ agents:
     subscribesTo: [message.inbound.#]
     team: security
     chain: { look: guide }
-`,
-    });
+`);
     expect(warnings).toEqual([]);
     expect(entries).toEqual([
       {
@@ -179,77 +178,54 @@ agents:
   });
 
   it('takes the older key field, and prefers the newer one [S027] [S028]', async () => {
-    const { entries } = await load({
-      'agents.yaml': `
+    const { entries } = load(`
 agents:
   - { name: old, url: "http://a.example", apiKeyEnv: SCOUT_KEY }
   - { name: both, url: "http://b.example", apiKeyEnv: MISSING, auth: { scheme: bearer, credentialsEnv: SCOUT_KEY } }
-`,
-    });
+`);
     expect(entries.map(({ agent }) => agent.credentials)).toEqual([{ apiKey: 'key' }, { bearer: 'key' }]);
   });
 
-  it('lets a file of agents.d win over agents.yaml, and skips what is no agent', async () => {
-    const { entries } = await load({
-      'agents.yaml': `
-agents:
-  - { name: scout, url: "http://old.example" }
-  - { name: guide, url: "http://guide.example" }
-`,
-      'agents.d/scout.yaml': 'name: scout\nurl: http://new.example\n',
-      'agents.d/third.yml': 'name: third\nurl: http://third.example\n',
-      'agents.d/fourth.yaml.example': 'name: fourth\nurl: http://fourth.example\n',
-      'agents.d/notes.txt': 'nothing to see',
-    });
-    expect(entries.map(({ name, agent }) => [name, agent.url])).toEqual([
-      ['scout', 'http://new.example'],
-      ['guide', 'http://guide.example'],
-      ['third', 'http://third.example'],
-    ]);
+  it('has none in an empty file', () => {
+    expect(load('')).toEqual({ entries: [], warnings: [] });
+    expect(load('agents:').entries).toEqual([]);
   });
 
-  it('has none without files', async () => {
-    expect(await load({})).toEqual({ entries: [], warnings: [] });
-  });
-
-  it('names the file that is wrong', async () => {
-    const wrong = load({ 'agents.d/broken.yaml': 'name: broken\n' });
-    await expect(wrong).rejects.toThrow(/broken\.yaml.*url/s);
-    const twice = load({
-      'agents.yaml': 'agents: [{ name: a, url: "http://a.example" }, { name: a, url: "http://b.example" }]',
-    });
-    await expect(twice).rejects.toThrow('the name a stands twice');
+  it('names what is wrong', () => {
+    const file = 'agents.d/broken.yaml';
+    const wrong = () => parseYaml('name: broken\n', externalAgentSchema, { file, env });
+    expect(wrong).toThrow(/broken\.yaml.*url/s);
+    const twice = 'agents: [{ name: a, url: "http://a.example" }, { name: a, url: "http://b.example" }]';
+    expect(() => load(twice)).toThrow('the name a stands twice');
   });
 });
 
 describe('a2a.yaml', () => {
-  const load = (text: string) => loadTargets(join(folder({ 'a2a.yaml': text }), 'a2a.yaml'), env);
+  const load = (text: string) => toTargets(parseYaml(text, targetsSchema, { file: 'a2a.yaml', env }));
 
   it('reads targets with their credentials [S101]', async () => {
-    const targets = await load(`
+    const targets = load(`
 targets:
   home: { url: "http://\${SCOUT_HOST}/a2a", bearer_token: "\${SCOUT_KEY}", api_key: other }
   open: { url: "http://open.example/a2a" }
 `);
-    expect(targets?.get('home')).toEqual({
+    expect(targets.get('home')).toEqual({
       name: 'home',
       url: 'http://scout.example/a2a',
       protocol: '0.3',
       credentials: { bearer: 'key', apiKey: 'other' },
     });
-    expect(targets?.get('open')?.credentials).toEqual({});
-    expect(targets?.size).toBe(2);
+    expect(targets.get('open')?.credentials).toEqual({});
+    expect(targets.size).toBe(2);
   });
 
-  it('tells a file that is missing from one that is empty', async () => {
-    expect(await loadTargets(join(directory.path, 'nowhere.yaml'), env)).toBeUndefined();
-    expect((await load(''))?.size).toBe(0);
+  it('has none in an empty file', () => {
+    expect(load('').size).toBe(0);
   });
 
   it('does not show a secret when something is wrong', async () => {
-    const wrong = load(`targets:\n  home: { url: 7, bearer_token: "\${SCOUT_KEY}" }\n`);
-    const { message } = (await wrong.catch((reason: unknown) => reason)) as Error;
-    expect(message).toMatch(/a2a\.yaml.*url/s);
-    expect(message).not.toContain('key');
+    const wrong = () => load(`targets:\n  home: { url: 7, bearer_token: "\${SCOUT_KEY}" }\n`);
+    expect(wrong).toThrow(/a2a\.yaml.*url/s);
+    expect(wrong).not.toThrow(/key/);
   });
 });

@@ -1,4 +1,3 @@
-import { type Environment, loadYaml } from '@trunkline/config';
 import { z } from 'zod';
 import type { RemoteAgent } from '../client/remote-agent.ts';
 import { url } from './credentials.ts';
@@ -9,15 +8,11 @@ const targetSchema = z.object({
   api_key: z.string().min(1).optional(),
 });
 
-const fileSchema = z.object({ targets: z.record(z.string(), targetSchema).nullish() }).default({});
+/** `a2a.yaml`: the agents to which schedules deliver, by name. */
+export const targetsSchema = z.object({ targets: z.record(z.string(), targetSchema).nullish() }).default({});
 
-/** Reads `a2a.yaml`: the agents to which schedules deliver, by name. Undefined when there is no such file. */
-export async function loadTargets(
-  path: string,
-  env: Environment,
-): Promise<ReadonlyMap<string, RemoteAgent> | undefined> {
-  const file = await loadYaml(path, fileSchema, { env, allowMissing: true });
-  if (file === undefined) return undefined;
+/** Targets that can be called, out of what stands in the file. */
+export function toTargets(file: z.output<typeof targetsSchema>): ReadonlyMap<string, RemoteAgent> {
   const entries = Object.entries(file.targets ?? {});
   return new Map(entries.map(([target, entry]) => [target, toAgent(target, entry)]));
 }

@@ -168,6 +168,14 @@ describe('servePages', () => {
     expect((await get((await start()).url, '/settings', navigation)).status).toBe(404);
   });
 
+  it('answers for the path itself with the page that is named', async () => {
+    const directory = await build();
+    await writeFile(join(directory, 'console.html'), 'the console');
+    const { url } = await start({ directory, base: '/app', index: 'console.html' });
+    for (const path of ['/app', '/app/']) expect((await get(url, path)).body.toString()).toBe('the console');
+    expect((await get(url, '/app/index.html')).body.toString()).toBe(HTML);
+  });
+
   it('serves under a base path, with and without the slash', async () => {
     const { url } = await start({ base: '/app', fallback: 'index.html' });
     for (const path of ['/app', '/app/', '/app/index.html']) {

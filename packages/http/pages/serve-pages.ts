@@ -12,23 +12,24 @@ export interface PagesOptions {
   base?: string;
   /** The folder of the build whose file names carry a hash of their content; default `assets`. */
   assets?: string;
+  /** The page that answers for the path itself; default `index.html`. */
+  index?: string;
   /** The page that answers navigation to a path with no file, for pages that route by themselves. */
   fallback?: string;
 }
 
-const INDEX = 'index.html';
 const ONE_YEAR = 'public, max-age=31536000, immutable';
 
 /** Serves a built web client. Add it after the routes of the service: what it does not have goes on to the 404. */
 export function servePages<E extends Env>(app: Hono<E>, options: PagesOptions): void {
-  const { base = '/', assets = 'assets', fallback } = options;
+  const { base = '/', assets = 'assets', index = 'index.html', fallback } = options;
   const prefix = base.replace(/\/+$/, '');
   const cache = createFileCache(options.directory);
   app.use(`${prefix}/*`, async (context, next) => {
     const { req } = context;
     const segments = isRead(req) ? safeSegments(req.path.slice(prefix.length)) : undefined;
     if (segments === undefined) return next();
-    const file = await cache.read(segments.length === 0 ? [INDEX] : segments);
+    const file = await cache.read(segments.length === 0 ? [index] : segments);
     if (file !== undefined) return respond(req, file, segments[0] === assets);
     if (segments.length === 0) throw httpErrors.pages_not_built();
     if (fallback === undefined || !isNavigation(req)) return next();

@@ -76,6 +76,7 @@ function encodeSpent({ usage, durationMs }: { usage?: Usage; durationMs?: number
       input_tokens: usage?.inputTokens ?? 0,
       output_tokens: usage?.outputTokens ?? 0,
       total_tokens: usage?.totalTokens ?? 0,
+      ...(usage?.costUsd !== undefined && { cost_usd: usage.costUsd }),
     },
     durationMs,
   };

@@ -1,0 +1,141 @@
+import type { Message, Task, TaskEngine } from '@trunkline/a2a';
+import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
+import type { ChatStore } from '../../chats/chat-store.ts';
+import { fromEngine } from '../engine-failure.ts';
+import { consoleErrors } from './errors.ts';
+
+export interface ChatPageRoutes {
+  engine: TaskEngine;
+  chats: ChatStore;
+  recorder: ChatRecorder;
+}
+
+const sessionId = z.string().min(1).max(500);
+const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(30),
+  q: z.string().max(200).default(''),
+  before: z
+    .string()
+    .regex(/^\d{1,16}\..+$/)
+    .optional(),
+});
+const turnsQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(30),
+  before: z.coerce.number().int().positive().optional(),
+});
+const newMessage = z.object({
+  text: z.string().trim().min(1).max(200_000),
+  /** Files as text, which the model reads below the message. */
+  attachments: z
+    .array(z.object({ name: z.string().min(1).max(200), text: z.string().max(200_000) }))
+    .max(10)
+    .default([]),
+  /** The task whose question the message answers. */
+  task_id: z.string().optional(),
+  skill: z.string().optional(),
+});
+
+/** Conversations as the chat page shows them. */
+export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatPageRoutes): void {
+  app.get(
+    '/api/chat/sessions',
+    describeRoute({ summary: 'Conversations, the newest first' }),
+    validate('query', listQuery),
+    (context) => {
+      const { limit, q, before } = context.req.valid('query');
+      const found = chats.list({ limit: limit + 1, search: q, before: cursorOf(before) });
+      const sessions = found.slice(0, limit);
+      const last = found.length > limit ? sessions.at(-1) : undefined;
+      const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
+      return context.json({ sessions, next });
+    },
+  );
+  app.get(
+    '/api/chat/sessions/:id',
+    describeRoute({ summary: 'The last turns of a conversation' }),
+    validate('query', turnsQuery),
+    (context) => {
+      const { limit, before } = context.req.valid('query');
+      const found = chats.turns(context.req.param('id'), limit + 1, before);
+      const kept = found.slice(-limit);
+      return context.json({
+        turns: kept.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
+        next: found.length > limit ? (kept[0]?.number ?? null) : null,
+      });
+    },
+  );
+  mountMessages(app, { engine, chats, recorder });
+}
+
+function mountMessages(app: Hono<AppEnv>, { engine, recorder }: ChatPageRoutes): void {
+  app.post(
+    '/api/chat/sessions/:id/messages',
+    describeRoute({ summary: 'Say something in a conversation, or answer a question in it' }),
+    validate('param', z.object({ id: sessionId })),
+    validate('json', newMessage),
+    async (context) => {
+      const { task_id, skill, ...said } = context.req.valid('json');
+      const message = messageOf(context.req.valid('param').id, said, task_id);
+      const metadata = { ...chatMetadata, ...(skill !== undefined && { skill }) };
+      const task = await fromEngine(() => start(engine, message, metadata));
+      return context.json({ task_id: task.id, turn: recorder.find(task.id) });
+    },
+  );
+  app.get(
+    '/api/chat/turns/:id/events',
+    describeRoute({
+      summary: 'A turn as it stands, then what happens in it',
+      mediaType: 'text/event-stream',
+    }),
+    (context) => {
+      const id = context.req.param('id');
+      if (recorder.find(id) === undefined) throw consoleErrors.not_found({ what: `turn ${id}` });
+      return sse(context, { overflow: 'close', subscribe: (reader) => followTurn(recorder, id, reader) });
+    },
+  );
+}
+
+type Reader = { send(event: { event: string; data: string }): void; end(): void };
+
+/** A reader that comes back gets the whole turn anew, so that nothing is twice or missing. */
+function followTurn(recorder: ChatRecorder, id: string, reader: Reader): () => void {
+  const stop = recorder.follow(id, {
+    change: ({ type, ...change }) => reader.send({ event: type, data: JSON.stringify(change) }),
+    end: () => reader.end(),
+  });
+  const turn = recorder.find(id);
+  reader.send({ event: 'turn', data: JSON.stringify(turn) });
+  return stop;
+}
+
+async function start(engine: TaskEngine, message: Message, metadata: Record<string, unknown>): Promise<Task> {
+  const { live, stored } = engine.start({ message, metadata, strict: message.taskId !== undefined });
+  await stored;
+  return live.snapshot();
+}
+
+type Said = Pick<z.output<typeof newMessage>, 'text' | 'attachments'>;
+
+function messageOf(contextId: string, { text, attachments }: Said, taskId: string | undefined): Message {
+  const files = attachments.map(({ name, text: content }) => ({
+    type: 'text' as const,
+    text: `\n\nAttached file ${name}:\n\n${content}`,
+    metadata: { attachment: name },
+  }));
+  return {
+    messageId: crypto.randomUUID(),
+    role: 'user',
+    parts: [{ type: 'text', text }, ...files],
+    contextId,
+    ...(taskId !== undefined && { taskId }),
+  };
+}
+
+function cursorOf(text: string | undefined) {
+  if (text === undefined) return undefined;
+  const dot = text.indexOf('.');
+  return { updated_at: Number(text.slice(0, dot)), session_id: text.slice(dot + 1) };
+}
