@@ -1,4 +1,4 @@
-import type { TaskEngine } from '@trunkline/a2a';
+import { A2aError, type TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';

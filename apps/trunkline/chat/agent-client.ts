@@ -5,6 +5,7 @@ import {
   type RemoteAgent,
   type RemoteAgentError,
   type RemoteEvent,
+  toolCallMediaType,
 } from '@trunkline/a2a';
 
 /** What a turn of the agent shows in the terminal. */
@@ -15,7 +16,6 @@ export type ChatEvent =
   | { type: 'end'; state: string; text: string };
 
 const SILENCE_LIMIT_MS = 600_000;
-const TOOL_CALL = 'application/vnd.trunkline.tool-call-v1+json';
 const LONGEST_DETAIL = 100;
 
 /** One conversation with an agent service over A2A: knows its context, and the task that waits for an answer. */
@@ -72,7 +72,7 @@ export function adviceFor(error: RemoteAgentError): string {
 
 function toolEvents({ parts }: Artifact): ChatEvent[] {
   return parts.flatMap((part) => {
-    if (part.type !== 'data' || part.metadata?.mimeType !== TOOL_CALL) return [];
+    if (part.type !== 'data' || part.metadata?.mimeType !== toolCallMediaType) return [];
     const { name, phase, args, result } = part.data as Record<string, unknown>;
     if (phase !== 'started' && phase !== 'completed' && phase !== 'failed') return [];
     return [

@@ -4,6 +4,7 @@ import type { ExecutionEvent } from './executor.ts';
 type ToolEvent = Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>;
 type Phase = 'started' | 'completed' | 'failed';
 
+/** How the frame of a tool call is marked on the wire. */
 export const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
 const longestPreview = 800;
 
