@@ -71,7 +71,7 @@ async function createVoice(options: VoiceOptions, surroundings: Surroundings, cl
   closing.defer(() => database.close());
   const core = await createCore({ options, surroundings, places, database }, closing);
   const tools = createTools(core, closing);
-  const speech = createSpeech(core);
+  const speech = createSpeech(core, closing);
   const persona = createPersonas(core, tools.toolbox);
   const address: { url: string | undefined } = { url: options.publicUrl };
   const app = createVoiceApp(core);

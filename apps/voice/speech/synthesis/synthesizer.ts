@@ -1,3 +1,4 @@
+import type { SpeechBackend } from '../../skills/schema.ts';
 import type { AudioFrame } from '../audio/frame.ts';
 
 export interface SpeechRequest {
@@ -5,6 +6,8 @@ export interface SpeechRequest {
   /** As the skill names it; each backend reads it in its own way. */
   voice?: string | undefined;
   lang?: string | undefined;
+  /** The one that the skill names; the configured one when not given. */
+  backend?: SpeechBackend | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -4,8 +4,7 @@ import { startSidecarServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startVoice } from '../../voice.suite.ts';
 import { encodeWav } from '../audio/wav.ts';
-import { createLocalTranscriber } from './local-transcriber.ts';
-import { readVocabulary } from './moonshine/vocabulary.ts';
+import { openSpeech } from '../speech.suite.ts';
 
 const austen = new Uint8Array(readFileSync(join(import.meta.dirname, 'fixtures/austen.ogg')));
 
@@ -27,38 +26,12 @@ describe('recognition on this machine', () => {
   it('stops when it is told to', async () => {
     const bytes = encodeWav(new Uint8Array(2 * 16_000), 16_000);
     const reason = new Error('enough');
-    const transcribing = createLocalTranscriber(undefined).transcribe(
-      { bytes, name: 'x' },
-      AbortSignal.abort(reason),
-    );
+    const transcribing = openSpeech().transcriber.transcribe({ bytes, name: 'x' }, AbortSignal.abort(reason));
     await expect(transcribing).rejects.toThrow('enough');
   }, 60_000);
 
   it('fails in words when the weights are not where they should be', async () => {
-    const transcriber = createLocalTranscriber('/nonexistent');
-    const bytes = encodeWav(new Uint8Array(32), 16_000);
-    await expect(transcriber.transcribe({ bytes, name: 'x' })).rejects.toThrow('/nonexistent');
-  });
-});
-
-describe('the vocabulary', () => {
-  const words = [
-    '<unk>',
-    '<s>',
-    '</s>',
-    '<0xC3>',
-    '<0xA4>',
-    '\u2581go',
-    'od',
-    ...Array.from({ length: 31_993 }, (_, index) => `w${index}`),
-  ];
-  const script = `a="${Buffer.from('x'.repeat(90_000)).toString('base64')}";b="${Buffer.from(words.join('\n')).toString('base64')}";`;
-
-  it('is found in the script, and puts pieces and bytes together', () => {
-    expect(readVocabulary(script).textOf([1, 5, 6, 5, 3, 4, 99_999, 2])).toBe('good goä');
-  });
-
-  it('is missed with words', () => {
-    expect(() => readVocabulary('let a = 1')).toThrow('not where it was');
-  });
+    const { transcriber } = openSpeech({ STT_MODEL_DIR: '/nonexistent' });
+    await expect(transcriber.transcribe({ bytes: austen, name: 'x' })).rejects.toThrow('/nonexistent');
+  }, 60_000);
 });

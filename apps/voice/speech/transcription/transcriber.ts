@@ -1,11 +1,8 @@
-/** A file with speech. */
-export interface SpeechFile {
-  bytes: Uint8Array;
-  /** As the uploader calls it; endpoints tell the format by it. */
-  name: string;
-}
+import type { SpeechFile } from '../recognition/compat-client.ts';
 
-/** Turns speech into text. */
+export type { SpeechFile };
+
+/** Turns a file with speech into text. */
 export interface Transcriber {
   readonly backend: 'local' | 'compat';
   transcribe(file: SpeechFile, signal?: AbortSignal): Promise<string>;

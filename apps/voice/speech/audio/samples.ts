@@ -1,0 +1,25 @@
+const highest = 2 ** 15 - 1;
+
+/** Samples from -1 to 1 as 16-bit ones; louder ones are cut. */
+export function toInt16(samples: Float32Array): Int16Array {
+  return Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * highest);
+}
+
+/** 16-bit samples as ones from -1 to 1. */
+export function toFloat32(samples: Int16Array): Float32Array {
+  return Float32Array.from(samples, (sample) => sample / 2 ** 15);
+}
+
+/** Samples from -1 to 1 as 16-bit little-endian bytes. */
+export function bytesOf(samples: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(samples.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (const [index, sample] of toInt16(samples).entries()) view.setInt16(index * 2, sample, true);
+  return bytes;
+}
+
+/** 16-bit little-endian bytes, an even number of them, as samples. */
+export function samplesOf(bytes: Uint8Array): Int16Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Int16Array.from({ length: bytes.length >> 1 }, (_, index) => view.getInt16(index * 2, true));
+}

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { workerData } from 'node:worker_threads';
+import { emptyMemory, loadSilero, type Silero, windowLength } from '../activity/silero/model.ts';
+import { loadOnnx } from '../onnx.ts';
+import { provenPaths } from '../weights.ts';
+import { serveWork } from '../worker/serve.ts';
+import type { EarsSettings, EarsWork } from './ears.ts';
+import { loadMoonshine, type Moonshine } from './moonshine/model.ts';
+import { readVocabulary, type Vocabulary } from './moonshine/vocabulary.ts';
+
+const { modelDirectory } = workerData as EarsSettings;
+const silero = once(loadActivity);
+const vocabulary = once(loadVocabulary);
+const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadModel('base')) };
+
+serveWork(async function* (work: EarsWork, signal: AbortSignal) {
+  if (work.kind === 'scan') yield scan(await silero(), work.samples, signal);
+  else yield words(await models[work.model](), await vocabulary(), work.samples, signal);
+});
+
+async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): Promise<number[]> {
+  const probabilities: number[] = [];
+  let memory = emptyMemory();
+  for (let at = 0; at + windowLength <= samples.length && !signal.aborted; at += windowLength) {
+    const [answer] = await model.judge([{ samples: samples.subarray(at, at + windowLength), memory }]);
+    if (answer === undefined) break;
+    probabilities.push(answer.probability);
+    memory = answer.memory;
+  }
+  return probabilities;
+}
+
+async function words(
+  model: Moonshine,
+  { textOf }: Vocabulary,
+  samples: Float32Array,
+  signal: AbortSignal,
+): Promise<string> {
+  return textOf(await model.tokensOf(samples, signal));
+}
+
+async function loadActivity(): Promise<Silero> {
+  const [path = ''] = await provenPaths('Silero VAD 5');
+  return loadSilero(await loadOnnx(), path);
+}
+
+async function loadVocabulary(): Promise<Vocabulary> {
+  const [script = ''] = await provenPaths('Moonshine vocabulary');
+  return readVocabulary(await readFile(script, 'latin1'));
+}
+
+async function loadModel(size: 'tiny' | 'base'): Promise<Moonshine> {
+  if (modelDirectory !== undefined) {
+    const encoder = join(modelDirectory, 'encoder_model.onnx');
+    const decoder = join(modelDirectory, 'decoder_model_merged.onnx');
+    return loadMoonshine(await loadOnnx(), { encoder, decoder });
+  }
+  const [encoder = ''] = await provenPaths(`Moonshine ${size} encoder`);
+  const [decoder = ''] = await provenPaths(`Moonshine ${size} decoder`);
+  return loadMoonshine(await loadOnnx(), { encoder, decoder });
+}
+
+/** Loads when first needed; a failure may be mended while the service runs. */
+function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loading: Promise<Value> | undefined;
+  return async () => {
+    loading ??= load();
+    try {
+      return await loading;
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+  };
+}

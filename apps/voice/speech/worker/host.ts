@@ -1,0 +1,183 @@
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '@trunkline/config';
+import { SpeechError } from '../speech-error.ts';
+import { Channel } from './channel.ts';
+import type { HostMessage, WorkerMessage } from './messages.ts';
+
+export interface WorkerHostOptions {
+  /** What it is called in errors and in the log. */
+  name: string;
+  script: URL;
+  /** Handed to the worker when it starts. */
+  settings?: unknown;
+  /** Work beyond this many pieces is refused. */
+  mostWaiting: number;
+  /** A worker that says nothing for so long is taken for stuck and ended. */
+  timeoutMs: number;
+  logger: Logger;
+}
+
+export interface WorkOptions {
+  signal?: AbortSignal | undefined;
+  /** Goes before what is not urgent. */
+  urgent?: boolean;
+}
+
+interface Task {
+  id: number;
+  work: unknown;
+  urgent: boolean;
+  values: Channel<unknown>;
+}
+
+/** A worker thread that does one piece of work after the other; started when first needed, and anew after it died. */
+export class WorkerHost {
+  readonly #options: WorkerHostOptions;
+  readonly #waiting: Task[] = [];
+  #running: Task | undefined;
+  #worker: Worker | undefined;
+  #alarm: NodeJS.Timeout | undefined;
+  #last = 0;
+  #closed = false;
+
+  constructor(options: WorkerHostOptions) {
+    this.#options = options;
+  }
+
+  /** The one value that the work gives. */
+  async ask<Value>(work: unknown, options: WorkOptions = {}): Promise<Value> {
+    for await (const value of this.stream<Value>(work, options)) return value;
+    throw new SpeechError('crashed', `${this.#options.name} gave no answer`);
+  }
+
+  /** The values of the work as they come; a reader that leaves cancels it. */
+  async *stream<Value>(
+    work: unknown,
+    { signal, urgent = false }: WorkOptions = {},
+  ): AsyncGenerator<Value, void> {
+    signal?.throwIfAborted();
+    const task = this.#enqueue(work, urgent);
+    const cancel = () => this.#cancel(task, signal?.reason);
+    signal?.addEventListener('abort', cancel, { once: true });
+    try {
+      yield* task.values.read() as AsyncGenerator<Value, void>;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
+      cancel();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const ended = new SpeechError('closed', `${this.#options.name} is closed`);
+    for (const task of this.#waiting.splice(0)) task.values.fail(ended);
+    await this.#end(ended);
+  }
+
+  #enqueue(work: unknown, urgent: boolean): Task {
+    const { name, mostWaiting } = this.#options;
+    if (this.#closed) throw new SpeechError('closed', `${name} is closed`);
+    if (this.#waiting.length >= mostWaiting) throw new SpeechError('busy', `${name} has too much to do`);
+    this.#last += 1;
+    const task: Task = { id: this.#last, work, urgent, values: new Channel() };
+    const place = urgent ? this.#waiting.findIndex((other) => !other.urgent) : -1;
+    this.#waiting.splice(place < 0 ? this.#waiting.length : place, 0, task);
+    this.#next();
+    return task;
+  }
+
+  #cancel(task: Task, reason: unknown): void {
+    task.values.fail(reason);
+    const place = this.#waiting.indexOf(task);
+    if (place >= 0) this.#waiting.splice(place, 1);
+    if (task === this.#running) this.#post({ id: task.id, cancel: true });
+  }
+
+  #next(): void {
+    if (this.#running !== undefined) return;
+    const task = this.#waiting.shift();
+    // An idle worker does not keep the process alive.
+    if (task === undefined) return void this.#worker?.unref();
+    this.#running = task;
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    this.#watch();
+    this.#post({ id: task.id, work: task.work });
+  }
+
+  #start(): Worker {
+    const { script, name, settings } = this.#options;
+    const worker = new Worker(script, {
+      name,
+      workerData: settings,
+      execArgv: [],
+      stdout: false,
+      stderr: false,
+    });
+    worker.on('message', (message: WorkerMessage) => this.#receive(message));
+    worker.on('error', (error) => this.#died(worker, error));
+    worker.on('exit', (code) => this.#died(worker, new Error(`it ended with ${code}`)));
+    return worker;
+  }
+
+  #receive(message: WorkerMessage): void {
+    const task = this.#running;
+    if (task === undefined || task.id !== message.id) return;
+    if ('value' in message) {
+      task.values.push(message.value);
+      return this.#watch();
+    }
+    if ('error' in message) task.values.fail(revived(message.error));
+    else task.values.end();
+    this.#done();
+  }
+
+  #done(): void {
+    clearTimeout(this.#alarm);
+    this.#running = undefined;
+    this.#next();
+  }
+
+  #died(worker: Worker, cause: unknown): void {
+    if (worker !== this.#worker) return;
+    const { name, logger } = this.#options;
+    this.#worker = undefined;
+    logger.warn({ error: cause }, `${name} died; it is started anew when it is needed`);
+    this.#running?.values.fail(new SpeechError('crashed', `${name} died while it worked`, { cause }));
+    this.#done();
+  }
+
+  /** Counts anew with every value. */
+  #watch(): void {
+    const { name, timeoutMs } = this.#options;
+    clearTimeout(this.#alarm);
+    this.#alarm = setTimeout(() => {
+      const stuck = new SpeechError(
+        'timeout',
+        `${name} said nothing for ${timeoutMs / 1000} s and was ended`,
+      );
+      void this.#end(stuck).then(() => this.#next());
+    }, timeoutMs);
+    this.#alarm.unref();
+  }
+
+  async #end(reason: SpeechError): Promise<void> {
+    clearTimeout(this.#alarm);
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#running?.values.fail(reason);
+    this.#running = undefined;
+    await worker?.terminate();
+  }
+
+  #post(message: HostMessage): void {
+    this.#worker?.postMessage(message);
+  }
+}
+
+const codes: readonly string[] = ['missing', 'unreadable'] satisfies SpeechError['code'][];
+
+function revived({ message, code }: { message: string; code: string | undefined }): SpeechError {
+  const known = code !== undefined && codes.includes(code) ? (code as SpeechError['code']) : 'crashed';
+  return new SpeechError(known, message);
+}
