@@ -18,11 +18,14 @@ import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
+import { PluginHost } from './core/plugin-host.ts';
 import { createExchange, type Exchange } from './exchange.ts';
 import { createGatewayExecutor } from './gateway/a2a-gateway.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
+import { createPlugins } from './plugins.ts';
 import { mountBus } from './routes/bus.ts';
+import { mountChanges } from './routes/changes.ts';
 import { mountControl } from './routes/control.ts';
 import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
@@ -30,6 +33,7 @@ import { mountHuman } from './routes/human.ts';
 import { mountIncidents } from './routes/incidents.ts';
 import { mountMcpServers } from './routes/mcp-servers.ts';
 import { mountOpenAi } from './routes/openai.ts';
+import { mountPlugins } from './routes/plugins.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
@@ -78,7 +82,9 @@ export async function start(
   const workspace = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
   closing.defer(() => workspace.close());
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
-  const exchange = createExchange({ options, home, env, bus, workspace, gateway, logger }, closing);
+  const parts = createPlugins(options);
+  const { projects } = parts;
+  const exchange = createExchange({ options, home, env, bus, workspace, projects, gateway, logger }, closing);
   const missing = () => missingModel(gateway.describe());
   const app = createApp<Caller>({
     service: 'switchboard',
@@ -111,7 +117,6 @@ export async function start(
   const nameOf = ({ name }: { name: string }) => name;
   mountControl(app, {
     bus,
-    changes: exchange.changes,
     names: {
       agent: () => workspace.agents().map(nameOf),
       a2a: () => workspace.externalAgents().map(nameOf),
@@ -119,9 +124,24 @@ export async function start(
       route: () => workspace.routes().map(nameOf),
     },
   });
+  mountChanges(app, bus, exchange.changes);
   mountOpenAi(app, { bus, routing: exchange.routing });
   // Known only when the server listens.
   let address = '';
+  const { registrar } = exchange;
+  const context = {
+    bus,
+    workspace,
+    registrar,
+    logger,
+    options,
+    env,
+    home,
+    url: () => options.publicUrl ?? address,
+  };
+  const plugins = new PluginHost(parts.list, context);
+  mountPlugins(app, plugins);
+  plugins.mount(app);
   const a2a = openGateway({ options, home, bus, exchange, logger, url: () => address });
   closing.defer(() => a2a.stop());
   app.route('/', a2a.routes);
@@ -129,11 +149,13 @@ export async function start(
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
   // First no more requests, then no more messages, and only then what handlers use.
   closing.defer(() => bus.stop());
+  closing.defer(() => plugins.stop());
   closing.defer(() => server.stop());
   address = server.url;
   await exchange.begin();
-  const parts = closing.move();
-  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => parts.disposeAsync() };
+  await plugins.start();
+  const opened = closing.move();
+  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => opened.disposeAsync() };
 }
 
 /** A message that is too large is a bad request like any other bad message. */

@@ -6,7 +6,9 @@ import { createAgentExecutor } from './agents/agent-executor.ts';
 import { availableTools } from './agents/agent-tools.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
 import { ChangeStore } from './control/change-store.ts';
-import { startRegistrar } from './control/registrar.ts';
+import { startCommands } from './control/commands.ts';
+import { Registrar } from './control/registrar.ts';
+import type { ProjectDirectory } from './core/project-directory.ts';
 import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
@@ -28,6 +30,7 @@ export interface ExchangeSettings {
   env: Environment;
   bus: Bus;
   workspace: Workspace;
+  projects: ProjectDirectory;
   gateway: ModelGateway;
   logger: Logger;
 }
@@ -39,6 +42,7 @@ export interface Exchange {
   incidents: IncidentBook;
   desk: HumanDesk;
   changes: ChangeStore;
+  registrar: Registrar;
   mcpServers: McpServers;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
@@ -53,10 +57,11 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const { options, env, bus, workspace, logger } = settings;
   const flows = openFlows(settings, closing);
   const registry = new ExecutorRegistry();
-  const incidents = new IncidentBook(workspace, bus);
   const desk = openDesk(settings, closing);
   const changes = new ChangeStore(join(settings.home, 'changes.db'));
   closing.defer(() => changes.close());
+  const registrar = new Registrar({ directory: workspace.directory, changes, env });
+  const incidents = new IncidentBook(workspace, registrar, bus);
   const refreshAgents = () => registerAgents(settings, { registry, incidents, desk });
   const broker = createBroker(settings, registry, closing);
   const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
@@ -84,6 +89,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     broker,
     desk,
     changes,
+    registrar,
     mcpServers,
     async begin() {
       refreshAgents();
@@ -97,7 +103,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       await runner.refresh();
       void mcpServers.refresh();
       await dispatcher.start();
-      await startRegistrar({ bus, directory: workspace.directory, changes, logger });
+      await startCommands({ bus, registrar, logger });
       await startRouter(bus, routing);
     },
   };

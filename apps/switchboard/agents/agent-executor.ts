@@ -5,7 +5,7 @@ import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { createAskHuman } from '../human/ask-human.ts';
 import type { HumanDesk } from '../human/human-desk.ts';
-import type { AgentDefinition } from '../workspace/agent-schema.ts';
+import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type ToolParts, whitelistedTools } from './agent-tools.ts';
 
 export interface AgentParts extends ToolParts {
@@ -91,7 +91,7 @@ function toolsOf(
   parts: AgentParts,
 ): Tool[] {
   const whitelist: readonly string[] = agent.tools;
-  const listed = whitelistedTools(parts, request.correlationId).filter(({ name }) =>
+  const listed = whitelistedTools(parts, request.correlationId, agent.name).filter(({ name }) =>
     whitelist.includes(name),
   );
   const own = [...listed, createAskHuman(parts.desk, request.correlationId, context)];

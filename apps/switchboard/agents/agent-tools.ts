@@ -3,7 +3,7 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { checkPublish, operator } from '../access/caller.ts';
 import type { IncidentBook } from '../incidents/incident-book.ts';
-import { severities } from '../workspace/schemas.ts';
+import { severities } from '../workspace/schema/incidents.ts';
 
 export interface ToolParts {
   bus: Bus;
@@ -14,8 +14,8 @@ export interface ToolParts {
 export const availableTools: readonly string[] = ['publish_event', 'get_incidents', 'report_incident'];
 
 /** The tools of the whitelist that this service brings, made for one piece of work. */
-export function whitelistedTools(parts: ToolParts, correlationId: string): Tool[] {
-  return [publishEvent(parts, correlationId), getIncidents(parts), reportIncident(parts)] as Tool[];
+export function whitelistedTools(parts: ToolParts, correlationId: string, agent: string): Tool[] {
+  return [publishEvent(parts, correlationId), getIncidents(parts), reportIncident(parts, agent)] as Tool[];
 }
 
 function publishEvent({ bus }: ToolParts, correlationId: string) {
@@ -53,7 +53,7 @@ function getIncidents({ incidents }: ToolParts) {
   });
 }
 
-function reportIncident({ incidents }: ToolParts) {
+function reportIncident({ incidents }: ToolParts, agent: string) {
   return defineTool({
     name: 'report_incident',
     description: 'Reports a new incident.',
@@ -63,7 +63,8 @@ function reportIncident({ incidents }: ToolParts) {
       description: z.string().optional(),
     }),
     async execute({ title, severity, description }) {
-      const { id } = await incidents.report({ title, severity, ...(description && { description }) });
+      const given = { title, severity, ...(description && { description }) };
+      const { id } = await incidents.report(given, agent);
       return `Reported as ${id}.`;
     },
   });

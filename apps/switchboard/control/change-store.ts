@@ -5,18 +5,32 @@ export interface Change {
   id: number;
   at: number;
   by: string;
+  reason: string | null;
   messageId: string;
+  /** The command that asked for it, or `registrar` for a part of the service. */
   topic: string;
+  kind: string;
+  name: string;
   file: string;
   before: string | null;
   after: string | null;
+  /** The change that this one takes back. */
+  undoes: number | null;
 }
 
 const migrations = [
   `CREATE TABLE changes (
      id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by TEXT NOT NULL, messageId TEXT NOT NULL UNIQUE, topic TEXT NOT NULL,
      file TEXT NOT NULL, before TEXT, after TEXT) STRICT;`,
+  `ALTER TABLE changes ADD COLUMN reason TEXT;
+   ALTER TABLE changes ADD COLUMN kind TEXT NOT NULL DEFAULT '';
+   ALTER TABLE changes ADD COLUMN name TEXT NOT NULL DEFAULT '';
+   ALTER TABLE changes ADD COLUMN undoes INTEGER;
+   CREATE INDEX changes_by_file ON changes (file, id);`,
 ];
+
+/** Older changes go first. */
+const mostChanges = 20_000;
 
 /** Who changed what in the workspace, and when. */
 export class ChangeStore {
@@ -27,17 +41,44 @@ export class ChangeStore {
   }
 
   /** A command that is brought twice is one change. */
-  add({ at, by, messageId, topic, file, before, after }: Omit<Change, 'id'>): void {
+  add(change: Omit<Change, 'id'>): Change {
+    const { at, by, reason, messageId, topic, kind, name, file, before, after, undoes } = change;
     this.#database
       .prepare(
-        'INSERT INTO changes (at, by, messageId, topic, file, before, after) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        `INSERT INTO changes (at, by, reason, messageId, topic, kind, name, file, before, after, undoes)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
       )
-      .run(at, by, messageId, topic, file, before, after);
+      .run(at, by, reason, messageId, topic, kind, name, file, before, after, undoes);
+    const added = this.#database
+      .prepare<Change>('SELECT * FROM changes WHERE messageId = ?')
+      .get(messageId) as Change;
+    this.#database.prepare('DELETE FROM changes WHERE id <= ?').run(added.id - mostChanges);
+    return added;
   }
 
-  /** The newest first. */
-  list(limit: number): Change[] {
-    return this.#database.prepare<Change>('SELECT * FROM changes ORDER BY id DESC LIMIT ?').all(limit);
+  /** Takes back an entry whose change did not come about. */
+  drop(id: number): void {
+    this.#database.prepare('DELETE FROM changes WHERE id = ?').run(id);
+  }
+
+  /** What a program notes in a file belongs to the last change of it, so that it can still be undone. */
+  amend(file: string, before: string | null, after: string | null): void {
+    this.#database
+      .prepare(
+        `UPDATE changes SET after = ?3 WHERE id = (SELECT max(id) FROM changes WHERE file = ?1) AND after IS ?2`,
+      )
+      .run(file, before, after);
+  }
+
+  get(id: number): Change | undefined {
+    return this.#database.prepare<Change>('SELECT * FROM changes WHERE id = ?').get(id);
+  }
+
+  /** The newest first; of one file when it is named. */
+  list(limit: number, file?: string): Change[] {
+    return this.#database
+      .prepare<Change>('SELECT * FROM changes WHERE ?2 IS NULL OR file = ?2 ORDER BY id DESC LIMIT ?1')
+      .all(limit, file ?? null);
   }
 
   close(): void {

@@ -1,98 +1,159 @@
+import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
-import type { Bus, Message } from '@trunkline/bus';
-import type { Logger } from '@trunkline/config';
+import { type Environment, parseYaml } from '@trunkline/config';
 import { resolveInside, writeFileAtomic } from '@trunkline/storage';
-import { fieldsOf, text } from '../dispatch/request.ts';
-import { entryName } from '../workspace/agent-schema.ts';
-import type { ChangeStore } from './change-store.ts';
-import { type KindName, kinds } from './kinds.ts';
+import { stringify } from 'yaml';
+import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
+import { entryName, scheduleId } from '../workspace/schema/names.ts';
+import type { Change, ChangeStore } from './change-store.ts';
+import { RegistrarError } from './registrar-error.ts';
 
 export interface RegistrarSettings {
-  bus: Bus;
   directory: string;
   changes: ChangeStore;
-  logger: Logger;
+  env: Environment;
 }
 
-/** Carries out `command.agent`, `command.a2a`, `command.mcp` and `command.route`: checked, written whole, and noted. */
-export async function startRegistrar(settings: RegistrarSettings): Promise<void> {
-  for (const kind of Object.keys(kinds) as KindName[]) {
-    const handle = (message: Message) => answerCommand(kind, message, settings);
-    await settings.bus.subscribe(`command.${kind}.*`, handle, {
-      durable: `registrar-${kind}`,
-      group: 'registrar',
-      plugin: 'registrar',
+/** Who asks for a change, and why. */
+export interface ChangeNote {
+  actor: string;
+  reason?: string;
+  /** Not listed as a change of its own: what a program notes for itself, such as when a schedule fired last. */
+  quiet?: boolean;
+  /** The command that asked for it: brought twice, it is one change. */
+  command?: { id: string; topic: string };
+}
+
+/** One file to write (null removes it). */
+interface Order {
+  kind: KindName;
+  name: string;
+  text: string | null;
+  note: ChangeNote;
+  undoes?: number;
+}
+
+/** The only writer of the workspace: every change is checked, written whole, and noted with what was there before. */
+export class Registrar {
+  readonly #settings: RegistrarSettings;
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(settings: RegistrarSettings) {
+    this.#settings = settings;
+  }
+
+  /** Adds or replaces an entry. A kind that is one file (`incidents`) has the kind as its name. */
+  write(kind: KindName, name: string, record: unknown, note: ChangeNote): Promise<Change> {
+    return this.writeText(kind, name, stringify(record), note);
+  }
+
+  /** The same with the text of the file as it shall stand, comments included. */
+  writeText(kind: KindName, name: string, text: string, note: ChangeNote): Promise<Change> {
+    return this.#inTurn(() => this.#carryOut({ kind, name, text, note }));
+  }
+
+  /** Removes an entry; says whether it was there. */
+  remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const { before } = await this.#carryOut({ kind, name, text: null, note });
+      return before !== null;
     });
   }
-}
 
-/** A command that cannot be carried out is answered with words; trying again would not help. */
-async function answerCommand(kind: KindName, message: Message, settings: RegistrarSettings): Promise<void> {
-  const error = await failureOf(() => carryOut(kind, message, settings));
-  const { correlationId, id: parentId } = message;
-  const { bus, logger } = settings;
-  if (error !== undefined) {
-    logger.warn({ topic: message.topic }, error);
-    const payload = { source: 'registrar', plugin: 'registrar', error, topic: message.topic };
-    await bus.publish({ topic: 'system.error', payload, correlationId, parentId });
+  /** Brings back what stood before a change, unless the file was changed since. */
+  undo(id: number, note: ChangeNote): Promise<Change> {
+    return this.#inTurn(async () => {
+      const change = this.#settings.changes.get(id);
+      if (change === undefined || !(change.kind in kinds))
+        throw new RegistrarError('change_unknown', `There is no change ${id} that could be undone.`);
+      const { file, name, before, after } = change;
+      if ((await this.#current(file)) !== after) {
+        const words = `${file} was changed after change ${id}; undo the later changes first.`;
+        throw new RegistrarError('change_overtaken', words);
+      }
+      return await this.#carryOut({ kind: change.kind as KindName, name, text: before, note, undoes: id });
+    });
   }
-  if (message.reply === undefined) return;
-  const payload = error === undefined ? { success: true } : { success: false, error };
-  await bus.publish({ topic: message.reply.topic, payload, correlationId, parentId });
-}
 
-async function carryOut(
-  kind: KindName,
-  message: Message,
-  { directory, changes }: RegistrarSettings,
-): Promise<void> {
-  const { folder, check } = kinds[kind];
-  const fields = fieldsOf(message.payload);
-  const name = checkName(fields.name);
-  const file = `${folder}/${name}.yaml`;
-  const path = resolveInside(directory, file);
-  const action = message.topic.split('.')[2];
-  if (action !== 'upsert' && action !== 'remove')
-    throw new Error(`${message.topic} is no command; use upsert or remove.`);
-  const after = action === 'remove' ? null : (text(fields.yaml) ?? '');
-  if (after !== null && (await check(after, file)) !== name)
-    throw new Error(`${file}: its name must be ${name}.`);
-  const before = await readIfThere(path);
-  if (after === null) await rm(path, { force: true });
-  else await writeFileAtomic(path, after);
-  const by = message.source?.userId ?? message.source?.interface ?? 'unknown';
-  changes.add({
-    at: message.timestamp,
-    by,
-    messageId: message.id,
-    topic: message.topic,
-    file,
-    before,
-    after,
-  });
+  async #carryOut(order: Order): Promise<Change> {
+    const { kind, name, text, note } = order;
+    const file = fileOf(kind, name);
+    if (text !== null) this.#check(order, file);
+    const before = await this.#current(file);
+    const change = this.#note(order, file, before);
+    try {
+      const path = resolveInside(this.#settings.directory, file);
+      if (text === null) await rm(path, { force: true });
+      else await writeFileAtomic(path, text);
+    } catch (error) {
+      if (note.quiet !== true) this.#settings.changes.drop(change.id);
+      throw error;
+    }
+    if (note.quiet === true) this.#settings.changes.amend(file, before, text);
+    return change;
+  }
+
+  /** Throws with line and words when the text cannot be used. */
+  #check({ kind, name, text }: Order, file: string): void {
+    const { schema, expand, ...rest }: Kind = kinds[kind];
+    const value = parsed(() => parseYaml(text ?? '', schema, { file, expand, env: this.#settings.env }));
+    if (!('key' in rest)) return;
+    const found = (value as Record<string, unknown>)[rest.key];
+    if (found !== name)
+      throw new RegistrarError('record_refused', `${file}: its ${rest.key} must be ${name}.`);
+  }
+
+  #note({ kind, name, text, note, undoes }: Order, file: string, before: string | null): Change {
+    const change = {
+      at: Date.now(),
+      by: note.actor,
+      reason: note.reason ?? null,
+      messageId: note.command?.id ?? randomUUID(),
+      topic: note.command?.topic ?? 'registrar',
+      kind,
+      name,
+      file,
+      before,
+      after: text,
+      undoes: undoes ?? null,
+    };
+    return note.quiet === true ? { id: 0, ...change } : this.#settings.changes.add(change);
+  }
+
+  async #current(file: string): Promise<string | null> {
+    try {
+      return await readFile(resolveInside(this.#settings.directory, file), 'utf8');
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(work, work);
+    this.#turn = Promise.allSettled([done]);
+    return done;
+  }
 }
 
 /** A name that could lead anywhere else is refused before it comes near a path. */
-function checkName(given: unknown): string {
-  const parsed = entryName.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new Error(`The name ${JSON.stringify(given)} is refused: ${parsed.error.issues[0]?.message}.`);
-}
-
-async function readIfThere(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
+function fileOf(kind: KindName, name: string): string {
+  const place: Kind = kinds[kind];
+  if ('file' in place) {
+    if (name === kind) return place.file;
+    throw new RegistrarError('name_refused', `The name of ${place.file} is ${kind}, not ${name}.`);
   }
+  const found = (kind === 'cron' ? scheduleId : entryName).safeParse(name);
+  if (found.success) return `${place.folder}/${name}.yaml`;
+  const words = `The name ${JSON.stringify(name)} is refused: ${found.error.issues[0]?.message}.`;
+  throw new RegistrarError('name_refused', words);
 }
 
-async function failureOf(work: () => Promise<void>): Promise<string | undefined> {
+function parsed<T>(parse: () => T): T {
   try {
-    await work();
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return parse();
+  } catch (cause) {
+    const words = cause instanceof Error ? cause.message : String(cause);
+    throw new RegistrarError('record_refused', words, { cause });
   }
 }

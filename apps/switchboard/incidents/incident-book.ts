@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
-import { writeFileAtomic } from '@trunkline/storage';
-import { stringify } from 'yaml';
-import type { Incident } from '../workspace/schemas.ts';
+import type { ChangeNote, Registrar } from '../control/registrar.ts';
+import type { Incident } from '../workspace/schema/incidents.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 export type NewIncident = Pick<Incident, 'title' | 'severity'> &
@@ -13,13 +12,15 @@ const fileName = 'incidents.yaml';
 /** The incidents of `incidents.yaml`: reads, reports and resolves them. */
 export class IncidentBook {
   readonly #workspace: Workspace;
+  readonly #registrar: Registrar;
   readonly #bus: Bus;
   /** What was written last, until the workspace has read it. */
   #written: readonly Incident[] | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(workspace: Workspace, bus: Bus) {
+  constructor(workspace: Workspace, registrar: Registrar, bus: Bus) {
     this.#workspace = workspace;
+    this.#registrar = registrar;
     this.#bus = bus;
     workspace.onChange((file) => {
       if (file === join(workspace.directory, fileName)) this.#written = undefined;
@@ -31,13 +32,13 @@ export class IncidentBook {
   }
 
   /** Adds an incident under the next number and tells the bus. */
-  report(given: NewIncident): Promise<Incident> {
+  report(given: NewIncident, actor: string): Promise<Incident> {
     return this.#inTurn(async () => {
       const known = this.list();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
       const id = `INC-${String(number).padStart(3, '0')}`;
       const incident: Incident = { id, ...given, status: 'open', reportedAt: new Date().toISOString() };
-      await this.#write([...known, incident]);
+      await this.#write([...known, incident], { actor, reason: `${id} was reported` });
       await this.#bus.publish({
         topic: 'security.incident.reported',
         payload: JSON.parse(JSON.stringify(incident)),
@@ -47,7 +48,7 @@ export class IncidentBook {
   }
 
   /** Undefined when there is no such incident. */
-  resolve(id: string, note: string | undefined): Promise<Incident | undefined> {
+  resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
     return this.#inTurn(async () => {
       const found = this.list().find((incident) => incident.id === id);
       if (found === undefined || found.status === 'resolved') return found;
@@ -58,13 +59,14 @@ export class IncidentBook {
         resolvedAt,
         ...(note && { resolutionNote: note }),
       };
-      await this.#write(this.list().map((incident) => (incident.id === id ? resolved : incident)));
+      const all = this.list().map((incident) => (incident.id === id ? resolved : incident));
+      await this.#write(all, { actor, reason: `${id} was resolved` });
       return resolved;
     });
   }
 
-  async #write(incidents: readonly Incident[]): Promise<void> {
-    await writeFileAtomic(join(this.#workspace.directory, fileName), stringify({ incidents }));
+  async #write(incidents: readonly Incident[], note: ChangeNote): Promise<void> {
+    await this.#registrar.write('incidents', 'incidents', { incidents }, note);
     this.#written = incidents;
   }
 

@@ -2,7 +2,7 @@ import type { Logger } from '@trunkline/config';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
-import type { McpServer } from '../workspace/schemas.ts';
+import type { McpServer } from '../workspace/schema/mcp-server.ts';
 import { type McpLink, openMcpLink } from './mcp-link.ts';
 
 export interface McpClientSettings {

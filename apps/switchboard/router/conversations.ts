@@ -1,4 +1,4 @@
-import type { Channel } from '../workspace/schemas.ts';
+import type { Channel } from '../workspace/schema/channels.ts';
 
 const directMs = 15 * 60 * 1000;
 const mostConversations = 10_000;

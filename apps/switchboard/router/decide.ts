@@ -1,7 +1,9 @@
 import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import type { Channel, FleetFile, Route } from '../workspace/schemas.ts';
+import type { Channel } from '../workspace/schema/channels.ts';
+import type { FleetFile } from '../workspace/schema/fleet.ts';
+import type { Route } from '../workspace/schema/route.ts';
 import type { Conversations, Talk } from './conversations.ts';
 
 export interface Inbound {

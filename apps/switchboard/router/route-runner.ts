@@ -1,7 +1,7 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { derivedId } from '../core/derived-id.ts';
-import type { Route } from '../workspace/schemas.ts';
+import type { Route } from '../workspace/schema/route.ts';
 import { decisionOf, matchesRoute } from './decide.ts';
 import { HopLimit } from './hop-limit.ts';
 import { isRouted, requestOf } from './router.ts';

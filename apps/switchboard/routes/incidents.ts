@@ -2,7 +2,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { IncidentBook, NewIncident } from '../incidents/incident-book.ts';
-import { severities } from '../workspace/schemas.ts';
+import { severities } from '../workspace/schema/incidents.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -28,13 +28,17 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentBoo
   app.post('/api/incidents', report, validate('json', newIncident), async (context) => {
     const given = context.req.valid('json');
     const known = Object.entries(given).filter(([, value]) => value !== undefined);
-    const incident = await incidents.report(Object.fromEntries(known) as NewIncident);
+    const incident = await incidents.report(
+      Object.fromEntries(known) as NewIncident,
+      context.get('caller').name,
+    );
     return context.json({ success: true, data: incident }, 201);
   });
   const resolve = describeRoute({ summary: 'Resolves an incident', errors: [errors.incident_unknown] });
   app.post('/api/incidents/:id/resolve', resolve, validate('json', resolution), async (context) => {
     const id = context.req.param('id');
-    const incident = await incidents.resolve(id, context.req.valid('json').resolutionNote);
+    const { resolutionNote } = context.req.valid('json');
+    const incident = await incidents.resolve(id, resolutionNote, context.get('caller').name);
     if (incident === undefined) throw errors.incident_unknown({ id });
     return context.json({ success: true, data: incident });
   });

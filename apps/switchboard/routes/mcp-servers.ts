@@ -2,7 +2,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { isEnabled, type McpServers } from '../mcp/mcp-client.ts';
 import { openMcpLink } from '../mcp/mcp-link.ts';
-import { type McpServer, mcpServerSchema } from '../workspace/schemas.ts';
+import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({

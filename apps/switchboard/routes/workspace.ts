@@ -24,8 +24,18 @@ export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace):
           mcpServers: workspace
             .mcpServers()
             .map(({ name, trust, transport, enabled }) => ({ name, trust, transport, enabled })),
-          targets: workspace.targets() ?? null,
+          crons: workspace.crons(),
+          ceremonies: workspace.ceremonies(),
+          chat: workspace.chat(),
+          codehost: workspace.codehost(),
+          cloud: workspace.cloud() ?? null,
+          targets: names(workspace.targets()),
         },
       }),
   );
+}
+
+/** Names alone: the entries hold credentials. */
+function names(targets: ReadonlyMap<string, unknown> | undefined): string[] | null {
+  return targets === undefined ? null : [...targets.keys()];
 }

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { type Environment, loadYaml, watchDirectory } from '@trunkline/config';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type DirectoryWatch, type Environment, loadYaml, watchDirectory } from '@trunkline/config';
 import { z } from 'zod';
+import type { FileKind, FolderKind } from './kinds.ts';
 import type { Problems } from './problems.ts';
 
 export interface FollowSettings {
@@ -15,91 +17,93 @@ export interface Followed<Value> {
   close(): Promise<void>;
 }
 
-/** Loads something from files again whenever one of them changes; the last good value stays when that fails. */
-export async function followFiles<Value>(
-  places: { directory: string; isWanted: (file: string) => boolean }[],
-  load: () => Promise<Value>,
-  fallback: Value,
-  { problems, changed }: FollowSettings,
-): Promise<Followed<Value>> {
-  let value = fallback;
-  let turn = Promise.resolve();
-  const reload = async (path: string) => {
-    try {
-      value = await load();
-      problems.note(path, undefined);
-      changed(path);
-    } catch (error) {
-      problems.note(path, error);
-    }
-  };
-  const poke = (path: string) => {
-    turn = turn.then(() => reload(path));
-  };
-  const watches = await Promise.all(
-    places.map(({ directory, isWanted }) =>
-      watchDirectory(directory, z.unknown(), {
-        expand: false,
-        onChange: ({ file }) => isWanted(file) && poke(join(directory, file)),
-        onError: (_, file) => isWanted(file) && poke(join(directory, file)),
-      }),
-    ),
-  );
-  try {
-    value = await load();
-  } catch (error) {
-    problems.note(places.map(({ directory }) => directory).join(', '), error);
-  }
-  const close = async () => {
-    await Promise.all(watches.map((watch) => watch.close()));
-    await turn;
-  };
-  return { value: () => value, close };
-}
+/** How long a file that cannot be used is given before that is told: its writer may be at work. */
+const patienceMs = 250;
 
-/** One file of the workspace; a missing one has the schema's defaults. */
-export function followFile<Schema extends z.ZodType>(
-  directory: string,
-  file: string,
-  schema: Schema,
-  settings: FollowSettings,
-  expand: boolean,
-): Promise<Followed<z.output<Schema>>> {
-  const options = { allowMissing: true, expand, env: settings.env } as const;
-  const load = async () =>
-    (await loadYaml(join(directory, file), schema, options)) ?? schema.parse(undefined);
-  return followFiles(
-    [{ directory, isWanted: (name) => name === file }],
-    load,
-    schema.parse(undefined),
-    settings,
-  );
+/** Files directly inside one directory, each loaded again when it changes; the last good value stays when that fails. */
+export class FollowedFiles {
+  readonly #directory: string;
+  readonly #settings: FollowSettings;
+  readonly #reloads = new Map<string, () => Promise<void>>();
+  #turn: Promise<void> = Promise.resolve();
+  #watch: DirectoryWatch<unknown> | undefined;
+
+  constructor(directory: string, settings: FollowSettings) {
+    this.#directory = directory;
+    this.#settings = settings;
+  }
+
+  /** Begins to watch; files that are followed later are included. */
+  async open(): Promise<void> {
+    const poke = (file: string) => {
+      const reload = this.#reloads.get(file);
+      if (reload !== undefined) this.#turn = this.#turn.then(reload);
+    };
+    this.#watch = await watchDirectory(this.#directory, z.unknown(), {
+      expand: false,
+      onChange: ({ file }) => poke(file),
+      onError: (_, file) => poke(file),
+    });
+  }
+
+  /** The value of a file: undefined when it is missing, or was never good. */
+  async follow<Schema extends z.ZodType>({
+    file,
+    schema,
+    expand,
+  }: FileKind<Schema>): Promise<() => z.output<Schema> | undefined> {
+    const path = join(this.#directory, file);
+    const { env, problems, changed } = this.#settings;
+    let value: z.output<Schema> | undefined;
+    const load = async () => {
+      value = await loadYaml(path, schema, { allowMissing: true, expand, env });
+      problems.note(path, undefined);
+    };
+    this.#reloads.set(file, async () => {
+      try {
+        await load().catch(() => delay(patienceMs).then(load));
+        changed(path);
+      } catch (error) {
+        problems.note(path, error);
+      }
+    });
+    await load().catch((error: unknown) => problems.note(path, error));
+    return () => value;
+  }
+
+  async close(): Promise<void> {
+    await this.#watch?.close();
+    await this.#turn;
+  }
 }
 
 /** A folder with one entry a file, each of which must be called like its entry. */
-export async function followFolder<Value extends { name: string }>(
-  directory: string,
-  schema: z.ZodType<Value>,
-  { problems, changed }: FollowSettings,
-): Promise<Followed<Value[]>> {
-  const good = new Map<string, Value>();
-  const take = (file: string, value: Value) => {
+export async function followFolder<Schema extends z.ZodType>(
+  root: string,
+  { folder, schema, key, expand }: FolderKind<Schema>,
+  { problems, changed, env }: FollowSettings,
+): Promise<Followed<z.output<Schema>[]>> {
+  const directory = join(root, folder);
+  const good = new Map<string, z.output<Schema>>();
+  const take = (file: string, value: z.output<Schema>) => {
     const path = join(directory, file);
-    if (file.replace(/\.ya?ml$/i, '') !== value.name) {
-      problems.note(
-        path,
-        `${path}: its name is ${value.name}; call the file ${value.name}.yaml, or change the name`,
-      );
+    const name = String((value as Record<string, unknown>)[key]);
+    if (file.replace(/\.ya?ml$/i, '') !== name) {
+      problems.note(path, `${path}: its ${key} is ${name}; call the file ${name}.yaml, or change the ${key}`);
       return;
     }
     good.set(file, value);
     problems.note(path, undefined);
   };
   const watch = await watchDirectory(directory, schema, {
-    expand: false,
+    expand,
+    env,
     onChange: (change) => {
       if (change.type !== 'remove') take(change.file, change.value);
-      else if (good.delete(change.file)) problems.note(join(directory, change.file), undefined);
+      else {
+        good.delete(change.file);
+        problems.note(join(directory, change.file), undefined);
+      }
       changed(join(directory, change.file));
     },
     onError: (error, file) => problems.note(join(directory, file), error),

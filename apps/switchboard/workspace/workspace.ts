@@ -1,21 +1,27 @@
 import { basename, dirname, join } from 'node:path';
-import { type ExternalAgent, loadExternalAgents, loadTargets } from '@trunkline/a2a';
-import type { Environment, Logger } from '@trunkline/config';
-import { type AgentDefinition, agentSchema } from './agent-schema.ts';
-import { type Followed, type FollowSettings, followFile, followFiles, followFolder } from './follow.ts';
-import type { Problem, Problems } from './problems.ts';
 import {
-  type Channel,
-  channelsSchema,
-  type FleetFile,
-  fleetSchema,
-  type Incident,
-  incidentsSchema,
-  type McpServer,
-  mcpServerSchema,
-  type Route,
-  routeSchema,
-} from './schemas.ts';
+  type ExternalAgent,
+  externalAgentsSchema,
+  type RemoteAgent,
+  toExternalAgents,
+  toTargets,
+} from '@trunkline/a2a';
+import type { Environment, Logger } from '@trunkline/config';
+import type { z } from 'zod';
+import { FollowedFiles, type FollowSettings, followFolder } from './follow.ts';
+import { type FileKind, type FolderKind, kinds } from './kinds.ts';
+import type { Problem, Problems } from './problems.ts';
+import type { AgentDefinition } from './schema/agent.ts';
+import type { Ceremony } from './schema/ceremony.ts';
+import type { Channel } from './schema/channels.ts';
+import type { ChatFile } from './schema/chat.ts';
+import type { CloudFile } from './schema/cloud.ts';
+import type { CodehostFile } from './schema/codehost.ts';
+import type { CronRecord } from './schema/cron.ts';
+import type { FleetFile } from './schema/fleet.ts';
+import type { Incident } from './schema/incidents.ts';
+import type { McpServer } from './schema/mcp-server.ts';
+import type { Route } from './schema/route.ts';
 
 export interface WorkspaceSettings {
   directory: string;
@@ -36,10 +42,16 @@ export interface Workspace {
   routes(): readonly Route[];
   mcpServers(): readonly McpServer[];
   incidents(): readonly Incident[];
-  /** Names of the places that schedules deliver to; undefined when there is no `a2a.yaml`. */
-  targets(): readonly string[] | undefined;
+  crons(): readonly CronRecord[];
+  ceremonies(): readonly Ceremony[];
+  chat(): ChatFile;
+  codehost(): CodehostFile;
+  /** Undefined when there is no `cloud.yaml`. */
+  cloud(): CloudFile | undefined;
+  /** The places that schedules deliver to; undefined when there is no `a2a.yaml`. */
+  targets(): ReadonlyMap<string, RemoteAgent> | undefined;
   problems(): Problem[];
-  /** Tells of every change that can be used; gives back what stops it. */
+  /** Tells of every change that can be used, with the path of the file; gives back what stops it. */
   onChange(listener: (file: string) => void): () => void;
   close(): Promise<void>;
 }
@@ -53,66 +65,85 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
     for (const listener of listeners) listener(file);
   };
   const follow: FollowSettings = { problems, env, changed };
-  const keep = async <Value>(opening: Promise<Followed<Value>>) => {
-    const followed = await opening;
+  const files = await openFiles(directory, follow, closing);
+  const folder = async <Schema extends z.ZodType>(kind: FolderKind<Schema>) => {
+    const followed = await followFolder(directory, kind, follow);
     closing.defer(() => followed.close());
     return followed.value;
   };
-  const channels = await keep(followFile(directory, 'channels.yaml', channelsSchema, follow, true));
-  const fleet = await keep(followFile(directory, 'fleet.yaml', fleetSchema, follow, true));
-  const incidents = await keep(followFile(directory, 'incidents.yaml', incidentsSchema, follow, false));
-  const agents = await keep(followFolder(join(directory, 'agents'), agentSchema, follow));
-  const routes = await keep(followFolder(join(directory, 'routes.d'), routeSchema, follow));
-  const mcpServers = await keep(followFolder(join(directory, 'mcp-servers.d'), mcpServerSchema, follow));
-  const externalAgents = await keep(followExternalAgents(settings, follow));
-  const targets = await keep(
-    followFiles(
-      [{ directory, isWanted: (file) => file === 'a2a.yaml' }],
-      () => targetNames(join(directory, 'a2a.yaml'), env),
-      undefined,
-      follow,
-    ),
-  );
-  const parts = closing.move();
+  const file = async <Schema extends z.ZodType>(kind: FileKind<Schema>) => {
+    const value = await files.follow(kind);
+    return () => value() ?? kind.schema.parse(undefined);
+  };
+  const channels = await file(kinds.channels);
+  const incidents = await file(kinds.incidents);
+  const targets = await files.follow(kinds.targets);
+  const parts = {
+    fleet: await file(kinds.fleet),
+    chat: await file(kinds.chat),
+    codehost: await file(kinds.codehost),
+    cloud: await files.follow(kinds.cloud),
+    agents: await folder(kinds.agent),
+    routes: await folder(kinds.route),
+    mcpServers: await folder(kinds.mcp),
+    crons: await folder(kinds.cron),
+    ceremonies: await folder(kinds.ceremony),
+    externalAgents: await followExternalAgents(settings, follow, closing),
+  };
+  const opened = closing.move();
   return {
+    ...parts,
     directory,
-    agents,
-    externalAgents,
     channels: () => channels().channels,
-    fleet,
-    routes,
-    mcpServers,
     incidents: () => incidents().incidents,
-    targets,
+    targets: () => {
+      const known = targets();
+      return known && toTargets(known);
+    },
     problems: () => problems.list(),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    close: () => parts.disposeAsync(),
+    close: () => opened.disposeAsync(),
   };
 }
 
-async function targetNames(file: string, env: Environment): Promise<string[] | undefined> {
-  const targets = await loadTargets(file, env);
-  return targets && [...targets.keys()];
+async function openFiles(
+  directory: string,
+  follow: FollowSettings,
+  closing: AsyncDisposableStack,
+): Promise<FollowedFiles> {
+  const files = new FollowedFiles(directory, follow);
+  await files.open();
+  closing.defer(() => files.close());
+  return files;
 }
 
 /** `agents.yaml` and `agents.d/` make one list, in which the folder wins. */
-function followExternalAgents(
+async function followExternalAgents(
   { directory, agentsFile, env, logger }: WorkspaceSettings,
   follow: FollowSettings,
-): Promise<Followed<ExternalAgent[]>> {
-  const file = agentsFile ?? join(directory, 'agents.yaml');
-  const folder = join(directory, 'agents.d');
-  const load = async () => {
-    const { entries, warnings } = await loadExternalAgents({ file, directory: folder }, env);
-    for (const warning of warnings) logger.warn({ file }, warning);
+  closing: AsyncDisposableStack,
+): Promise<() => readonly ExternalAgent[]> {
+  let known: readonly ExternalAgent[] = [];
+  let read = () => known;
+  const changed = (path: string) => {
+    known = read();
+    follow.changed(path);
+  };
+  const place = agentsFile ?? join(directory, 'agents.yaml');
+  const files = await openFiles(dirname(place), { ...follow, changed }, closing);
+  const listed = await files.follow({ file: basename(place), schema: externalAgentsSchema, expand: true });
+  const folder = await followFolder(directory, kinds.a2a, { ...follow, changed });
+  closing.defer(() => folder.close());
+  read = () => {
+    const all = [...(listed()?.agents ?? []), ...folder.value()];
+    const byName = new Map(all.map((entry) => [entry.name, entry]));
+    const { entries, warnings } = toExternalAgents([...byName.values()], env);
+    for (const warning of warnings) logger.warn(warning);
     return entries;
   };
-  const places = [
-    { directory: dirname(file), isWanted: (name: string) => name === basename(file) },
-    { directory: folder, isWanted: () => true },
-  ];
-  return followFiles(places, load, [], follow);
+  known = read();
+  return () => known;
 }

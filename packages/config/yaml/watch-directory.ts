@@ -50,6 +50,8 @@ export async function watchDirectory<Schema extends z.ZodType>(
 class DirectoryFollower<Value> {
   readonly entries = new Map<string, Value>();
   readonly #followers = new Map<string, FileFollower<Value | undefined>>();
+  /** Files that were told of as wrong, so that it is told too when they are gone. */
+  readonly #wrong = new Set<string>();
   readonly #directory: string;
   readonly #parse: (text: string | undefined, path: string) => Value | undefined;
   readonly #options: WatchDirectoryOptions<Value>;
@@ -70,7 +72,7 @@ class DirectoryFollower<Value> {
         const value = await this.#followerOf(file).load();
         if (value !== undefined) this.entries.set(file, value);
       } catch (error) {
-        this.#options.onError(error instanceof Error ? error : new Error(String(error)), file);
+        this.#refuse(file, error instanceof Error ? error : new Error(String(error)));
       }
     }
   }
@@ -92,19 +94,25 @@ class DirectoryFollower<Value> {
       settleMs: this.#options.settleMs ?? SETTLE_MS,
       parse: (text) => this.#parse(text, path),
       onChange: (value) => this.#take(file, value),
-      onError: (error) => this.#options.onError(error, file),
+      onError: (error) => this.#refuse(file, error),
       onGone: () => this.#followers.delete(file),
     });
     this.#followers.set(file, follower);
     return follower;
   }
 
+  #refuse(file: string, error: Error): void {
+    this.#wrong.add(file);
+    this.#options.onError(error, file);
+  }
+
   #take(file: string, value: Value | undefined): void {
+    const wasWrong = this.#wrong.delete(file);
     const type = this.entries.has(file) ? 'change' : 'add';
     if (value !== undefined) {
       this.entries.set(file, value);
       this.#options.onChange({ type, file, value });
-    } else if (this.entries.delete(file)) {
+    } else if (this.entries.delete(file) || wasWrong) {
       this.#options.onChange({ type: 'remove', file });
     }
   }

@@ -1,9 +1,5 @@
 import { z } from 'zod';
-
-/** Names of agents, routes and servers: they name files and stand in topics. */
-export const entryName = z
-  .string()
-  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'expected letters, digits, - and _, at most 64');
+import { entryName } from './names.ts';
 
 const agentTools = [
   'publish_event',

@@ -1,0 +1,97 @@
+import type { Bus, Message } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import type { ChangeNote, Registrar } from './registrar.ts';
+import { RegistrarError } from './registrar-error.ts';
+
+export interface CommandSettings {
+  bus: Bus;
+  registrar: Registrar;
+  logger: Logger;
+}
+
+/** Kinds that commands change; schedules have a command of their own. */
+export const commandKinds = ['agent', 'a2a', 'mcp', 'route'] as const;
+
+export type CommandKind = (typeof commandKinds)[number];
+
+type Outcome = { success: true; changeId: number | null } | { success: false; error: string; code: string };
+
+/** Carries out `command.agent|a2a|mcp|route.upsert|remove` and `command.change.undo`. */
+export async function startCommands(settings: CommandSettings): Promise<void> {
+  for (const kind of commandKinds) {
+    await listen(`command.${kind}.*`, `registrar-${kind}`, settings, (message) =>
+      changeEntry(kind, message, settings.registrar),
+    );
+  }
+  await listen('command.change.undo', 'registrar-undo', settings, (message) =>
+    undo(message, settings.registrar),
+  );
+}
+
+async function listen(
+  pattern: string,
+  durable: string,
+  { bus, logger }: CommandSettings,
+  carryOut: (message: Message) => Promise<number | null>,
+): Promise<void> {
+  const handle = async (message: Message) => {
+    const outcome = await outcomeOf(() => carryOut(message));
+    await tell(message, outcome, bus, logger);
+  };
+  await bus.subscribe(pattern, handle, { durable, group: 'registrar', plugin: 'registrar' });
+}
+
+async function changeEntry(
+  kind: CommandKind,
+  message: Message,
+  registrar: Registrar,
+): Promise<number | null> {
+  const fields = fieldsOf(message.payload);
+  const name = typeof fields.name === 'string' ? fields.name : '';
+  const action = message.topic.split('.')[2];
+  if (action === 'remove') {
+    await registrar.remove(kind, name, noteOf(message));
+    return null;
+  }
+  if (action === 'upsert') {
+    const change = await registrar.writeText(kind, name, text(fields.yaml) ?? '', noteOf(message));
+    return change.id;
+  }
+  throw new RegistrarError('record_refused', `${message.topic} is no command; use upsert or remove.`);
+}
+
+async function undo(message: Message, registrar: Registrar): Promise<number> {
+  const change = await registrar.undo(Number(fieldsOf(message.payload).id), noteOf(message));
+  return change.id;
+}
+
+function noteOf({ id, topic, source, payload }: Message): ChangeNote {
+  const reason = text(fieldsOf(payload).reason);
+  return {
+    actor: source?.userId ?? source?.interface ?? 'unknown',
+    ...(reason !== undefined && { reason }),
+    command: { id, topic },
+  };
+}
+
+/** A command that cannot be carried out is answered with words; trying again would not help. */
+async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
+  try {
+    return { success: true, changeId: await work() };
+  } catch (error) {
+    const code = error instanceof RegistrarError ? error.code : 'failed';
+    return { success: false, error: error instanceof Error ? error.message : String(error), code };
+  }
+}
+
+async function tell(message: Message, outcome: Outcome, bus: Bus, logger: Logger): Promise<void> {
+  const { correlationId, id: parentId, topic, reply } = message;
+  if (!outcome.success) {
+    logger.warn({ topic }, outcome.error);
+    const payload = { source: 'registrar', plugin: 'registrar', error: outcome.error, topic };
+    await bus.publish({ topic: 'system.error', payload, correlationId, parentId });
+  }
+  if (reply === undefined) return;
+  await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId });
+}

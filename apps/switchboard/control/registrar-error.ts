@@ -1,0 +1,17 @@
+export type RegistrarErrorCode =
+  | 'name_refused'
+  | 'record_refused'
+  | 'entry_unknown'
+  | 'change_unknown'
+  | 'change_overtaken';
+
+/** A change of the workspace that is refused; the words say why and what to do. */
+export class RegistrarError extends Error {
+  readonly code: RegistrarErrorCode;
+
+  constructor(code: RegistrarErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'RegistrarError';
+    this.code = code;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Bus } from '@trunkline/bus';
+import { describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Change, ChangeStore } from '../control/change-store.ts';
+import { lineDiff } from '../control/diff.ts';
+import { commandErrors, sendCommand } from './command.ts';
+import type { SwitchboardEnv } from './guards.ts';
+
+const listQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+  file: z.string().optional(),
+});
+const undoBody = z.object({ reason: z.string().max(1000).optional() }).default({});
+
+/** What was changed in the workspace, with the difference of each; and the way back. */
+export function mountChanges(app: Hono<SwitchboardEnv>, bus: Bus, changes: ChangeStore): void {
+  const audit = describeRoute({
+    summary: 'Changes of the workspace with their differences, the newest first',
+  });
+  app.get('/api/changes', audit, validate('query', listQuery), (context) => {
+    const { limit, file } = context.req.valid('query');
+    return context.json({ success: true, data: changes.list(limit, file).map(withDiff) });
+  });
+  const one = describeRoute({ summary: 'One change', errors: [commandErrors.change_unknown] });
+  app.get('/api/changes/:id', one, (context) =>
+    context.json({ success: true, data: withDiff(found(changes, context.req.param('id'))) }),
+  );
+  const { change_unknown, change_overtaken } = commandErrors;
+  const undo = describeRoute({
+    summary: 'Brings back what stood before a change',
+    errors: [change_unknown, change_overtaken],
+  });
+  app.post('/api/changes/:id/undo', undo, validate('json', undoBody), async (context) => {
+    const { id } = found(changes, context.req.param('id'));
+    const payload = { id, ...context.req.valid('json') };
+    const undone = await sendCommand(context, bus, 'command.change.undo', payload);
+    return context.json({ success: true, data: withDiff(found(changes, String(undone))) });
+  });
+}
+
+function found(changes: ChangeStore, id: string): Change {
+  const change = /^\d{1,15}$/.test(id) ? changes.get(Number(id)) : undefined;
+  if (change === undefined) throw commandErrors.change_unknown({ words: `There is no change ${id}.` });
+  return change;
+}
+
+function withDiff(change: Change) {
+  return { ...change, diff: lineDiff(change.before, change.after) };
+}

@@ -1,0 +1,172 @@
+import { type Database, openDatabase } from '@trunkline/storage';
+
+/** `fired` has no outcome yet; `unknown` never got one. */
+export type FireStatus = 'fired' | 'done' | 'failed' | 'skipped' | 'missed' | 'unknown';
+
+/** One fire of a schedule, as its history shows it. */
+export interface FireRow {
+  fireId: string;
+  scheduleId: string;
+  scheduledAt: number;
+  firedAt: number;
+  manual: boolean;
+  missed: boolean;
+  status: FireStatus;
+  endedAt: number | null;
+  /** Why it came to nothing, in words. */
+  detail: string | null;
+}
+
+/** What is known of a file of `crons/` without reading it. */
+export interface KnownFile {
+  file: string;
+  /** Changes whenever the file does. */
+  mark: string;
+  /** Times of a cron schedule up to this one are not missed: it did not hold yet. */
+  since: number;
+  record: string;
+}
+
+const migrations = [
+  `CREATE TABLE fires (
+     fireId TEXT PRIMARY KEY, scheduleId TEXT NOT NULL, scheduledAt INTEGER NOT NULL, firedAt INTEGER NOT NULL,
+     manual INTEGER NOT NULL, missed INTEGER NOT NULL, status TEXT NOT NULL, endedAt INTEGER, detail TEXT) STRICT, WITHOUT ROWID;
+   CREATE INDEX fires_by_schedule ON fires (scheduleId, firedAt);
+   CREATE INDEX fires_open ON fires (firedAt) WHERE status = 'fired';
+   CREATE INDEX fires_by_time ON fires (firedAt);
+   CREATE TABLE last_fires (scheduleId TEXT PRIMARY KEY, scheduledAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE TABLE files (
+     file TEXT PRIMARY KEY, mark TEXT NOT NULL, since INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;`,
+];
+
+const keptMs = 30 * 86_400_000;
+const keptPerSchedule = 200;
+const longestDetail = 500;
+
+/** What every schedule did, and what is known of its file. */
+export class Ledger {
+  readonly #database: Database;
+
+  constructor(path: string) {
+    this.#database = openDatabase(path, { migrations });
+  }
+
+  /** Notes a fire, or how it went on. An outcome once known is never taken back. */
+  put(row: FireRow): void {
+    this.#database.transaction(() => {
+      this.#database
+        .prepare(
+          `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+           ON CONFLICT (fireId) DO UPDATE SET status = excluded.status, endedAt = excluded.endedAt, detail = excluded.detail
+           WHERE fires.status IN ('fired', 'unknown') AND excluded.status <> 'fired'`,
+        )
+        .run(
+          row.fireId,
+          row.scheduleId,
+          row.scheduledAt,
+          row.firedAt,
+          row.manual ? 1 : 0,
+          row.missed ? 1 : 0,
+          row.status,
+          row.endedAt,
+          row.detail?.slice(0, longestDetail) ?? null,
+        );
+      if (!row.manual) this.#advance(row.scheduleId, row.scheduledAt);
+    });
+  }
+
+  /** The newest first. */
+  history(scheduleId: string, limit: number): FireRow[] {
+    return this.#database
+      .prepare<StoredRow>(
+        'SELECT * FROM fires WHERE scheduleId = ? ORDER BY firedAt DESC, fireId DESC LIMIT ?',
+      )
+      .all(scheduleId, limit)
+      .map(readRow);
+  }
+
+  get(fireId: string): FireRow | undefined {
+    const row = this.#database.prepare<StoredRow>('SELECT * FROM fires WHERE fireId = ?').get(fireId);
+    return row && readRow(row);
+  }
+
+  /** Fires without an outcome that began after that time. */
+  open(after: number): FireRow[] {
+    return this.#database
+      .prepare<StoredRow>(`SELECT * FROM fires WHERE status = 'fired' AND firedAt > ?`)
+      .all(after)
+      .map(readRow);
+  }
+
+  /** The newest time of a schedule that was dealt with. */
+  lastFired(scheduleId: string): number | undefined {
+    return this.#database
+      .prepare<{ scheduledAt: number }>('SELECT scheduledAt FROM last_fires WHERE scheduleId = ?')
+      .get(scheduleId)?.scheduledAt;
+  }
+
+  lastFires(): Map<string, number> {
+    const rows = this.#database
+      .prepare<{ scheduleId: string; scheduledAt: number }>('SELECT * FROM last_fires')
+      .all();
+    return new Map(rows.map(({ scheduleId, scheduledAt }) => [scheduleId, scheduledAt]));
+  }
+
+  /** A schedule that was removed and comes again begins anew; its history stays until it is old. */
+  forget(scheduleId: string): void {
+    this.#database.prepare('DELETE FROM last_fires WHERE scheduleId = ?').run(scheduleId);
+  }
+
+  files(): KnownFile[] {
+    return this.#database.prepare<KnownFile>('SELECT * FROM files').all();
+  }
+
+  putFiles(files: readonly KnownFile[]): void {
+    this.#database.transaction(() => {
+      const statement = this.#database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)');
+      for (const { file, mark, since, record } of files) statement.run(file, mark, since, record);
+    });
+  }
+
+  removeFile(file: string): void {
+    this.#database.prepare('DELETE FROM files WHERE file = ?').run(file);
+  }
+
+  /** Removes what is old, and what is more than a history needs; says of fires that never ended that nobody knows. */
+  sweep(now: number, openForMs: number): void {
+    this.#database.transaction(() => {
+      this.#database.prepare('DELETE FROM fires WHERE firedAt < ?').run(now - keptMs);
+      this.#database
+        .prepare(
+          `DELETE FROM fires WHERE fireId IN (
+             SELECT fireId FROM (SELECT fireId, row_number() OVER (PARTITION BY scheduleId ORDER BY firedAt DESC) AS place FROM fires)
+             WHERE place > ${keptPerSchedule})`,
+        )
+        .run();
+      this.#database
+        .prepare(
+          `UPDATE fires SET status = 'unknown', endedAt = ?1, detail = 'no outcome was seen' WHERE status = 'fired' AND firedAt < ?2`,
+        )
+        .run(now, now - openForMs);
+    });
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #advance(scheduleId: string, scheduledAt: number): void {
+    this.#database
+      .prepare(
+        `INSERT INTO last_fires VALUES (?, ?)
+         ON CONFLICT DO UPDATE SET scheduledAt = max(scheduledAt, excluded.scheduledAt)`,
+      )
+      .run(scheduleId, scheduledAt);
+  }
+}
+
+type StoredRow = Omit<FireRow, 'manual' | 'missed'> & { manual: number; missed: number };
+
+function readRow(row: StoredRow): FireRow {
+  return { ...row, manual: row.manual === 1, missed: row.missed === 1 };
+}

@@ -1,0 +1,51 @@
+import { externalAgentSchema, targetsSchema } from '@trunkline/a2a';
+import type { z } from 'zod';
+import { agentSchema } from './schema/agent.ts';
+import { ceremonySchema } from './schema/ceremony.ts';
+import { channelsSchema } from './schema/channels.ts';
+import { chatSchema } from './schema/chat.ts';
+import { cloudSchema } from './schema/cloud.ts';
+import { codehostSchema } from './schema/codehost.ts';
+import { cronSchema } from './schema/cron.ts';
+import { fleetSchema } from './schema/fleet.ts';
+import { incidentsSchema } from './schema/incidents.ts';
+import { mcpServerSchema } from './schema/mcp-server.ts';
+import { routeSchema } from './schema/route.ts';
+
+/** A folder with one entry a file, each of which is called like its entry. */
+export interface FolderKind<Schema extends z.ZodType = z.ZodType> {
+  folder: string;
+  schema: Schema;
+  /** The field that names the entry and its file. */
+  key: 'name' | 'id';
+  /** Whether `${VARIABLE}` is replaced in its values. */
+  expand: boolean;
+}
+
+/** A file of its own, which may be missing. */
+export interface FileKind<Schema extends z.ZodType = z.ZodType> {
+  file: string;
+  schema: Schema;
+  expand: boolean;
+}
+
+export type Kind = FolderKind | FileKind;
+
+/** Everything that a workspace holds, but for `agents.yaml` (AGENTS_YAML may put it elsewhere) and `keys.yaml`. */
+export const kinds = {
+  agent: { folder: 'agents', schema: agentSchema, key: 'name', expand: false },
+  a2a: { folder: 'agents.d', schema: externalAgentSchema, key: 'name', expand: true },
+  mcp: { folder: 'mcp-servers.d', schema: mcpServerSchema, key: 'name', expand: true },
+  route: { folder: 'routes.d', schema: routeSchema, key: 'name', expand: false },
+  cron: { folder: 'crons', schema: cronSchema, key: 'id', expand: false },
+  ceremony: { folder: 'ceremonies', schema: ceremonySchema, key: 'id', expand: false },
+  channels: { file: 'channels.yaml', schema: channelsSchema, expand: true },
+  fleet: { file: 'fleet.yaml', schema: fleetSchema, expand: true },
+  incidents: { file: 'incidents.yaml', schema: incidentsSchema, expand: false },
+  targets: { file: 'a2a.yaml', schema: targetsSchema, expand: true },
+  chat: { file: 'chat.yaml', schema: chatSchema, expand: true },
+  codehost: { file: 'codehost.yaml', schema: codehostSchema, expand: true },
+  cloud: { file: 'cloud.yaml', schema: cloudSchema, expand: true },
+} as const satisfies Record<string, Kind>;
+
+export type KindName = keyof typeof kinds;

@@ -1,0 +1,25 @@
+import { z } from 'zod';
+import { entryName } from './names.ts';
+
+const head = {
+  name: entryName,
+  trust: z.enum(['builtin', 'trusted', 'community']),
+  grants: z.array(z.string()).optional(),
+  allowedTools: z.array(z.string()).optional(),
+  excludeTools: z.array(z.string()).optional(),
+  enabled: z.boolean().optional(),
+};
+
+/** `mcp-servers.d/<name>.yaml`: a server whose tools become skills. */
+export const mcpServerSchema = z.discriminatedUnion('transport', [
+  z.strictObject({
+    ...head,
+    transport: z.literal('stdio'),
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
+  }),
+  z.strictObject({ ...head, transport: z.literal('sse'), url: z.url({ protocol: /^https?$/ }) }),
+]);
+
+export type McpServer = z.output<typeof mcpServerSchema>;

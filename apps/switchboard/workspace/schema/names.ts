@@ -1,0 +1,38 @@
+import { checkPattern, checkTopic, matchesTopic } from '@trunkline/bus';
+import { z } from 'zod';
+
+/** Names of agents, routes, servers and ceremonies: they name files and stand in topics. */
+export const entryName = z
+  .string()
+  .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/, 'expected letters, digits, - and _, at most 64');
+
+/** Ids of schedules: kebab-case, with dots between parts. */
+export const scheduleId = z
+  .string()
+  .max(128, 'expected at most 128 characters')
+  .regex(
+    /^[a-z0-9][a-z0-9-]{0,63}(\.[a-z0-9][a-z0-9-]{0,63})*$/,
+    'expected small letters, digits and -, with dots between parts',
+  );
+
+export const topic = z.string().superRefine(passes(checkTopic));
+
+/** A pattern of topics that leaves out what routes themselves publish: a route on that would never end. */
+export const trigger = z.string().superRefine((text, context) => {
+  passes(checkPattern)(text, context);
+  if (context.issues.length === 0 && matchesTopic(text, 'agent.skill.request')) {
+    const message = `${text} takes in agent.skill.request, which routes themselves publish; choose a narrower topic`;
+    context.addIssue({ code: 'custom', message });
+  }
+});
+
+/** A check of a text by a function that throws words. */
+export function passes(check: (text: string) => unknown) {
+  return (text: string, context: z.core.$RefinementCtx<string>) => {
+    try {
+      check(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    }
+  };
+}
