@@ -24,7 +24,6 @@ export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace):
           mcpServers: workspace
             .mcpServers()
             .map(({ name, trust, transport, enabled }) => ({ name, trust, transport, enabled })),
-          crons: workspace.crons(),
           ceremonies: workspace.ceremonies(),
           chat: workspace.chat(),
           codehost: workspace.codehost(),

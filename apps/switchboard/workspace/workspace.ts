@@ -17,7 +17,6 @@ import type { Channel } from './schema/channels.ts';
 import type { ChatFile } from './schema/chat.ts';
 import type { CloudFile } from './schema/cloud.ts';
 import type { CodehostFile } from './schema/codehost.ts';
-import type { CronRecord } from './schema/cron.ts';
 import type { FleetFile } from './schema/fleet.ts';
 import type { Incident } from './schema/incidents.ts';
 import type { McpServer } from './schema/mcp-server.ts';
@@ -42,7 +41,6 @@ export interface Workspace {
   routes(): readonly Route[];
   mcpServers(): readonly McpServer[];
   incidents(): readonly Incident[];
-  crons(): readonly CronRecord[];
   ceremonies(): readonly Ceremony[];
   chat(): ChatFile;
   codehost(): CodehostFile;
@@ -51,6 +49,8 @@ export interface Workspace {
   /** The places that schedules deliver to; undefined when there is no `a2a.yaml`. */
   targets(): ReadonlyMap<string, RemoteAgent> | undefined;
   problems(): Problem[];
+  /** For folders that a plugin follows itself, as the scheduler does with `crons/`: undefined says that the file is well again. */
+  noteProblem(file: string, error: unknown): void;
   /** Tells of every change that can be used, with the path of the file; gives back what stops it. */
   onChange(listener: (file: string) => void): () => void;
   close(): Promise<void>;
@@ -86,7 +86,6 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
     agents: await folder(kinds.agent),
     routes: await folder(kinds.route),
     mcpServers: await folder(kinds.mcp),
-    crons: await folder(kinds.cron),
     ceremonies: await folder(kinds.ceremony),
     externalAgents: await followExternalAgents(settings, follow, closing),
   };
@@ -101,6 +100,7 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
       return known && toTargets(known);
     },
     problems: () => problems.list(),
+    noteProblem: (file, error) => problems.note(file, error),
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
