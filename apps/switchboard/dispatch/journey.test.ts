@@ -163,7 +163,7 @@ describe('where a message goes', () => {
     });
   });
 
-  it('runs routes on other topics, and ends routes that feed themselves [S133]', async () => {
+  it('runs routes on other topics, and ends routes that feed themselves [S133] [S148]', async () => {
     const id = await publish('deploy.finished', { result: { status: 'failed' } });
     expect((await seen.first('message.outbound.cli', id)).payload.content).toBe('model-of-warden heard you');
     const loop = await publish('loop.start', { content: 'go' });

@@ -1,22 +1,21 @@
 import { parseYaml } from '@trunkline/config';
-import { parseDocument, stringify } from 'yaml';
-import { recordSchema, type ScheduleRecord } from './record.ts';
+import { parseDocument } from 'yaml';
+import { type CronRecord, cronSchema } from '../workspace/schema/cron.ts';
+import { checkRecord } from './record.ts';
 
 /** Reads the text of `crons/<id>.yaml`; throws with line and words when it cannot be used. */
-export function readRecord(text: string, file: string): ScheduleRecord {
-  return parseYaml(text, recordSchema, { file, expand: false });
-}
-
-/** The text of a record that no hand has written. */
-export function recordText(record: ScheduleRecord): string {
-  return stringify(JSON.parse(JSON.stringify(record)));
+export function readRecord(text: string, path: string, id: string): CronRecord {
+  const record = parseYaml(text, cronSchema, { file: path, expand: false });
+  checkRecord(record);
+  if (record.id === id) return record;
+  throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
 }
 
 /** Sets one field at the top of a file and leaves everything else as it was written, comments included. */
 export function withField(text: string, name: 'lastFired' | 'enabled', value: string | boolean): string {
+  if (!isPlainMapping(text)) return inDocument(text, name, value);
   const line = `${name}: ${value}`;
   const known = new RegExp(`^${name}:[^\\n\\r]*`, 'm');
-  if (!isPlainMapping(text)) return inDocument(text, name, value);
   if (known.test(text)) return text.replace(known, line);
   return `${text}${text.endsWith('\n') ? '' : '\n'}${line}\n`;
 }

@@ -1,100 +1,48 @@
-import { checkTopic, matchesTopic } from '@trunkline/bus';
-import { parseSchedule, ScheduleError } from '@trunkline/schedule';
-import { z } from 'zod';
+import { matchesTopic } from '@trunkline/bus';
+import { type Job, parseSchedule, type Schedule } from '@trunkline/schedule';
+import type { CronRecord } from '../workspace/schema/cron.ts';
 
-/** Room for `@`, the time and `#now` in the id of a message. */
-const longestId = 96;
-const idForm = /^[a-z0-9][a-z0-9-]{0,63}(\.[a-z0-9][a-z0-9-]{0,63})*$/;
+/** A record with what the scheduler knows of it besides its file. */
+export interface Entry {
+  record: CronRecord;
+  /** Times of a cron schedule up to this one are not missed: it did not hold yet. */
+  since: number;
+}
 
-/** Names a file and stands in topics and fire ids, so that nothing else may be in it. */
-export const scheduleId = z
-  .string()
-  .max(longestId)
-  .regex(
-    idForm,
-    `expected small letters, digits and -, with dots between parts, at most ${longestId} characters`,
+export interface ScheduleJob extends Job {
+  record: CronRecord;
+}
+
+/** Throws words when a record cannot work although its fields are right. */
+export function checkRecord({ topic, payload }: CronRecord): void {
+  if (payload.channel !== 'a2a' || matchesTopic('cron.#', topic)) return;
+  // What is under `cron.` is journalled, so that a delivery goes on after a restart.
+  throw new Error(
+    `The topic ${topic} does not fit the channel a2a: let it begin with cron., such as cron.<agent_name>.<job>.`,
   );
-
-const payloadSchema = z.looseObject({
-  content: z.string().min(1),
-  sender: z.string().min(1).default('cron'),
-  /** `cli`, `messenger`, `a2a`, or the id of a chat channel. */
-  channel: z.string().min(1).default('cli'),
-  skillHint: z.string().min(1).optional(),
-  /** For `a2a`: a target of `a2a.yaml`, and the name of the job there. */
-  agent_name: z.string().min(1).optional(),
-  scheduler_job_id: z.string().min(1).optional(),
-});
-
-/** `crons/<id>.yaml`: what is published when. */
-export const recordSchema = z
-  .strictObject({
-    id: scheduleId,
-    type: z.enum(['cron', 'once']).optional(),
-    schedule: z.string().min(1),
-    timezone: z.string().min(1).optional(),
-    topic: z.string().superRefine(checkWith(checkTopic)),
-    payload: payloadSchema,
-    enabled: z.boolean().default(true),
-    /** What happens when it is due while an earlier run still goes on. */
-    overlap: z.enum(['skip', 'queue', 'allow']).default('skip'),
-    /** Spreads fires over that many milliseconds after their time. */
-    jitterMs: z.int().min(0).max(86_400_000).optional(),
-    lastFired: z.iso.datetime({ offset: true }).optional(),
-  })
-  .superRefine(checkTimes)
-  .superRefine(checkRemote);
-
-export type ScheduleRecord = z.output<typeof recordSchema>;
-
-/** True when the scheduler itself delivers the message, to another agent. */
-export function isRemote({ payload }: Pick<ScheduleRecord, 'payload'>): boolean {
-  return payload.channel === 'a2a';
 }
 
-function checkTimes({ schedule, type, timezone }: Times, context: z.RefinementCtx): void {
-  const problem = problemOf(() => parseSchedule(schedule, timezone === undefined ? {} : { timezone }));
-  if (problem instanceof Error) {
-    const path = [
-      problem instanceof ScheduleError && problem.code === 'timezone_unknown' ? 'timezone' : 'schedule',
-    ];
-    context.addIssue({ code: 'custom', path, message: problem.message });
-    return;
-  }
-  if (type === undefined || type === problem.type) return;
-  const message = `the type says ${type}, but the schedule ${JSON.stringify(schedule)} is of type ${problem.type}; leave the type out`;
-  context.addIssue({ code: 'custom', path: ['type'], message });
+export function scheduleOf({ schedule, timezone }: CronRecord): Schedule {
+  return parseSchedule(schedule, timezone === undefined ? {} : { timezone });
 }
 
-type Times = { schedule: string; type?: string | undefined; timezone?: string | undefined };
-
-/** Deliveries go on after a restart because their messages are journalled, which those under `cron.` are. */
-function checkRemote(
-  { topic, payload }: { topic: string; payload: z.output<typeof payloadSchema> },
-  context: z.RefinementCtx,
-): void {
-  if (payload.channel !== 'a2a') return;
-  const missing = (['agent_name', 'scheduler_job_id'] as const).filter((name) => payload[name] === undefined);
-  for (const name of missing) {
-    const message = `the channel a2a needs ${name}`;
-    context.addIssue({ code: 'custom', path: ['payload', name], message });
-  }
-  if (matchesTopic('cron.#', topic)) return;
-  const message = 'for the channel a2a the topic must begin with cron., such as cron.<agent_name>.<job>';
-  context.addIssue({ code: 'custom', path: ['topic'], message });
-}
-
-function checkWith(check: (text: unknown) => void) {
-  return (text: string, context: z.RefinementCtx) => {
-    const problem = problemOf(() => check(text));
-    if (problem instanceof Error) context.addIssue({ code: 'custom', message: problem.message });
+/** What the timer needs; `lastFired` is the newer of what the file and the ledger say. */
+export function jobOf({ record, since }: Entry, lastFired: number | undefined): ScheduleJob {
+  const { id, schedule, timezone, enabled, overlap, jitterMs } = record;
+  const known = newest(record.lastFired === undefined ? undefined : Date.parse(record.lastFired), lastFired);
+  return {
+    id,
+    record,
+    schedule,
+    overlap,
+    jitterMs,
+    paused: !enabled,
+    createdAt: since,
+    ...(timezone !== undefined && { timezone }),
+    ...(known !== undefined && { lastFired: known }),
   };
 }
 
-function problemOf<T>(work: () => T): T | Error {
-  try {
-    return work();
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error));
-  }
+export function newest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }

@@ -71,6 +71,14 @@ it('tells what is added, changed and removed', async () => {
   expect([...watch.entries]).toEqual([['a.yaml', { topic: 'a2' }]]);
 });
 
+it('tells too when a file that was never good is removed', async () => {
+  write('a.yaml', 'topic: 5\n');
+  await follow();
+  unlinkSync(join(directory, 'a.yaml'));
+  await waitFor(() => changes.length === 1);
+  expect(changes).toEqual([{ type: 'remove', file: 'a.yaml' }]);
+});
+
 it('takes a rename for a removal and an addition', async () => {
   write('a.yaml', topic('a'));
   const watch = await follow();

@@ -1,0 +1,63 @@
+import { createEmbeddedBus } from '@trunkline/bus';
+import { createLogger } from '@trunkline/config';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
+import { Hono } from 'hono';
+import { expect, it } from 'vitest';
+import { startSwitchboard } from '../fixtures/start-switchboard.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import type { Plugin, PluginContext } from './plugin.ts';
+import { PluginHost } from './plugin-host.ts';
+
+it('starts plugins in order, goes on without those that fail, and stops them in reverse', async () => {
+  const directory = temporaryDirectory();
+  const bus = await createEmbeddedBus({ directory: directory.path });
+  const errors: unknown[] = [];
+  await bus.subscribe('system.error', ({ payload }) => void errors.push(payload));
+  const done: string[] = [];
+  const plugin = (name: string, more: Partial<Plugin> = {}): Plugin => ({
+    name,
+    mount: (app) => void app.get(`/${name}`, (context) => context.text(name)),
+    start: async () => void done.push(`${name} starts`),
+    stop: async () => void done.push(`${name} stops`),
+    ...more,
+  });
+  const failure = async () => {
+    throw new Error('no wind');
+  };
+  const logger = createLogger({ name: 'test', destination: { write: () => true } });
+  const host = new PluginHost(
+    [
+      plugin('first'),
+      plugin('quiet', { off: 'set QUIET_TOKEN to switch it on' }),
+      plugin('broken', { start: failure }),
+      plugin('last', { stop: failure }),
+      plugin('end'),
+    ],
+    { bus, logger } as PluginContext,
+  );
+  const app = new Hono<SwitchboardEnv>();
+  host.mount(app);
+  expect((await app.request('/first')).status).toBe(200);
+  expect((await app.request('/quiet')).status).toBe(404);
+  await host.start();
+  expect(host.list()).toEqual([
+    { name: 'first', state: 'running' },
+    { name: 'quiet', state: 'off', words: 'set QUIET_TOKEN to switch it on' },
+    { name: 'broken', state: 'failed', words: 'no wind' },
+    { name: 'last', state: 'running' },
+    { name: 'end', state: 'running' },
+  ]);
+  await waitFor(() => errors.length === 1);
+  expect(errors[0]).toEqual({ source: 'plugins', plugin: 'broken', error: 'no wind' });
+  await host.stop();
+  expect(done).toEqual(['first starts', 'last starts', 'end starts', 'end stops', 'first stops']);
+  await bus.stop();
+  directory.remove();
+});
+
+it('lists the plugins of the switchboard', async () => {
+  const board = await startSwitchboard();
+  const { status, body } = await board.call('/api/plugins');
+  expect([status, body.success]).toEqual([200, true]);
+  await board.stop();
+});

@@ -1,0 +1,231 @@
+import { type FSWatcher, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { CronRecord } from '../workspace/schema/cron.ts';
+import type { KnownFile, Ledger } from './ledger.ts';
+import type { Entry } from './record.ts';
+import { readRecord } from './record-text.ts';
+
+export interface CronFolderSettings {
+  directory: string;
+  ledger: Ledger;
+  now: () => number;
+  /** Told of every record that came, changed or (with undefined) went. */
+  onChange: (id: string, entry: Entry | undefined) => void;
+  /** Told what is wrong with a file, or with undefined that it is well again. */
+  onProblem: (path: string, error: unknown) => void;
+}
+
+/** Many changes at once are read together; a file that cannot be read may be half written. */
+const settleMs = 100;
+const patienceMs = 250;
+/** Events of the file system can get lost, so that the folder is compared as a whole from time to time. */
+const compareEveryMs = 5 * 60_000;
+const batch = 500;
+
+/**
+ * The records of `crons/`. Files that did not change since the last start are not read again, and one watch serves them all:
+ * a hundred thousand schedules start in seconds.
+ */
+export class CronFolder {
+  readonly #settings: CronFolderSettings;
+  readonly #entries = new Map<string, Entry>();
+  readonly #marks = new Map<string, string>();
+  readonly #touched = new Set<string>();
+  #watcher: FSWatcher | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #compare: NodeJS.Timeout | undefined;
+  #turn: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(settings: CronFolderSettings) {
+    this.#settings = settings;
+  }
+
+  /** Reads everything, then follows it. */
+  async open(): Promise<void> {
+    const { directory } = this.#settings;
+    mkdirSync(directory, { recursive: true });
+    this.#watcher = watch(directory, { persistent: false }, (_, name) => name !== null && this.#poke(name));
+    this.#watcher.on('error', (error) => this.#settings.onProblem(directory, error));
+    await this.#load();
+    this.#compare = setInterval(() => this.#pokeAll(), compareEveryMs).unref();
+  }
+
+  get(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  list(): IterableIterator<Entry> {
+    return this.#entries.values();
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The text of a record's file; undefined when there is none. */
+  text(id: string): string | undefined {
+    try {
+      return readFileSync(this.#path(id), 'utf8');
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Reads one file at once: it was just written or removed. */
+  refresh(id: string): void {
+    const mark = markOf(this.#path(id));
+    if (mark === this.#marks.get(id)) return;
+    if (mark === undefined) this.#remove(id);
+    else this.#take(id, mark, this.text(id) ?? '');
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#watcher?.close();
+    clearTimeout(this.#timer);
+    clearInterval(this.#compare);
+    await this.#turn;
+  }
+
+  async #load(): Promise<void> {
+    const { ledger, directory } = this.#settings;
+    const known = new Map(ledger.files().map((file) => [file.file, file]));
+    const fresh: KnownFile[] = [];
+    let count = 0;
+    for (const id of idsIn(directory)) {
+      const file = this.#loadOne(id, known.get(id));
+      if (file !== undefined) fresh.push(file);
+      known.delete(id);
+      if (++count % batch === 0) await nextTurn();
+    }
+    ledger.putFiles(fresh);
+    for (const id of known.keys()) ledger.removeFile(id);
+  }
+
+  /** Gives what the ledger must learn, if anything. */
+  #loadOne(id: string, known: KnownFile | undefined): KnownFile | undefined {
+    const mark = markOf(this.#path(id));
+    if (mark === undefined) return undefined;
+    if (known?.mark === mark) {
+      this.#set(id, mark, { record: JSON.parse(known.record) as CronRecord, since: known.since });
+      return undefined;
+    }
+    const record = this.#read(id, this.text(id) ?? '');
+    if (record === undefined) return undefined;
+    const entry = { record, since: this.#since(record, known) };
+    this.#set(id, mark, entry);
+    return knownFile(id, mark, entry);
+  }
+
+  #poke(name: string): void {
+    const id = idOf(name);
+    if (id === undefined || this.#closed) return;
+    this.#touched.add(id);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#turn = this.#turn.then(() => this.#look());
+    }, settleMs).unref();
+  }
+
+  #pokeAll(): void {
+    for (const id of [...this.#entries.keys(), ...idsIn(this.#settings.directory)]) this.#poke(`${id}.yaml`);
+  }
+
+  async #look(): Promise<void> {
+    const ids = [...this.#touched].filter((id) => markOf(this.#path(id)) !== this.#marks.get(id));
+    this.#touched.clear();
+    const unsure = ids.filter((id) => !this.#isWhole(id));
+    for (const id of ids) if (!unsure.includes(id)) this.refresh(id);
+    if (unsure.length === 0 || this.#closed) return;
+    await delay(patienceMs);
+    for (const id of unsure) if (!this.#closed) this.refresh(id);
+  }
+
+  /** False for what may be in the middle of being written: gone, or not right yet. */
+  #isWhole(id: string): boolean {
+    try {
+      readRecord(this.text(id) ?? '', this.#path(id), id);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #take(id: string, mark: string, text: string): void {
+    this.#marks.set(id, mark);
+    const record = this.#read(id, text);
+    if (record === undefined) return;
+    const before = this.#entries.get(id);
+    const known = before && { record: JSON.stringify(before.record), since: before.since };
+    const entry = { record, since: this.#since(record, known) };
+    this.#set(id, mark, entry);
+    this.#settings.ledger.putFiles([knownFile(id, mark, entry)]);
+    this.#settings.onChange(id, entry);
+  }
+
+  #remove(id: string): void {
+    this.#marks.delete(id);
+    this.#settings.onProblem(this.#path(id), undefined);
+    this.#settings.ledger.removeFile(id);
+    if (this.#entries.delete(id)) this.#settings.onChange(id, undefined);
+  }
+
+  /** The last good record stays when the new one cannot be used. */
+  #read(id: string, text: string): CronRecord | undefined {
+    const path = this.#path(id);
+    try {
+      const record = readRecord(text, path, id);
+      this.#settings.onProblem(path, undefined);
+      return record;
+    } catch (error) {
+      this.#settings.onProblem(path, error);
+      return undefined;
+    }
+  }
+
+  #set(id: string, mark: string, entry: Entry): void {
+    this.#marks.set(id, mark);
+    this.#entries.set(id, entry);
+  }
+
+  /** A new time, or the end of a pause, counts from now on; a file that is seen for the first time, from its last fire. */
+  #since(record: CronRecord, known: Pick<KnownFile, 'record' | 'since'> | undefined): number {
+    const now = this.#settings.now();
+    if (known === undefined) return Math.min(now, record.lastFired ? Date.parse(record.lastFired) : now);
+    const before = JSON.parse(known.record) as CronRecord;
+    const isSame = before.schedule === record.schedule && before.timezone === record.timezone;
+    return isSame && (before.enabled || !record.enabled) ? known.since : now;
+  }
+
+  #path(id: string): string {
+    return join(this.#settings.directory, `${id}.yaml`);
+  }
+}
+
+function knownFile(file: string, mark: string, { record, since }: Entry): KnownFile {
+  return { file, mark, since, record: JSON.stringify(record) };
+}
+
+function idsIn(directory: string): string[] {
+  return readdirSync(directory).flatMap((name) => idOf(name) ?? []);
+}
+
+/** Examples, hidden files and what editors leave beside a file are no records. */
+function idOf(name: string): string | undefined {
+  return name.endsWith('.yaml') && !name.endsWith('.example.yaml') && !name.startsWith('.')
+    ? name.slice(0, -'.yaml'.length)
+    : undefined;
+}
+
+/** Differs whenever the file was written or replaced; undefined when there is none. */
+function markOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.ino}:${found.size}:${found.mtimeMs}`;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

@@ -1,0 +1,102 @@
+import type { Message } from '@trunkline/bus';
+import { type Database, openDatabase } from '@trunkline/storage';
+import type { Delivery, DeliveryState } from './delivery.ts';
+
+export interface DeliveryQuery {
+  state?: DeliveryState | undefined;
+  surface?: string | undefined;
+  limit: number;
+}
+
+interface Row extends Omit<Delivery, 'references'> {
+  parts: string;
+  message: string;
+}
+
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+
+const migrations = [
+  `CREATE TABLE deliveries (
+     id TEXT PRIMARY KEY, surface TEXT NOT NULL, topic TEXT NOT NULL, correlationId TEXT NOT NULL, state TEXT NOT NULL,
+     attempts INTEGER NOT NULL, error TEXT, parts TEXT NOT NULL, message TEXT NOT NULL, createdAt INTEGER NOT NULL,
+     updatedAt INTEGER NOT NULL) STRICT;
+   CREATE INDEX deliveries_by_time ON deliveries (updatedAt);`,
+];
+
+const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
+
+/** The state of every message to the outside, kept seven days; what failed stays until it is replayed or as long. */
+export class DeliveryStore {
+  readonly #database: Database;
+
+  constructor(path: string) {
+    this.#database = openDatabase(path, { migrations });
+  }
+
+  /** The record of a message: the one it has, or a new one. */
+  open(surface: string, message: Message): Delivery {
+    const { id, topic, correlationId } = message;
+    const now = Date.now();
+    this.#database
+      .prepare(
+        `INSERT INTO deliveries VALUES (?, ?, ?, ?, 'queued', 0, NULL, '[]', ?, ?, ?) ON CONFLICT DO NOTHING`,
+      )
+      .run(id, surface, topic, correlationId, JSON.stringify(message), now, now);
+    return this.get(id) as Delivery;
+  }
+
+  get(id: string): Delivery | undefined {
+    const row = this.#database.prepare<Row>(`SELECT ${columns} FROM deliveries WHERE id = ?`).get(id);
+    return row && read(row);
+  }
+
+  messageOf(id: string): Message | undefined {
+    const row = this.#database.prepare<Row>('SELECT message FROM deliveries WHERE id = ?').get(id);
+    return row && (JSON.parse(row.message) as Message);
+  }
+
+  list({ state, surface, limit }: DeliveryQuery): Delivery[] {
+    return this.#database
+      .prepare<Row>(
+        `SELECT ${columns} FROM deliveries WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR surface = ?2)
+         ORDER BY updatedAt DESC LIMIT ?3`,
+      )
+      .all(state ?? null, surface ?? null, limit)
+      .map(read);
+  }
+
+  attempted(id: string, error: string): void {
+    this.#set(id, 'attempts = attempts + 1, error = ?', error);
+  }
+
+  arrived(id: string, reference: string): void {
+    this.#set(id, "parts = json_insert(parts, '$[#]', ?)", reference);
+  }
+
+  settle(id: string, state: DeliveryState): void {
+    this.#set(id, 'state = ?', state);
+  }
+
+  /** Makes it wait again, with what already arrived. */
+  requeue(id: string): void {
+    this.#set(id, "state = 'queued', attempts = ?", 0);
+  }
+
+  sweep(): void {
+    this.#database.prepare('DELETE FROM deliveries WHERE updatedAt < ?').run(Date.now() - keptMs);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #set(id: string, change: string, value: string | number): void {
+    this.#database
+      .prepare(`UPDATE deliveries SET ${change}, updatedAt = ? WHERE id = ?`)
+      .run(value, Date.now(), id);
+  }
+}
+
+function read({ parts, ...row }: Row): Delivery {
+  return { ...row, references: JSON.parse(parts) as string[] };
+}

@@ -1,0 +1,54 @@
+import type { Message } from '@trunkline/bus';
+
+export type DeliveryState = 'queued' | 'sent' | 'failed';
+
+/** What became of one message to the outside. */
+export interface Delivery {
+  /** The id of its message. */
+  id: string;
+  surface: string;
+  topic: string;
+  correlationId: string;
+  state: DeliveryState;
+  attempts: number;
+  /** Why the last attempt failed; null when none did. */
+  error: string | null;
+  /** What the product calls the parts that arrived, in order. */
+  references: string[];
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** A message on its way out, as the surface that sends it sees it. */
+export interface Parcel {
+  message: Message;
+  /** Aborted when an attempt takes too long, or the switchboard stops. */
+  signal: AbortSignal;
+  /** The parts that earlier attempts brought over: they are not sent again. */
+  done: readonly string[];
+  /** Tells that one more part arrived, under this name. */
+  arrived(reference: string): void;
+}
+
+/** Brings a message over, or throws. */
+export type Send = (parcel: Parcel) => Promise<void>;
+
+export interface DeliveryErrorOptions extends ErrorOptions {
+  /** Trying again cannot help: the other side refused it, or there is no such place. */
+  permanent?: boolean;
+  /** When the other side wants to be asked again. */
+  retryAfterMs?: number | undefined;
+}
+
+/** An attempt that failed, and whether another may succeed. */
+export class DeliveryError extends Error {
+  readonly permanent: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { permanent = false, retryAfterMs, ...options }: DeliveryErrorOptions = {}) {
+    super(message, options);
+    this.name = 'DeliveryError';
+    this.permanent = permanent;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Bus, Message, Subscription } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { type Clock, systemClock } from '@trunkline/schedule';
+import { type Delivery, DeliveryError, type Send } from './delivery.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import { Lanes } from './lanes.ts';
+
+export interface OutboxSettings {
+  bus: Bus;
+  store: DeliveryStore;
+  logger: Logger;
+  clock?: Clock;
+}
+
+/** How a surface sends. */
+export interface Outlet {
+  surface: string;
+  /** The messages that it brings over. */
+  patterns: readonly string[];
+  send: Send;
+  /** Messages of one lane keep their order; by default those of one topic. */
+  laneOf?(message: Message): string;
+}
+
+const delaysMs = [1000, 3000, 9000, 27_000, 60_000];
+const attemptMs = 60_000;
+const longestWaitMs = 15 * 60_000;
+const atOnce = 16;
+
+/** Brings messages to the outside, tries again where that may help, and records honestly what became of each. */
+export class Outbox {
+  readonly #settings: OutboxSettings;
+  readonly #clock: Clock;
+  readonly #lanes = new Lanes();
+  readonly #outlets = new Map<string, Outlet>();
+  readonly #stopping = new AbortController();
+
+  constructor(settings: OutboxSettings) {
+    this.#settings = settings;
+    this.#clock = settings.clock ?? systemClock;
+  }
+
+  /** Begins to bring over what the outlet is for; gives back what ends it. */
+  async open(outlet: Outlet): Promise<() => Promise<void>> {
+    const { bus } = this.#settings;
+    const { surface } = outlet;
+    this.#outlets.set(surface, outlet);
+    const subscriptions: Subscription[] = [];
+    for (const [index, pattern] of outlet.patterns.entries()) {
+      const durable = `${surface}-out-${index}`;
+      const options = { durable, group: durable, concurrency: atOnce, plugin: surface };
+      const carry = (message: Message, { signal }: { signal: AbortSignal }) =>
+        this.#carry(outlet, message, signal);
+      subscriptions.push(await bus.subscribe(pattern, carry, options));
+    }
+    return async () => {
+      this.#outlets.delete(surface);
+      for (const subscription of subscriptions) await subscription.unsubscribe();
+    };
+  }
+
+  /** Tries once more what had failed. False when there is no such delivery, or its surface is off. */
+  replay(id: string): boolean {
+    const { store, logger } = this.#settings;
+    const [delivery, message] = [store.get(id), store.messageOf(id)];
+    const outlet = delivery && this.#outlets.get(delivery.surface);
+    if (message === undefined || outlet === undefined || delivery?.state !== 'failed') return false;
+    store.requeue(id);
+    this.#carry(outlet, message, this.#stopping.signal).catch((error: unknown) =>
+      logger.warn({ err: error, deliveryId: id }, 'a replay was cut off'),
+    );
+    return true;
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  #carry(outlet: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
+    const lane = `${outlet.surface} ${outlet.laneOf?.(message) ?? message.topic}`;
+    const signal = AbortSignal.any([stopping, this.#stopping.signal]);
+    return this.#lanes.run(lane, () => this.#deliver(outlet, message, signal));
+  }
+
+  /** Returns when it is decided; throws only when the switchboard stops, so that the bus brings it again. */
+  async #deliver({ surface, send }: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
+    const { store } = this.#settings;
+    const { state, attempts } = store.open(surface, message);
+    if (state !== 'queued') return;
+    for (let attempt = attempts; ; attempt += 1) {
+      const failure = await this.#attempt(send, message, stopping);
+      if (failure === undefined) return await this.#settle(message.id, 'sent');
+      stopping.throwIfAborted();
+      store.attempted(message.id, failure.message);
+      const wait = failure.retryAfterMs ?? delaysMs[attempt];
+      const isOver = failure.permanent || wait === undefined || wait > longestWaitMs || attempt >= delaysMs.length;
+      if (isOver) return await this.#settle(message.id, 'failed', failure);
+      await this.#pause(wait, stopping);
+    }
+  }
+
+  async #attempt(send: Send, message: Message, stopping: AbortSignal): Promise<DeliveryError | undefined> {
+    const { store } = this.#settings;
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(attemptMs)]);
+    const done = store.get(message.id)?.references ?? [];
+    try {
+      await send({ message, signal, done, arrived: (reference) => store.arrived(message.id, reference) });
+      return undefined;
+    } catch (error) {
+      if (error instanceof DeliveryError) return error;
+      return new DeliveryError(error instanceof Error ? error.message : String(error), { cause: error });
+    }
+  }
+
+  async #settle(id: string, state: 'sent' | 'failed', failure?: DeliveryError): Promise<void> {
+    const { store, logger } = this.#settings;
+    store.settle(id, state);
+    const delivery = store.get(id);
+    if (failure !== undefined) {
+      const { surface, topic } = delivery ?? {};
+      logger.error({ err: failure, deliveryId: id, surface, topic }, 'a message could not be delivered');
+    }
+    if (delivery !== undefined) await this.#tell(delivery);
+  }
+
+  async #tell({ id, surface, topic, correlationId, state, error, references }: Delivery): Promise<void> {
+    const payload = { id, surface, topic, state, references, ...(state === 'failed' && { error }) };
+    await this.#settings.bus.publish({ topic: `delivery.${state}.${surface}`, payload, correlationId, parentId: id });
+  }
+
+  #pause(delayMs: number, stopping: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.setTimer(delayMs, () => {
+        stopping.removeEventListener('abort', giveUp);
+        resolve();
+      });
+      const giveUp = () => {
+        timer.cancel();
+        reject(stopping.reason);
+      };
+      stopping.addEventListener('abort', giveUp, { once: true });
+    });
+  }
+}
