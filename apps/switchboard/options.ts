@@ -74,6 +74,12 @@ export const switchboardOptions = defineOptions(
       min: 100,
       doc: 'Milliseconds that one skill may take.',
     }),
+    deliveryRetryMs: integer({
+      env: 'SWITCHBOARD_DELIVERY_RETRY_MS',
+      default: 1000,
+      min: 1,
+      doc: 'Milliseconds before a message that could not be sent out is tried again; later pauses are longer, up to 60 times this.',
+    }),
     ...modelOptions,
     ...natsOptions,
     ...homeOptions,

@@ -1,6 +1,7 @@
 import type { Plugin } from './core/plugin.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
 import type { SwitchboardOptions } from './options.ts';
+import { createDeliveryDesk } from './surfaces/delivery/delivery-desk.ts';
 
 export interface Plugins {
   /** In the order in which they start. */
@@ -11,5 +12,6 @@ export interface Plugins {
 
 /** Every plugin of the switchboard. */
 export function createPlugins(_options: SwitchboardOptions): Plugins {
-  return { list: [], projects: { list: () => [] } };
+  const deliveries = createDeliveryDesk();
+  return { list: [deliveries], projects: { list: () => [] } };
 }

@@ -10,6 +10,7 @@ export {
 } from './delegate-to/delegate.ts';
 export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate-to.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
+export { splitMessage } from './text/split-message.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
 export {
   type SearchEngine,

@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { type Bus, type BusLogger, createEmbeddedBus, createNatsBus } from '@trunkline/bus';
+import {
+  type Bus,
+  type BusLogger,
+  createEmbeddedBus,
+  createNatsBus,
+  defaultDurableTopics,
+} from '@trunkline/bus';
 import { serviceHome } from '@trunkline/storage';
 import type { SwitchboardOptions } from '../options.ts';
 
@@ -9,15 +15,24 @@ export interface BusSettings {
   connectTimeoutMs?: number;
 }
 
+/** What is journalled: also what surfaces send out under names of their own. */
+const durableTopics = [
+  ...defaultDurableTopics,
+  'tracker.#',
+  'cloud.mail.reply.#',
+  'operator.message.request',
+];
+
 /** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */
 export async function openBus(options: SwitchboardOptions, shared: BusSettings = {}): Promise<Bus> {
   if (options.natsUrl === undefined || options.natsUrl.length === 0) {
     return createEmbeddedBus({
       directory: join(serviceHome(options.trunklineHome, 'switchboard'), 'bus'),
+      durableTopics,
       ...shared,
     });
   }
-  return createNatsBus({ servers: options.natsUrl.join(','), ...access(options), ...shared });
+  return createNatsBus({ servers: options.natsUrl.join(','), durableTopics, ...access(options), ...shared });
 }
 
 function access(options: SwitchboardOptions) {

@@ -1,10 +1,10 @@
+import { splitMessage } from '@trunkline/tools';
 import { type ApiClient, createApiClient } from '../api-client.ts';
 import type { Inbound, Plugin, PluginContext } from '../plugin.ts';
 import { createChatReact } from './chat-react.ts';
 import { createChatRead } from './chat-read.ts';
 import { createChatSend } from './chat-send.ts';
 import { ChatGateway, type ChatMessage } from './gateway.ts';
-import { splitMessage } from './split-message.ts';
 
 export interface ChatPluginOptions {
   token?: string | undefined;

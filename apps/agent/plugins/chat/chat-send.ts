@@ -1,9 +1,9 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import { orRefusal } from '../../tools/refusal.ts';
 import type { ApiClient } from '../api-client.ts';
 import { snowflake } from './snowflake.ts';
-import { splitMessage } from './split-message.ts';
 
 const MOST_MESSAGES = 10;
 

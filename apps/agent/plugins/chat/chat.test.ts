@@ -1,11 +1,11 @@
 import { FakeDiscord, waitFor } from '@trunkline/testing';
+import { splitMessage } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callTool } from '../../tools/call-tool.suite.ts';
 import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import type { Inbound } from '../plugin.ts';
 import { createChatPlugin } from './chat-plugin.ts';
-import { splitMessage } from './split-message.ts';
 
 let discord: FakeDiscord;
 let plugins: OpenPlugins | undefined;

@@ -13,4 +13,9 @@ export class Lanes {
     result.then(forget, forget);
     return result;
   }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#last.values());
+  }
 }

@@ -9,6 +9,8 @@ export interface OutboxSettings {
   bus: Bus;
   store: DeliveryStore;
   logger: Logger;
+  /** The pause after the first failure; later ones are longer. */
+  retryMs: number;
   clock?: Clock;
 }
 
@@ -22,7 +24,8 @@ export interface Outlet {
   laneOf?(message: Message): string;
 }
 
-const delaysMs = [1000, 3000, 9000, 27_000, 60_000];
+/** The pauses between attempts, as multiples of the first. */
+const pauses = [1, 3, 9, 27, 60];
 const attemptMs = 60_000;
 const longestWaitMs = 15 * 60_000;
 const atOnce = 16;
@@ -72,8 +75,10 @@ export class Outbox {
     return true;
   }
 
-  stop(): void {
+  /** Cuts off what is under way; the bus, or a replay, brings it again. */
+  async stop(): Promise<void> {
     this.#stopping.abort();
+    await this.#lanes.idle();
   }
 
   #carry(outlet: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
@@ -92,11 +97,17 @@ export class Outbox {
       if (failure === undefined) return await this.#settle(message.id, 'sent');
       stopping.throwIfAborted();
       store.attempted(message.id, failure.message);
-      const wait = failure.retryAfterMs ?? delaysMs[attempt];
-      const isOver = failure.permanent || wait === undefined || wait > longestWaitMs || attempt >= delaysMs.length;
-      if (isOver) return await this.#settle(message.id, 'failed', failure);
+      const wait = this.#pauseAfter(failure, attempt);
+      if (wait === undefined) return await this.#settle(message.id, 'failed', failure);
       await this.#pause(wait, stopping);
     }
+  }
+
+  /** Undefined when it is given up. */
+  #pauseAfter({ permanent, retryAfterMs = 0 }: DeliveryError, attempt: number): number | undefined {
+    const pause = pauses[attempt];
+    if (permanent || pause === undefined || retryAfterMs > longestWaitMs) return undefined;
+    return Math.max(retryAfterMs, pause * this.#settings.retryMs);
   }
 
   async #attempt(send: Send, message: Message, stopping: AbortSignal): Promise<DeliveryError | undefined> {
@@ -125,7 +136,12 @@ export class Outbox {
 
   async #tell({ id, surface, topic, correlationId, state, error, references }: Delivery): Promise<void> {
     const payload = { id, surface, topic, state, references, ...(state === 'failed' && { error }) };
-    await this.#settings.bus.publish({ topic: `delivery.${state}.${surface}`, payload, correlationId, parentId: id });
+    await this.#settings.bus.publish({
+      topic: `delivery.${state}.${surface}`,
+      payload,
+      correlationId,
+      parentId: id,
+    });
   }
 
   #pause(delayMs: number, stopping: AbortSignal): Promise<void> {

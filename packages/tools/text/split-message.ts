@@ -1,7 +1,7 @@
-/** The longest message that the platform takes. */
+/** What Discord takes. */
 const LONGEST_MESSAGE = 2000;
 
-/** Cuts at the ends of lines, and inside a line only when it alone is too long. */
+/** Cuts a message for a chat platform: at the ends of lines, and inside a line only when it alone is too long. */
 export function splitMessage(content: string, most = LONGEST_MESSAGE): string[] {
   const pieces: string[] = [];
   let current = '';

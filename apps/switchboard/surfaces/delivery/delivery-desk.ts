@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import { mountDeliveries } from '../../routes/deliveries.ts';
+import { DeliveryStore } from './delivery-store.ts';
+import { Outbox, type Outlet } from './outbox.ts';
+
+/** Where the surfaces hand in what goes out. It starts before them and ends after them. */
+export interface DeliveryDesk extends Plugin {
+  /** Begins to bring over what the outlet is for; gives back what ends it. */
+  open(outlet: Outlet): Promise<() => Promise<void>>;
+}
+
+const sweepEveryMs = 60 * 60 * 1000;
+
+export function createDeliveryDesk(): DeliveryDesk {
+  let store: DeliveryStore | undefined;
+  let outbox: Outbox | undefined;
+  let sweeping: NodeJS.Timeout | undefined;
+  return {
+    name: 'deliveries',
+    mount: (app, { bus }) =>
+      mountDeliveries(app, bus, {
+        list: (query) => store?.list(query) ?? [],
+        replay: (id) => outbox?.replay(id) ?? false,
+      }),
+    async start({ bus, home, logger, options }: PluginContext) {
+      store = new DeliveryStore(join(home, 'deliveries.db'));
+      outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
+      sweeping = setInterval(() => store?.sweep(), sweepEveryMs).unref();
+    },
+    async stop() {
+      clearInterval(sweeping);
+      await outbox?.stop();
+      store?.close();
+    },
+    open(outlet) {
+      if (outbox === undefined) throw new Error('The deliveries did not start; the log says why.');
+      return outbox.open(outlet);
+    },
+  };
+}
