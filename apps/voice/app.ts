@@ -4,19 +4,32 @@ import {
   callerGuard,
   createApp,
   createMetrics,
+  type Metrics,
   type RunningServer,
   serve,
   servePages,
 } from '@trunkline/http';
 import type { Service, Surroundings } from '@trunkline/service';
+import { createConversations } from './call/conversation.ts';
 import { renderVoiceError, voiceErrors } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
-import { type Core, createCore, createPersonas, createSpeech, createTools, type Speech } from './parts.ts';
+import {
+  type Core,
+  createCalls,
+  createCore,
+  createPersonas,
+  createSpeech,
+  createTools,
+  type Speech,
+  type Substitutes,
+} from './parts.ts';
 import { mountCallback } from './routes/callback.ts';
 import { mountDelegates } from './routes/delegates.ts';
+import { mountIce } from './routes/ice.ts';
 import { mountMetrics } from './routes/metrics.ts';
+import { mountOffer } from './routes/offer.ts';
 import { mountSkills } from './routes/skills.ts';
 import { mountUsers } from './routes/users.ts';
 import { mountVerbosity } from './routes/verbosity.ts';
@@ -40,11 +53,15 @@ export async function start(options: VoiceOptions, surroundings: Surroundings): 
   return (await launch(options, surroundings)).service;
 }
 
-/** Starts the service and gives its parts too, for the tests. */
-export async function launch(options: VoiceOptions, surroundings: Surroundings) {
+/** Starts the service and gives its parts too, for the tests, which may put others in their place. */
+export async function launch(
+  options: VoiceOptions,
+  surroundings: Surroundings,
+  substitutes: Substitutes = {},
+) {
   await using closing = new AsyncDisposableStack();
   const { logger, portVariable = 'PORT' } = surroundings;
-  const voice = await createVoice(options, surroundings, closing);
+  const voice = await createVoice({ options, surroundings, substitutes }, closing);
   servePages(voice.app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
   const server = await serve(voice.app, { host: options.host, port: options.port, portVariable, logger });
   closing.defer(() => server.stop());
@@ -62,8 +79,15 @@ export async function launch(options: VoiceOptions, surroundings: Surroundings) 
 
 type Voice = Awaited<ReturnType<typeof createVoice>>;
 
-/** Everything but the ports. The audio side adds its routes to `app` and its sessions to `sessions`. */
-async function createVoice(options: VoiceOptions, surroundings: Surroundings, closing: AsyncDisposableStack) {
+interface VoiceSetup {
+  options: VoiceOptions;
+  surroundings: Surroundings;
+  substitutes: Substitutes;
+}
+
+/** Everything but the ports. */
+async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
+  const { options, surroundings, substitutes } = setup;
   const { logger } = surroundings;
   const places = await findPlaces(options, logger);
   await seedConfig(places.config);
@@ -74,8 +98,14 @@ async function createVoice(options: VoiceOptions, surroundings: Surroundings, cl
   const speech = createSpeech(core, closing);
   const persona = createPersonas(core, tools.toolbox);
   const address: { url: string | undefined } = { url: options.publicUrl };
-  const app = createVoiceApp(core);
+  const metrics = createMetrics({ prefix: 'voice' });
+  const app = createVoiceApp(core, metrics);
   mountApi(app, core, speech);
+  const conversations = createConversations({ sessions: core.sessions });
+  const calls = createCalls(core, metrics, { converse: conversations.begin, ...substitutes });
+  closing.defer(() => calls.stop());
+  mountOffer(app, calls);
+  mountIce(app, options.iceServers);
   mountAgent(app, core, persona, () => address.url ?? `http://${options.host}:${options.port}`, closing);
   return {
     app,
@@ -93,7 +123,7 @@ async function createVoice(options: VoiceOptions, surroundings: Surroundings, cl
   };
 }
 
-function createVoiceApp(core: Core): VoiceApp {
+function createVoiceApp(core: Core, metrics: Metrics): VoiceApp {
   const { options, surroundings, users, sessions, delegates, library, gateway, logger } = core;
   const { services = () => [] } = surroundings;
   const model = () => gateway.describe();
@@ -102,7 +132,7 @@ function createVoiceApp(core: Core): VoiceApp {
     version: manifest.version,
     description: manifest.description,
     logger,
-    metrics: createMetrics({ prefix: 'voice' }),
+    metrics,
     renderError: renderVoiceError,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({

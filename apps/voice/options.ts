@@ -8,6 +8,7 @@ import {
   group,
   homeOptions,
   integer,
+  json,
   list,
   logOptions,
   modelOptions,
@@ -16,6 +17,7 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
+import { iceServersSchema, portRangeOf } from './media/ice.ts';
 import { speechBackends } from './skills/schema.ts';
 import { verbosityLevels } from './skills/verbosity.ts';
 
@@ -197,6 +199,32 @@ const audio = group('Audio', {
   }),
 });
 
+const connection = group('Connection', {
+  iceServers: json({
+    env: 'ICE_SERVERS',
+    secret: true,
+    schema: iceServersSchema,
+    expected:
+      'a JSON list such as [{"urls":"stun:host:3478"},{"urls":"turn:host:3478","username":"u","credential":"p"}]',
+    default: [],
+    doc: 'STUN and TURN servers, as a JSON list in the form browsers take; clients get them from /api/ice.',
+  }),
+  icePortRange: text({
+    env: 'ICE_PORT_RANGE',
+    check: (given) => portRangeOf(given) !== undefined,
+    expected: 'two ports from 1 to 65535, such as 40000-40100',
+    doc: 'UDP ports that calls use, such as 40000-40100, for firewalls.',
+    defaultDoc: 'any free port',
+  }),
+  maxCalls: integer({
+    env: 'MAX_CALLS',
+    default: 32,
+    min: 1,
+    max: 1000,
+    doc: 'Calls that may be open at the same time.',
+  }),
+});
+
 export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation in the browser', {
   port: integer({
     env: 'PORT',
@@ -214,6 +242,7 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
   ...recognition,
   ...speech,
   ...audio,
+  ...connection,
   ...modelOptions,
   ...fetchOptions,
   ...homeOptions,

@@ -1,6 +1,8 @@
 // With app.ts the only file that names concrete parts.
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
+import type { Metrics } from '@trunkline/http';
 import { createModelGateway, type Tool } from '@trunkline/llm';
+import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Surroundings } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import {
@@ -20,6 +22,9 @@ import { Stash } from './delivery/stash.ts';
 import { createDeepResearch, createResearcher } from './errands/deep-research.ts';
 import { ErrandStore } from './errands/errand-store.ts';
 import { Errands } from './errands/errands.ts';
+import { Calls, type CallsOptions } from './media/calls.ts';
+import { portRangeOf } from './media/ice.ts';
+import { loadWrtcPeers } from './media/wrtc.ts';
 import { Counters } from './metrics/record.ts';
 import type { VoiceOptions } from './options.ts';
 import { SessionRegistry } from './sessions/registry.ts';
@@ -185,4 +190,37 @@ export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Pe
   });
   const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };
   return (user) => snapshotPersona(user, parts);
+}
+
+/** What tests put in the place of the real thing. */
+export interface Substitutes {
+  converse?: CallsOptions['converse'];
+  loadPeers?: CallsOptions['loadPeers'];
+  /** For time limits; sound keeps its own pace. */
+  clock?: Clock;
+}
+
+type CallParts = Substitutes & { converse: CallsOptions['converse'] };
+
+export function createCalls({ options, counters, logger }: Core, metrics: Metrics, parts: CallParts): Calls {
+  const active = metrics.gauge('sessions_active', 'Callers connected now.');
+  const late = metrics.counter('audio_frames_late_total', 'Frames of speech that were sent too late.');
+  const { iceServers, icePortRange = '', maxCalls: limit } = options;
+  return new Calls({
+    loadPeers: loadWrtcPeers,
+    clock: systemClock,
+    ...parts,
+    paceClock: systemClock,
+    settings: { iceServers, portRange: portRangeOf(icePortRange) },
+    limit,
+    observer: {
+      connected: () => active.inc(),
+      ended: () => active.dec(),
+      framesLate: (frames) => {
+        late.inc(frames);
+        counters.framesLate(frames);
+      },
+    },
+    logger,
+  });
 }

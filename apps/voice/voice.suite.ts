@@ -5,6 +5,7 @@ import { temporaryDirectory } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
 import { launch } from './app.ts';
 import { voiceOptions } from './options.ts';
+import type { Substitutes } from './parts.ts';
 
 interface LogLine {
   level: string;
@@ -18,10 +19,13 @@ export interface VoiceSetup {
   files?: Record<string, string>;
   /** The home of an earlier run. */
   home?: string;
+  /** Put in the place of the real thing. */
+  substitutes?: Substitutes;
 }
 
 /** The whole service on a free port with a home of its own, stopped when the test ends. */
-export async function startVoice({ env = {}, files = {}, home = temporaryHome() }: VoiceSetup = {}) {
+export async function startVoice(setup: VoiceSetup = {}) {
+  const { env = {}, files = {}, home = temporaryHome(), substitutes } = setup;
   const config = join(home, 'voice', 'config');
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(config, path)), { recursive: true });
@@ -31,7 +35,8 @@ export async function startVoice({ env = {}, files = {}, home = temporaryHome() 
   const environment = { TRUNKLINE_HOME: home, PORT: '0', SEARXNG_URL: 'http://127.0.0.1:9', ...env };
   const lines: LogLine[] = [];
   const options = readOptions(voiceOptions, { env: environment });
-  const { service, voice } = await launch(options, { logger: collectingLogger(lines), env: environment });
+  const surroundings = { logger: collectingLogger(lines), env: environment };
+  const { service, voice } = await launch(options, surroundings, substitutes);
   onTestFinished(() => service.stop());
   return { ...service, voice, home, config, put, lines, ...clientOf(service.url) };
 }
@@ -56,6 +61,8 @@ function clientOf(url: string) {
     ask,
     get: (path: string, key?: string) => ask(path, {}, key),
     post: (path: string, body: unknown, key?: string) => ask(path, json(body), key),
+    patch: (path: string, body: unknown, key?: string) => ask(path, { ...json(body), method: 'PATCH' }, key),
+    delete: (path: string, key?: string) => ask(path, { method: 'DELETE' }, key),
     /** The text of an answer to a message over A2A. */
     async say(text: string, more: { key?: string; contextId?: string } = {}) {
       const { key, contextId } = more;

@@ -3,10 +3,12 @@ import type { AudioFrame } from '../speech/audio/frame.ts';
 /** One caller's line, as the conversation knows it; the media side (WebRTC, or a test's caller) implements it. */
 export interface Line {
   readonly id: string;
+  /** What the client sent along when it connected, if anything. */
+  readonly requestData?: unknown;
   /** What the microphone gives, about every 10 ms, at the rate each frame names. */
   onAudio(listener: (frame: AudioFrame) => void): void;
   readonly speaker: Speaker;
-  /** Sends to the page over the data channel; without an open one the message is dropped. */
+  /** Sends to the page over the data channel; until it opens some messages wait, and without one they are dropped. */
   send(message: LineMessage): void;
   onMessage(listener: (message: LineMessage) => void): void;
   /** Called once, when the caller is gone or `close` was called. */

@@ -5,6 +5,7 @@ export class Counters {
   #sessions = 0;
   #inbound = 0;
   #clones = 0;
+  #framesLate = 0;
 
   sessionOpened(): void {
     this.#sessions += 1;
@@ -16,6 +17,10 @@ export class Counters {
 
   cloneMade(): void {
     this.#clones += 1;
+  }
+
+  framesLate(frames: number): void {
+    this.#framesLate += frames;
   }
 
   toolCalled(name: string): void {
@@ -34,6 +39,7 @@ export class Counters {
       tool_calls_total: calls.reduce((sum, count) => sum + count, 0),
       tool_calls_by_name: Object.fromEntries(this.#toolCalls),
       clone_requests_total: this.#clones,
+      audio_frames_late_total: this.#framesLate,
     };
   }
 }

@@ -55,6 +55,7 @@ describe('a written message', () => {
       tool_calls_total: 1,
       tool_calls_by_name: { calculator: 1 },
       clone_requests_total: 0,
+      audio_frames_late_total: 0,
     });
   });
 

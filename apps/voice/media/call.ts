@@ -1,0 +1,173 @@
+import type { Logger } from '@trunkline/config';
+import type { Clock, Timer } from '@trunkline/schedule';
+import type { Line, LineMessage } from '../call/line.ts';
+import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { User } from '../users/user.ts';
+import { DataLink } from './data-link.ts';
+import { LifeWatch } from './life-watch.ts';
+import { PacedSpeaker } from './paced-speaker.ts';
+import type { Pacer } from './pacer.ts';
+import type { Candidate, Peer, PeerEvents } from './peer.ts';
+
+/** How long a client has to connect after its offer. */
+const connectLimitMs = 30_000;
+
+export interface CallOptions {
+  id: string;
+  user: User;
+  requestData: unknown;
+  makePeer(events: PeerEvents): Peer;
+  pacer: Pacer;
+  clock: Clock;
+  logger: Logger;
+  onConnected(call: Call): void;
+  onLate(frames: number): void;
+}
+
+/** A caller's line over WebRTC. The connection below may be made anew while the line stays. */
+export class Call implements Line {
+  readonly id: string;
+  readonly user: User;
+  readonly requestData: unknown;
+  readonly speaker: PacedSpeaker;
+  readonly #options: CallOptions;
+  readonly #link: DataLink;
+  readonly #watch: LifeWatch;
+  readonly #connecting: Timer;
+  readonly #audio: ((frame: AudioFrame) => void)[] = [];
+  readonly #messages: ((message: LineMessage) => void)[] = [];
+  readonly #closing: ((reason: string) => void)[] = [];
+  #peer: Peer;
+  #stopPacing: (() => void) | undefined;
+  #connected = false;
+  #closed = false;
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor(options: CallOptions) {
+    const { id, user, requestData, clock, logger } = options;
+    this.#options = options;
+    this.id = id;
+    this.user = user;
+    this.requestData = requestData;
+    this.speaker = new PacedSpeaker({
+      send: (frame) => this.#peer.play(frame),
+      now: () => performance.now(),
+      onLate: options.onLate,
+      onOverflow: () => logger.warn({}, 'too much speech waits to be played; the rest was dropped'),
+    });
+    this.#link = new DataLink({
+      clock,
+      logger,
+      onMessage: (message) => this.#hear(message),
+      onGone: (reason) => this.close(reason),
+    });
+    this.#watch = this.#watchLife();
+    this.#connecting = clock.setTimer(connectLimitMs, () => this.close('the client did not connect in time'));
+    this.#peer = this.#makePeer();
+  }
+
+  onAudio(listener: (frame: AudioFrame) => void): void {
+    this.#audio.push(listener);
+  }
+
+  onMessage(listener: (message: LineMessage) => void): void {
+    this.#messages.push(listener);
+  }
+
+  onClose(listener: (reason: string) => void): void {
+    this.#closing.push(listener);
+  }
+
+  send(message: LineMessage): void {
+    if (!this.#closed) this.#link.send(message);
+  }
+
+  /** Answers an offer; with `anew` over a fresh connection. One offer or candidate is dealt with after the other. */
+  answer(sdp: string, anew = false): Promise<string> {
+    return this.#inTurn(() => (anew ? this.#answerAnew(sdp) : this.#peer.answer(sdp)));
+  }
+
+  addCandidates(candidates: readonly Candidate[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const candidate of candidates) await this.#peer.addCandidate(candidate);
+    });
+  }
+
+  close(reason: string): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#connecting.cancel();
+    this.#watch.stop();
+    this.#link.stop();
+    this.#stopPacing?.();
+    this.speaker.clear();
+    this.#peer.close();
+    this.#options.logger.info({ call: this.id, user: this.user.id, reason }, 'call ended');
+    for (const listener of this.#closing) listener(reason);
+  }
+
+  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
+    const result = this.#work.then(work);
+    this.#work = Promise.allSettled([result]);
+    return result;
+  }
+
+  #makePeer(): Peer {
+    return this.#options.makePeer({
+      stateChanged: () => this.#noticeState(),
+      audio: (frame) => {
+        for (const listener of this.#audio) listener(frame);
+      },
+      channelOpened: (channel) => this.#link.opened(channel),
+      channelClosed: (channel) => {
+        if (this.#link.closed(channel)) this.close('the client hung up');
+      },
+      message: (_channel, message) => this.#link.received(message),
+    });
+  }
+
+  /** The old connection stays until the new one has an answer. */
+  async #answerAnew(sdp: string): Promise<string> {
+    const fresh = this.#makePeer();
+    try {
+      const answer = await fresh.answer(sdp);
+      this.#peer.close();
+      this.#link.forget();
+      this.#peer = fresh;
+      return answer;
+    } finally {
+      if (this.#peer !== fresh || this.#closed) fresh.close();
+    }
+  }
+
+  #noticeState(): void {
+    const { state } = this.#peer;
+    if (state === 'lost') this.close('the connection was lost');
+    if (state === 'connected' && !this.#connected && !this.#closed) this.#begin();
+  }
+
+  #begin(): void {
+    this.#connected = true;
+    this.#connecting.cancel();
+    this.#link.start();
+    this.speaker.open();
+    this.#stopPacing = this.#options.pacer.add(() => this.speaker.advance());
+    this.#options.logger.info({ call: this.id, user: this.user.id }, 'call connected');
+    this.#options.onConnected(this);
+  }
+
+  #hear(message: LineMessage): void {
+    for (const listener of this.#messages) listener(message);
+    if (message.type === 'disconnect-bot') this.close('the client said goodbye');
+  }
+
+  #watchLife(): LifeWatch {
+    return new LifeWatch({
+      clock: this.#options.clock,
+      packetsReceived: () => this.#peer.packetsReceived(),
+      onLook: () => this.#noticeState(),
+      onGone: (reason) => this.close(reason),
+      onError: (error) => this.close(`the connection cannot be looked at: ${error}`),
+    });
+  }
+}

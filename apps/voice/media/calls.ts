@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@trunkline/config';
+import type { Clock } from '@trunkline/schedule';
+import type { Line } from '../call/line.ts';
+import type { User } from '../users/user.ts';
+import { Call } from './call.ts';
+import { mediaErrors } from './errors.ts';
+import { Pacer } from './pacer.ts';
+import type { Candidate, PeerMaker, PeerSettings } from './peer.ts';
+import { mediaKinds } from './sdp.ts';
+
+export interface CallsOptions {
+  /** Loads what makes connections, or throws an error that says what to install. */
+  loadPeers(): Promise<PeerMaker>;
+  settings: PeerSettings;
+  /** How many there may be at once. */
+  limit: number;
+  /** Called for every caller that has connected. */
+  converse(line: Line, user: User): void;
+  observer: CallObserver;
+  clock: Clock;
+  /** Of the pace at which sound leaves. */
+  paceClock: Clock;
+  logger: Logger;
+}
+
+/** For the counters. */
+export interface CallObserver {
+  connected(): void;
+  ended(): void;
+  /** So many frames of speech were sent after the moment they should have been heard. */
+  framesLate(frames: number): void;
+}
+
+export interface Offer {
+  sdp: string;
+  /** The connection that is to be changed. */
+  id: string | undefined;
+  /** Whether it is to be made anew below the line that goes on. */
+  restart: boolean;
+  requestData: unknown;
+}
+
+export interface Answer {
+  id: string;
+  sdp: string;
+}
+
+/** The calls of all users: each reaches its own only. */
+export class Calls {
+  readonly #options: CallsOptions;
+  readonly #calls = new Map<string, Call>();
+  readonly #pacer: Pacer;
+  #count = 0;
+
+  constructor(options: CallsOptions) {
+    this.#options = options;
+    this.#pacer = new Pacer(options.paceClock);
+  }
+
+  async offer(offer: Offer, user: User): Promise<Answer> {
+    if (!mediaKinds(offer.sdp).includes('audio'))
+      throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
+    const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
+    if (known !== undefined) return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
+    const call = await this.#open(offer, user);
+    try {
+      return { id: call.id, sdp: await call.answer(offer.sdp) };
+    } catch (error) {
+      call.close('the offer could not be answered');
+      throw error;
+    }
+  }
+
+  async addCandidates(id: string, candidates: readonly Candidate[], user: User): Promise<void> {
+    await this.#owned(id, user).addCandidates(candidates);
+  }
+
+  hangUp(id: string, user: User): void {
+    this.#owned(id, user).close('the client hung up');
+  }
+
+  /** Ends every call. */
+  stop(): void {
+    for (const call of [...this.#calls.values()]) call.close('the service stops');
+  }
+
+  async #open({ requestData }: Offer, user: User): Promise<Call> {
+    const { settings, limit, observer, clock, logger, loadPeers } = this.#options;
+    const makePeer = await loadPeers();
+    if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
+    const call = new Call({
+      id: this.#nextId(),
+      user,
+      requestData,
+      makePeer: (events) => makePeer(settings, events),
+      pacer: this.#pacer,
+      clock,
+      logger,
+      onConnected: (line) => this.#converse(line, user),
+      onLate: (frames) => observer.framesLate(frames),
+    });
+    this.#calls.set(call.id, call);
+    call.onClose(() => this.#calls.delete(call.id));
+    return call;
+  }
+
+  #converse(call: Call, user: User): void {
+    const { observer, converse } = this.#options;
+    observer.connected();
+    call.onClose(() => observer.ended());
+    converse(call, user);
+  }
+
+  #nextId(): string {
+    const number = this.#count;
+    this.#count += 1;
+    return `SmallWebRTCConnection#${number}-${randomUUID().replaceAll('-', '')}`;
+  }
+
+  #owned(id: string, user: User): Call {
+    const call = this.#find(id, user);
+    if (call === undefined) throw mediaErrors.connection_unknown();
+    return call;
+  }
+
+  /** What belongs to another is as unknown as what never was. */
+  #find(id: string, user: User): Call | undefined {
+    const call = this.#calls.get(id);
+    return call?.user.id === user.id ? call : undefined;
+  }
+}

@@ -1,0 +1,17 @@
+import { defineErrors } from '@trunkline/http';
+
+export const mediaErrors = defineErrors({
+  bad_offer: [400, (offer: { reason: string }) => `The offer cannot be used: ${offer.reason}`],
+  bad_candidate: [400, (candidate: { reason: string }) => `A candidate cannot be used: ${candidate.reason}`],
+  connection_unknown: [404, 'Peer connection not found'],
+  lines_busy: [
+    503,
+    (limit: { calls: number }) =>
+      `All ${limit.calls} lines are in use. Try again later, or raise MAX_CALLS on the server.`,
+  ],
+  webrtc_missing: [
+    503,
+    (failure: { reason: string }) =>
+      `Calls need the package @roamhq/wrtc, which did not load (${failure.reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`,
+  ],
+});

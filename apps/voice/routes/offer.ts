@@ -1,0 +1,75 @@
+import { describeRoute, validate } from '@trunkline/http';
+import { z } from 'zod';
+import type { Calls } from '../media/calls.ts';
+import { mediaErrors } from '../media/errors.ts';
+import type { VoiceApp } from './voice-app.ts';
+
+const longestSdp = 256 * 1024;
+const connectionId = z.string().max(200);
+
+const offerSchema = z.object({
+  sdp: z.string().max(longestSdp),
+  type: z.literal('offer'),
+  pc_id: connectionId.nullish(),
+  restart_pc: z.boolean().nullish(),
+  request_data: z.unknown().optional(),
+});
+
+const candidatesSchema = z.object({
+  pc_id: connectionId,
+  candidates: z
+    .array(
+      z.object({
+        candidate: z.string().max(2000),
+        sdp_mid: z.string().max(100).nullish(),
+        sdp_mline_index: z.int().min(0).max(1000).nullish(),
+      }),
+    )
+    .max(200),
+});
+
+/** How a client connects: an offer, then candidates as they are found. */
+export function mountOffer(app: VoiceApp, calls: Calls): void {
+  const { bad_offer, bad_candidate, connection_unknown, lines_busy, webrtc_missing } = mediaErrors;
+
+  app.post(
+    '/api/offer',
+    describeRoute({
+      summary: 'Connect, or change a connection',
+      errors: [bad_offer, lines_busy, webrtc_missing],
+    }),
+    validate('json', offerSchema),
+    async (context) => {
+      const { sdp, pc_id, restart_pc, request_data: requestData } = context.req.valid('json');
+      const offer = { sdp, id: pc_id ?? undefined, restart: restart_pc ?? false, requestData };
+      const answer = await calls.offer(offer, context.get('caller'));
+      return context.json({ sdp: answer.sdp, type: 'answer', pc_id: answer.id });
+    },
+  );
+
+  app.patch(
+    '/api/offer',
+    describeRoute({ summary: 'Add candidates to a connection', errors: [bad_candidate, connection_unknown] }),
+    validate('json', candidatesSchema),
+    async (context) => {
+      const { pc_id, candidates } = context.req.valid('json');
+      const found = candidates.map(({ candidate, sdp_mid, sdp_mline_index }) => ({
+        candidate,
+        mid: sdp_mid ?? null,
+        lineIndex: sdp_mline_index ?? null,
+      }));
+      await calls.addCandidates(pc_id, found, context.get('caller'));
+      return context.json({ status: 'success' });
+    },
+  );
+
+  app.delete(
+    '/api/offer',
+    describeRoute({ summary: 'Hang up', errors: [connection_unknown] }),
+    validate('query', z.object({ pc_id: connectionId })),
+    (context) => {
+      calls.hangUp(context.req.valid('query').pc_id, context.get('caller'));
+      return context.json({ status: 'success' });
+    },
+  );
+}
