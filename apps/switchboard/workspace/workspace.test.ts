@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { readSse } from '@trunkline/http';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { observe } from '../fixtures/observe.ts';
 import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 const agent = (name: string, more = '') => `name: ${name}\nrole: general\nsystemPrompt: Be brief.\n${more}`;
@@ -45,7 +46,15 @@ describe('files of the workspace', () => {
         'mcp-servers.d/files.yaml': 'name: files\ntrust: trusted\ntransport: stdio\ncommand: node\n',
         'incidents.yaml':
           'incidents: [{ id: INC-001, title: Down, severity: high, status: open, reportedAt: "2026-01-01T00:00:00Z" }]',
-        'a2a.yaml': 'targets: { ava: { url: "http://127.0.0.1:1/a2a" } }',
+        'a2a.yaml': `targets: { ava: { url: "http://127.0.0.1:1/a2a", api_key: "\${PEER_KEY}" } }`,
+        'ceremonies/standup.yaml':
+          'id: standup\nname: Stand-up\nschedule: 0 9 * * 1-5\nskill: chat\ntargets: [ava]',
+        'chat.yaml':
+          'channels: { digest: "1" }\nmoderation: { rateLimit: { maxMessages: 5, windowSeconds: 10 }, spamPatterns: ["free (money|gold)"] }\ncommands: [{ name: ask, description: Ask, subcommands: [{ name: ava, description: Ava, content: hello, options: [{ name: what, description: What, type: string, required: true }] }] }]',
+        'codehost.yaml': 'mentionHandle: "@Trunk"\nskillHints: { issues: bug_triage }',
+        'cloud.yaml':
+          'drive: { orgFolderId: f1 }\ncalendar: { orgCalendarId: c1, pollIntervalMinutes: 2 }\ngmail: { watchLabels: [in], pollIntervalMinutes: 3, routingRules: [{ label: in, skillHint: chat }] }',
+        'ceremonies/old.yaml.example': 'not: [valid',
       },
     });
   });
@@ -71,6 +80,14 @@ describe('files of the workspace', () => {
       channels: [{ id: 'a' }],
       routes: [{ name: 'go', enabled: true }],
       targets: ['ava'],
+      ceremonies: [{ id: 'standup', targets: ['ava'], notifyChannel: '', enabled: true }],
+      chat: {
+        channels: { digest: '1', welcome: '', modLog: '' },
+        moderation: { rateLimit: { maxMessages: 5 }, spamPatterns: ['free (money|gold)'] },
+        commands: [{ name: 'ask', subcommands: [{ options: [{ required: true, autocomplete: false }] }] }],
+      },
+      codehost: { mentionHandle: '@Trunk', skillHints: { issues: 'bug_triage' } },
+      cloud: { drive: { orgFolderId: 'f1' }, gmail: { routingRules: [{ label: 'in' }] } },
     });
     expect(JSON.stringify(await state(board))).not.toContain('secret-of-peer');
   });
@@ -86,6 +103,33 @@ describe('files of the workspace', () => {
     });
     rmSync(join(board.workspace, 'agents/bea.yaml'));
     await waitFor(async () => (await state(board)).agents.length === 1);
+    rmSync(join(board.workspace, 'cloud.yaml'));
+    board.write('chat.yaml', 'channels: { welcome: "9" }');
+    board.write('ceremonies/retro.yaml', 'id: retro\nname: Retro\nschedule: "@weekly"\nskill: chat');
+    await waitFor(async () => {
+      const { cloud, chat, ceremonies } = await state(board);
+      return cloud === null && chat.channels.welcome === '9' && ceremonies.length === 2;
+    });
+  });
+
+  it('tell the bus of every change [S142]', async () => {
+    const seen = await observe(board);
+    board.write('codehost.yaml', 'mentionHandle: trunk');
+    const { payload } = await seen.first('config.updated');
+    expect(payload.file).toBe(join(board.workspace, 'codehost.yaml'));
+    expect((await state(board)).codehost.mentionHandle).toBe('trunk');
+    seen.close();
+  });
+
+  it('stand alone: one bad file of a folder fails no other', async () => {
+    board.write('agents.d/bad.yaml', 'name: bad\nurl: nowhere\n');
+    board.write('agents.d/good.yaml', 'name: good\nurl: http://127.0.0.1:4/a2a\n');
+    await waitFor(async () => names((await state(board)).externalAgents).includes('good'));
+    const bad = async () =>
+      (await state(board)).problems.find(({ file }: { file: string }) => file.endsWith('agents.d/bad.yaml'));
+    expect((await waitFor(bad)).error).toContain('agents.d/bad.yaml:2:');
+    rmSync(join(board.workspace, 'agents.d/bad.yaml'));
+    await waitFor(async () => (await bad()) === undefined);
   });
 
   const broken = [
@@ -105,6 +149,15 @@ describe('files of the workspace', () => {
     ['incidents.yaml', 'incidents: [{ id: 7 }]', 'incidents.yaml:1:'],
     ['agents.yaml', 'agents: [{ name: peer }]', 'agents.yaml:1:'],
     ['a2a.yaml', 'targets: { ava: { url: nonsense } }', 'a2a.yaml:1:'],
+    [
+      'ceremonies/c.yaml',
+      'id: c\nname: C\nschedule: 2026-01-01T10:00:00Z\nskill: chat',
+      'ceremonies/c.yaml:3:',
+    ],
+    ['chat.yaml', 'moderation: { spamPatterns: ["("] }', 'chat.yaml:1:'],
+    ['codehost.yaml', 'skillHints: { push: x }', 'unknown key "push"'],
+    ['cloud.yaml', 'calendar: { pollIntervalMinutes: 0 }', 'cloud.yaml:1:'],
+    ['channels.yaml', 'channels: [{ id: a, platform: chat, channelId: "1", kind: dev }]', 'go together'],
   ] as const;
 
   it.each(broken)(
