@@ -1,6 +1,12 @@
-import { type AppEnv, describeRoute, sse } from '@trunkline/http';
+import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
+import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
+
+const query = z.object({
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  before: z.coerce.number().int().positive().optional(),
+});
 
 /** The public feed: what the agent does of itself, and what comes into its inbox. */
 export function mountEvents(app: Hono<AppEnv>, feed: ActivityFeed): void {
@@ -14,5 +20,16 @@ export function mountEvents(app: Hono<AppEnv>, feed: ActivityFeed): void {
       subscribe: ({ send }) => feed.subscribe(send),
       overflow: 'drop-oldest',
     }),
+  );
+  app.get(
+    '/api/activity',
+    describeRoute({ summary: 'What the feed has told lately, the newest first' }),
+    validate('query', query),
+    (context) => {
+      const { limit, before } = context.req.valid('query');
+      const older = feed.recent.filter(({ id }) => before === undefined || id < before);
+      const events = older.slice(-limit).reverse();
+      return context.json({ events, next: older.length > limit ? (events.at(-1)?.id ?? null) : null });
+    },
   );
 }

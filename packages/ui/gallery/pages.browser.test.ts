@@ -40,15 +40,6 @@ const HEALTH = {
     missing: MISSING,
     services: SERVICES,
   },
-  agent: {
-    ok: true,
-    graph_compiled: true,
-    setup_complete: false,
-    ui: 'full',
-    model: MODEL,
-    missing: [],
-    services: SERVICES,
-  },
   research: {
     ok: true,
     model: { name: 'qwen3-32b', demo: false, url: 'http://gateway.local:8000/v1' },
@@ -63,7 +54,6 @@ const APPS = [
     title: 'Voice',
     shown: ['Speech to text', 'inprocess', 'chat, tutor', 'LLM_GATEWAY_URL', 'Offline demo'],
   },
-  { app: 'agent', title: 'Agent', shown: ['Setup complete', 'Nothing is missing.', 'Offline demo'] },
   { app: 'research', title: 'Research', shown: ['qwen3-32b', 'Real model', 'This service runs alone.'] },
   { app: 'switchboard', title: 'Switchboard', shown: ['LLM_GATEWAY_URL', 'For full function'] },
 ] as const;
@@ -139,7 +129,7 @@ describeWithBrowser('a page whose service', () => {
   let health: Route;
 
   beforeAll(async () => {
-    const { directory } = await ensurePages({ app: 'agent' });
+    const { directory } = await ensurePages({ app: 'switchboard' });
     server = await servePages(directory, { '/healthz': (request, response) => health(request, response) });
     browser = await launchBrowser();
   }, 120_000);
@@ -150,11 +140,11 @@ describeWithBrowser('a page whose service', () => {
   afterEach(() => opened.close());
 
   it('is not ready says so, with the same facts', async () => {
-    const body = { ok: false, graph_compiled: false, setup_complete: true };
+    const body = { status: 'starting', flows: 0 };
     health = (_request, response) => sendJson(response, 503, body);
     opened = await browser.open(server.url);
     await opened.page.getByText('Not ready yet').waitFor();
-    await opened.page.getByText('Ready to run').waitFor();
+    await opened.page.getByText('1 more field').waitFor();
   });
 
   it('is not reached says what to do, and goes on when it is back', async () => {
@@ -162,17 +152,17 @@ describeWithBrowser('a page whose service', () => {
     opened = await browser.open(server.url);
     const alert = opened.page.getByRole('alert');
     await alert.getByText('Check that the service runs').waitFor();
-    health = (_request, response) => sendJson(response, 200, HEALTH.agent);
+    health = (_request, response) => sendJson(response, 200, HEALTH.switchboard);
     await alert.getByRole('button', { name: 'Check again' }).click();
-    await opened.page.getByText('Setup complete').waitFor();
+    await opened.page.getByText('For full function').waitFor();
     expect(await alert.count()).toBe(0);
   });
 
   it('runs offers what it can do in the palette', async () => {
-    health = (_request, response) => sendJson(response, 200, HEALTH.agent);
+    health = (_request, response) => sendJson(response, 200, HEALTH.switchboard);
     opened = await browser.open(server.url);
     const { page } = opened;
-    await page.getByText('Setup complete').waitFor();
+    await page.getByText('For full function').waitFor();
     await openPalette(page);
     const options = page.getByRole('option');
     for (const name of [

@@ -1,0 +1,230 @@
+import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { modelEnvironment } from '../fixtures/start-agent.ts';
+import { agentPages, checkLooks, type Page } from './pages.suite.ts';
+
+const SOON = { timeout: 20_000 };
+const config = `
+knowledge: { embeddings: "off" }
+model: { prices: { test-model: { input: 1000, output: 2000 } } }
+`;
+
+describeWithBrowser('the chat page', () => {
+  let model: ModelServer;
+  const pages = agentPages(async () => {
+    model = await startModelServer();
+    return { env: modelEnvironment(model.url), config };
+  });
+  afterAll(() => model.stop());
+
+  const message = (page: Page) => page.getByRole('textbox', { name: 'Message' });
+  const say = async (page: Page, text: string) => {
+    await message(page).fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const lastTurn = (page: Page) => page.getByRole('article', { name: 'Turn' }).last();
+  const chats = (page: Page) => page.getByRole('navigation', { name: 'Chats' });
+
+  it('shows an answer in markdown, its tools in a timeline that opens, and what it cost', async () => {
+    model.enqueue(
+      {
+        text: 'I will work it out.',
+        toolCalls: [{ name: 'calculator', arguments: { expression: '6*7' } }],
+        usage: { input: 1000, output: 100 },
+      },
+      {
+        text: '## The answer\n\nIt is **42**.\n\n| a | b |\n|---|---|\n| 6 | 7 |\n\n```js\nconst answer = 42;\n```',
+        usage: { input: 500, output: 100 },
+      },
+    );
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await say(page, 'What is 6*7?');
+    const turn = lastTurn(page);
+    await turn.getByRole('heading', { name: 'The answer' }).waitFor();
+    await turn.getByRole('table').waitFor();
+    await turn.getByText('1,500 tokens in, 200 out · $1.90').waitFor();
+    await turn.getByText('Used 1 tool').click();
+    await turn.getByText('6*7 = 42').waitFor();
+    await checkLooks(opened);
+  });
+
+  it('goes on with a turn after the page was loaded anew in its middle', async () => {
+    model.enqueue({ fault: 'stall', text: 'The first half', answer: ' and the second half.' });
+    const { page } = await pages.open('/');
+    await say(page, 'Tell me all of it');
+    await lastTurn(page).getByText('The first half').waitFor();
+    await page.reload();
+    await lastTurn(page).getByText('The first half').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor();
+    model.release();
+    await lastTurn(page).getByText('The first half and the second half.').waitFor();
+    await page.getByRole('button', { name: 'Send' }).waitFor();
+  });
+
+  it('stops a turn', async () => {
+    model.enqueue({ fault: 'stall', text: 'On and on' });
+    const { page } = await pages.open('/');
+    await say(page, 'Never end');
+    await lastTurn(page).getByText('On and on').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await lastTurn(page).getByText('Stopped').waitFor();
+    model.release();
+    model.enqueue('Here again.');
+    await say(page, 'Are you there?');
+    await lastTurn(page).getByText('Here again.').waitFor();
+  });
+
+  it('has a question answered in its place, by keyboard', async () => {
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which colour?' } }] });
+    const { page } = await pages.open('/');
+    await say(page, 'Paint it');
+    const question = page.getByRole('region', { name: 'Which colour?' });
+    await question.getByLabel('Your answer').focus();
+    model.enqueue('It is blue now.');
+    await page.keyboard.type('blue');
+    await page.keyboard.press('Enter');
+    await lastTurn(page).getByText('It is blue now.').waitFor();
+    expect(await question.count()).toBe(0);
+    const sent = JSON.stringify(model.chats().at(-1)?.messages);
+    expect(sent).toContain('blue');
+  });
+
+  it('has leave given or refused with a button', async () => {
+    model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: 'echo from-the-shell' } }] });
+    const { page } = await pages.open('/');
+    await say(page, 'Run it');
+    model.enqueue('Done.');
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await lastTurn(page).getByText('Done.').waitFor();
+    await lastTurn(page).getByText('Used 1 tool').click();
+    await lastTurn(page).getByText('from-the-shell').last().waitFor();
+  });
+
+  it('makes a form from its schema, step by step, and names mistakes at the field', async () => {
+    const steps = [
+      {
+        title: 'You',
+        schema: {
+          type: 'object',
+          required: ['name', 'age'],
+          properties: { name: { type: 'string' }, age: { type: 'integer', minimum: 18 } },
+        },
+      },
+      {
+        title: 'Journey',
+        schema: {
+          type: 'object',
+          required: ['class'],
+          properties: {
+            class: { enum: ['first', 'second'] },
+            meals: { type: 'array', items: { enum: ['lunch', 'dinner'] } },
+            window: { type: 'boolean', title: 'Window seat' },
+          },
+        },
+      },
+    ];
+    model.enqueue({
+      toolCalls: [{ name: 'request_user_input', arguments: { title: 'Book a train', steps } }],
+    });
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await say(page, 'Book it');
+    const form = page.getByRole('region', { name: 'Book a train' });
+    await form.getByLabel('Name').fill('Ada');
+    await form.getByLabel('Age').fill('17');
+    await form.getByRole('button', { name: 'Next' }).click();
+    await form.getByText('At least 18.').waitFor();
+    await checkLooks(opened);
+    await form.getByLabel('Age').fill('36');
+    await form.getByRole('button', { name: 'Next' }).click();
+    await form.getByText('Step 2 of 2: Journey').waitFor();
+    await form.getByLabel('Class').selectOption('first');
+    await form.getByLabel('lunch').click();
+    await form.getByLabel('Window seat').click();
+    model.enqueue('Booked.');
+    await form.getByRole('button', { name: 'Send the answer' }).click();
+    await lastTurn(page).getByText('Booked.').waitFor();
+    const answer = JSON.stringify({ name: 'Ada', age: 36, window: true, class: 'first', meals: ['lunch'] });
+    const result = model
+      .chats()
+      .at(-1)
+      ?.messages.findLast(({ role }) => role === 'tool')?.content;
+    expect(JSON.parse(String(result))).toEqual(JSON.parse(answer));
+  });
+
+  it('keeps several chats, finds them again, and forgets one', async () => {
+    const { page } = await pages.open('/');
+    model.enqueue('About lions.', 'About tigers.');
+    await say(page, 'Lions please');
+    await lastTurn(page).getByText('About lions.').waitFor();
+    await page.getByRole('button', { name: 'New chat' }).click();
+    await page.getByRole('heading', { name: 'What shall I do for you?' }).waitFor();
+    await say(page, 'Tigers please');
+    await lastTurn(page).getByText('About tigers.').waitFor();
+    await page.getByLabel('Find a chat').fill('lions');
+    await expect.poll(() => chats(page).getByRole('link').count(), SOON).toBe(1);
+    await chats(page)
+      .getByRole('link', { name: /Lions please/ })
+      .click();
+    await lastTurn(page).getByText('About lions.').waitFor();
+    await page.reload();
+    await lastTurn(page).getByText('About lions.').waitFor();
+    await page.getByRole('button', { name: 'More for Lions please' }).click();
+    await page.getByRole('menuitem', { name: 'Forget this chat' }).click();
+    await page.getByRole('button', { name: 'Forget', exact: true }).click();
+    await page.getByText('Chat forgotten.').first().waitFor();
+    await expect.poll(() => chats(page).getByText('Lions please').count(), SOON).toBe(0);
+    await chats(page).getByText('Tigers please').waitFor();
+  });
+
+  it('gives the text of a file along, and refuses what is not text', async () => {
+    const { page } = await pages.open('/');
+    const input = page.getByLabel('Files to attach as text');
+    await input.setInputFiles({
+      name: 'photo.png',
+      mimeType: 'image/png',
+      buffer: Buffer.from([0x89, 0, 1, 2]),
+    });
+    await page.getByText('photo.png is not text').first().waitFor();
+    await input.setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from('pears,3') });
+    await page.getByRole('list', { name: 'Files to send' }).getByText('list.csv').waitFor();
+    model.enqueue('Three pears.');
+    await say(page, 'How many pears?');
+    await lastTurn(page).getByText('Three pears.').waitFor();
+    await lastTurn(page).getByText('list.csv').waitFor();
+    expect(JSON.stringify(model.chats().at(-1)?.messages.at(-1))).toContain('pears,3');
+  });
+
+  it('says why a turn failed, and goes on with the next', async () => {
+    model.enqueue({ fault: 'status', status: 401 });
+    const { page } = await pages.open('/');
+    await say(page, 'Anything');
+    await lastTurn(page)
+      .getByRole('alert')
+      .getByText(/LLM_API_KEY/)
+      .waitFor();
+    model.enqueue('Better.');
+    await say(page, 'Again');
+    await lastTurn(page).getByText('Better.').waitFor();
+  });
+
+  it('is used without a mouse: write, send, a new chat, the shortcuts', async () => {
+    const { page } = await pages.open('/');
+    await expect
+      .poll(() => message(page).evaluate((field) => field === document.activeElement), SOON)
+      .toBe(true);
+    model.enqueue('Typed.');
+    await page.keyboard.type('By keys');
+    await page.keyboard.press('Shift+Enter');
+    await page.keyboard.type('in two lines');
+    await page.keyboard.press('Enter');
+    await lastTurn(page).getByText('Typed.').waitFor();
+    await page.getByRole('button', { name: 'New chat' }).focus();
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'What shall I do for you?' }).waitFor();
+    await page.getByRole('button', { name: 'New chat' }).focus();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Write a message').waitFor();
+  });
+});

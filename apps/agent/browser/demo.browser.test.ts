@@ -1,0 +1,49 @@
+// What a new user does with "npm start" and no key: the offline demo model answers.
+import { describeWithBrowser } from '@trunkline/testing';
+import { expect, it } from 'vitest';
+import { agentPages, checkLooks, type Page } from './pages.suite.ts';
+
+const SOON = { timeout: 20_000 };
+
+describeWithBrowser('the chat page with no key', () => {
+  const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));
+
+  const say = async (page: Page, text: string) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const lastTurn = (page: Page) => page.getByRole('article', { name: 'Turn' }).last();
+  const answered = async (page: Page, words: RegExp) => {
+    await expect.poll(() => lastTurn(page).textContent(), SOON).toMatch(words);
+    await expect.poll(() => lastTurn(page).getAttribute('aria-busy'), SOON).toBe('false');
+  };
+
+  it('greets with things to ask, each a click away', async () => {
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'What shall I do for you?' }).waitFor();
+    await page.getByText('Offline demo').waitFor();
+    await checkLooks(opened);
+    await page.getByRole('button', { name: 'What time is it in Tokyo?' }).click();
+    await answered(page, /Tokyo/);
+  });
+
+  it('tells the time, remembers and recalls, and shows a schedule fire in the activity feed', async () => {
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await say(page, 'What time is it in Tokyo?');
+    await answered(page, /\d\d:\d\d/);
+    await say(page, 'Remember that my door code is 4711');
+    await answered(page, /4711|remember|stored/i);
+    await say(page, 'What do you know about my door code?');
+    await answered(page, /4711/);
+    await say(page, 'Remind me in 2 seconds to stretch');
+    await answered(page, /stretch/);
+    await page.getByRole('button', { name: /^Activity/ }).click();
+    const feed = page.getByRole('complementary', { name: 'Activity' });
+    await feed.getByText('Schedule fired').waitFor({ timeout: 30_000 });
+    await feed.getByText('Answer').waitFor({ timeout: 30_000 });
+    await expect.poll(() => feed.textContent(), SOON).toContain('stretch');
+    await checkLooks(opened);
+  });
+});

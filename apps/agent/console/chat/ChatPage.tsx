@@ -1,0 +1,160 @@
+import {
+  asApiError,
+  Badge,
+  Button,
+  type Command,
+  ConfirmDialog,
+  Inspector,
+  Sheet,
+  useApi,
+  useHashRoute,
+  useHotkeys,
+  useMediaQuery,
+  useToast,
+} from '@trunkline/ui';
+import { Activity as ActivityIcon, MessageSquarePlus, PanelLeft } from 'lucide-react';
+import { type ReactNode, useCallback, useState } from 'react';
+import { ActivityList } from '../shared/ActivityList.tsx';
+import { AgentShell } from '../shared/AgentShell.tsx';
+import { useActivity } from '../shared/useActivity.ts';
+import { ChatList } from './ChatList.tsx';
+import { ConversationView } from './ConversationView.tsx';
+import { chatAddress, newSessionId, useChats } from './chats.ts';
+import type { ChatSummary } from './wire.ts';
+
+/** The page at "/": talk to the agent. */
+export function ChatPage() {
+  const [, named] = useHashRoute();
+  const [fallback, setFallback] = useState(newSessionId);
+  const sessionId = named ?? fallback;
+  const [search, setSearch] = useState('');
+  const chats = useChats(search);
+  const activity = useActivity();
+  const [showActivity, setShowActivity] = useState(false);
+  const [showChats, setShowChats] = useState(false);
+  const [forgetting, setForgetting] = useState<ChatSummary | null>(null);
+  const startNew = useCallback(() => {
+    setFallback(newSessionId());
+    window.location.hash = '';
+    setShowChats(false);
+  }, []);
+  const forget = useForget(chats.reload, (gone) => gone === sessionId && startNew());
+  useHotkeys([{ keys: 'n', label: 'Begin a new chat', run: startNew }]);
+
+  const onChange = () => {
+    if (named === undefined) window.history.replaceState(null, '', chatAddress(sessionId));
+    chats.reload();
+  };
+  const list = (
+    <ChatList
+      list={chats}
+      current={sessionId}
+      search={search}
+      onSearch={setSearch}
+      onNew={startNew}
+      onOpen={() => setShowChats(false)}
+      onForget={setForgetting}
+    />
+  );
+  const title = chats.items?.find(({ session_id }) => session_id === sessionId)?.title ?? 'New chat';
+  return (
+    <AgentShell
+      section="chat"
+      commands={commandsOf(startNew, () => setShowActivity(true))}
+      inspector={
+        <Inspector open={showActivity} onClose={() => setShowActivity(false)} title="Activity">
+          <ActivityList activity={activity} />
+        </Inspector>
+      }
+    >
+      <div className="flex h-[calc(100dvh-var(--bottom-bar))]">
+        <ChatColumn open={showChats} onClose={() => setShowChats(false)}>
+          {list}
+        </ChatColumn>
+        <div className="flex min-w-0 flex-1 flex-col">
+          <header className="flex min-h-13 items-center gap-2 border-line border-b px-4">
+            <Button
+              className="xl:hidden"
+              variant="quiet"
+              size="small"
+              icon={<PanelLeft aria-hidden />}
+              onClick={() => setShowChats(true)}
+            >
+              Chats
+            </Button>
+            <h1 className="min-w-0 flex-1 truncate text-16">{title}</h1>
+            <Button
+              variant="quiet"
+              size="small"
+              icon={<ActivityIcon aria-hidden />}
+              onClick={() => setShowActivity((shown) => !shown)}
+            >
+              Activity
+              {activity.fresh > 0 && <Badge tone="accent">{activity.fresh}</Badge>}
+            </Button>
+          </header>
+          <ConversationView sessionId={sessionId} onChange={onChange} />
+        </div>
+      </div>
+      <ConfirmDialog
+        open={forgetting !== null}
+        title={`Forget the chat “${forgetting?.title ?? ''}”?`}
+        detail="What was said in it is deleted, and what runs in it is stopped. What the agent was told to remember stays in its memory."
+        action="Forget"
+        onCancel={() => setForgetting(null)}
+        onConfirm={() => {
+          if (forgetting) void forget(forgetting.session_id);
+          setForgetting(null);
+        }}
+      />
+    </AgentShell>
+  );
+}
+
+// A column where there is room for one, else a sheet.
+function ChatColumn({ open, onClose, children }: { open: boolean; onClose(): void; children: ReactNode }) {
+  const wide = useMediaQuery('(min-width: 80rem)');
+  if (wide) return <div className="w-60 shrink-0 border-line border-r">{children}</div>;
+  return (
+    <Sheet open={open} onClose={onClose} title="Chats">
+      {children}
+    </Sheet>
+  );
+}
+
+function useForget(reload: () => void, onGone: (sessionId: string) => void) {
+  const api = useApi();
+  const toast = useToast();
+  return async (sessionId: string) => {
+    try {
+      await api.request(`/api/chat/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' });
+      toast({ title: 'Chat forgotten.' });
+      onGone(sessionId);
+    } catch (error) {
+      const { message, advice } = asApiError(error);
+      toast({ title: message, detail: advice, state: 'failed' });
+    }
+    reload();
+  };
+}
+
+function commandsOf(startNew: () => void, openActivity: () => void): Command[] {
+  return [
+    {
+      id: 'new-chat',
+      label: 'Begin a new chat',
+      group: 'Chat',
+      icon: <MessageSquarePlus aria-hidden />,
+      keys: 'n',
+      run: startNew,
+    },
+    {
+      id: 'activity',
+      label: 'Show the activity',
+      group: 'Chat',
+      icon: <ActivityIcon aria-hidden />,
+      keywords: ['inbox', 'schedule', 'feed'],
+      run: openActivity,
+    },
+  ];
+}

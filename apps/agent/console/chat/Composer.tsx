@@ -1,0 +1,173 @@
+import { asApiError, Badge, Button, IconButton, useHotkeys, useToast } from '@trunkline/ui';
+import { ArrowUp, Paperclip, Square, X } from 'lucide-react';
+import {
+  type ChangeEvent,
+  type ClipboardEvent,
+  type KeyboardEvent,
+  useEffect,
+  useRef,
+  useState,
+} from 'react';
+import { MOST_FILES, readAttachment } from './attachments.ts';
+import type { Attachment } from './wire.ts';
+
+interface ComposerProps {
+  /** A turn runs: it can be stopped, and nothing can be said meanwhile. */
+  working: boolean;
+  /** A question waits: what is said is its answer. */
+  answering: boolean;
+  onSend(text: string, attachments: readonly Attachment[]): Promise<void>;
+  onStop(): Promise<void>;
+}
+
+/** Where one says something: Enter sends, Shift and Enter begin a new line. */
+export function Composer({ working, answering, onSend, onStop }: ComposerProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState('');
+  const [sending, setSending] = useState(false);
+  const { attachments, attach, remove, clear } = useAttachments();
+  const attempt = useAttempt();
+  const ready = text.trim() !== '' && !working && !sending;
+  useHotkeys([{ keys: '/', label: 'Write a message', run: () => field.current?.focus() }]);
+  useEffect(() => field.current?.focus(), []);
+
+  const send = async () => {
+    if (!ready) return;
+    setSending(true);
+    const sent = await attempt(() => onSend(text.trim(), attachments));
+    setSending(false);
+    if (!sent) return;
+    setText('');
+    clear();
+    field.current?.focus();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send();
+  };
+  const onPaste = ({ clipboardData }: ClipboardEvent) => void attach([...clipboardData.files]);
+
+  return (
+    <form
+      aria-label="Message"
+      className="flex flex-col gap-2 rounded-corner border border-edge bg-raised p-2 focus-within:border-ink"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Files attachments={attachments} onRemove={remove} />
+      <textarea
+        ref={field}
+        rows={1}
+        value={text}
+        aria-label="Message"
+        placeholder={answering ? 'Answer the question' : 'Ask for something'}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+        className="field-sizing-content max-h-60 min-h-10 w-full resize-none bg-transparent px-2 py-2 text-16 outline-none placeholder:text-muted"
+      />
+      <div className="flex items-center gap-2">
+        <AttachButton onFiles={attach} />
+        <span className="min-w-0 flex-1 truncate text-12 text-muted max-sm:invisible pointer-coarse:invisible">
+          Enter sends, Shift and Enter begin a new line
+        </span>
+        {working ? (
+          <Button icon={<Square aria-hidden />} onClick={() => void attempt(onStop)}>
+            Stop
+          </Button>
+        ) : (
+          <Button
+            type="submit"
+            variant="primary"
+            busy={sending}
+            disabled={!ready}
+            icon={<ArrowUp aria-hidden />}
+          >
+            Send
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+// Does something, and says in words when it fails.
+function useAttempt() {
+  const toast = useToast();
+  return async (work: () => Promise<void>): Promise<boolean> => {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      const { message, advice } = asApiError(error);
+      toast({ title: message, detail: advice, state: 'failed' });
+      return false;
+    }
+  };
+}
+
+function useAttachments() {
+  const toast = useToast();
+  const [attachments, setAttachments] = useState<readonly Attachment[]>([]);
+  return {
+    attachments,
+    clear: () => setAttachments([]),
+    remove: (gone: Attachment) => setAttachments((kept) => kept.filter((file) => file !== gone)),
+    async attach(files: readonly File[]) {
+      const read = await Promise.allSettled(files.map(readAttachment));
+      const good = read.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+      setAttachments((kept) => [...kept, ...good].slice(0, MOST_FILES));
+      const bad = read.find((result) => result.status === 'rejected');
+      if (bad) toast({ title: asApiError(bad.reason).message, state: 'failed' });
+    },
+  };
+}
+
+function Files({
+  attachments,
+  onRemove,
+}: {
+  attachments: readonly Attachment[];
+  onRemove(file: Attachment): void;
+}) {
+  if (attachments.length === 0) return null;
+  return (
+    <ul aria-label="Files to send" className="flex flex-wrap gap-2 px-1 pt-1">
+      {attachments.map((file) => (
+        <li key={file.name} className="flex items-center">
+          <Badge>
+            <Paperclip aria-hidden />
+            {file.name}
+          </Badge>
+          <IconButton
+            small
+            label={`Remove ${file.name}`}
+            icon={<X aria-hidden />}
+            onClick={() => onRemove(file)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function AttachButton({ onFiles }: { onFiles(files: readonly File[]): Promise<void> }) {
+  const input = useRef<HTMLInputElement>(null);
+  const take = ({ target }: ChangeEvent<HTMLInputElement>) => {
+    void onFiles([...(target.files ?? [])]);
+    target.value = '';
+  };
+  return (
+    <>
+      <input ref={input} type="file" multiple hidden aria-label="Files to attach as text" onChange={take} />
+      <IconButton
+        label="Attach files as text"
+        icon={<Paperclip aria-hidden />}
+        onClick={() => input.current?.click()}
+      />
+    </>
+  );
+}

@@ -1,0 +1,137 @@
+import { asApiError, Button, SchemaForm, TextAreaField, useToast } from '@trunkline/ui';
+import { MessageCircleQuestion } from 'lucide-react';
+import { type ReactNode, useId, useState } from 'react';
+import { answerText, formOf, isYesOrNo, type QuestionForm } from './question.ts';
+import type { QuestionEntry } from './wire.ts';
+
+interface QuestionCardProps {
+  question: QuestionEntry;
+  onAnswer(text: string): Promise<void>;
+}
+
+/** What the agent asks and waits for: a line to answer, or a form. */
+export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+  const titleId = useId();
+  const toast = useToast();
+  const [sending, setSending] = useState(false);
+  const form = formOf(question.schema);
+  const answer = async (text: string) => {
+    setSending(true);
+    try {
+      await onAnswer(text);
+    } catch (error) {
+      const { message, advice } = asApiError(error);
+      toast({ title: message, detail: advice, state: 'failed' });
+    } finally {
+      setSending(false);
+    }
+  };
+  return (
+    <section
+      aria-labelledby={titleId}
+      className="max-w-reading rounded-corner border border-accent-strong bg-accent-wash p-4"
+    >
+      <Heading id={titleId}>{form?.title ?? question.text}</Heading>
+      {form ? (
+        <Steps form={form} sending={sending} onAnswer={answer} />
+      ) : (
+        <Line sending={sending} yesOrNo={isYesOrNo(question.text)} onAnswer={answer} />
+      )}
+    </section>
+  );
+}
+
+function Heading({ id, children }: { id: string; children: ReactNode }) {
+  return (
+    <h3 id={id} className="flex gap-3 pb-3 text-16">
+      <MessageCircleQuestion aria-hidden className="mt-0.5 size-5 shrink-0 text-accent-text" />
+      <span className="min-w-0 whitespace-pre-wrap break-words">{children}</span>
+    </h3>
+  );
+}
+
+interface AnswerProps {
+  sending: boolean;
+  onAnswer(text: string): void;
+}
+
+function Steps({ form, sending, onAnswer }: AnswerProps & { form: QuestionForm }) {
+  const [answers, setAnswers] = useState<readonly Readonly<Record<string, unknown>>[]>([]);
+  const index = Math.min(answers.length, form.steps.length - 1);
+  const step = form.steps[index];
+  if (step === undefined) return null;
+  const last = index === form.steps.length - 1;
+  const take = (values: Readonly<Record<string, unknown>>) => {
+    const all = [...answers.slice(0, index), values];
+    if (last) onAnswer(answerText(all));
+    else setAnswers(all);
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      {form.description && <p className="text-muted">{form.description}</p>}
+      {form.steps.length > 1 && (
+        <p className="text-12 text-muted">
+          Step {index + 1} of {form.steps.length}
+          {step.title && `: ${step.title}`}
+        </p>
+      )}
+      {step.description && <p>{step.description}</p>}
+      <SchemaForm
+        key={index}
+        schema={step.schema}
+        ui={step.ui}
+        disabled={sending}
+        onSubmit={take}
+        actions={
+          <>
+            {index > 0 && <Button onClick={() => setAnswers(answers.slice(0, index - 1))}>Back</Button>}
+            <Button type="submit" variant="primary" busy={sending}>
+              {last ? 'Send the answer' : 'Next'}
+            </Button>
+          </>
+        }
+      />
+    </div>
+  );
+}
+
+function Line({ sending, yesOrNo, onAnswer }: AnswerProps & { yesOrNo: boolean }) {
+  const [text, setText] = useState('');
+  const send = () => text.trim() !== '' && onAnswer(text.trim());
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <TextAreaField
+        label="Your answer"
+        rows={1}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+          event.preventDefault();
+          send();
+        }}
+      />
+      <div className="flex flex-wrap justify-end gap-2">
+        {yesOrNo && (
+          <>
+            <Button disabled={sending} onClick={() => onAnswer('no')}>
+              No
+            </Button>
+            <Button disabled={sending} onClick={() => onAnswer('yes')}>
+              Yes
+            </Button>
+          </>
+        )}
+        <Button type="submit" variant="primary" busy={sending} disabled={text.trim() === ''}>
+          Send the answer
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,132 @@
+import { Badge, CopyButton, ErrorState, Lamp, MarkdownView } from '@trunkline/ui';
+import { Paperclip } from 'lucide-react';
+import { memo } from 'react';
+import { countOf, dollars, duration } from '../shared/figures.ts';
+import { QuestionCard } from './QuestionCard.tsx';
+import { readableAnswer } from './question.ts';
+import { ToolTimeline } from './ToolTimeline.tsx';
+import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
+
+interface TurnViewProps {
+  turn: Turn;
+  onAnswer(text: string): Promise<void>;
+}
+
+/** What was said and done in one turn. */
+export const TurnView = memo(function TurnView({ turn, onAnswer }: TurnViewProps) {
+  const blocks = blocksOf(turn.entries);
+  const last = blocks.at(-1);
+  const working = turn.state === 'working';
+  return (
+    <article aria-label="Turn" aria-busy={working} className="flex flex-col gap-4">
+      {blocks.map((block, index) => (
+        <Block
+          // biome-ignore lint/suspicious/noArrayIndexKey: entries only follow each other, none moves
+          key={index}
+          block={block}
+          live={working}
+          last={block === last}
+          parked={isParked(turn)}
+          onAnswer={onAnswer}
+        />
+      ))}
+      {working && last?.kind !== 'text' && last?.kind !== 'tools' && <Lamp state="waiting" word="Thinking" />}
+      {turn.state === 'canceled' && <Lamp state="idle" word="Stopped" />}
+      <TurnFooter turn={turn} />
+    </article>
+  );
+});
+
+type Block = Exclude<Entry, ToolEntry> | { kind: 'tools'; tools: ToolEntry[] };
+
+// Tools that follow each other share one timeline.
+function blocksOf(entries: readonly Entry[]): Block[] {
+  const blocks: Block[] = [];
+  for (const entry of entries) {
+    const last = blocks.at(-1);
+    if (entry.kind !== 'tool') blocks.push(entry);
+    else if (last?.kind === 'tools') last.tools.push(entry);
+    else blocks.push({ kind: 'tools', tools: [entry] });
+  }
+  return blocks;
+}
+
+interface BlockProps {
+  block: Block;
+  live: boolean;
+  last: boolean;
+  parked: boolean;
+  onAnswer(text: string): Promise<void>;
+}
+
+function Block({ block, live, last, parked, onAnswer }: BlockProps) {
+  switch (block.kind) {
+    case 'user':
+      return <Said text={block.text} attachments={block.attachments} />;
+    case 'text':
+      return block.text === '' ? null : <MarkdownView text={block.text} streaming={live && last} />;
+    case 'tools':
+      return <ToolTimeline tools={block.tools} live={live} />;
+    case 'question':
+      if (parked && last) return <QuestionCard question={block} onAnswer={onAnswer} />;
+      return (
+        <p className="max-w-reading border-accent border-l-2 pl-4 whitespace-pre-wrap text-muted">
+          {block.text}
+        </p>
+      );
+    case 'note':
+      return block.failed ? (
+        <Failure text={block.text} />
+      ) : (
+        <p className="text-14 text-muted">{block.text}</p>
+      );
+  }
+}
+
+function Said({ text, attachments }: { text: string; attachments: readonly string[] }) {
+  return (
+    <div className="flex max-w-[85%] flex-col items-end gap-2 self-end">
+      <div className="rounded-corner border border-line bg-sunken px-4 py-2 text-16 break-words whitespace-pre-wrap">
+        {readableAnswer(text)}
+      </div>
+      {attachments.length > 0 && (
+        <ul aria-label="Attached files" className="flex flex-wrap justify-end gap-1">
+          {attachments.map((name) => (
+            <li key={name}>
+              <Badge>
+                <Paperclip aria-hidden />
+                {name}
+              </Badge>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Failure({ text }: { text: string }) {
+  return (
+    <div className="max-w-reading">
+      <ErrorState what="This turn failed." why={text} todo="Say it again, or in other words." />
+    </div>
+  );
+}
+
+// Tokens, money and time, once they are known.
+function TurnFooter({ turn }: { turn: Turn }) {
+  const { usage, duration_ms } = turn;
+  const answer = turn.entries.flatMap((entry) => (entry.kind === 'text' ? [entry.text] : [])).join('\n\n');
+  if (turn.state === 'working' || (usage === null && duration_ms === null)) return null;
+  const facts = [
+    usage && `${countOf(usage.inputTokens)} tokens in, ${countOf(usage.outputTokens)} out`,
+    usage?.costUsd !== undefined && dollars(usage.costUsd),
+    duration_ms !== null && duration(duration_ms),
+  ].filter(Boolean);
+  return (
+    <footer className="flex min-h-7 items-center gap-2 font-mono text-12 text-muted">
+      <span>{facts.join(' · ')}</span>
+      {answer !== '' && <CopyButton value={answer} label="Copy the answer" />}
+    </footer>
+  );
+}

@@ -1,0 +1,105 @@
+import { type ReactNode, useState } from 'react';
+import { checkValues, type FormErrors } from './check.ts';
+import { SchemaField } from './SchemaField.tsx';
+import {
+  type FormValues,
+  fieldsOf,
+  isRecord,
+  type JsonSchema,
+  startValues,
+  type UiSchema,
+} from './schema.ts';
+
+export interface SchemaFormProps {
+  schema: JsonSchema;
+  ui?: UiSchema;
+  /** Stands in the fields at first, before the defaults of the schema. */
+  values?: FormValues;
+  /** Only called with values that the schema allows. */
+  onSubmit(values: FormValues): void;
+  /** The buttons; the one that sends has the type "submit". */
+  actions: ReactNode;
+  disabled?: boolean;
+}
+
+/** A form made from a JSON schema. Mistakes are named at their fields when it is sent. */
+export function SchemaForm({
+  schema,
+  ui = {},
+  values: given,
+  onSubmit,
+  actions,
+  disabled = false,
+}: SchemaFormProps) {
+  const [values, setValues] = useState<FormValues>(() => ({ ...startValues(schema), ...given }));
+  const [tried, setTried] = useState(false);
+  const errors = tried ? checkValues(schema, values) : {};
+  const submit = () => {
+    setTried(true);
+    if (Object.keys(checkValues(schema, values)).length === 0) onSubmit(withoutEmpty(values));
+  };
+  return (
+    <form
+      noValidate
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <fieldset disabled={disabled} className="flex min-w-0 flex-col gap-4">
+        <SchemaFields schema={schema} ui={ui} values={values} errors={errors} path="" onChange={setValues} />
+      </fieldset>
+      <div className="flex flex-wrap justify-end gap-2">{actions}</div>
+    </form>
+  );
+}
+
+interface SchemaFieldsProps {
+  schema: JsonSchema;
+  ui: UiSchema;
+  values: FormValues;
+  errors: FormErrors;
+  path: string;
+  onChange(values: FormValues): void;
+}
+
+function SchemaFields({ schema, ui, values, errors, path, onChange }: SchemaFieldsProps) {
+  return fieldsOf(schema, ui).map(([name, field]) => {
+    const place = path === '' ? name : `${path}.${name}`;
+    const hints = isRecord(ui[name]) ? ui[name] : {};
+    const change = (value: unknown) => onChange({ ...values, [name]: value });
+    return (
+      <SchemaField
+        key={name}
+        name={name}
+        schema={field}
+        ui={hints}
+        required={schema.required?.includes(name) ?? false}
+        value={values[name]}
+        error={errors[place]}
+        onChange={change}
+      >
+        {(inner) => (
+          <SchemaFields
+            schema={field}
+            ui={hints}
+            values={inner}
+            errors={errors}
+            path={place}
+            onChange={change}
+          />
+        )}
+      </SchemaField>
+    );
+  });
+}
+
+// What was left empty is left out, so that the service does not take it for an answer.
+function withoutEmpty(values: FormValues): FormValues {
+  return Object.fromEntries(
+    Object.entries(values)
+      .filter(([, value]) => value !== undefined && value !== '')
+      .map(([name, value]) => [name, isRecord(value) ? withoutEmpty(value) : value]),
+  );
+}
