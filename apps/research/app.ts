@@ -1,10 +1,24 @@
 import { join } from 'node:path';
-import { createApp, createGuardedFetch, createMetrics, serve, servePages } from '@trunkline/http';
+import { createA2aServer } from '@trunkline/a2a';
+import { readVariable } from '@trunkline/config';
+import {
+  type AppEnv,
+  createApp,
+  createGuardedFetch,
+  createMetrics,
+  type RenderError,
+  serve,
+  servePages,
+} from '@trunkline/http';
 import { createModelGateway, type ModelDescription } from '@trunkline/llm';
 import { type Missing, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
 import { createDuckDuckGo } from '@trunkline/tools';
+import type { Hono } from 'hono';
 import { ConversationStore } from './chat/conversations.ts';
+import { PdfPrinter } from './exports/pdf.ts';
+import { createResearchExecutor, researchSkill } from './interfaces/a2a-executor.ts';
+import { openAiErrorBody } from './openai/error-body.ts';
 import type { ResearchOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { ExtractionPool } from './reading/extraction-pool.ts';
@@ -13,18 +27,26 @@ import { Reader } from './reading/reader.ts';
 import { ResearchEngine } from './research/engine.ts';
 import { ResearchModel } from './research/model.ts';
 import { mountChat } from './routes/chat.ts';
+import { mountExports } from './routes/exports.ts';
 import { mountFiles } from './routes/files.ts';
+import { exposureWarning, mountGuards, tokenGuard } from './routes/guards.ts';
+import { mountMcp } from './routes/mcp.ts';
+import { mountOpenAi } from './routes/openai.ts';
+import { mountQuestions } from './routes/questions.ts';
 import { mountResearch } from './routes/research.ts';
+import { mountShares } from './routes/shares.ts';
 import { SearchDesk } from './sources/desk.ts';
 import { createKeyless } from './sources/keyless.ts';
 import { createMediawiki } from './sources/mediawiki.ts';
 import { createSearxng } from './sources/searxng.ts';
 import type { Source, SourceKind } from './sources/source.ts';
 import { createStored } from './sources/stored.ts';
+import { AnswerStore } from './store/answers.ts';
 import { DocumentStore } from './store/documents.ts';
 import { FindingStore } from './store/findings.ts';
 import { JobStore } from './store/jobs.ts';
 import { migrations } from './store/schema.ts';
+import { ShareStore } from './store/shares.ts';
 
 const KINDS: readonly SourceKind[] = ['web', 'encyclopedia', 'files'];
 const MEGABYTE = 1024 * 1024;
@@ -33,19 +55,25 @@ const PAGES_AT_ONCE = 32;
 /** Starts the service; the only place that names its concrete parts. */
 export async function start(options: ResearchOptions, surroundings: Surroundings): Promise<Service> {
   const { logger, services = () => [], portVariable = 'PORT' } = surroundings;
-  const database = openDatabase(join(serviceHome(options.trunklineHome, 'research'), 'research.db'), {
-    migrations,
-  });
-  const parts = createParts(options, database, logger);
+  const home = serviceHome(options.trunklineHome, 'research');
+  const warning = exposureWarning(options.host, options.authToken);
+  if (warning !== undefined) logger.warn({ host: options.host }, warning);
+  await using closing = new AsyncDisposableStack();
+  const database = openDatabase(join(home, 'research.db'), { migrations });
+  closing.defer(() => database.close());
+  const parts = createParts(options, database, surroundings);
   const { desk, gateway, engine, pool } = parts;
+  closing.defer(() => pool.stop());
   const missing = () => missingParts(options, gateway.describe());
+  const guard = tokenGuard(options.authToken);
   const app = createApp({
     service: 'research',
     version: manifest.version,
     description: manifest.description,
     logger,
     metrics: createMetrics({ prefix: 'research' }),
-    renderError: (error) => ({ body: { error: error.message } }),
+    renderError,
+    guard,
     bodyLimits: { '/api/files': options.uploadLimit * MEGABYTE },
     health: () => ({
       status: 200,
@@ -58,27 +86,69 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
       },
     }),
   });
-  mountChat(app, parts);
-  mountResearch(app, { ...parts, domains: domainsOf(options), kinds: KINDS });
-  mountFiles(app, parts);
-  servePages(app, { directory: join(import.meta.dirname, 'dist') });
-  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger }).catch(
-    (error: unknown) => {
-      database.close();
-      throw error;
-    },
-  );
+  mountGuards(app, guard);
+  const closeMcp = mountRoutes(app, parts);
+  const address = { url: '' };
+  const a2a = openA2a(options, parts, { home, logger, url: () => address.url });
+  closing.defer(() => a2a.stop());
+  app.route('/', a2a.routes);
+  const directory = join(import.meta.dirname, 'dist');
+  servePages(app, { directory, base: '/share', fallback: 'share.html' });
+  servePages(app, { directory });
+  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
+  address.url = server.url;
   engine.resume();
   const stopLooking = lookAfterSources(desk, logger);
-  return {
-    url: server.url,
-    missing,
-    async stop() {
-      await Promise.all([server.stop(), engine.stop(), stopLooking()]);
-      await pool.stop();
-      database.close();
-    },
-  };
+  closing.defer(async () => {
+    // Jobs are broken off before the callers that wait for them, so that they go on after the next start.
+    await Promise.all([engine.stop(), closeMcp(), server.stop(), stopLooking()]);
+  });
+  const running = closing.move();
+  return { url: server.url, missing, stop: () => running.disposeAsync() };
+}
+
+/** Under `/v1` failures have the form of OpenAI's API. */
+const renderError: RenderError = (error, { path }) => ({
+  body: path.startsWith('/v1/') ? openAiErrorBody(error) : { error: error.message },
+});
+
+type Parts = ReturnType<typeof createParts>;
+
+/** Every route but those of A2A and the pages; gives what ends the sessions of MCP clients. */
+function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
+  mountChat(app, parts);
+  mountResearch(app, { ...parts, kinds: KINDS });
+  mountQuestions(app, parts);
+  mountShares(app, parts);
+  mountExports(app, parts);
+  mountFiles(app, parts);
+  mountOpenAi(app, parts);
+  return mountMcp(app, { ...parts, version: manifest.version });
+}
+
+interface A2aSurroundings {
+  home: string;
+  logger: Surroundings['logger'];
+  /** Known once the service listens. */
+  url(): string;
+}
+
+function openA2a(options: ResearchOptions, parts: Parts, { home, logger, url }: A2aSurroundings) {
+  const { authToken: bearer, publicUrl } = options;
+  return createA2aServer({
+    directory: join(home, 'a2a'),
+    executor: createResearchExecutor(parts),
+    card: () => ({
+      name: 'research',
+      description: manifest.description,
+      version: manifest.version,
+      publicUrl: publicUrl ?? url(),
+      skills: [researchSkill],
+    }),
+    ...(bearer !== undefined && { credentials: { bearer } }),
+    warnWhenOpen: false,
+    logger,
+  });
 }
 
 const PROBE_EVERY_MS = 60_000;
@@ -101,7 +171,7 @@ function lookAfterSources(desk: SearchDesk, logger: Surroundings['logger']): () 
   };
 }
 
-function createParts(options: ResearchOptions, database: Database, logger: Surroundings['logger']) {
+function createParts(options: ResearchOptions, database: Database, { logger, env }: Surroundings) {
   const timeoutMs = options.modelTimeout * 1000;
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,
@@ -133,8 +203,24 @@ function createParts(options: ResearchOptions, database: Database, logger: Surro
     sourcesPerDimension: options.sourcesPerDimension,
   };
   const engine = new ResearchEngine({ jobs, findings, documents, desk, reader, model, settings }, logger);
-  const conversations = new ConversationStore(database);
-  return { gateway, documents, jobs, findings, desk, pool, engine, conversations, turnTimeoutMs: timeoutMs };
+  const domains = { allow: options.allowDomains, deny: options.denyDomains };
+  return {
+    gateway,
+    documents,
+    jobs,
+    findings,
+    desk,
+    pool,
+    engine,
+    model,
+    domains,
+    conversations: new ConversationStore(database),
+    shares: new ShareStore(database),
+    answers: new AnswerStore(database),
+    printer: new PdfPrinter({ program: options.chromium, path: readVariable('PATH', env) ?? '' }),
+    jobOptions: { reviewPlan: false, budget: {}, domains, sources: KINDS },
+    turnTimeoutMs: timeoutMs,
+  };
 }
 
 /** What is configured, and always what is stored here; pages read before stand in where no web search is configured. */
@@ -153,10 +239,6 @@ function createSources(options: ResearchOptions, documents: DocumentStore): Sour
     ...(encyclopediaUrl === undefined ? [] : [createMediawiki({ url: encyclopediaUrl, timeoutMs })]),
     createStored(documents, 'file'),
   ];
-}
-
-function domainsOf({ allowDomains, denyDomains }: ResearchOptions) {
-  return { allow: allowDomains, deny: denyDomains };
 }
 
 function missingParts(options: ResearchOptions, model: ModelDescription): Missing[] {

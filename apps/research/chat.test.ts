@@ -88,6 +88,7 @@ describe('the chat', () => {
       title: expect.any(String),
       url: expect.stringMatching(/^http/),
       snippet: expect.any(String),
+      number: expect.any(Number),
       engines: ['corpus', 'mirror'],
       publishedDate: expect.any(String),
     });

@@ -8,6 +8,17 @@ export const researchErrors = defineErrors({
     503,
     'Too many research jobs are under way. Try again when some have finished, or cancel one.',
   ],
+  research_running: [409, 'This research is still under way.'],
+  report_not_ready: [409, 'This research has no report yet.'],
+  share_not_found: [404, 'This report is not shared, or no longer.'],
+  topic_unusable: [400, 'Give the topic as text of 2 to 2000 characters.'],
+  model_not_found: [
+    404,
+    (given: { name: string }) =>
+      `There is no model "${given.name}" here. Ask for research-chat or research-deep.`,
+  ],
+  model_failed: [502, (given: { words: string }) => given.words],
+  format_unavailable: [501, (given: { words: string }) => given.words],
   conversation_not_found: [404, 'There is no conversation with this id.'],
   file_not_found: [404, 'There is no file with this id.'],
   file_missing: [400, 'The form has no file. Send it as multipart/form-data in a field called "file".'],

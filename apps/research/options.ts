@@ -117,6 +117,25 @@ const jobOptions = group('Research jobs', {
   }),
 });
 
+const accessOptions = group('Access', {
+  authToken: text({
+    env: 'RESEARCH_AUTH_TOKEN',
+    secret: true,
+    doc: 'Bearer token that everything asks for but /healthz, the page itself and shared reports.',
+    defaultDoc: 'none; everyone who reaches the port is let in',
+  }),
+  publicUrl: url({
+    env: 'RESEARCH_PUBLIC_URL',
+    doc: 'Address under which other agents reach the service, for its A2A card.',
+    defaultDoc: 'the address it listens on',
+  }),
+  chromium: text({
+    env: 'RESEARCH_CHROMIUM',
+    doc: 'The Chromium that makes PDF exports.',
+    defaultDoc: 'looked for on the PATH',
+  }),
+});
+
 export const researchOptions = defineOptions(
   'research',
   'Research: answers and reports with checked sources',
@@ -130,6 +149,7 @@ export const researchOptions = defineOptions(
       doc: 'Port of the service.',
     }),
     host: text({ env: 'RESEARCH_HOST', flag: '--host', default: '127.0.0.1', doc: 'Address to listen on.' }),
+    ...accessOptions,
     ...modelOptions,
     ...searchOptions,
     ...readingOptions,

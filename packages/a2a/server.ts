@@ -41,6 +41,8 @@ export interface A2aServerOptions {
   parkedTasks?: 'keep' | 'fail';
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
+  /** False for a service that warns of open doors itself; default true. */
+  warnWhenOpen?: boolean;
   /** Told of turns, for counters. */
   observer?: TaskObserver;
   clock?: Clock;
@@ -59,7 +61,7 @@ export interface A2aServer {
 /** An agent that others reach over A2A, in versions 0.3 and 1.0, by JSON-RPC and REST. */
 export function createA2aServer(options: A2aServerOptions): A2aServer {
   const guard = createCredentialsGuard(options.credentials ?? {});
-  warnAboutOpenDoors(options, guard);
+  if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);
   const engine = createEngine(options);
   recover(engine, push);

@@ -3,9 +3,10 @@ import { resumeTurn, runTurn, type TurnEvent, type TurnOptions } from '@trunklin
 import type { SearchDesk } from '../sources/desk.ts';
 import type { ConversationStore } from './conversations.ts';
 import { lines } from './lines.ts';
-import type { ChatMessage, ChatRequest } from './request.ts';
+import type { ChatRequest } from './request.ts';
 import { limitToolSteps } from './step-limit.ts';
 import { createChatTools } from './tools.ts';
+import { TurnSources } from './turn-sources.ts';
 
 export interface ChatParts {
   gateway: ModelGateway;
@@ -18,61 +19,92 @@ export interface ChatParts {
 const TOOL_STEPS = 5;
 
 const INSTRUCTIONS = `You answer questions with the help of search. Search before you state facts about the world, and base the answer on what the results say.
-Cite the results you use as [1], [2] in the order in which you name them, and end with a list of them: number, title and address.
+Each result has a number: cite the results you use by it, as [1] or [2][5], behind what they say. The reader sees the list of results beside your answer, so do not list them.
 Ask for clarification, once, only when the request has several meanings that lead to different answers. Say so when the results do not answer the question.`;
 
-/** The answer to a conversation as lines of the chat stream. */
-export async function* answerChat(
-  { messages, id }: ChatRequest,
-  parts: ChatParts,
+/** One turn of the chat, and what it finds on the way. */
+export interface ChatTurn {
+  events: AsyncIterable<TurnEvent>;
+  sources: TurnSources;
+  /** True once the turn has made all the tool-call steps it may. */
+  isOver(): boolean;
+}
+
+/** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
+export function startTurn(
+  { messages, id, instructions = '' }: ChatRequest & { instructions?: string },
+  { gateway, desk, conversations, turnTimeoutMs }: ChatParts,
   signal: AbortSignal,
-): AsyncGenerator<string> {
-  const { gateway, desk, conversations, turnTimeoutMs } = parts;
+): ChatTurn {
   const limited = limitToolSteps(gateway.languageModel(), TOOL_STEPS);
+  const sources = new TurnSources();
   const options: TurnOptions = {
     model: limited.model,
-    instructions: INSTRUCTIONS,
-    tools: createChatTools({ desk, isOver: limited.isOver }),
+    instructions: [INSTRUCTIONS, instructions].filter(Boolean).join('\n\n'),
+    tools: createChatTools({ desk, sources, isOver: limited.isOver }),
     limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
     sessionId: id ?? 'chat',
     signal,
   };
   const waiting = id === undefined ? undefined : conversations.get(id)?.checkpoint;
-  const turn =
+  const events =
     waiting === undefined
       ? runTurn({ ...options, messages })
       : resumeTurn({ ...options, checkpoint: waiting, answer: messages.at(-1)?.content ?? '' });
-  if (id !== undefined) conversations.save(id, messages, undefined);
-  yield* speak(turn, limited.isOver, (text, checkpoint) => {
-    if (id !== undefined) conversations.save(id, [...messages, ...said(text)], checkpoint);
-  });
+  return { events, sources, isOver: limited.isOver };
 }
 
-function said(text: string): ChatMessage[] {
-  return text === '' ? [] : [{ role: 'assistant', content: text }];
+/** The answer to a conversation as lines of the chat stream. */
+export async function* answerChat(
+  request: ChatRequest,
+  parts: ChatParts,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { messages, id } = request;
+  const turn = startTurn(request, parts, signal);
+  const save = (text: string, checkpoint?: unknown) => {
+    if (id === undefined) return;
+    const sources = turn.sources.all();
+    const said = { role: 'assistant' as const, content: text, ...(sources.length > 0 && { sources }) };
+    parts.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint);
+  };
+  save('');
+  yield* speak(turn, save);
 }
 
+/** An answer that is broken off is saved as far as it came. */
 async function* speak(
-  turn: AsyncIterable<TurnEvent>,
-  isOver: () => boolean,
+  { events, isOver }: ChatTurn,
   save: (text: string, checkpoint?: unknown) => void,
 ): AsyncGenerator<string> {
   const inputs = new Map<string, unknown>();
-  for await (const event of turn) {
-    if (event.type === 'text-delta') yield lines.text(event.text);
-    else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
-    else if (event.type === 'tool-end' && !isOver()) yield toolLine(event, inputs.get(event.toolCallId));
-    else if (event.type === 'pause') {
-      save(event.question, event.checkpoint);
-      yield lines.clarification(event.question);
-      yield lines.finish('stop', event.usage);
-    } else if (event.type === 'end') {
-      save(event.text);
-      yield lines.finish(event.finishReason === 'length' ? 'length' : 'stop', event.usage);
-    } else if (event.type === 'error') {
-      save(event.text);
-      yield lines.error(event.message);
+  let text = '';
+  let isSaved = false;
+  const finish = (whole: string, checkpoint?: unknown) => {
+    save(whole, checkpoint);
+    isSaved = true;
+  };
+  try {
+    for await (const event of events) {
+      if (event.type === 'text-delta') {
+        text += event.text;
+        yield lines.text(event.text);
+      } else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
+      else if (event.type === 'tool-end' && !isOver()) yield toolLine(event, inputs.get(event.toolCallId));
+      else if (event.type === 'pause') {
+        finish(event.question, event.checkpoint);
+        yield lines.clarification(event.question);
+        yield lines.finish('stop', event.usage);
+      } else if (event.type === 'end') {
+        finish(event.text);
+        yield lines.finish(event.finishReason === 'length' ? 'length' : 'stop', event.usage);
+      } else if (event.type === 'error') {
+        finish(event.text);
+        yield lines.error(event.message);
+      }
     }
+  } finally {
+    if (!isSaved) save(text);
   }
 }
 

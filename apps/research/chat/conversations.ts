@@ -1,9 +1,16 @@
 import type { Database } from '@trunkline/storage';
+import { containing } from '../store/containing.ts';
 import type { ChatMessage } from './request.ts';
+import type { NumberedResult } from './turn-sources.ts';
+
+/** A message as it is kept: an answer with what its searches found. */
+export interface StoredMessage extends ChatMessage {
+  sources?: NumberedResult[];
+}
 
 export interface Conversation {
   id: string;
-  messages: ChatMessage[];
+  messages: StoredMessage[];
   /** A turn that waits for the answer to its question. */
   checkpoint: unknown;
   updatedAt: number;
@@ -26,16 +33,24 @@ export class ConversationStore {
 
   get(id: string): Conversation | undefined {
     const row = this.#database.prepare<ConversationRow>('SELECT * FROM conversations WHERE id = ?').get(id);
-    if (row === undefined) return undefined;
-    return {
-      id: row.id,
-      messages: JSON.parse(row.messages) as ChatMessage[],
-      checkpoint: row.checkpoint === null ? undefined : JSON.parse(row.checkpoint),
-      updatedAt: row.updated_at,
-    };
+    return row === undefined ? undefined : toConversation(row);
   }
 
-  save(id: string, messages: readonly ChatMessage[], checkpoint: unknown): void {
+  /** The newest conversations in which the words stand; all when there are none. */
+  find(words: string, limit: number): Conversation[] {
+    return this.#database
+      .prepare<ConversationRow>(
+        `SELECT * FROM conversations WHERE EXISTS (
+           SELECT 1 FROM json_each(messages) WHERE value ->> 'content' LIKE ? ESCAPE '\\')
+         ORDER BY updated_at DESC LIMIT ?`,
+      )
+      .all(containing(words), limit)
+      .map(toConversation);
+  }
+
+  /** Messages come from the client without the sources of earlier answers: those are kept. */
+  save(id: string, messages: readonly StoredMessage[], checkpoint: unknown): void {
+    const before = this.get(id)?.messages ?? [];
     this.#database
       .prepare(
         `INSERT INTO conversations (id, messages, checkpoint, updated_at) VALUES (?, ?, ?, ?)
@@ -43,9 +58,23 @@ export class ConversationStore {
       )
       .run(
         id,
-        JSON.stringify(messages),
+        JSON.stringify(messages.map((message, index) => withSources(message, before[index]))),
         checkpoint === undefined ? null : JSON.stringify(checkpoint),
         Date.now(),
       );
   }
+}
+
+function withSources(message: StoredMessage, before: StoredMessage | undefined): StoredMessage {
+  const isSame = before?.role === message.role && before.content === message.content;
+  return isSame && before.sources !== undefined ? { sources: before.sources, ...message } : message;
+}
+
+function toConversation(row: ConversationRow): Conversation {
+  return {
+    id: row.id,
+    messages: JSON.parse(row.messages) as StoredMessage[],
+    checkpoint: row.checkpoint === null ? undefined : JSON.parse(row.checkpoint),
+    updatedAt: row.updated_at,
+  };
 }

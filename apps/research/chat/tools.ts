@@ -2,11 +2,14 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { SearchDesk } from '../sources/desk.ts';
 import { CATEGORIES, type SourceKind } from '../sources/source.ts';
+import type { TurnSources } from './turn-sources.ts';
 
 const RESULTS = 8;
 
 export interface ChatToolParts {
   desk: SearchDesk;
+  /** Numbers the results, so that the answer can cite them. */
+  sources: TurnSources;
   /** True once the turn has made all the tool-call steps it may. */
   isOver(): boolean;
 }
@@ -20,7 +23,7 @@ function searchWeb(parts: ChatToolParts): Tool {
   return defineTool({
     name: 'searchWeb',
     description:
-      "Searches the web and the user's own files. Gives a JSON list of results with title, url and snippet.",
+      "Searches the web and the user's own files. Gives a JSON list of results with number, title, url and snippet.",
     input: z.object({ query: z.string().min(1), categories: z.enum(CATEGORIES).optional() }),
     execute: ({ query, categories }, { signal }) =>
       search(parts, { text: query, limit: RESULTS, categories }, ['web', 'files'], signal),
@@ -30,7 +33,8 @@ function searchWeb(parts: ChatToolParts): Tool {
 function searchEncyclopedia(parts: ChatToolParts): Tool {
   return defineTool({
     name: 'searchEncyclopedia',
-    description: 'Searches the encyclopedia. Gives a JSON list of results with title, url and snippet.',
+    description:
+      'Searches the encyclopedia. Gives a JSON list of results with number, title, url and snippet.',
     input: z.object({ query: z.string().min(1) }),
     execute: ({ query }, { signal }) =>
       search(
@@ -51,7 +55,7 @@ const askClarification: Tool = defineTool({
 
 /** Results as JSON; when there are none because services fail, the words of the failures. */
 async function search(
-  { desk, isOver }: ChatToolParts,
+  { desk, sources, isOver }: ChatToolParts,
   query: Parameters<SearchDesk['search']>[0],
   kinds: readonly SourceKind[],
   signal: AbortSignal,
@@ -60,6 +64,8 @@ async function search(
   const { results, troubles } = await desk.search(query, kinds, signal);
   if (results.length === 0 && troubles.length > 0) return `Error: ${troubles.join(' ')}`;
   return JSON.stringify(
-    results.slice(0, query.limit).map(({ source: _source, documentId: _id, ...result }) => result),
+    results
+      .slice(0, query.limit)
+      .map(({ source: _source, documentId: _id, ...result }) => sources.number(result)),
   );
 }

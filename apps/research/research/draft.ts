@@ -13,17 +13,28 @@ export async function draftSection(context: RunContext, { dimension, passages }:
   const { query, budget, model, ask, signal } = context;
   if (passages.length === 0) return '';
   if (budget.spent('report') !== undefined) return extract(passages);
+  const about = `, as one part of the work on ${query.replace(/[\n:]/g, ' ')}`;
+  return await writeFrom(passages, { model, ask: { ...ask, signal }, question: dimension.name, about });
+}
+
+interface Writing {
+  model: RunContext['model'];
+  ask: RunContext['ask'];
+  question: string;
+  /** What the question belongs to, as the end of a sentence. */
+  about: string;
+}
+
+/** What the model makes of the passages; what they say themselves when it makes nothing of them. */
+export async function writeFrom(
+  passages: readonly NumberedPassage[],
+  { model, ask, question, about }: Writing,
+): Promise<string> {
   const material = passages
     .map(({ number, text }) => `[${number}] ${text.replace(/\s+/g, ' ')}`)
     .join('\n\n');
-  const question = dimension.name.replace(/["\n:]/g, ' ');
-  const order = `Answer the question using the numbered passages below. The question is "${question}", as one part of the work on ${query.replace(/[\n:]/g, ' ')}`;
-  const text = await model.text({
-    ...ask,
-    signal,
-    instructions: INSTRUCTIONS,
-    prompt: `${order}\n\n${material}`,
-  });
+  const order = `Answer the question using the numbered passages below. The question is "${question.replace(/["\n:]/g, ' ')}"${about}`;
+  const text = await model.text({ ...ask, instructions: INSTRUCTIONS, prompt: `${order}\n\n${material}` });
   return text.trim() === '' ? extract(passages) : text.trim();
 }
 

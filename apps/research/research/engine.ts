@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ModelError } from '@trunkline/llm';
-import type { Job, JobOptions, PlannedDimension } from './job.ts';
+import type { Spending } from '../store/jobs.ts';
+import type { Budget, Job, JobOptions, PlannedDimension } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
 import { BudgetMeter, ResearchError, type ResearchParts, type RunContext } from './run-context.ts';
 
@@ -11,6 +12,7 @@ interface EngineLogger {
 
 interface Run {
   cancel: AbortController;
+  budget: BudgetMeter;
   finished: Promise<void>;
 }
 
@@ -39,6 +41,11 @@ export class ResearchEngine {
     return this.#runs.size >= MOST_JOBS;
   }
 
+  /** The service is stopping: jobs that are broken off now go on after the next start. */
+  get isStopping(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
   start({ query, sessionId, options }: StartRequest): string {
     const id = randomUUID();
     this.#parts.jobs.create({ id, query, sessionId, options, model: this.#parts.model.describe() });
@@ -52,6 +59,22 @@ export class ResearchEngine {
       this.#logger.info({ researchId: id }, 'going on with a research job');
       this.#launch(id);
     }
+  }
+
+  /** How long a job has been worked on, up to now. */
+  elapsedMs({ id, spentMs }: Job): number {
+    return spentMs + (this.#runs.get(id)?.budget.unnotedMs ?? 0);
+  }
+
+  /** Takes a job that failed or was cancelled up again where it stopped; what found nothing is researched anew. */
+  takeUp({ id, options, phase, iteration }: Job, budget: Budget = options.budget): void {
+    const { jobs, findings } = this.#parts;
+    jobs.commit(id, [{ type: 'resumed', data: { phase } }], () => {
+      if (phase === 'research') findings.reopenDimensions(id, iteration);
+      if (phase === 'synthesis' && this.#draftsFailed(id)) findings.clearDrafts(id);
+      jobs.update(id, { status: 'running', closed: false, error: null, options: { ...options, budget } });
+    });
+    this.#launch(id);
   }
 
   /** The user's plan for a job that waits for one. */
@@ -83,16 +106,21 @@ export class ResearchEngine {
 
   #launch(id: string): void {
     if (this.#stop.signal.aborted || this.#runs.has(id)) return;
-    const cancel = new AbortController();
-    const finished = this.#run(id, cancel).finally(() => this.#runs.delete(id));
-    this.#runs.set(id, { cancel, finished });
-  }
-
-  async #run(id: string, cancel: AbortController): Promise<void> {
     const job = this.#parts.jobs.get(id);
     if (job === undefined) return;
+    const cancel = new AbortController();
+    const budget = new BudgetMeter(job, this.#parts.jobs);
+    const finished = this.#run(job, this.#context(job, cancel, budget)).finally(() => {
+      budget.noteTime();
+      this.#runs.delete(id);
+    });
+    this.#runs.set(id, { cancel, budget, finished });
+  }
+
+  async #run(job: Job, context: RunContext): Promise<void> {
+    const { id } = job;
     try {
-      const end = await runPipeline(this.#context(job, cancel), job);
+      const end = await runPipeline(context, job);
       this.#conclude(id, end);
     } catch (error) {
       if (this.#stop.signal.aborted) return;
@@ -101,12 +129,11 @@ export class ResearchEngine {
     }
   }
 
-  #context(job: Job, cancel: AbortController): RunContext {
+  #context(job: Job, cancel: AbortController, budget: BudgetMeter): RunContext {
     const { id, query, options } = job;
     const stopSignal = this.#stop.signal;
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
-    const budget = new BudgetMeter(job, this.#parts.jobs);
-    const ask = { signal: stopSignal, onTokens: (tokens: number) => budget.addTokens(tokens) };
+    const ask = { signal: stopSignal, onSpent: (spending: Spending) => budget.spend(spending) };
     return {
       ...this.#parts,
       id,
@@ -118,6 +145,15 @@ export class ResearchEngine {
       ask,
       isCancelled: () => this.#isCancelled(id),
     };
+  }
+
+  /** Every section was drafted and still there was nothing to send. */
+  #draftsFailed(id: string): boolean {
+    const { jobs, findings } = this.#parts;
+    return (
+      jobs.countEvents(id, 'synthesis_delta') === 0 &&
+      findings.drafts(id).size >= findings.dimensions(id).length
+    );
   }
 
   #conclude(id: string, end: RunEnd): void {

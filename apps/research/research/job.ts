@@ -5,7 +5,7 @@ type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
 type JobPhase = 'scope' | 'research' | 'evaluate' | 'synthesis' | 'done';
 
 /** What a job may use up; a limit that is not given does not hold. */
-interface Budget {
+export interface Budget {
   seconds?: number | undefined;
   tokens?: number | undefined;
   sources?: number | undefined;
@@ -32,7 +32,10 @@ export interface Job {
   closed: boolean;
   awaitingPlan: boolean;
   tokens: number;
+  /** How long it has been worked on, as far as it is written down. */
   spentMs: number;
+  /** US dollars; null when the price of a model that was asked is not known. */
+  costUsd: number | null;
   error: string | null;
   report: string | null;
   citations: CitationScore | null;

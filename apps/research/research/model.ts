@@ -1,6 +1,7 @@
-import { ModelError, type ModelGateway } from '@trunkline/llm';
+import { costOf, ModelError, type ModelGateway, priceOf } from '@trunkline/llm';
 import { z } from 'zod';
 import { Lane } from '../reading/lane.ts';
+import type { Spending } from '../store/jobs.ts';
 
 type LanguageModel = ReturnType<ModelGateway['languageModel']>;
 type CallOptions = Parameters<LanguageModel['doGenerate']>[0];
@@ -9,8 +10,8 @@ export interface ModelRequest {
   instructions: string;
   prompt: string;
   signal: AbortSignal;
-  /** Told the tokens of each call. */
-  onTokens: (tokens: number) => void;
+  /** Told what each call used up. */
+  onSpent: (spending: Spending) => void;
 }
 
 /** The model as research uses it: an object of a given shape, or a text. Calls over all jobs are bounded. */
@@ -59,7 +60,7 @@ export class ResearchModel {
   }
 
   #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
-    const { instructions, prompt, signal, onTokens } = request;
+    const { instructions, prompt, signal, onSpent } = request;
     return this.#lane.run(signal, async () => {
       const result = await model.doGenerate({
         prompt: [
@@ -70,21 +71,27 @@ export class ResearchModel {
         ...extra,
       });
       const text = result.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
-      onTokens(tokensOf(result.usage, instructions.length + prompt.length, text.length));
+      const counts = countsOf(result.usage, instructions.length + prompt.length, text.length);
+      onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd: this.#costOf(model, counts) });
       return text;
     });
+  }
+
+  #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {
+    return this.describe().demo ? 0 : costOf(priceOf(modelId), counts);
   }
 }
 
 /** What the endpoint counted, else an estimate by length. */
-function tokensOf(
+function countsOf(
   usage: { inputTokens: { total: number | undefined }; outputTokens: { total: number | undefined } },
   sent: number,
   received: number,
-): number {
-  return (
-    (usage.inputTokens.total ?? Math.ceil(sent / 4)) + (usage.outputTokens.total ?? Math.ceil(received / 4))
-  );
+) {
+  return {
+    inputTokens: usage.inputTokens.total ?? Math.ceil(sent / 4),
+    outputTokens: usage.outputTokens.total ?? Math.ceil(received / 4),
+  };
 }
 
 /** The JSON object in an answer, whatever stands around it. */

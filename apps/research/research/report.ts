@@ -51,6 +51,17 @@ export function composeReport({ query, notice, sections, sources }: ReportInput)
   return { blocks, claims: writer.claims, citations: writer.score, numbers: writer.numbers };
 }
 
+/** An answer from the sources of a report: checked like it, and with its numbers. */
+export function composeAnswer(
+  lines: readonly CheckedLine[],
+  sources: ReportInput['sources'],
+  numbers: ReadonlyMap<number, number>,
+): { text: string; claims: Claim[] } {
+  const writer = new Writer(sources, numbers);
+  const text = writer.paragraphs(lines).join('').trim();
+  return { text, claims: writer.claims };
+}
+
 /** From each section the sentence that its source bears out best and that no section before gave. */
 function bestSentences(sections: readonly ReportSection[]): CheckedSentence[] {
   const chosen = new Map<string, CheckedSentence>();
@@ -72,14 +83,15 @@ function supportOf({ citations }: CheckedSentence): number {
 /** Writes sentences and keeps count of what they cite. */
 class Writer {
   readonly claims: Claim[] = [];
-  readonly numbers = new Map<number, number>();
+  readonly numbers: Map<number, number>;
   readonly score: CitationScore = { total: 0, supported: 0, uncited: 0 };
   /** Sentences that stand in the report; none is written twice. */
   readonly #said = new Set<string>();
   readonly #sources: ReadonlyMap<number, ReportSource>;
 
-  constructor(sources: ReadonlyMap<number, ReportSource>) {
+  constructor(sources: ReadonlyMap<number, ReportSource>, numbers: ReadonlyMap<number, number> = new Map()) {
     this.#sources = sources;
+    this.numbers = new Map(numbers);
   }
 
   /** Paragraphs as they are, list items together. */

@@ -2,7 +2,7 @@ import type { Reader } from '../reading/reader.ts';
 import type { SearchDesk } from '../sources/desk.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
-import type { JobStore } from '../store/jobs.ts';
+import type { JobStore, Spending } from '../store/jobs.ts';
 import type { Job } from './job.ts';
 import type { ModelRequest, ResearchModel } from './model.ts';
 
@@ -34,7 +34,7 @@ export interface RunContext extends ResearchParts {
   isCancelled(): boolean;
   budget: BudgetMeter;
   /** Asks the model and puts the tokens on the job's account. */
-  ask: Pick<ModelRequest, 'signal' | 'onTokens'>;
+  ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
 }
 
 /** Research may use up this share of the tokens; the rest is for the report. */
@@ -54,11 +54,20 @@ export class BudgetMeter {
     this.#tokens = job.tokens;
   }
 
-  addTokens(tokens: number): void {
-    this.#tokens += tokens;
-    const now = Date.now();
-    this.#jobs.spend(this.#job.id, { tokens, milliseconds: now - this.#noted });
-    this.#noted = now;
+  spend(spending: Spending): void {
+    this.#tokens += spending.tokens;
+    this.#jobs.spend(this.#job.id, spending);
+    this.noteTime();
+  }
+
+  /** Writes down the time since the last note. */
+  noteTime(): void {
+    this.#jobs.addTime(this.#job.id, this.unnotedMs);
+    this.#noted = Date.now();
+  }
+
+  get unnotedMs(): number {
+    return Date.now() - this.#noted;
   }
 
   /** What is used up for a stage of the job, or nothing. */

@@ -1,5 +1,7 @@
 import type { FindingStore } from '../store/findings.ts';
-import type { CitationScore, Job } from './job.ts';
+import type { ShareStore } from '../store/shares.ts';
+import type { ResearchEngine } from './engine.ts';
+import type { CitationScore, Dimension, Job } from './job.ts';
 
 export interface Snapshot {
   researchId: string;
@@ -13,19 +15,35 @@ export interface Snapshot {
   createdAt: string;
   model: Job['model'];
   tokens: number;
+  /** US dollars; null when the price of the model is not known. */
+  costUsd: number | null;
+  /** How long it has been worked on. */
+  elapsedMs: number;
   citations?: CitationScore;
   /** Set while the job waits for an edited plan. */
   awaiting?: 'plan';
   dimensions: string[];
+  /** The dimensions with how far each is, and what went wrong with it. */
+  plan: Pick<Dimension, 'name' | 'state' | 'iteration' | 'troubles'>[];
+  options: Pick<Job['options'], 'budget' | 'sources'>;
   error?: string;
   /** What went wrong with search services without stopping the job. */
   warnings: string[];
+  /** The path of the page that shows the report to anyone who has it. */
+  share?: string;
+}
+
+export interface SnapshotParts {
+  findings: FindingStore;
+  engine: ResearchEngine;
+  shares: ShareStore;
 }
 
 /** The job as its status route shows it. */
-export function snapshotOf(job: Job, findings: FindingStore): Snapshot {
+export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotParts): Snapshot {
   const dimensions = findings.dimensions(job.id);
   const isComplete = job.status === 'complete';
+  const share = shares.tokenOf(job.id);
   return {
     researchId: job.id,
     status: job.status,
@@ -38,10 +56,20 @@ export function snapshotOf(job: Job, findings: FindingStore): Snapshot {
     createdAt: new Date(job.createdAt).toISOString(),
     model: job.model,
     tokens: job.tokens,
+    costUsd: job.costUsd,
+    elapsedMs: engine.elapsedMs(job),
     ...(job.citations !== null && { citations: job.citations }),
     ...(job.awaitingPlan && { awaiting: 'plan' as const }),
     dimensions: dimensions.map(({ name }) => name),
+    plan: dimensions.map(({ name, state, iteration, troubles }) => ({ name, state, iteration, troubles })),
+    options: { budget: job.options.budget, sources: job.options.sources },
     ...(job.error !== null && { error: job.error }),
     warnings: [...new Set(dimensions.flatMap(({ troubles }) => troubles))],
+    ...(share !== undefined && { share: sharePath(share) }),
   };
+}
+
+/** Where the page of a shared report is. */
+export function sharePath(token: string): string {
+  return `/share/${token}`;
 }

@@ -1,8 +1,10 @@
 import { type AppEnv, describeRoute, streamText, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { answerChat, type ChatParts } from '../chat/answer.ts';
+import type { Conversation } from '../chat/conversations.ts';
 import { chatSchema } from '../chat/request.ts';
 import { researchErrors } from '../errors.ts';
+import { listSchema } from './list-query.ts';
 
 const DESCRIPTION =
   'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user, d the end with usage, e an error.';
@@ -24,6 +26,16 @@ export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
   );
 
   app.get(
+    '/api/chat',
+    describeRoute({ summary: 'The newest conversations; `q` finds words in them' }),
+    validate('query', listSchema),
+    (c) => {
+      const { q, limit } = c.req.valid('query');
+      return c.json({ conversations: parts.conversations.find(q, limit).map(toEntry) });
+    },
+  );
+
+  app.get(
     '/api/chat/:id',
     describeRoute({ summary: 'A stored conversation', errors: [researchErrors.conversation_not_found] }),
     (c) => {
@@ -38,4 +50,14 @@ export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
       });
     },
   );
+}
+
+function toEntry({ id, messages, updatedAt }: Conversation) {
+  const question = messages.find(({ role }) => role === 'user')?.content ?? '';
+  return {
+    id,
+    title: question.slice(0, 200),
+    messages: messages.length,
+    updatedAt: new Date(updatedAt).toISOString(),
+  };
 }

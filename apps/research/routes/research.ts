@@ -3,18 +3,15 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
 import { type DomainLists, isAllowed } from '../research/domains.ts';
-import type { ResearchEngine } from '../research/engine.ts';
 import { followEvents } from '../research/follow.ts';
-import type { Job } from '../research/job.ts';
-import { snapshotOf } from '../research/snapshot.ts';
+import { type SnapshotParts, snapshotOf } from '../research/snapshot.ts';
 import type { SourceKind } from '../sources/source.ts';
-import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
+import { jobFinder } from './find-job.ts';
+import { listSchema } from './list-query.ts';
 
-export interface ResearchRouteParts {
-  engine: ResearchEngine;
+export interface ResearchRouteParts extends SnapshotParts {
   jobs: JobStore;
-  findings: FindingStore;
   /** The operator's own lists, which hold for every job. */
   domains: DomainLists;
   kinds: readonly SourceKind[];
@@ -23,13 +20,13 @@ export interface ResearchRouteParts {
 const positive = z.number().positive().optional();
 const domains = z.array(z.string().trim().min(1).max(253)).max(500).default([]);
 
+const budget = z.object({ seconds: positive, tokens: positive, sources: z.int().positive().optional() });
+
 const startSchema = z.object({
   query: z.string().trim().min(2).max(2000),
   sessionId: z.string().max(200).optional(),
   plan: z.literal('review').optional(),
-  budget: z
-    .object({ seconds: positive, tokens: positive, sources: z.int().positive().optional() })
-    .optional(),
+  budget: budget.optional(),
   domains: z.object({ allow: domains, deny: domains }).optional(),
   sources: z
     .array(z.enum(['web', 'encyclopedia', 'files']))
@@ -52,16 +49,15 @@ const planSchema = z.object({
     .max(6),
 });
 
+/** The body of a request that may have none. */
+const resumeSchema = z.object({ budget: budget.optional() }).default({});
+
 const ID = '/api/research/deep/:id';
 
 /** Research jobs: start, follow, look at, edit the plan of, cancel. */
 export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): void {
   const { engine, jobs, findings } = parts;
-  const find = (id: string): Job => {
-    const job = jobs.get(id);
-    if (job === undefined) throw researchErrors.research_not_found();
-    return job;
-  };
+  const find = jobFinder(jobs);
   const errors = [researchErrors.research_not_found];
 
   app.post(
@@ -75,8 +71,16 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
     },
   );
 
-  app.get('/api/research', describeRoute({ summary: 'The newest research jobs' }), (c) =>
-    c.json({ jobs: jobs.recent(50).map((job) => ({ ...snapshotOf(job, findings), report: undefined })) }),
+  app.get(
+    '/api/research',
+    describeRoute({ summary: 'The newest research jobs; `q` finds words in query and report' }),
+    validate('query', listSchema),
+    (c) => {
+      const { q, limit } = c.req.valid('query');
+      return c.json({
+        jobs: jobs.find(q, limit).map((job) => ({ ...snapshotOf(job, parts), report: undefined })),
+      });
+    },
   );
 
   app.get(
@@ -89,7 +93,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
   );
 
   app.get(`${ID}/status`, describeRoute({ summary: 'How far a job is', errors }), (c) =>
-    c.json(snapshotOf(find(c.req.param('id')), findings)),
+    c.json(snapshotOf(find(c.req.param('id')), parts)),
   );
 
   app.get(
@@ -122,7 +126,38 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
             typeof dimension === 'string' ? { name: dimension, queries: [dimension] } : dimension,
           ),
       );
-      return c.json(snapshotOf(find(job.id), findings));
+      return c.json(snapshotOf(find(job.id), parts));
+    },
+  );
+
+  app.post(
+    `${ID}/resume`,
+    describeRoute({
+      summary: 'Go on with a job that failed or was cancelled, where it stopped',
+      errors: [...errors, researchErrors.research_running, researchErrors.too_many_jobs],
+    }),
+    validate('json', resumeSchema),
+    (c) => {
+      const job = find(c.req.param('id'));
+      if (job.status === 'running' || job.status === 'complete' || !job.closed)
+        throw researchErrors.research_running();
+      if (engine.isFull) throw researchErrors.too_many_jobs();
+      engine.takeUp(job, c.req.valid('json').budget);
+      return c.json(snapshotOf(find(job.id), parts));
+    },
+  );
+
+  app.post(
+    `${ID}/rerun`,
+    describeRoute({
+      summary: 'Start the same research anew',
+      errors: [...errors, researchErrors.too_many_jobs],
+    }),
+    (c) => {
+      const { query, sessionId, options } = find(c.req.param('id'));
+      if (engine.isFull) throw researchErrors.too_many_jobs();
+      const researchId = engine.start({ query, sessionId: sessionId ?? undefined, options });
+      return c.json({ researchId, status: 'started' });
     },
   );
 

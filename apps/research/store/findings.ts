@@ -73,6 +73,27 @@ export class FindingStore {
       );
   }
 
+  /** Dimensions of the pass that came to nothing are researched anew, and their sources read anew. */
+  reopenDimensions(jobId: string, iteration: number): void {
+    this.#database
+      .prepare(
+        `UPDATE dimensions SET state = 'planned', troubles = '[]' WHERE job_id = ? AND iteration = ? AND NOT EXISTS (
+           SELECT 1 FROM uses JOIN sources ON sources.id = uses.source_id WHERE uses.job_id = dimensions.job_id
+             AND uses.position = dimensions.position AND sources.state IN ('read', 'duplicate'))`,
+      )
+      .run(jobId, iteration);
+    this.#database
+      .prepare(
+        `UPDATE sources SET state = 'found', problem = NULL WHERE job_id = ?1 AND state = 'failed' AND id IN (
+           SELECT source_id FROM uses JOIN dimensions USING (job_id, position) WHERE job_id = ?1 AND dimensions.state = 'planned')`,
+      )
+      .run(jobId);
+  }
+
+  clearDrafts(jobId: string): void {
+    this.#database.prepare('DELETE FROM drafts WHERE job_id = ?').run(jobId);
+  }
+
   /** Adds a source to the job, or finds the same one, and notes that the dimension uses it. */
   addSource(jobId: string, position: number, source: NewSource): void {
     const { url, canonical, title, snippet, engine, quality, published, documentId } = source;

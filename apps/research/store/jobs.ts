@@ -1,5 +1,6 @@
 import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
+import { containing } from './containing.ts';
 import { EVENTS } from './schema.ts';
 
 interface JobRow {
@@ -14,6 +15,8 @@ interface JobRow {
   awaiting_plan: number;
   tokens: number;
   spent_ms: number;
+  cost_usd: number;
+  unpriced_calls: number;
   error: string | null;
   report: string | null;
   citations: string | null;
@@ -23,7 +26,18 @@ interface JobRow {
 
 /** The columns that change while a job runs. */
 export type JobChange = Partial<
-  Pick<Job, 'status' | 'phase' | 'iteration' | 'closed' | 'awaitingPlan' | 'error' | 'report' | 'citations'>
+  Pick<
+    Job,
+    | 'status'
+    | 'phase'
+    | 'iteration'
+    | 'closed'
+    | 'awaitingPlan'
+    | 'error'
+    | 'report'
+    | 'citations'
+    | 'options'
+  >
 >;
 
 export interface NewJob {
@@ -32,6 +46,12 @@ export interface NewJob {
   sessionId: string | undefined;
   options: JobOptions;
   model: { name: string; demo: boolean };
+}
+
+/** What one call of the model used up; the cost is not known for every model. */
+export interface Spending {
+  tokens: number;
+  costUsd: number | undefined;
 }
 
 type Watcher = () => void;
@@ -80,10 +100,14 @@ export class JobStore {
       .map(toJob);
   }
 
-  recent(limit: number): Job[] {
+  /** The newest jobs whose query or report has the words; all jobs when there are none. */
+  find(words: string, limit: number): Job[] {
     return this.#database
-      .prepare<JobRow>('SELECT * FROM jobs ORDER BY created_at DESC, rowid DESC LIMIT ?')
-      .all(limit)
+      .prepare<JobRow>(
+        `SELECT * FROM jobs WHERE query LIKE ?1 ESCAPE '\\' OR report LIKE ?1 ESCAPE '\\'
+         ORDER BY created_at DESC, rowid DESC LIMIT ?2`,
+      )
+      .all(containing(words), limit)
       .map(toJob);
   }
 
@@ -112,10 +136,19 @@ export class JobStore {
       .run(...columns.map(([, value]) => value), Date.now(), id);
   }
 
-  spend(id: string, used: { tokens?: number; milliseconds?: number }): void {
+  /** Puts one call of the model on the job's account. */
+  spend(id: string, { tokens, costUsd }: Spending): void {
     this.#database
-      .prepare('UPDATE jobs SET tokens = tokens + ?, spent_ms = spent_ms + ? WHERE id = ?')
-      .run(Math.round(used.tokens ?? 0), Math.round(used.milliseconds ?? 0), id);
+      .prepare(
+        'UPDATE jobs SET tokens = tokens + ?, cost_usd = cost_usd + ?, unpriced_calls = unpriced_calls + ? WHERE id = ?',
+      )
+      .run(Math.round(tokens), costUsd ?? 0, costUsd === undefined ? 1 : 0, id);
+  }
+
+  addTime(id: string, milliseconds: number): void {
+    this.#database
+      .prepare('UPDATE jobs SET spent_ms = spent_ms + ? WHERE id = ?')
+      .run(Math.round(milliseconds), id);
   }
 
   events(id: string, after: number): LoggedEvent<ResearchEvent>[] {
@@ -150,6 +183,7 @@ const COLUMNS: Record<keyof JobChange, string> = {
   error: 'error',
   report: 'report',
   citations: 'citations',
+  options: 'options',
 };
 
 function toColumn(value: unknown): string | number | null {
@@ -171,6 +205,7 @@ function toJob(row: JobRow): Job {
     awaitingPlan: row.awaiting_plan === 1,
     tokens: row.tokens,
     spentMs: row.spent_ms,
+    costUsd: row.unpriced_calls > 0 ? null : row.cost_usd,
     error: row.error,
     report: row.report,
     citations: row.citations === null ? null : (JSON.parse(row.citations) as Job['citations']),

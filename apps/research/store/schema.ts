@@ -114,4 +114,22 @@ export const migrations: readonly Migration[] = [
     updated_at INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN cost_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN unpriced_calls INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE shares (
+    token TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL UNIQUE REFERENCES jobs ON DELETE CASCADE,
+    created_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE answers (
+    id INTEGER PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    question TEXT NOT NULL,
+    text TEXT NOT NULL,
+    claims TEXT NOT NULL,
+    asked_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX answers_by_job ON answers (job_id, id);
+  `,
 ];

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { callerGuard } from '../callers/caller-guard.ts';
+import { createKeyring } from '../callers/keyring.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { getRequest, rawClient, startApp } from '../test-kit.ts';
 
@@ -132,5 +134,19 @@ describe('requests that make no address', () => {
     client.write(getRequest('/', { host: 'a b<c>' }));
     await client.until('no usable Host');
     expect(client.received).toContain('HTTP/1.1 400');
+  });
+});
+
+describe('the guard of the kit', () => {
+  it('stands before metrics and documentation, not before the state of health', async () => {
+    const guard = callerGuard({ keyring: createKeyring([{ key: 'sesame', caller: { id: 'ann' } }]) });
+    const server = await startApp(() => undefined, { guard, metrics: createMetrics({ prefix: 'sample' }) });
+    const status = async (path: string, headers: Record<string, string> = {}) =>
+      (await fetch(server.url + path, { headers })).status;
+    for (const path of ['/metrics', '/docs', '/docs/style.css', '/openapi.json']) {
+      expect(await status(path)).toBe(401);
+      expect(await status(path, { authorization: 'Bearer sesame' })).toBe(200);
+    }
+    expect(await status('/healthz')).toBe(200);
   });
 });

@@ -27,6 +27,8 @@ export interface AppOptions {
   health: () => HealthReport | Promise<HealthReport>;
   /** Served at `/metrics` when given. */
   metrics?: Metrics;
+  /** Asked before metrics and documentation are given out; `/healthz` stays open. */
+  guard?: MiddlewareHandler;
   /** Bytes a body may have; default 1 MiB. */
   bodyLimit?: number;
   /** Other limits by path or path prefix; the longest that fits counts. */
@@ -36,6 +38,7 @@ export interface AppOptions {
 }
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
+const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*'];
 
 /** A Hono app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
 export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Caller>> {
@@ -51,6 +54,7 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
   app.use(refuseCrossSite(options.corsOrigins ?? []));
   app.use(limitBody({ default: options.bodyLimit ?? DEFAULT_BODY_LIMIT, paths: options.bodyLimits ?? {} }));
   mountHealth(app, options.health);
+  if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
   mountDocs(app, options);
   return app;

@@ -1,0 +1,64 @@
+import type { Claim, Dimension, Job, JobSource } from '../research/job.ts';
+import type { DocumentStore } from '../store/documents.ts';
+import type { FindingStore } from '../store/findings.ts';
+
+/** A source with the text that citations were checked against. */
+export interface BundledSource extends JobSource {
+  text: string;
+  readAt: string | null;
+}
+
+/** All that an export is made from. */
+export interface Bundle {
+  job: Job;
+  report: string;
+  dimensions: Dimension[];
+  sources: BundledSource[];
+  claims: Claim[];
+}
+
+export interface BundleParts {
+  findings: FindingStore;
+  documents: DocumentStore;
+}
+
+export function bundleOf(job: Job, { findings, documents }: BundleParts): Bundle {
+  const sources = findings.sources(job.id).map((source) => {
+    const document = source.documentId === null ? undefined : documents.get(source.documentId);
+    return {
+      ...source,
+      text: document?.text ?? '',
+      readAt: document === undefined ? null : new Date(document.addedAt).toISOString(),
+    };
+  });
+  return {
+    job,
+    report: job.report ?? '',
+    dimensions: findings.dimensions(job.id),
+    sources,
+    claims: findings.claims(job.id),
+  };
+}
+
+/** The sources that the report cites, in the order of their numbers. */
+export function citedSources({ sources }: Bundle): (BundledSource & { number: number })[] {
+  return sources
+    .flatMap((source) => (source.number === null ? [] : [{ ...source, number: source.number }]))
+    .sort((left, right) => left.number - right.number);
+}
+
+/** Everything in one document, so that each citation can be checked again without the service. */
+export function toEvidence({ job, report, dimensions, sources, claims }: Bundle): string {
+  const { id, query, status, phase, error, options, model, tokens, costUsd, citations, createdAt } = job;
+  const research = { id, query, status, phase, error, options, model, tokens, costUsd, citations };
+  const bundle = {
+    format: 'trunkline-evidence',
+    version: 1,
+    research: { ...research, createdAt: new Date(createdAt).toISOString() },
+    report: job.report === null ? null : report,
+    dimensions,
+    sources,
+    claims,
+  };
+  return `${JSON.stringify(bundle, null, 2)}\n`;
+}

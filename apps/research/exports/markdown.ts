@@ -1,0 +1,102 @@
+/** A stretch of text in one style; a link to `#claim-n` is a citation. */
+export type Inline =
+  | { type: 'text'; text: string }
+  | { type: 'code'; text: string }
+  | { type: 'strong'; children: Inline[] }
+  | { type: 'emphasis'; children: Inline[] }
+  | { type: 'link'; href: string; text: string };
+
+export type Block =
+  | { type: 'heading'; level: number; children: Inline[] }
+  | { type: 'paragraph'; children: Inline[] }
+  | { type: 'quote'; children: Inline[] }
+  | { type: 'list'; ordered: boolean; items: Inline[][] }
+  | { type: 'code'; text: string };
+
+/** Takes the Markdown of a report apart: what reports are made of, and nothing more. */
+export function parseMarkdown(markdown: string): Block[] {
+  const blocks: Block[] = [];
+  let code: string[] | undefined;
+  let open: Block | undefined;
+  for (const line of markdown.split('\n')) {
+    if (/^\s*(?:```|~~~)/.test(line)) {
+      if (code === undefined) code = [];
+      else {
+        blocks.push({ type: 'code', text: code.join('\n') });
+        code = undefined;
+      }
+      open = undefined;
+    } else if (code !== undefined) code.push(line);
+    else open = takeLine(line, open, blocks);
+  }
+  if (code !== undefined) blocks.push({ type: 'code', text: code.join('\n') });
+  return blocks;
+}
+
+/** Puts the line into the block that is open, or into a new one; gives the block that is open then. */
+function takeLine(line: string, open: Block | undefined, blocks: Block[]): Block | undefined {
+  const text = line.trim();
+  if (text === '') return undefined;
+  const block = blockOf(text);
+  if (block.type === 'list' && open?.type === 'list' && open.ordered === block.ordered) {
+    open.items.push(...block.items);
+    return open;
+  }
+  if ((open?.type === 'paragraph' || open?.type === 'quote') && block.type === open.type) {
+    open.children.push({ type: 'text', text: ' ' }, ...block.children);
+    return open;
+  }
+  blocks.push(block);
+  return block.type === 'heading' ? undefined : block;
+}
+
+function blockOf(text: string): Block {
+  const [, marks, heading = ''] = /^(#{1,6})\s+(.*)$/.exec(text) ?? [];
+  if (marks !== undefined) return { type: 'heading', level: marks.length, children: parseInline(heading) };
+  const [, item] = /^[-*•]\s+(.*)$/.exec(text) ?? [];
+  if (item !== undefined) return { type: 'list', ordered: false, items: [parseInline(item)] };
+  const [, numbered] = /^\d{1,3}[.)]\s+(.*)$/.exec(text) ?? [];
+  if (numbered !== undefined) return { type: 'list', ordered: true, items: [parseInline(numbered)] };
+  const [, quoted] = /^>\s?(.*)$/.exec(text) ?? [];
+  return quoted === undefined
+    ? { type: 'paragraph', children: parseInline(text) }
+    : { type: 'quote', children: parseInline(quoted) };
+}
+
+const INLINE =
+  /\*\*(?<strong>.+?)\*\*|`(?<code>[^`]+)`|\[(?<label>(?:\\[[\]]|[^\]])+)\]\((?<href>(?:https?:\/\/|#)[^)\s]+)\)|(?<=^|[\s(])_(?<emphasis>[^_]+)_(?=$|[\s).,;:])|\*(?<starred>[^*\s][^*]*)\*|(?<bare>https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]])/g;
+
+export function parseInline(text: string): Inline[] {
+  const parts: Inline[] = [];
+  let end = 0;
+  for (const match of text.matchAll(INLINE)) {
+    if (match.index > end) parts.push(plain(text.slice(end, match.index)));
+    parts.push(inlineOf(match.groups ?? {}));
+    end = match.index + match[0].length;
+  }
+  if (end < text.length) parts.push(plain(text.slice(end)));
+  return parts;
+}
+
+function inlineOf(groups: Record<string, string | undefined>): Inline {
+  const { strong, code, label, href, emphasis, starred, bare = '' } = groups;
+  if (strong !== undefined) return { type: 'strong', children: parseInline(strong) };
+  if (code !== undefined) return { type: 'code', text: code };
+  if (label !== undefined && href !== undefined) return { type: 'link', href, text: withoutEscapes(label) };
+  const slanted = emphasis ?? starred;
+  if (slanted !== undefined) return { type: 'emphasis', children: parseInline(slanted) };
+  return { type: 'link', href: bare, text: bare };
+}
+
+function plain(text: string): Inline {
+  return { type: 'text', text: withoutEscapes(text) };
+}
+
+function withoutEscapes(text: string): string {
+  return text.replace(/\\([\\`*_{}[\]()#+\-.!>~|])/g, '$1');
+}
+
+/** The words without their styles. */
+export function plainText(children: readonly Inline[]): string {
+  return children.map((child) => ('children' in child ? plainText(child.children) : child.text)).join('');
+}

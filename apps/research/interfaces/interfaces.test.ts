@@ -1,0 +1,288 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { Service } from '@trunkline/service';
+import {
+  type ChatRequestBody,
+  type ModelServer,
+  type ScriptedReply,
+  type SearchServer,
+  startModelServer,
+  startSearchServer,
+  temporaryDirectory,
+} from '@trunkline/testing';
+import OpenAI from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { corpus } from '../fixtures/corpus.ts';
+import { type Asked, DIMENSIONS, researcher } from '../fixtures/model.ts';
+import { startResearch } from '../fixtures/service.ts';
+
+const home = temporaryDirectory();
+const TOKEN = 'sesame';
+let search: SearchServer;
+let model: ModelServer;
+let service: Service;
+let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+
+beforeAll(async () => {
+  search = await startSearchServer({ pages: corpus });
+  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
+  service = await startResearch(home.path, {
+    SEARXNG_URL: search.searxngUrl,
+    LLM_GATEWAY_URL: model.url,
+    LLM_API_KEY: 'key',
+    LLM_MODEL: 'test-model',
+    RESEARCH_AUTH_TOKEN: TOKEN,
+  });
+});
+afterEach(() => {
+  replace = () => undefined;
+  search.faults.searxng = 'none';
+});
+afterAll(async () => {
+  model.release();
+  await service.stop();
+  await Promise.all([model.stop(), search.stop()]);
+  home.remove();
+});
+
+const authorized = { headers: { authorization: `Bearer ${TOKEN}` } };
+
+async function newestJob(): Promise<{ status: string; query: string }> {
+  const response = await fetch(`${service.url}/api/research`, authorized);
+  return ((await response.json()) as { jobs: { status: string; query: string }[] }).jobs[0]!;
+}
+
+describe("OpenAI's own client", () => {
+  const client = () => new OpenAI({ baseURL: `${service.url}/v1`, apiKey: TOKEN, maxRetries: 0 });
+  const ask = (name: string, content: string) => ({
+    model: name,
+    messages: [{ role: 'user' as const, content }],
+  });
+
+  it('lists both models', async () => {
+    const names = [];
+    for await (const listed of client().models.list()) names.push(listed.id);
+    expect(names).toEqual(['research-chat', 'research-deep']);
+    expect((await client().models.retrieve('research-deep')).id).toBe('research-deep');
+    await expect(client().models.retrieve('gpt')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  });
+
+  it('gets an answer with the sources it cites', async () => {
+    model.enqueue(
+      {
+        toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal streams' } }],
+        usage: { input: 5, output: 5 },
+      },
+      { text: 'Turbines stand in currents [1].', usage: { input: 10, output: 2 } },
+    );
+    const answer = await client().chat.completions.create({
+      model: 'research-chat',
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'text', text: 'How do they work?' }] },
+      ],
+    });
+    expect(answer.choices[0]).toMatchObject({
+      finish_reason: 'stop',
+      message: { content: expect.stringMatching(/\[1\]\.\n\nSources:\n\[1\] .+: http/) },
+    });
+    expect(answer.usage).toEqual({ prompt_tokens: 15, completion_tokens: 7, total_tokens: 22 });
+    expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain('Be brief.');
+  });
+
+  it('streams progress, then the report', async () => {
+    const stream = await client().chat.completions.create({
+      ...ask('research-deep', 'tidal power'),
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let [text, progress, total] = ['', '', 0];
+    for await (const { choices, usage } of stream) {
+      const delta = (choices[0]?.delta ?? {}) as { content?: string; reasoning_content?: string };
+      // The report begins when all progress has been told.
+      if (delta.reasoning_content) expect(text).toBe('');
+      text += delta.content ?? '';
+      progress += delta.reasoning_content ?? '';
+      total = usage?.total_tokens ?? total;
+    }
+    expect(progress).toContain(`Planned: ${DIMENSIONS.join('; ')}`);
+    expect(progress).toContain('Writing the report');
+    expect(text).toContain('## Sources');
+    expect(total).toBeGreaterThan(0);
+  });
+
+  it('gets the report as one document', async () => {
+    const answer = await client().chat.completions.create(ask('research-deep', 'tidal power'));
+    expect(answer.choices[0]?.message.content).toMatch(/^# tidal power\n[\s\S]*## Sources/);
+  });
+
+  it('gets failures in words', async () => {
+    search.faults.searxng = 'cut';
+    const failure = client().chat.completions.create(ask('research-deep', 'tidal power'));
+    await expect(failure).rejects.toMatchObject({ status: 502, message: expect.stringContaining('SearXNG') });
+    const unknown = client().chat.completions.create(ask('gpt', 'Hello'));
+    await expect(unknown).rejects.toMatchObject({
+      status: 404,
+      message: expect.stringContaining('research-chat'),
+    });
+    const empty = client().chat.completions.create({ model: 'research-chat', messages: [] });
+    await expect(empty).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    const stranger = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: 'wrong', maxRetries: 0 });
+    await expect(stranger.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
+  });
+
+  it('cancels the research when it leaves', async () => {
+    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    const stream = await client().chat.completions.create({
+      ...ask('research-deep', 'tidal power left alone'),
+      stream: true,
+    });
+    for await (const _chunk of stream) break;
+    await expect.poll(newestJob).toMatchObject({ query: 'tidal power left alone', status: 'cancelled' });
+    model.release();
+  });
+});
+
+describe('an MCP client', () => {
+  const connect = async () => {
+    const client = new Client({ name: 'test', version: '1' });
+    const transport = new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), {
+      requestInit: authorized,
+    });
+    await client.connect(transport as Transport);
+    return client;
+  };
+  const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text ?? '';
+
+  it('finds both tools, and searches', async () => {
+    const client = await connect();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['search', 'deep_research']);
+    const result = await client.callTool({ name: 'search', arguments: { query: 'tidal power', limit: 2 } });
+    expect(JSON.parse(textOf(result))).toEqual([
+      expect.objectContaining({ url: expect.stringMatching(/^http/) }),
+      expect.objectContaining({ title: expect.any(String) }),
+    ]);
+    search.faults.searxng = 'cut';
+    const failed = await client.callTool({ name: 'search', arguments: { query: 'tidal power' } });
+    expect(failed.isError).toBe(true);
+    expect(textOf(failed)).toContain('cannot be reached');
+    await client.close();
+  });
+
+  it('is told of the progress of deep research, and gets the report', async () => {
+    const client = await connect();
+    const steps: { progress: number; message?: string | undefined }[] = [];
+    const result = await client.callTool(
+      { name: 'deep_research', arguments: { topic: 'tidal power' } },
+      undefined,
+      { onprogress: (step) => steps.push(step), resetTimeoutOnProgress: true },
+    );
+    expect(textOf(result)).toContain('## Sources');
+    expect(result._meta).toMatchObject({ researchId: expect.any(String) });
+    expect(steps.map(({ message }) => message)).toContain('Looking for gaps');
+    expect(steps.map(({ progress }) => progress)).toEqual(
+      steps.map(({ progress }) => progress).toSorted((left, right) => left - right),
+    );
+    await client.close();
+  });
+
+  it('cancels deep research', async () => {
+    const client = await connect();
+    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    const leaving = new AbortController();
+    const call = client.callTool(
+      { name: 'deep_research', arguments: { topic: 'tidal power cancelled by MCP' } },
+      undefined,
+      {
+        signal: leaving.signal,
+        onprogress: ({ message }) => message?.startsWith('Found') && leaving.abort(),
+      },
+    );
+    await expect(call).rejects.toThrow();
+    await expect
+      .poll(newestJob)
+      .toMatchObject({ query: 'tidal power cancelled by MCP', status: 'cancelled' });
+    model.release();
+    await client.close();
+  });
+
+  it('must begin anew when its session is unknown', async () => {
+    const response = await fetch(`${service.url}/mcp`, {
+      method: 'POST',
+      headers: { ...authorized.headers, 'mcp-session-id': 'lost', 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(response.status).toBe(404);
+  });
+});
+
+describe('an A2A agent', () => {
+  it('finds the card at both well-known paths', async () => {
+    for (const path of ['agent-card.json', 'agent.json']) {
+      const card = (await (await fetch(`${service.url}/.well-known/${path}`)).json()) as Record<
+        string,
+        unknown
+      >;
+      expect(card).toMatchObject({ name: 'research', skills: [{ id: 'deep_research' }] });
+      expect(JSON.stringify(card)).toContain(`${service.url}/a2a`);
+    }
+  });
+
+  const send = (method: string, params: unknown, signal?: AbortSignal) =>
+    fetch(`${service.url}/a2a`, {
+      method: 'POST',
+      headers: { ...authorized.headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      ...(signal && { signal }),
+    });
+  const message = (text: string) => ({
+    message: { role: 'user', messageId: crypto.randomUUID(), parts: [{ kind: 'text', text }] },
+  });
+
+  it('follows a task that ends with the report as its artifact', async () => {
+    const response = await send('message/stream', message('tidal power'));
+    const frames = (await response.text())
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => (JSON.parse(line.slice(6)) as { result: Record<string, unknown> }).result);
+    expect(JSON.stringify(frames)).toContain('Looking for gaps');
+    const text = frames
+      .filter(({ kind }) => kind === 'artifact-update')
+      .flatMap(({ artifact }) => (artifact as { parts: { text: string }[] }).parts)
+      .map((part) => part.text)
+      .join('');
+    expect(text).toContain('## Sources');
+    expect(frames.at(-1)).toMatchObject({
+      kind: 'status-update',
+      final: true,
+      status: { state: 'completed' },
+    });
+  });
+
+  it('gets the words of a failure', async () => {
+    search.faults.searxng = 'cut';
+    const response = await send('message/send', message('tidal power'));
+    const { result } = (await response.json()) as { result: object };
+    expect(result).toMatchObject({ status: { state: 'failed' } });
+    expect(JSON.stringify(result)).toContain('SearXNG');
+  });
+
+  it('cancels a task, and with it the research', async () => {
+    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    const leaving = new AbortController();
+    const response = await send('message/stream', message('tidal power cancelled by A2A'), leaving.signal);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let seen = '';
+    while (!seen.includes('Found: ')) seen += (await reader.read()).value ?? '';
+    const taskId = /"id":"([^"]+)"/.exec(seen.slice(seen.indexOf('"result"')))?.[1];
+    const cancelled = await send('tasks/cancel', { id: taskId });
+    expect(await cancelled.json()).toMatchObject({ result: { status: { state: 'canceled' } } });
+    await expect
+      .poll(newestJob)
+      .toMatchObject({ query: 'tidal power cancelled by A2A', status: 'cancelled' });
+    leaving.abort();
+    model.release();
+  });
+});

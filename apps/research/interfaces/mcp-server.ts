@@ -1,0 +1,93 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
+import { HttpError } from '@trunkline/http';
+import { z } from 'zod';
+import type { SearchDesk } from '../sources/desk.ts';
+import { CATEGORIES } from '../sources/source.ts';
+import { type DeepResearchParts, failureWords, researchFor, topicOf } from './deep-research.ts';
+
+export interface McpParts extends DeepResearchParts {
+  desk: SearchDesk;
+  version: string;
+}
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+const INSTRUCTIONS =
+  'Use search for a quick list of results, and deep_research for a report with checked citations, which takes minutes and tells of its progress.';
+
+/** The tools of the service for one MCP client. */
+export function createMcpServer(parts: McpParts): McpServer {
+  const server = new McpServer(
+    { name: 'trunkline-research', version: parts.version },
+    { instructions: INSTRUCTIONS },
+  );
+  server.registerTool(
+    'search',
+    {
+      description: "Searches the web, the encyclopedia and the user's files; gives a JSON list of results.",
+      inputSchema: {
+        query: z.string().min(1).max(2000),
+        categories: z.enum(CATEGORIES).optional(),
+        limit: z.number().int().min(1).max(20).default(8),
+      },
+      annotations: { readOnlyHint: true, openWorldHint: true },
+    },
+    ({ query, categories, limit }, { signal }) => search(parts, { text: query, categories, limit }, signal),
+  );
+  server.registerTool(
+    'deep_research',
+    {
+      description:
+        'Researches a topic in minutes and gives a report in Markdown; each citation was checked against the page it cites.',
+      inputSchema: { topic: z.string().min(2).max(2000) },
+      annotations: { readOnlyHint: true, openWorldHint: true },
+    },
+    ({ topic }, extra) => deepResearch(parts, topic, extra),
+  );
+  return server;
+}
+
+type Query = Parameters<SearchDesk['search']>[0];
+
+async function search({ desk }: McpParts, query: Query, signal: AbortSignal) {
+  const { results, troubles } = await desk.search(query, ['web', 'encyclopedia', 'files'], signal);
+  if (results.length === 0 && troubles.length > 0) return failure(troubles.join(' '));
+  const shown = results
+    .slice(0, query.limit)
+    .map(({ title, url, snippet, publishedDate }) => ({ title, url, snippet, publishedDate }));
+  return words(JSON.stringify(shown, null, 2));
+}
+
+async function deepResearch(parts: McpParts, topic: string, extra: Extra) {
+  try {
+    for await (const event of researchFor(parts, topicOf(topic), extra.signal)) {
+      if (event.type === 'progress') await tell(extra, event.step, event.words);
+      if (event.type !== 'end') continue;
+      const { id, report, citations } = event.job;
+      const failed = failureWords(event.job);
+      if (failed !== undefined) return failure(failed);
+      return { ...words(report ?? ''), _meta: { researchId: id, citations } };
+    }
+    return failure('The research ended without a report.');
+  } catch (error) {
+    if (error instanceof HttpError) return failure(error.message);
+    throw error;
+  }
+}
+
+/** To clients that asked for progress by a token. */
+async function tell({ _meta, sendNotification }: Extra, progress: number, message: string): Promise<void> {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return;
+  await sendNotification({ method: 'notifications/progress', params: { progressToken, progress, message } });
+}
+
+function words(text: string) {
+  return { content: [{ type: 'text' as const, text }] };
+}
+
+function failure(text: string) {
+  return { ...words(text), isError: true };
+}

@@ -1,0 +1,270 @@
+import type { Service } from '@trunkline/service';
+import {
+  type ChatRequestBody,
+  type ModelServer,
+  type ScriptedReply,
+  type SearchServer,
+  startModelServer,
+  startSearchServer,
+  temporaryDirectory,
+} from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from './fixtures/client.ts';
+import { corpus } from './fixtures/corpus.ts';
+import { type Asked, askedFor, researcher } from './fixtures/model.ts';
+import { startResearch } from './fixtures/service.ts';
+
+const home = temporaryDirectory();
+let search: SearchServer;
+let model: ModelServer;
+let service: Service;
+let client: ReturnType<typeof clientOf>;
+let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+
+beforeAll(async () => {
+  search = await startSearchServer({ pages: corpus });
+  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
+  service = await startResearch(home.path, {
+    SEARXNG_URL: search.searxngUrl,
+    LLM_GATEWAY_URL: model.url,
+    LLM_API_KEY: 'key',
+    LLM_MODEL: 'gpt-5-mini',
+  });
+  client = clientOf(service.url);
+});
+afterEach(() => {
+  replace = () => undefined;
+  search.faults.searxng = 'none';
+});
+afterAll(async () => {
+  model.release();
+  await service.stop();
+  await Promise.all([model.stop(), search.stop()]);
+  home.remove();
+});
+
+async function run(query = 'tidal power'): Promise<string> {
+  const id = await client.startJob({ query });
+  await client.events(id);
+  return id;
+}
+
+const post = (id: string, what: string, body: unknown = {}) =>
+  client.post(`/api/research/deep/${id}/${what}`, body);
+const count = (asked: Asked) => model.chats().filter((chat) => askedFor(chat) === asked).length;
+
+describe('a job that failed', () => {
+  it('goes on where the model failed, without planning or researching again', async () => {
+    replace = (asked) => (asked === 'gaps' ? { fault: 'status', status: 401 } : undefined);
+    const id = await run();
+    expect(await client.status(id)).toMatchObject({ status: 'error', phase: 'evaluate' });
+    const before = [count('scope'), count('summary')];
+    const seen = (await client.events(id)).at(-1)?.id;
+    replace = () => undefined;
+    const answer = await post(id, 'resume');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ status: 'running', phase: 'evaluate' });
+    const more = await client.events(id, seen);
+    expect(more[0]).toMatchObject({ type: 'resumed', data: { phase: 'evaluate' } });
+    expect(more.at(-1)?.type).toBe('done');
+    const snapshot = await client.status(id);
+    expect(snapshot).toMatchObject({ status: 'complete', report: expect.stringContaining('## Sources') });
+    expect(snapshot.error).toBeUndefined();
+    expect([count('scope'), count('summary')]).toEqual(before);
+  });
+
+  it('searches again for what found nothing', async () => {
+    search.faults.searxng = 'cut';
+    const id = await run();
+    expect(await client.status(id)).toMatchObject({
+      status: 'error',
+      phase: 'research',
+      plan: [{ state: 'done', troubles: [expect.stringContaining('cannot be reached')] }, {}, {}],
+    });
+    search.faults.searxng = 'none';
+    await post(id, 'resume');
+    const events = await client.events(id);
+    expect(events.at(-1)?.type).toBe('done');
+    expect(await client.status(id)).toMatchObject({ status: 'complete', warnings: [] });
+  });
+
+  it('drafts again when the drafts gave nothing to cite', async () => {
+    replace = (asked) => (asked === 'section' ? 'Bananas are usually yellow and rather long.' : undefined);
+    const id = await run();
+    expect(await client.status(id)).toMatchObject({ status: 'error', phase: 'synthesis' });
+    replace = () => undefined;
+    await post(id, 'resume');
+    await client.events(id);
+    expect(await client.status(id)).toMatchObject({ status: 'complete' });
+  });
+
+  it('takes another budget along', async () => {
+    search.faults.searxng = 'hang';
+    const id = await client.startJob({ query: 'tidal power', budget: { seconds: 0.4 } });
+    await client.events(id);
+    expect(await client.status(id)).toMatchObject({ status: 'error' });
+    search.faults.searxng = 'none';
+    await post(id, 'resume', { budget: { seconds: 600 } });
+    await client.events(id);
+    expect(await client.status(id)).toMatchObject({
+      status: 'complete',
+      options: { budget: { seconds: 600 } },
+    });
+  });
+
+  it('is not taken up while it runs or when it is complete', async () => {
+    const id = await run();
+    expect((await post(id, 'resume')).status).toBe(409);
+    expect((await post('unknown', 'resume')).status).toBe(404);
+  });
+
+  it('goes on after it was cancelled, too', async () => {
+    replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
+    const id = await client.startJob({ query: 'tidal power' });
+    await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    await client.events(id);
+    replace = () => undefined;
+    expect((await post(id, 'resume')).status).toBe(200);
+    await client.events(id);
+    expect(await client.status(id)).toMatchObject({ status: 'complete' });
+  });
+});
+
+describe('a finished job', () => {
+  it('tells what it cost and how long it took', async () => {
+    replace = (asked) =>
+      asked === 'gaps'
+        ? { text: JSON.stringify({ gaps: [] }), usage: { input: 1_000_000, output: 100_000 } }
+        : undefined;
+    const { costUsd, tokens, elapsedMs } = await client.status(await run());
+    expect(costUsd).toBeGreaterThan(0.44);
+    expect(costUsd).toBeLessThan(0.5);
+    expect(tokens).toBeGreaterThan(1_100_000);
+    expect(elapsedMs).toBeGreaterThan(0);
+  });
+
+  it('is run again with the same wishes', async () => {
+    const id = await client.startJob({ query: 'tidal power', budget: { sources: 2 }, sources: ['web'] });
+    await client.events(id);
+    const { researchId } = (await (await post(id, 'rerun')).json()) as { researchId: string };
+    expect(researchId).not.toBe(id);
+    await client.events(researchId);
+    expect(await client.status(researchId)).toMatchObject({
+      query: 'tidal power',
+      status: 'complete',
+      options: { budget: { sources: 2 }, sources: ['web'] },
+    });
+  });
+
+  it('is found by words of its query and of its report', async () => {
+    const id = await run('tidal power 100%_sure');
+    const found = async (q: string) => {
+      const { jobs } = (await client.json(
+        `/api/research?${new URLSearchParams({ q }).toString()}`,
+      )) as unknown as {
+        jobs: { researchId: string; report?: string }[];
+      };
+      return jobs.map(({ researchId }) => researchId);
+    };
+    expect(await found('100%_SURE')).toEqual([id]);
+    expect(await found('100__sure')).toEqual([]);
+    expect(await found('## Sources')).toContain(id);
+    expect(await found('nowhere to be found')).toEqual([]);
+  });
+
+  it('answers questions from its stored sources, each citation checked, and keeps the answers', async () => {
+    const id = await run();
+    const searches = search.requests.length;
+    const answer = await post(id, 'questions', { question: 'What did offshore wind cost in the auction?' });
+    expect(answer.status).toBe(201);
+    const body = (await answer.json()) as { text: string; claims: { supported: boolean; number: number }[] };
+    expect(body.text).toMatch(/\[\d\]\.$/);
+    expect(body.claims[0]).toMatchObject({ supported: true, passage: expect.any(String) });
+    expect(search.requests.length).toBe(searches);
+    replace = (asked) =>
+      asked === 'section' ? 'Offshore wind cost 99 pounds per megawatt hour [1].' : undefined;
+    const wrong = (await (
+      await post(id, 'questions', { question: 'What did offshore wind cost?' })
+    ).json()) as {
+      text: string;
+    };
+    expect(wrong.text).toMatch(/\[1\?\]\.$/);
+    const { answers } = (await client.json(`/api/research/deep/${id}/questions`)) as unknown as {
+      answers: unknown[];
+    };
+    expect(answers).toHaveLength(2);
+    const nothing = (await (await post(id, 'questions', { question: 'zebra quokka' })).json()) as object;
+    expect(nothing).toMatchObject({ text: expect.stringContaining('no passage'), claims: [] });
+    replace = () => ({ fault: 'status', status: 401 });
+    expect((await post(id, 'questions', { question: 'What did offshore wind cost?' })).status).toBe(502);
+  });
+});
+
+describe('a share link', () => {
+  it('gives one report to anyone until it is taken back', async () => {
+    const id = await run();
+    const { share } = (await (await post(id, 'share')).json()) as { share: string };
+    expect(share).toMatch(/^\/share\/[\w-]{32}$/);
+    expect(((await (await post(id, 'share')).json()) as { share: string }).share).toBe(share);
+    expect(await client.status(id)).toMatchObject({ share });
+    const shared = await fetch(`${service.url}${share}/report`);
+    expect(await shared.json()).toMatchObject({
+      query: 'tidal power',
+      report: expect.stringContaining('## Sources'),
+      claims: expect.any(Array),
+    });
+    const path = `${service.url}/api/research/deep/${id}/share`;
+    expect((await fetch(path, { method: 'DELETE' })).status).toBe(204);
+    expect((await fetch(`${service.url}${share}/report`)).status).toBe(404);
+    expect((await client.status(id)).share).toBeUndefined();
+    const { share: next } = (await (await post(id, 'share')).json()) as { share: string };
+    expect(next).not.toBe(share);
+  });
+
+  it('is not made for a job without a report', async () => {
+    search.faults.searxng = 'cut';
+    expect((await post(await run(), 'share')).status).toBe(409);
+  });
+});
+
+describe('conversations', () => {
+  it('keep the sources of their answers, and what was said when the client left', async () => {
+    const question = { role: 'user', content: 'How do tidal streams work?' };
+    model.enqueue(
+      { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal streams' } }] },
+      'Turbines stand in currents [1].',
+    );
+    await client.chat({ id: 'with-sources', messages: [question] });
+    const stored = async () =>
+      (await client.json('/api/chat/with-sources')) as unknown as {
+        messages: { content: string; sources?: { number: number }[] }[];
+      };
+    expect((await stored()).messages[1]?.sources?.[0]).toMatchObject({ number: 1, url: expect.any(String) });
+    model.enqueue({ fault: 'stall', text: 'They are' });
+    const answer = { role: 'assistant', content: 'Turbines stand in currents [1].' };
+    const leaving = new AbortController();
+    const messages = [question, answer, { role: 'user', content: 'More?' }];
+    const response = await fetch(`${service.url}/api/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id: 'with-sources', messages }),
+      signal: leaving.signal,
+    });
+    const reader = response.body!.getReader();
+    await reader.read();
+    leaving.abort();
+    await expect.poll(async () => (await stored()).messages.at(-1)?.content).toBe('They are');
+    expect((await stored()).messages[1]?.sources).toBeDefined();
+    const { conversations } = (await client.json('/api/chat?q=tidal%20STREAMS')) as unknown as {
+      conversations: { id: string }[];
+    };
+    expect(conversations).toEqual([
+      {
+        id: 'with-sources',
+        title: 'How do tidal streams work?',
+        messages: 4,
+        updatedAt: expect.any(String),
+      },
+    ]);
+  });
+});

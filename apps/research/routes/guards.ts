@@ -1,0 +1,23 @@
+import { type AppEnv, callerGuard, createKeyring } from '@trunkline/http';
+import type { Hono, MiddlewareHandler } from 'hono';
+
+/** Asks for the token where one is set. */
+export function tokenGuard(token: string | undefined): MiddlewareHandler {
+  return callerGuard({
+    keyring: createKeyring([{ key: token, caller: 'operator' }]),
+    credentials: ['bearer'],
+    openCaller: () => 'operator',
+  });
+}
+
+/** Everything but `/healthz`, the page with its assets, shared reports, and A2A, which brings a guard of its own. */
+export function mountGuards(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
+  for (const path of ['/api/*', '/v1/*', '/mcp']) app.use(path, guard);
+}
+
+/** Words of warning for a service that anyone on the network can use. */
+export function exposureWarning(host: string, token: string | undefined): string | undefined {
+  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host);
+  if (isLoopback || token !== undefined) return undefined;
+  return `SECURITY: Research listens on ${host} and no RESEARCH_AUTH_TOKEN is set: anyone who reaches it can use it.`;
+}

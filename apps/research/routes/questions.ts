@@ -1,0 +1,45 @@
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import { ModelError } from '@trunkline/llm';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { researchErrors } from '../errors.ts';
+import { answerFollowUp, type FollowUpParts } from '../research/follow-up.ts';
+import type { Answer } from '../store/answers.ts';
+import { jobFinder } from './find-job.ts';
+
+const questionSchema = z.object({ question: z.string().trim().min(2).max(2000) });
+const PATH = '/api/research/deep/:id/questions';
+
+/** Questions about a report, answered from its stored sources. */
+export function mountQuestions(app: Hono<AppEnv>, parts: FollowUpParts): void {
+  const find = jobFinder(parts.jobs);
+  const { research_not_found, research_running, model_failed } = researchErrors;
+
+  app.get(PATH, describeRoute({ summary: 'The follow-up questions', errors: [research_not_found] }), (c) =>
+    c.json({ answers: parts.answers.all(find(c.req.param('id')).id).map(toEntry) }),
+  );
+
+  app.post(
+    PATH,
+    describeRoute({
+      summary: 'Answer a question from the stored sources alone',
+      status: 201,
+      errors: [research_not_found, research_running, model_failed],
+    }),
+    validate('json', questionSchema),
+    async (c) => {
+      const job = find(c.req.param('id'));
+      if (!job.closed) throw research_running();
+      const { question } = c.req.valid('json');
+      const answer = await answerFollowUp(parts, job, question, c.req.raw.signal).catch((error: unknown) => {
+        if (error instanceof ModelError) throw model_failed({ words: error.message }, { cause: error });
+        throw error;
+      });
+      return c.json(toEntry(answer), 201);
+    },
+  );
+}
+
+function toEntry({ askedAt, ...answer }: Answer) {
+  return { ...answer, askedAt: new Date(askedAt).toISOString() };
+}

@@ -1,0 +1,90 @@
+import { type AppEnv, describeRoute } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { researchErrors } from '../errors.ts';
+import type { Job } from '../research/job.ts';
+import { sharePath } from '../research/snapshot.ts';
+import type { FindingStore } from '../store/findings.ts';
+import type { JobStore } from '../store/jobs.ts';
+import type { ShareStore } from '../store/shares.ts';
+import { jobFinder } from './find-job.ts';
+
+export interface ShareRouteParts {
+  jobs: JobStore;
+  findings: FindingStore;
+  shares: ShareStore;
+}
+
+const PATH = '/api/research/deep/:id/share';
+
+/** Links to one report for people without a token. The page itself is served under `/share`. */
+export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: ShareRouteParts): void {
+  const find = jobFinder(jobs);
+  const { research_not_found, report_not_ready, share_not_found } = researchErrors;
+  const sharedJob = (token: string): Job | undefined => jobs.get(shares.jobOf(token) ?? '');
+
+  app.post(
+    PATH,
+    describeRoute({
+      summary: 'Make a link to the report, or give the one there is',
+      status: 201,
+      errors: [research_not_found, report_not_ready],
+    }),
+    (c) => {
+      const job = find(c.req.param('id'));
+      if (job.report === null) throw report_not_ready();
+      return c.json({ share: sharePath(shares.share(job.id)) }, 201);
+    },
+  );
+
+  app.delete(
+    PATH,
+    describeRoute({ summary: 'Take the link back', status: 204, errors: [research_not_found] }),
+    (c) => {
+      shares.revoke(find(c.req.param('id')).id);
+      return c.body(null, 204);
+    },
+  );
+
+  app.get(
+    '/share/:token/report',
+    describeRoute({ summary: 'A shared report, without a token', errors: [share_not_found] }),
+    (c) => {
+      const job = sharedJob(c.req.param('token'));
+      if (job === undefined) throw share_not_found();
+      return c.json(toShared(job, findings), 200, { 'cache-control': 'no-store' });
+    },
+  );
+
+  // The page comes with status 404 for a link that does not hold, and is never kept: the link may be taken back.
+  app.use('/share/:token', async (c, next) => {
+    await next();
+    const { status, headers, body } = c.res;
+    if (status !== 200) return;
+    headers.delete('etag');
+    headers.set('cache-control', 'no-store');
+    const isShared = sharedJob(c.req.param('token')) !== undefined;
+    c.res = new Response(body, { status: isShared ? 200 : 404, headers });
+  });
+}
+
+/** What a stranger may see: the report and what bears it out, nothing of the service. */
+function toShared({ id, query, report, citations, model, createdAt }: Job, findings: FindingStore) {
+  return {
+    query,
+    report,
+    citations,
+    model: model.name,
+    createdAt: new Date(createdAt).toISOString(),
+    sources: findings
+      .sources(id)
+      .filter(({ number }) => number !== null)
+      .map(({ id: sourceId, number, title, url, published }) => ({
+        id: sourceId,
+        number,
+        title,
+        url,
+        published,
+      })),
+    claims: findings.claims(id),
+  };
+}
