@@ -12,6 +12,7 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
+import { codehostOptions } from './surfaces/codehost/options.ts';
 
 export const switchboardOptions = defineOptions(
   'switchboard',
@@ -74,12 +75,24 @@ export const switchboardOptions = defineOptions(
       min: 100,
       doc: 'Milliseconds that one skill may take.',
     }),
+    allowUnsigned: toggle({
+      env: 'SWITCHBOARD_ALLOW_UNSIGNED',
+      default: false,
+      doc: 'Takes webhooks without a signature while their secret is unset; only where nobody else reaches the port.',
+    }),
     deliveryRetryMs: integer({
       env: 'SWITCHBOARD_DELIVERY_RETRY_MS',
       default: 1000,
       min: 1,
       doc: 'Milliseconds before a message that could not be sent out is tried again; later pauses are longer, up to 60 times this.',
     }),
+    leaseMs: integer({
+      env: 'SWITCHBOARD_LEASE_MS',
+      default: 5000,
+      min: 1000,
+      doc: 'With NATS_URL: milliseconds after which another switchboard fires the schedules when the one that leads is gone.',
+    }),
+    ...codehostOptions,
     ...modelOptions,
     ...natsOptions,
     ...homeOptions,

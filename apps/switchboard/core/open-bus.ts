@@ -21,6 +21,8 @@ const durableTopics = [
   'tracker.#',
   'cloud.mail.reply.#',
   'operator.message.request',
+  'schedule.fires',
+  'ceremony.#',
 ];
 
 /** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */

@@ -7,12 +7,17 @@ import { switchboardErrors } from '../errors.ts';
 export type SwitchboardEnv = AppEnv<Caller>;
 
 /** Paths that a scoped key may use, within its patterns; everything else behind the guard is for admins. */
-export const scopedPaths: ReadonlySet<string> = new Set([
+const scopedPaths: ReadonlySet<string> = new Set([
   '/publish',
   '/api/bus/stream',
   '/api/bus/history',
   '/api/agent/ask-human',
 ]);
+
+/** A scoped key has schedules of its own, too. */
+export function isScopedPath(path: string): boolean {
+  return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
+}
 
 /** The one place where keys are checked. What is not under these paths is public. */
 const guardedPaths = [
@@ -33,7 +38,7 @@ export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
   const admins = allowCallers<Caller>(({ admin }) => admin, switchboardErrors.admin_only);
   for (const path of guardedPaths) {
     app.use(path, identify, (context, next) =>
-      scopedPaths.has(context.req.path) ? next() : admins(context, next),
+      isScopedPath(context.req.path) ? next() : admins(context, next),
     );
   }
 }

@@ -22,6 +22,8 @@ const patienceMs = 250;
 /** Events of the file system can get lost, so that the folder is compared as a whole from time to time. */
 const compareEveryMs = 5 * 60_000;
 const batch = 500;
+/** Grows when records are read differently, so that those kept from before are read again. */
+const recordVersion = 1;
 
 /**
  * The records of `crons/`. Files that did not change since the last start are not read again, and one watch serves them all:
@@ -32,6 +34,7 @@ export class CronFolder {
   readonly #entries = new Map<string, Entry>();
   readonly #marks = new Map<string, string>();
   readonly #touched = new Set<string>();
+  readonly #wrong = new Set<string>();
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #compare: NodeJS.Timeout | undefined;
@@ -137,9 +140,9 @@ export class CronFolder {
   async #look(): Promise<void> {
     const ids = [...this.#touched].filter((id) => markOf(this.#path(id)) !== this.#marks.get(id));
     this.#touched.clear();
-    const unsure = ids.filter((id) => !this.#isWhole(id));
-    for (const id of ids) if (!unsure.includes(id)) this.refresh(id);
-    if (unsure.length === 0 || this.#closed) return;
+    const unsure = new Set(ids.filter((id) => !this.#isWhole(id)));
+    for (const id of ids) if (!unsure.has(id)) this.refresh(id);
+    if (unsure.size === 0 || this.#closed) return;
     await delay(patienceMs);
     for (const id of unsure) if (!this.#closed) this.refresh(id);
   }
@@ -163,12 +166,12 @@ export class CronFolder {
     const entry = { record, since: this.#since(record, known) };
     this.#set(id, mark, entry);
     this.#settings.ledger.putFiles([knownFile(id, mark, entry)]);
-    this.#settings.onChange(id, entry);
+    if (before === undefined || !isSameBut(before.record, record)) this.#settings.onChange(id, entry);
   }
 
   #remove(id: string): void {
     this.#marks.delete(id);
-    this.#settings.onProblem(this.#path(id), undefined);
+    this.#isWell(id);
     this.#settings.ledger.removeFile(id);
     if (this.#entries.delete(id)) this.#settings.onChange(id, undefined);
   }
@@ -178,12 +181,17 @@ export class CronFolder {
     const path = this.#path(id);
     try {
       const record = readRecord(text, path, id);
-      this.#settings.onProblem(path, undefined);
+      this.#isWell(id);
       return record;
     } catch (error) {
+      this.#wrong.add(id);
       this.#settings.onProblem(path, error);
       return undefined;
     }
+  }
+
+  #isWell(id: string): void {
+    if (this.#wrong.delete(id)) this.#settings.onProblem(this.#path(id), undefined);
   }
 
   #set(id: string, mark: string, entry: Entry): void {
@@ -209,6 +217,14 @@ function knownFile(file: string, mark: string, { record, since }: Entry): KnownF
   return { file, mark, since, record: JSON.stringify(record) };
 }
 
+/** What the scheduler itself notes in a file is no change of the schedule. */
+function isSameBut(
+  { lastFired: _, ...before }: CronRecord,
+  { lastFired: __, ...after }: CronRecord,
+): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
+}
+
 function idsIn(directory: string): string[] {
   return readdirSync(directory).flatMap((name) => idOf(name) ?? []);
 }
@@ -223,7 +239,7 @@ function idOf(name: string): string | undefined {
 /** Differs whenever the file was written or replaced; undefined when there is none. */
 function markOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
-  return found && `${found.ino}:${found.size}:${found.mtimeMs}`;
+  return found && `${recordVersion}:${found.ino}:${found.size}:${found.mtimeMs}`;
 }
 
 function isMissing(error: unknown): boolean {

@@ -19,6 +19,7 @@ export interface FireRow {
 
 /** What is known of a file of `crons/` without reading it. */
 export interface KnownFile {
+  /** Its name without the ending, which is the id. */
   file: string;
   /** Changes whenever the file does. */
   mark: string;
@@ -31,7 +32,7 @@ const migrations = [
   `CREATE TABLE fires (
      fireId TEXT PRIMARY KEY, scheduleId TEXT NOT NULL, scheduledAt INTEGER NOT NULL, firedAt INTEGER NOT NULL,
      manual INTEGER NOT NULL, missed INTEGER NOT NULL, status TEXT NOT NULL, endedAt INTEGER, detail TEXT) STRICT, WITHOUT ROWID;
-   CREATE INDEX fires_by_schedule ON fires (scheduleId, firedAt);
+   CREATE INDEX fires_by_schedule ON fires (scheduleId, scheduledAt);
    CREATE INDEX fires_open ON fires (firedAt) WHERE status = 'fired';
    CREATE INDEX fires_by_time ON fires (firedAt);
    CREATE TABLE last_fires (scheduleId TEXT PRIMARY KEY, scheduledAt INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -78,9 +79,7 @@ export class Ledger {
   /** The newest first. */
   history(scheduleId: string, limit: number): FireRow[] {
     return this.#database
-      .prepare<StoredRow>(
-        'SELECT * FROM fires WHERE scheduleId = ? ORDER BY firedAt DESC, fireId DESC LIMIT ?',
-      )
+      .prepare<StoredRow>('SELECT * FROM fires WHERE scheduleId = ? ORDER BY scheduledAt DESC LIMIT ?')
       .all(scheduleId, limit)
       .map(readRow);
   }
@@ -112,11 +111,6 @@ export class Ledger {
     return new Map(rows.map(({ scheduleId, scheduledAt }) => [scheduleId, scheduledAt]));
   }
 
-  /** A schedule that was removed and comes again begins anew; its history stays until it is old. */
-  forget(scheduleId: string): void {
-    this.#database.prepare('DELETE FROM last_fires WHERE scheduleId = ?').run(scheduleId);
-  }
-
   files(): KnownFile[] {
     return this.#database.prepare<KnownFile>('SELECT * FROM files').all();
   }
@@ -139,7 +133,7 @@ export class Ledger {
       this.#database
         .prepare(
           `DELETE FROM fires WHERE fireId IN (
-             SELECT fireId FROM (SELECT fireId, row_number() OVER (PARTITION BY scheduleId ORDER BY firedAt DESC) AS place FROM fires)
+             SELECT fireId FROM (SELECT fireId, row_number() OVER (PARTITION BY scheduleId ORDER BY scheduledAt DESC) AS place FROM fires)
              WHERE place > ${keptPerSchedule})`,
         )
         .run();

@@ -1,0 +1,141 @@
+import { type A2aClient, type RemoteAgent, RemoteAgentError, type RemoteReply } from '@trunkline/a2a';
+import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import type { Clock } from '@trunkline/schedule';
+import { derivedId } from '../core/derived-id.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import { announce } from '../workspace/report.ts';
+
+export interface CourierSettings {
+  bus: Bus;
+  client: A2aClient;
+  clock: Clock;
+  /** The targets of `a2a.yaml`; undefined when there is no such file. */
+  targets: () => ReadonlyMap<string, RemoteAgent> | undefined;
+  logger: Logger;
+}
+
+const timeoutMs = 15_000;
+const waits = [1000, 5000, 25_000];
+const atOnce = 16;
+/** States in which the other agent has said no for good. */
+const refusals: readonly string[] = ['failed', 'rejected', 'canceled', 'auth-required'];
+
+interface Result {
+  content: string;
+  error?: string;
+  taskState: 'completed' | 'failed';
+  attempts: number;
+}
+
+/** Brings what schedules publish for the channel `a2a` to the agents of `a2a.yaml`; a delivery cut short is made again. */
+export class A2aCourier {
+  readonly #settings: CourierSettings;
+
+  constructor(settings: CourierSettings) {
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    const options = {
+      durable: 'a2a-courier',
+      group: 'a2a-courier',
+      concurrency: atOnce,
+      plugin: 'scheduler',
+    };
+    await this.#settings.bus.subscribe('cron.#', (...given) => this.#handle(...given), options);
+  }
+
+  async #handle(message: Message, { signal }: Delivery): Promise<void> {
+    if (fieldsOf(message.payload).channel !== 'a2a') return;
+    const startedAt = this.#settings.clock.now();
+    const result = await this.#deliver(message, signal);
+    if (result.error !== undefined) await this.#complain(message, result.error);
+    const { correlationId, id: parentId } = message;
+    const durationMs = this.#settings.clock.now() - startedAt;
+    await this.#settings.bus.publish({
+      topic: `agent.skill.response.${escapeSegment(correlationId)}`,
+      payload: { ...result, correlationId, durationMs },
+      correlationId,
+      parentId,
+    });
+  }
+
+  async #deliver(message: Message, signal: AbortSignal): Promise<Result> {
+    const name = text(fieldsOf(message.payload).agent_name) ?? '';
+    const targets = this.#settings.targets();
+    const target = targets?.get(name);
+    if (target !== undefined) return await this.#send(target, message, signal);
+    const why =
+      targets === undefined
+        ? `there is no a2a.yaml in the workspace; create it with targets: {${name || '<agent_name>'}: {url: ...}}`
+        : `a2a.yaml has no target ${JSON.stringify(name)}; it has ${[...targets.keys()].join(', ') || 'none'}`;
+    return { content: '', error: `The firing was dropped: ${why}.`, taskState: 'failed', attempts: 0 };
+  }
+
+  async #send(target: RemoteAgent, message: Message, signal: AbortSignal): Promise<Result> {
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        return { ...(await this.#sendOnce(target, message, signal)), attempts };
+      } catch (error) {
+        signal.throwIfAborted();
+        const wait = waits[attempts - 1];
+        const words = error instanceof Error ? error.message : String(error);
+        if (wait === undefined || !mayPass(error))
+          return { content: '', error: words, taskState: 'failed', attempts };
+        this.#settings.logger.warn({ target: target.name, attempts, waitMs: wait }, words);
+        await pause(wait, this.#settings.clock, signal);
+      }
+    }
+  }
+
+  async #sendOnce(
+    target: RemoteAgent,
+    { id, payload }: Message,
+    signal: AbortSignal,
+  ): Promise<Omit<Result, 'attempts'>> {
+    const { content, agent_name, scheduler_job_id } = fieldsOf(payload);
+    const metadata = { scheduler_job_id, channel: 'a2a', agent_name };
+    // The same for every attempt, so that the other side can tell a repetition.
+    const messageId = uuidOf(derivedId(id, 'a2a'));
+    const outgoing = { text: text(content) ?? '', messageId, metadata };
+    const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal });
+    return resultOf(target, reply);
+  }
+
+  async #complain({ topic, correlationId, id: parentId }: Message, error: string): Promise<void> {
+    const { bus, logger } = this.#settings;
+    logger.error({ topic, fireId: correlationId }, error);
+    const payload = { source: 'scheduler', plugin: 'scheduler', error, topic };
+    await announce(bus, logger, { topic: 'system.error', payload, correlationId, parentId });
+  }
+}
+
+function resultOf(
+  { name }: RemoteAgent,
+  { state, text: said, statusText }: RemoteReply,
+): Omit<Result, 'attempts'> {
+  if (!refusals.includes(state)) return { content: said, taskState: 'completed' };
+  const error = `The agent ${name} took it and ended ${state}${statusText === '' ? '' : `: ${statusText}`}.`;
+  return { content: said, error, taskState: 'failed' };
+}
+
+/** Credentials that were refused will be refused again. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof RemoteAgentError && error.code === 'agent_unauthorized');
+}
+
+function uuidOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-a$4-$5');
+}
+
+function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = clock.setTimer(ms, resolve);
+  const stop = () => {
+    timer.cancel();
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  return promise.finally(() => signal.removeEventListener('abort', stop));
+}

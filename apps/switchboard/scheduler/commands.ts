@@ -1,0 +1,164 @@
+import type { Bus, Message, Subscription } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { stringify } from 'yaml';
+import type { ChangeNote, Registrar } from '../control/registrar.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import { announce } from '../workspace/report.ts';
+import type { CronFolder } from './cron-folder.ts';
+import type { LastFired } from './last-fired.ts';
+import { readRecord, withField } from './record-text.ts';
+import { ScheduleRefusal } from './refusal.ts';
+import type { Schedules } from './schedules.ts';
+import type { ScheduleView } from './view.ts';
+
+export interface CommandParts {
+  bus: Bus;
+  schedules: Schedules;
+  folder: CronFolder;
+  registrar: Registrar;
+  lastFired: LastFired;
+  logger: Logger;
+}
+
+interface Command {
+  action: string;
+  id: string;
+  fields: Record<string, unknown>;
+  note: ChangeNote;
+}
+
+/** A message takes a megabyte at most. */
+const mostListedCharacters = 800_000;
+/** Fields of the command that are none of the record. */
+const ownFields = ['action', 'onlyNew', 'reason', 'lastFired'];
+
+/** Takes `command.schedule`, one command after the other; only the switchboard that leads listens. */
+export function listenForCommands(parts: CommandParts): Promise<Subscription> {
+  const options = { durable: 'schedule-commands', plugin: 'scheduler' };
+  return parts.bus.subscribe('command.schedule', (message) => answer(message, parts), options);
+}
+
+/** What cannot be done is told in words; trying again would not help. */
+async function answer(message: Message, parts: CommandParts): Promise<void> {
+  const { correlationId, id: parentId, reply } = message;
+  const { bus, logger } = parts;
+  const command = readCommand(message);
+  const outcome = await outcomeOf(() => carryOut(command, parts));
+  if (!outcome.success) {
+    logger.warn({ action: command.action, schedule: command.id }, outcome.error);
+    const payload = { source: 'scheduler', plugin: 'scheduler', error: outcome.error, topic: message.topic };
+    await announce(bus, logger, { topic: 'system.error', payload, correlationId, parentId });
+  }
+  const topic = topicOf(command.action);
+  if (topic !== undefined && outcome.success)
+    await bus.publish({ topic, payload: outcome.data, correlationId, parentId });
+  if (reply !== undefined && reply.topic !== topic)
+    await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId });
+}
+
+function readCommand({ id: messageId, topic, payload, source }: Message): Command {
+  const fields = fieldsOf(payload);
+  const reason = text(fields.reason);
+  const actor = source?.userId ?? source?.interface ?? 'unknown';
+  const note = { actor, command: { id: messageId, topic }, ...(reason !== undefined && { reason }) };
+  return { action: text(fields.action) ?? '', id: text(fields.id) ?? '', fields, note };
+}
+
+type Outcome = { success: true; data: object } | { success: false; error: string; code: string };
+
+async function outcomeOf(work: () => Promise<object>): Promise<Outcome> {
+  try {
+    return { success: true, data: await work() };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'refused';
+    return { success: false, error: error instanceof Error ? error.message : String(error), code };
+  }
+}
+
+/** Where an action's result is told to everyone. */
+function topicOf(action: string): string | undefined {
+  if (action === 'list' || action === 'preview') return `schedule.${action}`;
+  return action === 'run-now' ? undefined : 'schedule.changed';
+}
+
+async function carryOut(command: Command, parts: CommandParts): Promise<object> {
+  const { action, id, fields } = command;
+  switch (action) {
+    case 'add':
+      return await add(command, parts);
+    case 'remove':
+      return await remove(command, parts);
+    case 'pause':
+      return await enable(command, parts, false);
+    case 'resume':
+      return await enable(command, parts, true);
+    case 'list':
+      return fitting(parts.schedules.list());
+    case 'preview':
+      return preview(id, fields, parts);
+    case 'run-now':
+      return { id, fireId: parts.schedules.runNow(id) };
+    default:
+      throw new ScheduleRefusal('action_unknown', action);
+  }
+}
+
+/** The record is checked and on the disk before its timer exists. */
+async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
+  const { folder, registrar, lastFired } = parts;
+  if (fields.onlyNew === true && folder.get(id) !== undefined)
+    throw new ScheduleRefusal('schedule_exists', id);
+  const record = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
+  const file = stringify(record);
+  readRecord(file, `crons/${id}.yaml`, id);
+  await lastFired.release(id);
+  await registrar.writeText('cron', id, file, note);
+  folder.refresh(id);
+  return { action: 'add', id, schedule: parts.schedules.get(id) ?? null };
+}
+
+async function remove(
+  { id, note }: Command,
+  { folder, registrar, lastFired }: CommandParts,
+): Promise<object> {
+  if (folder.get(id) === undefined && folder.text(id) === undefined)
+    throw new ScheduleRefusal('schedule_unknown', id);
+  await lastFired.release(id);
+  await registrar.remove('cron', id, note);
+  folder.refresh(id);
+  return { action: 'remove', id };
+}
+
+async function enable({ id, note }: Command, parts: CommandParts, enabled: boolean): Promise<object> {
+  const { folder, registrar, lastFired, schedules } = parts;
+  await lastFired.release(id);
+  const file = folder.get(id) && folder.text(id);
+  if (file === undefined) throw new ScheduleRefusal('schedule_unknown', id);
+  await registrar.writeText('cron', id, withField(file, 'enabled', enabled), note);
+  folder.refresh(id);
+  return { action: enabled ? 'resume' : 'pause', id, schedule: schedules.get(id) ?? null };
+}
+
+function preview(
+  id: string,
+  { schedule, timezone }: Record<string, unknown>,
+  { schedules }: CommandParts,
+): object {
+  const known = schedules.get(id);
+  const given = text(schedule) ?? known?.schedule;
+  if (given === undefined) throw new ScheduleRefusal('schedule_unknown', id);
+  const zone = text(timezone) ?? known?.timezone;
+  return { id: id || null, next: schedules.preview(given, zone) };
+}
+
+/** As many as a message can carry; `/api/schedules` gives the rest. */
+function fitting(all: ScheduleView[]): object {
+  let room = mostListedCharacters;
+  const end = all.findIndex((schedule) => {
+    room -= JSON.stringify(schedule).length;
+    return room < 0;
+  });
+  const schedules = end === -1 ? all : all.slice(0, end);
+  const whole = JSON.parse(JSON.stringify(schedules)) as ScheduleView[];
+  return { count: all.length, schedules: whole, truncated: end !== -1 };
+}

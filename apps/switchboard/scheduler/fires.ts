@@ -1,0 +1,161 @@
+import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import type { Clock, Fire } from '@trunkline/schedule';
+import type { Leader } from '../cluster/leader.ts';
+import { derivedId } from '../core/derived-id.ts';
+import { isRouted } from '../router/router.ts';
+import type { FireRow, FireStatus } from './ledger.ts';
+import type { Outcome, Outcomes } from './outcomes.ts';
+import type { ScheduleJob } from './record.ts';
+
+export interface FireSettings {
+  bus: Bus;
+  clock: Clock;
+  leader: Leader;
+  outcomes: Outcomes;
+  logger: Logger;
+  known: (fireId: string) => FireRow | undefined;
+  /** Writes a fire, or how it went on, into the ledger. */
+  note: (row: FireRow) => Promise<void>;
+}
+
+const firstWaitMs = 1000;
+const longestWaitMs = 30_000;
+const longestMessageId = 128;
+
+/** What a fire does: it is published once under its id, noted, and followed to its outcome. */
+export class Fires {
+  readonly #settings: FireSettings;
+  /** Runs that began under another leader, or before a restart, by schedule. */
+  readonly #inherited = new Map<string, Promise<unknown>>();
+
+  constructor(settings: FireSettings) {
+    this.#settings = settings;
+  }
+
+  /** Says whether the fire is still to be done; throws when another leads by now. */
+  async before(job: ScheduleJob, fire: Fire): Promise<boolean> {
+    await this.#settings.leader.confirm();
+    if (this.#settings.known(fire.fireId) !== undefined) return false;
+    if ((fire.missed || fire.attempt > 1) && (await this.#wasPublished(job, fire))) {
+      await this.#fired(job, fire);
+      return false;
+    }
+    return await this.#isClear(job, fire);
+  }
+
+  /** Publishes, and waits for the outcome where a later fire must wait for it too. */
+  async perform(job: ScheduleJob, fire: Fire): Promise<void> {
+    const { outcomes } = this.#settings;
+    const isFollowed = isRouted(job.record.topic);
+    const outcome = isFollowed ? outcomes.expect(fire.fireId) : undefined;
+    await this.#publish(job, fire);
+    await this.#fired(job, fire);
+    const ended = this.#end(job, fire, outcome);
+    const waits = job.overlap !== 'allow' && !isOnce(job);
+    if (waits) await ended;
+  }
+
+  /** Follows the fires that another process began: first what the journal knows, then what comes. */
+  async inherit(rows: readonly FireRow[]): Promise<void> {
+    const { outcomes, note, clock, logger } = this.#settings;
+    for (const row of rows) {
+      const coming = outcomes.expect(row.fireId);
+      const past = await outcomes.past(row.fireId);
+      if (past !== undefined) outcomes.resolve(row.fireId, past);
+      const ended = coming
+        .then((outcome) => outcome && note({ ...row, ...outcome, endedAt: clock.now() }))
+        .catch((error: unknown) =>
+          logger.error({ err: error, fireId: row.fireId }, 'an outcome was not noted'),
+        );
+      this.#inherited.set(row.scheduleId, ended);
+      void ended.finally(() => this.#inherited.delete(row.scheduleId));
+    }
+  }
+
+  async skipped(job: ScheduleJob, fire: Fire): Promise<void> {
+    const detail = 'an earlier run still went on';
+    await this.#settings.note(this.#row(job, fire, 'skipped', detail));
+  }
+
+  /** What failed because another leads by now, or the end came, is left to whoever goes on. */
+  async failed(job: ScheduleJob, fire: Fire, error: unknown): Promise<void> {
+    if (!this.#settings.leader.isLeader() || fire.signal.aborted) return;
+    const detail = error instanceof Error ? error.message : String(error);
+    await this.#settings.note(this.#row(job, fire, 'failed', detail));
+  }
+
+  async #isClear(job: ScheduleJob, fire: Fire): Promise<boolean> {
+    const earlier = this.#inherited.get(job.id);
+    if (earlier === undefined || job.overlap === 'allow') return true;
+    if (job.overlap === 'skip' && !fire.manual && !isOnce(job)) {
+      await this.skipped(job, fire);
+      return false;
+    }
+    await earlier;
+    return true;
+  }
+
+  /** The journal knows an id for as long as it keeps the message, which is longer than a fire can be late. */
+  async #wasPublished({ record }: ScheduleJob, { fireId }: Fire): Promise<boolean> {
+    if (!defaultDurableTopics.some((pattern) => matchesTopic(pattern, record.topic))) return false;
+    const query = { topic: record.topic, correlationId: fireId, limit: 1 };
+    return (await this.#settings.bus.history(query)).length > 0;
+  }
+
+  /** A bus that is away or full is tried again until it takes the message: a fire is late then, not lost. */
+  async #publish(job: ScheduleJob, fire: Fire): Promise<void> {
+    const { bus, clock, leader, logger } = this.#settings;
+    for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
+      try {
+        await bus.publish(messageOf(job, fire));
+        return;
+      } catch (error) {
+        if (!leader.isLeader() || fire.signal.aborted || isForGood(error)) throw error;
+        logger.error({ err: error, fireId: fire.fireId, waitMs: wait }, 'a fire could not be published yet');
+        await new Promise<void>((resolve) => clock.setTimer(wait, resolve));
+        await leader.confirm();
+      }
+    }
+  }
+
+  #fired(job: ScheduleJob, fire: Fire): Promise<void> {
+    return this.#settings.note(this.#row(job, fire, 'fired', null));
+  }
+
+  async #end(job: ScheduleJob, fire: Fire, coming: Promise<Outcome | undefined> | undefined): Promise<void> {
+    const outcome = coming === undefined ? { status: 'done' as const, detail: null } : await coming;
+    if (outcome !== undefined)
+      await this.#settings.note(this.#row(job, fire, outcome.status, outcome.detail));
+  }
+
+  #row(job: ScheduleJob, fire: Fire, status: FireStatus, detail: string | null): FireRow {
+    const now = this.#settings.clock.now();
+    const { fireId, scheduledAt, manual, missed } = fire;
+    const endedAt = status === 'fired' ? null : now;
+    return { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual, missed, status, endedAt, detail };
+  }
+}
+
+function isOnce({ schedule }: ScheduleJob): boolean {
+  return /^\d{4}-\d/.test(schedule.trim());
+}
+
+/** What the bus refuses for its content will not be accepted later. */
+function isForGood(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /refused|too_large/.test(String(error.code));
+}
+
+/** The same message, with the same id, however often it is tried. */
+function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): Draft {
+  const { sender, channel } = record.payload;
+  const times = { scheduleId: id, fireId, scheduledAt: new Date(scheduledAt).toISOString() };
+  const remote = channel === 'a2a' ? { scheduler_job_id: id } : {};
+  return {
+    topic: record.topic,
+    id: fireId.length <= longestMessageId ? fireId : derivedId(fireId, 'fire'),
+    correlationId: fireId,
+    payload: JSON.parse(JSON.stringify({ ...remote, ...record.payload, ...times })),
+    source: { interface: 'cron', channelId: channel, userId: sender },
+  };
+}

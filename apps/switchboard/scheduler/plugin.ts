@@ -1,0 +1,153 @@
+import { join } from 'node:path';
+import { createA2aClient } from '@trunkline/a2a';
+import type { Subscription } from '@trunkline/bus';
+import { type Clock, systemClock } from '@trunkline/schedule';
+import type { Hono } from 'hono';
+import type { Leader } from '../cluster/leader.ts';
+import { nodeName } from '../cluster/node-name.ts';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { mountSchedules } from '../routes/schedules.ts';
+import { announce } from '../workspace/report.ts';
+import { A2aCourier } from './a2a-courier.ts';
+import { type CommandParts, listenForCommands } from './commands.ts';
+import { CronFolder } from './cron-folder.ts';
+import { LastFired } from './last-fired.ts';
+import { type FireRow, Ledger } from './ledger.ts';
+import { type Outcome, Outcomes } from './outcomes.ts';
+import { Replica } from './replica.ts';
+import { Schedules } from './schedules.ts';
+
+/** Beyond the time that a skill may take. */
+const marginMs = 60_000;
+const historyLength = 50;
+
+/** Schedules: files in `crons/`, commands, and the timer that fires them. */
+export class SchedulerPlugin implements Plugin {
+  readonly name = 'scheduler';
+  readonly #leader: Leader;
+  readonly #clock: Clock;
+  #schedules: Schedules | undefined;
+  #close: () => Promise<void> = async () => undefined;
+
+  constructor(leader: Leader, clock: Clock = systemClock) {
+    this.#leader = leader;
+    this.#clock = clock;
+  }
+
+  mount(app: Hono<SwitchboardEnv>, { bus }: PluginContext): void {
+    mountSchedules(app, bus, () => this.#schedules);
+  }
+
+  async start(context: PluginContext): Promise<void> {
+    await using closing = new AsyncDisposableStack();
+    const { bus, registrar, workspace, logger, options } = context;
+    const ledger = new Ledger(join(context.home, 'schedules.db'));
+    closing.defer(() => ledger.close());
+    const folder = this.#openFolder(context, ledger, closing);
+    const outcomeLimitMs = options.skillTimeoutMs + marginMs;
+    const [leader, clock] = [this.#leader, this.#clock];
+    const outcomes = new Outcomes({ bus, clock, limitMs: outcomeLimitMs, onStray: noteStray(ledger, clock) });
+    await outcomes.start();
+    const replica = await this.#openReplica(context, { ledger, folder }, closing);
+    const lastFired = new LastFired({ folder, registrar, logger });
+    closing.defer(() => lastFired.close());
+    await folder.open();
+    const parts = { bus, clock, leader, folder, ledger, outcomes, lastFired, registrar, replica, logger };
+    const schedules = new Schedules({ ...parts, outcomeLimitMs });
+    this.#schedules = schedules;
+    closing.defer(() => schedules.stop());
+    const { targets } = workspace;
+    await new A2aCourier({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
+    const leading = this.#followLeader({ bus, schedules, folder, registrar, lastFired, logger }, closing);
+    // What others fired may take a while to come in.
+    if (replica === undefined) await leading();
+    const opened = closing.move();
+    this.#close = () => opened.disposeAsync();
+  }
+
+  async stop(): Promise<void> {
+    await this.#close();
+  }
+
+  /** What a schedule did, the newest first. */
+  history(id: string): FireRow[] {
+    return this.#schedules?.history(id, historyLength) ?? [];
+  }
+
+  #openFolder(
+    { workspace, bus, logger }: PluginContext,
+    ledger: Ledger,
+    closing: AsyncDisposableStack,
+  ): CronFolder {
+    const directory = join(workspace.directory, 'crons');
+    const folder = new CronFolder({
+      directory,
+      ledger,
+      now: this.#clock.now,
+      onChange: (id, entry) => {
+        this.#schedules?.changed(id, entry);
+        const payload = { file: join(directory, `${id}.yaml`) };
+        void announce(bus, logger, { topic: 'config.updated', payload });
+      },
+      onProblem: (path, error) => workspace.noteProblem(path, error),
+    });
+    closing.defer(() => folder.close());
+    return folder;
+  }
+
+  /** With one bus for several switchboards, each knows what the others fired. */
+  async #openReplica(
+    { bus, home, registrar }: PluginContext,
+    { ledger, folder }: { ledger: Ledger; folder: CronFolder },
+    closing: AsyncDisposableStack,
+  ): Promise<Replica | undefined> {
+    if (bus.status().engine === 'embedded') return undefined;
+    const replica = new Replica({
+      bus,
+      node: await nodeName(home),
+      onFire: (row) => ledger.put(row),
+      onEnd: async (id) => {
+        await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired elsewhere', quiet: true });
+        folder.refresh(id);
+      },
+    });
+    await replica.start();
+    closing.defer(() => replica.stop());
+    return replica;
+  }
+
+  /** Fires and takes commands while this switchboard leads. */
+  #followLeader(parts: CommandParts, closing: AsyncDisposableStack): () => Promise<void> {
+    let listening: Subscription | undefined;
+    let turn: Promise<void> = Promise.resolve();
+    let isOpen = true;
+    const lead = async (isLeader: boolean) => {
+      await parts.schedules.lead(isLeader);
+      if (isLeader && isOpen) listening ??= await listenForCommands(parts);
+      if (isLeader && isOpen) return;
+      await listening?.unsubscribe();
+      listening = undefined;
+    };
+    this.#leader.onChange((token) => {
+      if (!isOpen) return;
+      turn = turn
+        .then(() => lead(token !== undefined))
+        .catch((error: unknown) => parts.logger.error({ err: error }, 'the lead could not be taken or left'));
+    });
+    closing.defer(async () => {
+      isOpen = false;
+      await turn;
+      await listening?.unsubscribe();
+    });
+    return () => turn;
+  }
+}
+
+/** How a fire ended that was begun by another process. */
+function noteStray(ledger: Ledger, clock: Clock) {
+  return (fireId: string, outcome: Outcome) => {
+    const row = ledger.get(fireId);
+    if (row?.status === 'fired') ledger.put({ ...row, ...outcome, endedAt: clock.now() });
+  };
+}

@@ -1,0 +1,340 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
+import type { Json } from '../fixtures/start-switchboard.ts';
+
+let place: ReturnType<typeof schedulerHome>;
+let board: TestScheduler;
+
+beforeEach(async () => {
+  place = schedulerHome('2026-03-02T08:59:30Z');
+  board = await place.start();
+});
+afterEach(async () => {
+  await board.stop();
+  place.remove();
+});
+
+const daily = { id: 'daily-report', schedule: '0 9 * * *', timezone: 'UTC', topic: 'cron.daily-report' };
+const add = (more: object = {}): Promise<Json> =>
+  board.command({ action: 'add', ...daily, payload: { content: 'Report.' }, ...more });
+const file = (id: string) => join(board.workspace, 'crons', `${id}.yaml`);
+const fires = (topic = 'cron.daily-report') => board.on(topic);
+const answer = (
+  message: { correlationId: string },
+  payload: object = { content: 'ok', taskState: 'completed' },
+) => board.bus.publish({ topic: 'agent.skill.response.x', correlationId: message.correlationId, payload });
+const restart = async () => {
+  await board.stop();
+  board = await place.start();
+};
+const fired = (count: number, topic?: string) => waitFor(() => fires(topic).length === count);
+
+describe('a schedule', () => {
+  it('is on disk before it fires, fires at its time, and notes when [S007][S009][S011][S017][S070][S071][S088]', async () => {
+    const { success, data } = await add();
+    expect(success).toBe(true);
+    expect(data.schedule).toMatchObject({
+      type: 'cron',
+      state: 'active',
+      nextFire: '2026-03-02T09:00:00.000Z',
+    });
+    expect(readFileSync(file('daily-report'), 'utf8')).toContain('schedule: 0 9 * * *');
+    await place.clock.advanceTo('2026-03-02T08:59:59.999Z');
+    expect(fires()).toEqual([]);
+    await place.clock.advanceBy(1);
+    await fired(1);
+    expect(fires()[0]).toMatchObject({
+      id: 'daily-report@2026-03-02T09:00:00.000Z',
+      payload: { content: 'Report.', sender: 'cron', channel: 'cli', scheduleId: 'daily-report' },
+    });
+    await waitFor(() =>
+      readFileSync(file('daily-report'), 'utf8').includes('lastFired: 2026-03-02T09:00:00.000Z'),
+    );
+  });
+
+  it('takes the defaults of its payload, and passes on what it is given [S012][S013][S015]', async () => {
+    await add({
+      payload: { content: 'Go.', sender: 'ops', channel: 'messenger', skillHint: 'chat', extra: 1 },
+    });
+    await place.clock.advanceBy(30_000);
+    await fired(1);
+    expect(fires()[0]?.payload).toMatchObject({
+      sender: 'ops',
+      channel: 'messenger',
+      skillHint: 'chat',
+      extra: 1,
+    });
+  });
+
+  it.each([
+    ['../../evil', {}],
+    ['Upper', {}],
+    ['a..b', {}],
+    ['', {}],
+    ['x'.repeat(80), {}],
+    ['bad-cron', { schedule: '99 * * * *' }],
+    ['six-fields', { schedule: '* * * * * *' }],
+    ['bad-day', { schedule: '2026-02-30T10:00:00Z' }],
+    ['bad-zone', { timezone: 'Mars/Olympus' }],
+    ['bad-topic', { topic: 'a..b' }],
+    ['wrong-type', { type: 'once' }],
+    ['no-content', { payload: { sender: 'x' } }],
+    ['unknown-field', { colour: 'red' }],
+    ['bad-overlap', { overlap: 'maybe' }],
+    ['a2a-elsewhere', { topic: 'note.x', payload: { content: 'x', channel: 'a2a', agent_name: 'ava' } }],
+  ])('refuses %j and writes nothing [S007]', async (id, more) => {
+    const { success, error } = await add({ id, ...more });
+    expect([success, typeof error]).toEqual([false, 'string']);
+    expect(readdirSync(join(board.workspace, 'crons'))).toEqual([]);
+    expect(existsSync(join(board.workspace, '..', '..', 'evil.yaml'))).toBe(false);
+    await waitFor(() => board.on('system.error').length > 0);
+  });
+
+  it('is paused, stays in the list, and goes on without what passed meanwhile [S016][S073][S074][S091][S092]', async () => {
+    await add({ schedule: '* * * * *' });
+    expect((await board.command({ action: 'pause', id: 'daily-report' })).data.schedule.state).toBe('paused');
+    expect(readFileSync(file('daily-report'), 'utf8')).toContain('enabled: false');
+    await place.clock.advanceBy(300_000);
+    expect(fires()).toEqual([]);
+    const listed = (await board.command({ action: 'list' })).data.schedules;
+    expect(listed).toMatchObject([{ id: 'daily-report', state: 'paused', enabled: false, nextFire: null }]);
+    await restart();
+    await board.command({ action: 'resume', id: 'daily-report' });
+    await place.clock.advanceBy(1000);
+    expect(fires()).toEqual([]);
+    await place.clock.advanceBy(59_000);
+    await fired(1);
+  });
+
+  it('is removed with its file, active or paused [S075][S089]', async () => {
+    await add();
+    await add({ id: 'other' });
+    await board.command({ action: 'pause', id: 'other' });
+    for (const id of ['daily-report', 'other']) {
+      expect((await board.command({ action: 'remove', id })).success).toBe(true);
+      expect(existsSync(file(id))).toBe(false);
+    }
+    await place.clock.advanceBy(86_400_000);
+    expect(fires()).toEqual([]);
+    expect((await board.command({ action: 'remove', id: 'other' })).code).toBe('schedule_unknown');
+  });
+
+  it('is listed on schedule.list, with the next five times [S090][S129]', async () => {
+    await add({ schedule: '0 9 * * 1-5' });
+    await board.bus.publish({ topic: 'command.schedule', payload: { action: 'list' }, correlationId: 'c1' });
+    await waitFor(() => board.on('schedule.list').length > 0);
+    const [list] = board.on('schedule.list');
+    expect(list?.correlationId).toBe('c1');
+    expect((list?.payload as Json).schedules[0].next).toEqual(
+      ['02', '03', '04', '05', '06'].map((day) => `2026-03-${day}T09:00:00.000Z`),
+    );
+  });
+
+  it('can be run at once and tried out, beside its times', async () => {
+    await add();
+    const { data } = await board.command({ action: 'run-now', id: 'daily-report' });
+    await fired(1);
+    expect(fires()[0]?.correlationId).toBe(data.fireId);
+    expect((await board.history('daily-report'))[0]).toMatchObject({ manual: true });
+    const preview = await board.command({ action: 'preview', schedule: '*/10 * * * *', timezone: 'UTC' });
+    expect(preview.data.next).toHaveLength(5);
+    expect((await board.command({ action: 'preview', schedule: 'never' })).success).toBe(false);
+    expect((await board.command({ action: 'dance' })).code).toBe('action_unknown');
+  });
+});
+
+describe('a one-shot', () => {
+  const once = { schedule: '2026-03-02T09:30:00Z' };
+
+  it('fires once, and its file goes [S008][S009][S072]', async () => {
+    expect((await add(once)).data.schedule.type).toBe('once');
+    await place.clock.advanceTo('2026-03-02T09:30:00Z');
+    await fired(1);
+    await waitFor(() => !existsSync(file('daily-report')));
+    await restart();
+    await place.clock.advanceBy(3_600_000);
+    expect(fires()).toEqual([]);
+    expect(await board.history('daily-report')).toHaveLength(1);
+  });
+
+  it('fires late when it was missed by less than a day [S076][S150]', async () => {
+    await add(once);
+    await board.stop();
+    place.clock.jumpBy(23 * 3_600_000);
+    board = await place.start();
+    await fired(1);
+    expect((await board.history('daily-report'))[0]).toMatchObject({ missed: true });
+  });
+
+  it('is left out with schedule.missed when it was missed by more [S076][S150]', async () => {
+    await add(once);
+    await board.stop();
+    place.clock.jumpBy(25 * 3_600_000);
+    board = await place.start();
+    await waitFor(() => !existsSync(file('daily-report')));
+    expect(fires()).toEqual([]);
+    expect(board.on('schedule.missed')[0]?.payload).toMatchObject({
+      id: 'daily-report',
+      scheduledAt: '2026-03-02T09:30:00.000Z',
+    });
+    expect((await board.history('daily-report'))[0]).toMatchObject({ status: 'missed' });
+  });
+
+  it('waits longer than a timer can', async () => {
+    await add({ schedule: '2026-05-02T09:30:00Z' });
+    await place.clock.advanceTo('2026-05-02T09:29:59Z');
+    expect(fires()).toEqual([]);
+    await place.clock.advanceBy(1000);
+    await fired(1);
+  });
+});
+
+describe('a recurring schedule', () => {
+  it('makes up once for what was missed while it was down [S076][S150]', async () => {
+    await add({ schedule: '*/10 * * * *' });
+    await place.clock.advanceTo('2026-03-02T09:00:00Z');
+    await fired(1);
+    await board.stop();
+    place.clock.jumpBy(5 * 3_600_000 + 60_000);
+    board = await place.start();
+    await fired(1);
+    expect(fires()[0]?.id).toBe('daily-report@2026-03-02T14:00:00.000Z');
+    await place.clock.advanceBy(60_000);
+    expect(fires()).toHaveLength(1);
+  });
+
+  it('does not make up for what is more than a day ago [S076][S150]', async () => {
+    await add({ schedule: '0 9 1 * *' });
+    await board.stop();
+    place.clock.jumpBy(32 * 86_400_000);
+    board = await place.start();
+    await place.clock.advanceBy(60_000);
+    await waitFor(async () => (await board.history('daily-report'))[0]?.status === 'missed');
+    expect(fires()).toEqual([]);
+    expect(existsSync(file('daily-report'))).toBe(true);
+  });
+
+  it('keeps wall time when the clocks change [S010]', async () => {
+    await add({ schedule: '30 2 * * *', timezone: 'Europe/Berlin' });
+    const { data } = await board.command({ action: 'preview', id: 'daily-report' });
+    expect(data.next[0]).toBe('2026-03-03T01:30:00.000Z');
+    await place.clock.advanceTo('2026-03-28T12:00:00Z');
+    const before = fires().length;
+    // On 29 March 02:30 does not exist in Berlin: it runs right after the leap.
+    await place.clock.advanceTo('2026-03-29T01:00:00Z');
+    await waitFor(() => fires().length === before + 1 || undefined);
+    await place.clock.advanceTo('2026-03-30T00:29:59Z');
+    expect(fires().length).toBe(before + 1);
+  });
+
+  it('fires once when the wall clock jumps ahead, and not again when it jumps back', async () => {
+    await add({ schedule: '0 * * * *' });
+    place.clock.jumpBy(3_600_000);
+    await place.clock.advanceBy(31_000);
+    await fired(1);
+    place.clock.jumpBy(-1_800_000);
+    await place.clock.advanceBy(31_000);
+    expect(fires()).toHaveLength(1);
+  });
+
+  it('spreads its fires by the jitter, the same after a restart', async () => {
+    await add({ jitterMs: 50_000 });
+    await place.clock.advanceTo('2026-03-02T09:00:00Z');
+    expect(fires()).toEqual([]);
+    await restart();
+    await place.clock.advanceBy(50_000);
+    await fired(1);
+    expect(fires()[0]?.id).toBe('daily-report@2026-03-02T09:00:00.000Z');
+  });
+});
+
+describe('overlap', () => {
+  const minutely = { schedule: '* * * * *', timezone: 'UTC' };
+  const statuses = async () => (await board.history('daily-report')).map(({ status }) => status).reverse();
+
+  it('skips a fire while the run before goes on, and says so', async () => {
+    await add(minutely);
+    await place.clock.advanceBy(150_000);
+    await waitFor(async () => (await statuses()).length === 3);
+    expect(await statuses()).toEqual(['fired', 'skipped', 'skipped']);
+    await answer(fires()[0] as Json);
+    await waitFor(async () => (await statuses())[0] === 'done');
+    await place.clock.advanceBy(60_000);
+    await fired(2);
+  });
+
+  it('keeps what runs in mind over a restart', async () => {
+    await add(minutely);
+    await place.clock.advanceBy(30_000);
+    await fired(1);
+    const first = fires()[0] as Json;
+    await restart();
+    await place.clock.advanceBy(60_000);
+    await waitFor(async () => (await statuses()).join() === 'fired,skipped');
+    await answer(first, { error: 'it broke', taskState: 'failed' });
+    await waitFor(async () => (await statuses())[0] === 'failed');
+    expect((await board.history('daily-report')).at(-1)?.detail).toBe('it broke');
+    await place.clock.advanceBy(60_000);
+    await fired(1);
+  });
+
+  it('lets fires wait their turn', async () => {
+    await add({ ...minutely, overlap: 'queue' });
+    await place.clock.advanceBy(90_000);
+    await fired(1);
+    await answer(fires()[0] as Json);
+    await fired(2);
+    expect(fires()[1]?.id).toBe('daily-report@2026-03-02T09:01:00.000Z');
+  });
+
+  it('lets them run side by side', async () => {
+    await add({ ...minutely, overlap: 'allow' });
+    await place.clock.advanceBy(90_000);
+    await fired(2);
+  });
+});
+
+describe('files of crons/', () => {
+  const text =
+    'id: by-hand # mine\nschedule: "* * * * *"\ntimezone: UTC\ntopic: cron.by-hand\npayload: { content: Hello }\n';
+
+  it('are taken up, followed and dropped while it runs, and keep their comments [S070]', async () => {
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    await place.clock.advanceBy(30_000);
+    await fired(1, 'cron.by-hand');
+    await waitFor(() => readFileSync(file('by-hand'), 'utf8').includes('lastFired'));
+    expect(readFileSync(file('by-hand'), 'utf8')).toContain('# mine');
+    await answer(fires('cron.by-hand')[0] as Json);
+    board.write('crons/by-hand.yaml', text.replace('Hello', 'Changed'));
+    const content = async () => (await board.command({ action: 'list' })).data.schedules[0].payload.content;
+    await waitFor(async () => (await content()) === 'Changed');
+    const { unlinkSync } = await import('node:fs');
+    unlinkSync(file('by-hand'));
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 0);
+  });
+
+  it('that are wrong are told, and the last good version stays', async () => {
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    board.write('crons/by-hand.yaml', text.replace('"* * * * *"', '"soon"'));
+    await waitFor(() => board.problems.list().length === 1);
+    expect(board.problems.list()[0]?.error).toContain('by-hand.yaml:2:');
+    await place.clock.advanceBy(30_000);
+    await fired(1, 'cron.by-hand');
+    board.write('crons/misnamed.yaml', text);
+    await waitFor(() => board.problems.list().length === 2);
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(() => board.problems.list().length === 1);
+  });
+
+  it('that are examples are left out', async () => {
+    board.write('crons/by-hand.yaml.example', text);
+    board.write('crons/by-hand.example.yaml', text);
+    await restart();
+    expect((await board.command({ action: 'list' })).data.count).toBe(0);
+  });
+});

@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Bus } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { type Clock, parseSchedule } from '@trunkline/schedule';
+import type { Leader } from '../cluster/leader.ts';
+import type { Registrar } from '../control/registrar.ts';
+import type { CronFolder } from './cron-folder.ts';
+import { Fires } from './fires.ts';
+import type { LastFired } from './last-fired.ts';
+import type { FireRow, Ledger } from './ledger.ts';
+import type { Outcomes } from './outcomes.ts';
+import type { Entry } from './record.ts';
+import { ScheduleRefusal } from './refusal.ts';
+import type { Replica } from './replica.ts';
+import { Term } from './term.ts';
+import { type ScheduleView, viewOf } from './view.ts';
+
+export interface ScheduleSettings {
+  bus: Bus;
+  clock: Clock;
+  leader: Leader;
+  folder: CronFolder;
+  ledger: Ledger;
+  outcomes: Outcomes;
+  lastFired: LastFired;
+  registrar: Registrar;
+  /** Carries fires to the other switchboards; undefined when there are none. */
+  replica: Replica | undefined;
+  logger: Logger;
+  /** How long the outcome of a fire is waited for. */
+  outcomeLimitMs: number;
+}
+
+const stopLimitMs = 5000;
+const sweepEveryMs = 3_600_000;
+const retryMs = 1000;
+const previewed = 5;
+
+/** All schedules: what they are, when they come, what they did; and, while this switchboard leads, their timer. */
+export class Schedules {
+  readonly #settings: ScheduleSettings;
+  readonly #fires: Fires;
+  readonly #sweeper: NodeJS.Timeout;
+  #term: Term | undefined;
+  #stopped = false;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(settings: ScheduleSettings) {
+    this.#settings = settings;
+    const note = (row: FireRow) => this.#note(row);
+    const known = (fireId: string) => settings.ledger.get(fireId);
+    this.#fires = new Fires({ ...settings, note, known });
+    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs).unref();
+    this.#sweep();
+  }
+
+  /** Begins to fire, when what others fired is known here; or leaves it to others. */
+  lead(isLeader: boolean): Promise<void> {
+    this.#turn = this.#turn.then(() => (isLeader ? this.#takeOver() : this.#end(0)));
+    return this.#turn;
+  }
+
+  /** A file came, changed or went. */
+  changed(id: string, entry: Entry | undefined): void {
+    this.#term?.change(id, entry);
+  }
+
+  get(id: string): ScheduleView | undefined {
+    const entry = this.#settings.folder.get(id);
+    return entry && this.#view(entry, this.#settings.ledger.lastFired(id));
+  }
+
+  list(): ScheduleView[] {
+    const lastFires = this.#settings.ledger.lastFires();
+    return [...this.#settings.folder.list()].map((entry) =>
+      this.#view(entry, lastFires.get(entry.record.id)),
+    );
+  }
+
+  history(id: string, limit: number): FireRow[] {
+    return this.#settings.ledger.history(id, limit);
+  }
+
+  /** The next times of a schedule that need not exist; throws words when it is wrong. */
+  preview(schedule: string, timezone: string | undefined): string[] {
+    const parsed = parseSchedule(schedule, timezone === undefined ? {} : { timezone });
+    return parsed.preview(previewed, this.#settings.clock.now()).map((time) => new Date(time).toISOString());
+  }
+
+  /** Fires at once and gives the id of the fire; only the switchboard that leads can. */
+  runNow(id: string): string {
+    if (this.#settings.folder.get(id) === undefined) throw new ScheduleRefusal('schedule_unknown', id);
+    if (this.#term === undefined) throw new ScheduleRefusal('not_leading', id);
+    return this.#term.runNow(id);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#sweeper);
+    this.#settings.outcomes.close();
+    await this.#turn;
+    await this.#end(stopLimitMs);
+  }
+
+  /** Whoever leads must fire: what stands in the way is tried again. */
+  async #takeOver(): Promise<void> {
+    while (this.#settings.leader.isLeader() && !this.#stopped) {
+      try {
+        await this.#begin();
+        return;
+      } catch (error) {
+        this.#settings.logger.error({ err: error }, 'the schedules could not be taken over yet');
+        await delay(retryMs);
+      }
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { replica, leader, ledger, clock, outcomeLimitMs } = this.#settings;
+    await replica?.catchUp();
+    if (!leader.isLeader() || this.#term !== undefined) return;
+    await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
+    const term = new Term({
+      ...this.#settings,
+      fires: this.#fires,
+      note: (row) => this.#note(row),
+      finished: (id) => this.#finished(id),
+    });
+    this.#term = term;
+    term.start();
+  }
+
+  async #end(limitMs: number): Promise<void> {
+    const term = this.#term;
+    this.#term = undefined;
+    await term?.stop(limitMs);
+  }
+
+  async #note(row: FireRow): Promise<void> {
+    const { ledger, lastFired, folder, replica } = this.#settings;
+    ledger.put(row);
+    const entry = folder.get(row.scheduleId);
+    const isRecurring = entry !== undefined && !/^\d{4}-\d/.test(entry.record.schedule.trim());
+    if (isRecurring && !row.manual) lastFired.note(row.scheduleId, row.scheduledAt);
+    await replica?.share(row);
+  }
+
+  async #finished(id: string): Promise<void> {
+    const { folder, registrar, replica, logger } = this.#settings;
+    await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
+    folder.refresh(id);
+    logger.info({ schedule: id }, 'a one-shot is over; its file is removed');
+    await replica?.shareEnd(id);
+  }
+
+  #view(entry: Entry, lastFired: number | undefined): ScheduleView {
+    return viewOf(entry, lastFired, this.#settings.clock.now(), previewed);
+  }
+
+  #sweep(): void {
+    this.#settings.ledger.sweep(this.#settings.clock.now(), this.#settings.outcomeLimitMs);
+  }
+}
