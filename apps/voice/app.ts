@@ -101,8 +101,8 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
   const metrics = createMetrics({ prefix: 'voice' });
   const app = createVoiceApp(core, metrics);
   mountApi(app, core, speech);
-  const conversations = createConversations({ sessions: core.sessions });
-  const calls = createCalls(core, metrics, { converse: conversations.begin, ...substitutes });
+  const converse = substitutes.converse ?? createConversations({ sessions: core.sessions }).begin;
+  const calls = createCalls(core, metrics, { ...substitutes, converse });
   closing.defer(() => calls.stop());
   mountOffer(app, calls);
   mountIce(app, options.iceServers);

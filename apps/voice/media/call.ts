@@ -18,7 +18,10 @@ export interface CallOptions {
   requestData: unknown;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
+  /** Of time limits. */
   clock: Clock;
+  /** Of packets and sound, which no test can hold back. */
+  mediaClock: Clock;
   logger: Logger;
   onConnected(call: Call): void;
   onLate(frames: number): void;
@@ -163,7 +166,7 @@ export class Call implements Line {
 
   #watchLife(): LifeWatch {
     return new LifeWatch({
-      clock: this.#options.clock,
+      clock: this.#options.mediaClock,
       packetsReceived: () => this.#peer.packetsReceived(),
       onLook: () => this.#noticeState(),
       onGone: (reason) => this.close(reason),

@@ -1,5 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
+import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { TestVoice } from '../voice.suite.ts';
 import { hasCandidates } from './sdp.ts';
 
@@ -60,7 +61,8 @@ export function prepareCaller({
       const found = collectCandidates(connection);
       await connection.setLocalDescription(await connection.createOffer(options));
       if (!trickle) await gathered(connection);
-      const { sdp } = connection.localDescription ?? { sdp: '' };
+      const complete = connection.localDescription?.sdp ?? '';
+      const sdp = trickle ? complete.replaceAll(/^a=candidate:.*\r\n/gm, '') : complete;
       const reply = await voice.post('/api/offer', { sdp, type: 'offer', ...body }, key);
       if (reply.status !== 200) throw new Error(`${reply.status} ${JSON.stringify(reply.body)}`);
       caller.id = reply.body.pc_id;
@@ -121,28 +123,12 @@ function listenTo(connection: RTCPeerConnection, form: CallerSetup['channel']) {
   };
 }
 
-/** What is heard: the loudest sample of late, and how much sound there was. */
+/** Collects what is heard. */
 function listen(track: MediaStreamTrack) {
   const sink = new nonstandard.RTCAudioSink(track);
-  const frames: Int16Array[] = [];
-  sink.addEventListener('data', (event) =>
-    frames.push((event as unknown as { samples: Int16Array }).samples),
-  );
-  const recent = () => frames.slice(-20).flatMap((samples) => [...samples]);
-  return {
-    get loudest() {
-      return Math.max(0, ...recent());
-    },
-    /** The pitch of the last 200 ms, by the crossings of zero. */
-    get hertz() {
-      const samples = recent();
-      const crossings = samples.filter(
-        (sample, index) => sample >= 0 && (samples[index - 1] ?? 0) < 0,
-      ).length;
-      return crossings / (samples.length / rate);
-    },
-    stop: () => sink.stop(),
-  };
+  const frames: AudioFrame[] = [];
+  sink.addEventListener('data', (event) => frames.push(event as unknown as AudioFrame));
+  return { frames, stop: () => sink.stop() };
 }
 
 async function gathered(connection: RTCPeerConnection): Promise<void> {

@@ -18,9 +18,10 @@ export interface CallsOptions {
   /** Called for every caller that has connected. */
   converse(line: Line, user: User): void;
   observer: CallObserver;
+  /** Of time limits. */
   clock: Clock;
-  /** Of the pace at which sound leaves. */
-  paceClock: Clock;
+  /** Of packets and sound. */
+  mediaClock: Clock;
   logger: Logger;
 }
 
@@ -55,7 +56,7 @@ export class Calls {
 
   constructor(options: CallsOptions) {
     this.#options = options;
-    this.#pacer = new Pacer(options.paceClock);
+    this.#pacer = new Pacer(options.mediaClock);
   }
 
   async offer(offer: Offer, user: User): Promise<Answer> {
@@ -86,7 +87,7 @@ export class Calls {
   }
 
   async #open({ requestData }: Offer, user: User): Promise<Call> {
-    const { settings, limit, observer, clock, logger, loadPeers } = this.#options;
+    const { settings, limit, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
     if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
     const call = new Call({
@@ -96,6 +97,7 @@ export class Calls {
       makePeer: (events) => makePeer(settings, events),
       pacer: this.#pacer,
       clock,
+      mediaClock,
       logger,
       onConnected: (line) => this.#converse(line, user),
       onLate: (frames) => observer.framesLate(frames),

@@ -1,0 +1,210 @@
+import { waitFor } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { startVoice } from '../voice.suite.ts';
+import { dial, prepareCaller } from './caller.suite.ts';
+import { pitch, startLines, startLinesByHand, tone } from './lines.suite.ts';
+
+const roster = `users:
+  - { id: ada, api_key: a }
+  - { id: ben, api_key: b }
+`;
+const candidate = { candidate: '', sdp_mid: '0', sdp_mline_index: 0 };
+
+describe('POST /api/offer', () => {
+  it('answers a complete offer and connects [V069] [V086] [V098]', async () => {
+    const { voice, lines } = await startLines();
+    const caller = prepareCaller();
+    const body = await caller.offer(voice);
+    expect(body).toEqual({
+      sdp: expect.stringMatching(/^v=0/),
+      type: 'answer',
+      pc_id: expect.stringMatching(/^SmallWebRTCConnection#0-[0-9a-f]{32}$/),
+    });
+    await caller.connected();
+    await waitFor(() => lines.length === 1);
+    expect(lines[0]?.id).toBe(body.pc_id);
+  });
+
+  it('takes audio and video lines in any order and asks for no pictures [V097]', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice, { video: true });
+    expect(caller.answer.match(/^m=\w+/gm)).toEqual(['m=audio', 'm=video', 'm=application']);
+    const [, audio = '', video = ''] = caller.answer.split(/^m=/m);
+    expect(audio).toContain('a=sendrecv');
+    expect(video).toContain('a=inactive');
+    const { heard } = await line();
+    await waitFor(() => pitch(heard) > 0);
+  });
+
+  it('lets sound flow without a video line too', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice, { video: false });
+    const { heard, speaker } = await line();
+    speaker.enqueue(tone(600, 24_000, 5));
+    await waitFor(() => pitch(heard) > 0 && pitch(caller.ear.frames) > 0);
+  });
+
+  it('hands on what the client sent along', async () => {
+    const { voice, line } = await startLines();
+    await dial(voice, { body: { request_data: { from: 'kiosk' } } });
+    expect((await line()).requestData).toEqual({ from: 'kiosk' });
+  });
+
+  it('refuses an offer that cannot be used, and keeps nothing of it', async () => {
+    const { voice } = await startLines({ env: { MAX_CALLS: '1' } });
+    const refused = [
+      { sdp: 'nonsense', type: 'offer' },
+      { sdp: 'v=0\r\nm=audio nonsense\r\n', type: 'offer' },
+      {
+        sdp: 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\n',
+        type: 'offer',
+      },
+    ];
+    for (const offer of refused) {
+      const { status, body } = await voice.post('/api/offer', offer);
+      expect(status).toBe(400);
+      expect(body).toEqual({ detail: expect.stringMatching(/^The offer cannot be used: \S/) });
+    }
+    for (const body of [{}, { sdp: 1, type: 'offer' }, { sdp: 'v=0', type: 'answer' }, 'no json'])
+      expect((await voice.post('/api/offer', body)).status).toBe(422);
+    await dial(voice);
+  });
+
+  it('needs a key and knows only the connections of its user [V071]', async () => {
+    const { voice, lines } = await startLines({ files: { 'users.yaml': roster } });
+    expect((await voice.post('/api/offer', { sdp: 'v=0', type: 'offer' })).status).toBe(401);
+    const ada = await dial(voice, { key: 'a' });
+    await waitFor(() => lines.length === 1);
+    const theft = { pc_id: ada.id, candidates: [candidate] };
+    expect(await voice.patch('/api/offer', theft, 'b')).toMatchObject({
+      status: 404,
+      body: { detail: 'Peer connection not found' },
+    });
+    expect((await voice.delete(`/api/offer?pc_id=${encodeURIComponent(ada.id)}`, 'b')).status).toBe(404);
+    const ben = await dial(voice, { key: 'b', body: { pc_id: ada.id } });
+    expect(ben.id).not.toBe(ada.id);
+    await waitFor(() => lines.length === 2);
+    expect(lines.map(({ user }) => user.id)).toEqual(['ada', 'ben']);
+    expect((await voice.patch('/api/offer', theft, 'a')).status).toBe(200);
+  });
+
+  it('takes no more calls than it may', async () => {
+    const { voice, line } = await startLines({ env: { MAX_CALLS: '1' } });
+    const first = await dial(voice);
+    const opened = await line();
+    await expect(dial(voice)).rejects.toThrow(/503 .*All 1 lines are in use.*MAX_CALLS/);
+    first.hangUp();
+    await waitFor(() => opened.ended);
+    await dial(voice);
+  });
+
+  it('forgets a client that never connects [V071] [V114]', async () => {
+    const { voice, clock, lines } = await startLinesByHand();
+    const caller = prepareCaller();
+    await caller.connection.setLocalDescription(await caller.connection.createOffer());
+    const { body } = await voice.post('/api/offer', { ...caller.connection.localDescription?.toJSON() });
+    const known = { pc_id: body.pc_id, candidates: [candidate] };
+    expect((await voice.patch('/api/offer', known)).status).toBe(200);
+    await clock.advanceBy(30_000);
+    expect(await voice.patch('/api/offer', known)).toMatchObject({
+      status: 404,
+      body: { detail: 'Peer connection not found' },
+    });
+    expect(lines).toEqual([]);
+  });
+
+  it('says what to install where WebRTC does not load, and serves the rest', async () => {
+    const { mediaErrors } = await import('./errors.ts');
+    const loadPeers = () => Promise.reject(mediaErrors.webrtc_missing({ reason: 'no such file' }));
+    const voice = await startVoice({ substitutes: { loadPeers } });
+    const { status, body } = await voice.post('/api/offer', { sdp: 'v=0\r\nm=audio 9\r\n', type: 'offer' });
+    expect(status).toBe(503);
+    expect(body.detail).toMatch(/@roamhq\/wrtc.*no such file.*npm ci/);
+    expect((await voice.get('/healthz')).status).toBe(200);
+  });
+});
+
+describe('PATCH /api/offer', () => {
+  it('takes candidates as they are found, and their end [V070] [V087] [V098]', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice, { trickle: true });
+    await caller.connected();
+    const { heard } = await line();
+    await waitFor(() => pitch(heard) > 0);
+    const more = { pc_id: caller.id, candidates: [candidate, { ...candidate, sdp_mid: null }] };
+    expect(await voice.patch('/api/offer', more)).toMatchObject({ status: 200, body: { status: 'success' } });
+  });
+
+  it('refuses candidates of nobody, and those that are none [V114]', async () => {
+    const { voice } = await startLines();
+    const stranger = { pc_id: 'SmallWebRTCConnection#9-0', candidates: [candidate] };
+    expect((await voice.patch('/api/offer', stranger)).status).toBe(404);
+    const { id: pc_id } = await dial(voice);
+    for (const bad of ['nonsense', 'candidate:1 1 udp x y z typ host']) {
+      const { status, body } = await voice.patch('/api/offer', {
+        pc_id,
+        candidates: [{ ...candidate, candidate: bad }],
+      });
+      expect(status).toBe(400);
+      expect(body.detail).toMatch(/^A candidate cannot be used: \S/);
+    }
+    expect((await voice.patch('/api/offer', { pc_id, candidates: 'none' })).status).toBe(422);
+    expect((await voice.patch('/api/offer', { pc_id, candidates: [] })).status).toBe(200);
+  });
+});
+
+describe('a connection that changes', () => {
+  it('is negotiated again with the same line', async () => {
+    const { voice, lines, line } = await startLines();
+    const caller = await dial(voice);
+    const { id, heard } = await line();
+    await waitFor(() => pitch(heard) > 0);
+    const again = await caller.offer(voice, { pc_id: id });
+    expect(again.pc_id).toBe(id);
+    heard.length = 0;
+    await waitFor(() => pitch(heard) > 0);
+    expect(lines.length).toBe(1);
+  });
+
+  it('finds a new way after an ICE restart', async () => {
+    const { voice, lines, line } = await startLines();
+    const caller = await dial(voice);
+    const { id, heard } = await line();
+    const before = /^a=ice-ufrag:(.*)$/m.exec(caller.answer)?.[1];
+    await caller.offer(voice, { pc_id: id }, { iceRestart: true });
+    const after = /^a=ice-ufrag:(.*)$/m.exec(caller.answer)?.[1];
+    expect(after).not.toBe(before);
+    expect(caller.answer).toContain('a=candidate:');
+    heard.length = 0;
+    await waitFor(() => pitch(heard) > 0);
+    expect(lines.map(({ ended }) => ended)).toEqual([undefined]);
+  });
+
+  it('is made anew below the same line', async () => {
+    const { voice, lines, line } = await startLines();
+    const first = await dial(voice);
+    const { id, heard, speaker, send } = await line();
+    expect(send).toBeDefined();
+    const second = await dial(voice, { tone: 800, body: { pc_id: first.id, restart_pc: true } });
+    expect(second.id).toBe(id);
+    await waitFor(() => Math.abs(pitch(heard) - 800) < 15);
+    speaker.enqueue(tone(600, 24_000, 10));
+    await waitFor(() => pitch(second.ear.frames) > 0);
+    await second.tell({ label: 'rtvi-ai', type: 'client-ready' });
+    await waitFor(() => lines[0]?.told.length === 1);
+    first.hangUp();
+    expect(lines.map(({ ended }) => ended)).toEqual([undefined]);
+  });
+
+  it('outlives a later offer that is bad', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice);
+    const { heard } = await line();
+    for (const restart_pc of [false, true]) {
+      const bad = { sdp: 'v=0\r\nm=audio nonsense\r\n', type: 'offer', pc_id: caller.id, restart_pc };
+      expect((await voice.post('/api/offer', bad)).status).toBe(400);
+    }
+    heard.length = 0;
+    await waitFor(() => pitch(heard) > 0);
+  });
+});

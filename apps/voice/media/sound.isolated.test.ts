@@ -1,0 +1,66 @@
+import { waitFor } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { dial } from './caller.suite.ts';
+import { pitch, startLines, tone } from './lines.suite.ts';
+
+const near = (hertz: number, wanted: number) => Math.abs(hertz - wanted) < 15;
+
+describe('sound', () => {
+  it('comes in at 48 kHz over Opus [V009]', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice, { tone: 440 });
+    const { heard } = await line();
+    await waitFor(() => near(pitch(heard), 440));
+    expect(heard.at(-1)).toMatchObject({ sampleRate: 48_000, samples: { length: 480 } });
+    expect(caller.answer).toMatch(/^a=rtpmap:111 opus\/48000\/2/m);
+  });
+
+  it.each([16_000, 22_050, 24_000, 44_100, 48_000])('goes out from %i Hz [V009]', async (sampleRate) => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice);
+    const { speaker } = await line();
+    speaker.enqueue(tone(600, sampleRate, 0.6));
+    await waitFor(() => near(pitch(caller.ear.frames), 600));
+    await waitFor(() => speaker.queuedMs === 0);
+    expect(speaker.playedMs).toBeGreaterThan(595);
+    expect(speaker.playedMs).toBeLessThan(601);
+  });
+
+  it('stops when it is cut off, and goes on when it was only held', async () => {
+    const { voice, line } = await startLines();
+    const caller = await dial(voice);
+    const { speaker } = await line();
+    speaker.enqueue(tone(600, 24_000, 30));
+    await waitFor(() => near(pitch(caller.ear.frames), 600));
+    speaker.hold();
+    const heldAt = speaker.playedMs;
+    await waitFor(() => pitch(caller.ear.frames) === 0);
+    expect(speaker.playedMs).toBe(heldAt);
+    speaker.resume();
+    await waitFor(() => near(pitch(caller.ear.frames), 600));
+    speaker.clear();
+    expect(speaker.queuedMs).toBe(0);
+    await waitFor(() => pitch(caller.ear.frames) === 0);
+    speaker.enqueue(tone(300, 44_100, 1));
+    await waitFor(() => near(pitch(caller.ear.frames), 300));
+  });
+
+  it('keeps callers apart', async () => {
+    const { voice, lines } = await startLines();
+    const pitches = [300, 500, 700, 900];
+    const callers = await Promise.all(pitches.map((hertz) => dial(voice, { tone: hertz })));
+    await waitFor(() => lines.length === callers.length);
+    await Promise.all(
+      callers.map(async (caller, index) => {
+        const line = await waitFor(() => lines.find(({ id }) => id === caller.id));
+        await waitFor(() => near(pitch(line.heard), pitches[index] as number));
+        line.send({ type: 'metrics', data: index });
+        line.speaker.enqueue(tone(1000 + 200 * index, 24_000, 10));
+        await waitFor(() => near(pitch(caller.ear.frames), 1000 + 200 * index));
+        await waitFor(() => caller.messages().length > 0);
+        expect(caller.messages()).toEqual([{ label: 'rtvi-ai', type: 'metrics', data: index }]);
+      }),
+    );
+    expect((await voice.get('/api/metrics')).body.audio_frames_late_total).toEqual(expect.any(Number));
+  });
+});
