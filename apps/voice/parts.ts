@@ -196,7 +196,7 @@ export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Pe
 export interface Substitutes {
   converse?: CallsOptions['converse'];
   loadPeers?: CallsOptions['loadPeers'];
-  /** For time limits; sound keeps its own pace. */
+  /** Of time limits; packets and sound keep to the real one. */
   clock?: Clock;
 }
 
@@ -210,7 +210,7 @@ export function createCalls({ options, counters, logger }: Core, metrics: Metric
     loadPeers: loadWrtcPeers,
     clock: systemClock,
     ...parts,
-    paceClock: systemClock,
+    mediaClock: systemClock,
     settings: { iceServers, portRange: portRangeOf(icePortRange) },
     limit,
     observer: {
