@@ -1,6 +1,6 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
-import type { Delegate } from '@trunkline/tools';
+import { type ApprovedTool, answerApproval, createRunCommand, type Delegate } from '@trunkline/tools';
 import type { AgentOptions } from './options.ts';
 import { type OpenPlugins, openPlugins, type PluginState } from './plugins/open-plugins.ts';
 import type { Inbound, Plugin } from './plugins/plugin.ts';
@@ -10,8 +10,6 @@ import { codingAgentsOf, delegatesOf } from './setup/delegates.ts';
 import type { AgentStores } from './stores/stores.ts';
 import { createCodeWith } from './tools/acp/code-with.ts';
 import { createAgentTools } from './tools/agent-tools.ts';
-import { type ApprovedTool, answerApproval } from './tools/approved-tool.ts';
-import { createRunCommand } from './tools/files/run-command.ts';
 import { type McpServerState, type McpSources, openMcpSources } from './tools/mcp/mcp-source.ts';
 import { readPeers } from './tools/peers/peers.ts';
 import type { Approvals } from './turns/approvals.ts';
@@ -90,6 +88,13 @@ export class Toolset {
     return { tools, approvals: approvalsOf(approved) };
   }
 
+  /** Connects to a server to see whether it answers, and leaves it again. */
+  async tryMcp(server: AgentConfig['mcp']['servers'][number]): Promise<McpServerState | undefined> {
+    const tried = await openMcpSources([server], this.#options.logger);
+    await tried.close();
+    return tried.states[0];
+  }
+
   async close(): Promise<void> {
     await this.#plugins?.close();
     await this.#mcp?.close();
@@ -101,7 +106,10 @@ export class Toolset {
     await this.close();
     const [opened, mcp] = await Promise.all([
       openPlugins(await plugins(), config.plugins, { logger, inbound }),
-      openMcpSources(config.mcp.servers, logger),
+      openMcpSources(
+        config.mcp.servers.filter(({ enabled }) => enabled),
+        logger,
+      ),
     ]);
     this.#plugins = opened;
     this.#mcp = mcp;

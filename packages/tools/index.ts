@@ -1,3 +1,4 @@
+export { type ApprovedTool, answerApproval } from './approved-tool.ts';
 export { createCalculator } from './calculator/calculator.ts';
 export { type CurrentTimeOptions, createCurrentTime } from './current-time/current-time.ts';
 export { type A2aDelegateOptions, createA2aDelegate } from './delegate-to/a2a-delegate.ts';
@@ -10,6 +11,10 @@ export {
 } from './delegate-to/delegate.ts';
 export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate-to.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
+export { runCommand } from './files/command.ts';
+export { fileTools } from './files/file-tools.ts';
+export { createRunCommand, type RunCommandOptions } from './files/run-command.ts';
+export { clamp, oneLine, orRefusal } from './refusal.ts';
 export { splitMessage } from './text/split-message.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
 export {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { runTurn } from '@trunkline/loop';
 import { resolveInside } from '@trunkline/storage';
+import { runCommand } from '@trunkline/tools';
 import type { Finding, GoalVerifiers } from '../stores/goals/goal-check.ts';
-import { runCommand } from '../tools/files/command.ts';
 import type { Graph } from '../turns/graph.ts';
 
 export interface GoalVerifierOptions {

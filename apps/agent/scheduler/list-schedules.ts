@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { oneLine, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import { oneLine, orRefusal } from '../tools/refusal.ts';
 import type { ScheduleBackend, ScheduledJob } from './schedule-backend.ts';
 
 const LONGEST_PREVIEW = 80;

@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import { orRefusal } from '../tools/refusal.ts';
 import type { ScheduleBackend } from './schedule-backend.ts';
 
 const input = z.object({

@@ -18,7 +18,7 @@ export interface DelegateSurroundings {
 
 /** Those to whom the configuration lets the agent hand parts of its work. */
 export function delegatesOf({ delegates }: AgentConfig, around: DelegateSurroundings): Delegate[] {
-  return delegates.map((delegate) => toDelegate(delegate, around));
+  return delegates.filter(({ enabled }) => enabled).map((delegate) => toDelegate(delegate, around));
 }
 
 /** The coding agents that run as processes. */

@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import { createModelGateway, defineTool } from '@trunkline/llm';
 import { runTurn } from '@trunkline/loop';
 import { temporaryDirectory } from '@trunkline/testing';
+import { createRunCommand } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { LocalBackend } from '../scheduler/local-backend.ts';
 import { type AgentStores, openStores } from '../stores/stores.ts';
 import { createAgentTools } from './agent-tools.ts';
-import { createRunCommand } from './files/run-command.ts';
 
 let home = temporaryDirectory();
 let stores: AgentStores;

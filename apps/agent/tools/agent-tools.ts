@@ -1,5 +1,6 @@
 import type { Tool } from '@trunkline/llm';
 import {
+  type ApprovedTool,
   createCalculator,
   createCurrentTime,
   createDelegateTo,
@@ -9,11 +10,10 @@ import {
   createWebSearch,
   type Delegate,
   type FetchUrlOptions,
+  fileTools,
 } from '@trunkline/tools';
 import type { ScheduleBackend } from '../scheduler/schedule-backend.ts';
 import { schedulerTools } from '../scheduler/scheduler-tools.ts';
-import type { ApprovedTool } from './approved-tool.ts';
-import { fileTools } from './files/file-tools.ts';
 import { createPeerConsult } from './peers/peer-consult.ts';
 import { createPeerList } from './peers/peer-list.ts';
 import type { Peer } from './peers/peers.ts';

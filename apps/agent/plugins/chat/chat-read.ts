@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { clamp, oneLine, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import { clamp, oneLine, orRefusal } from '../../tools/refusal.ts';
 import type { ApiClient } from '../api-client.ts';
 import { snowflake } from './snowflake.ts';
 

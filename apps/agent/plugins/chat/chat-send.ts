@@ -1,7 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { splitMessage } from '@trunkline/tools';
+import { orRefusal, splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
-import { orRefusal } from '../../tools/refusal.ts';
 import type { ApiClient } from '../api-client.ts';
 import { snowflake } from './snowflake.ts';
 

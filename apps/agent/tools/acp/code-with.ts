@@ -1,7 +1,6 @@
 import { defineTool } from '@trunkline/llm';
+import { type ApprovedTool, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import type { ApprovedTool } from '../approved-tool.ts';
-import { orRefusal } from '../refusal.ts';
 import { giveTask } from './give-task.ts';
 import type { AcpAgent } from './run-agent.ts';
 

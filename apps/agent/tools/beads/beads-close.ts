@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { BeadsStore } from '../../stores/beads-store.ts';
-import { orRefusal } from '../refusal.ts';
 
 const input = z.object({
   issue_id: z.string().describe('As in bd-1.'),

@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import { type BeadsStore, ISSUE_TYPES } from '../../stores/beads-store.ts';
-import { orRefusal } from '../refusal.ts';
 
 const input = z.object({
   title: z.string().trim().min(1).max(500),

@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { BeadsStore } from '../../stores/beads-store.ts';
-import { orRefusal } from '../refusal.ts';
 import { issueLine } from './issue-line.ts';
 
 export function createBeadsList(beads: Pick<BeadsStore, 'list'>): Tool {

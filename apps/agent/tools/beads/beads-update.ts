@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import { type BeadsStore, ISSUE_STATES, ISSUE_TYPES } from '../../stores/beads-store.ts';
-import { orRefusal } from '../refusal.ts';
 import { issueLine } from './issue-line.ts';
 
 const input = z.object({

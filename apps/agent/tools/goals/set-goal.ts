@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import { type GoalStore, verifierSchema } from '../../stores/goals/goal-store.ts';
-import { orRefusal } from '../refusal.ts';
 
 const input = z.object({
   condition: z.string().trim().min(1).max(4000).describe('What must be true in the end.'),

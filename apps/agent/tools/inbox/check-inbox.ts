@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { clamp, oneLine, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../../stores/inbox-store.ts';
-import { clamp, oneLine, orRefusal } from '../refusal.ts';
 
 const MOST = 50;
 const LONGEST_TEXT = 2000;

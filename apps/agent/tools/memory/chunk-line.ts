@@ -1,4 +1,4 @@
-import { oneLine } from '../refusal.ts';
+import { oneLine } from '@trunkline/tools';
 
 const LONGEST = 2000;
 

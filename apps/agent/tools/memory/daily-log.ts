@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
-import { orRefusal } from '../refusal.ts';
 
 const DOMAIN = 'daily-log';
 

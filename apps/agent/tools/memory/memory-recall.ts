@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { clamp, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
-import { clamp, orRefusal } from '../refusal.ts';
 import { chunkLine } from './chunk-line.ts';
 
 const MOST = 20;

@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { NotesStore } from '../../stores/notes/notes-store.ts';
-import { orRefusal } from '../refusal.ts';
 
 const input = z.object({
   tab: z.string(),

@@ -1,7 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { createA2aDelegate } from '@trunkline/tools';
+import { createA2aDelegate, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import { orRefusal } from '../refusal.ts';
 import type { Peer } from './peers.ts';
 
 const input = z.object({

@@ -1,11 +1,12 @@
+import { failure } from './failure.ts';
+
 /** Runs the work of a tool; a failure becomes words that begin with `Error:`, unless the turn itself was stopped. */
 export async function orRefusal(work: () => string | Promise<string>, signal?: AbortSignal): Promise<string> {
   try {
     return await work();
   } catch (error) {
     if (signal?.aborted) throw error;
-    const words = error instanceof Error ? error.message : String(error);
-    return `Error: ${words === '' ? 'it failed without saying why' : words}`;
+    return failure(error);
   }
 }
 
