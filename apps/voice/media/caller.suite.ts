@@ -26,10 +26,11 @@ export interface CallerSetup {
   tone?: number | null;
 }
 
-export type Caller = Awaited<ReturnType<typeof dial>>;
+/** As much of the service as a client needs. */
+type Reachable = Pick<TestVoice, 'post' | 'patch'>;
 
 /** A client with a connection of its own that calls the service and hears what it sends. */
-export async function dial(voice: TestVoice, setup: CallerSetup = {}) {
+export async function dial(voice: Reachable, setup: CallerSetup = {}) {
   const caller = prepareCaller(setup);
   await caller.offer(voice, setup.body);
   return caller;
@@ -57,7 +58,7 @@ export function prepareCaller({
     id: '',
     answer: '',
     /** Offers (again) and takes the answer. */
-    async offer(voice: TestVoice, body: object = {}, options: RTCOfferOptions = {}) {
+    async offer(voice: Reachable, body: object = {}, options: RTCOfferOptions = {}) {
       const found = collectCandidates(connection);
       await connection.setLocalDescription(await connection.createOffer(options));
       if (!trickle) await gathered(connection);
@@ -145,7 +146,7 @@ function collectCandidates(connection: RTCPeerConnection): RTCIceCandidate[] {
 }
 
 async function sendCandidates(
-  voice: TestVoice,
+  voice: Reachable,
   connection: RTCPeerConnection,
   found: readonly RTCIceCandidate[],
   id: string,
