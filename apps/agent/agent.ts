@@ -7,6 +7,7 @@ import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
+import { LiveChanges } from './activity/live-changes.ts';
 import { Telemetry } from './activity/telemetry.ts';
 import { ChatRecorder } from './chats/chat-recorder.ts';
 import { Compiler } from './compiler.ts';
@@ -71,7 +72,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const shelf = openShelf(base);
   const { graph, model } = measured;
   const compiler = new Compiler({ agentName, live, model, toolset, shelf, graph, logger });
-  const observers = observersOf(base, measured, stores);
+  const changes = new LiveChanges();
+  const observers = [...observersOf(base, measured, stores), changes.turns];
   const recorder = new ChatRecorder(state.chats);
   const executor = createExecutor(base, { graph, state, stores, shelf, observers });
   const a2a = createTasks(base, executor, recorder, () => ({
@@ -84,16 +86,36 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   closing.defer(() => a2a.stop());
   closing.defer(() => compiler.settled());
   const feed = new ActivityFeed();
-  for (const observer of [measured.figures.tasks, observeActivity(feed), forgetCanceled(state)]) {
+  for (const observer of [
+    measured.figures.tasks,
+    observeActivity(feed),
+    forgetCanceled(state),
+    changes.tasks,
+  ]) {
     a2a.engine.observe(observer);
   }
+  live.onChange(() => void compiler.settled().then(() => changes.changed('config')));
   const begin = async (url: string) => {
     address.own = url;
     address.public = options.publicUrl ?? url;
     await compiler.compile();
     scheduler?.start();
   };
-  return { ...measured, a2a, recorder, state, stores, scheduler, toolset, shelf, feed, observers, begin };
+  return {
+    ...measured,
+    a2a,
+    recorder,
+    changes,
+    compiler,
+    state,
+    stores,
+    scheduler,
+    toolset,
+    shelf,
+    feed,
+    observers,
+    begin,
+  };
 }
 
 type Measured = ReturnType<typeof measure>;

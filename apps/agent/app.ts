@@ -15,11 +15,15 @@ import { openAiErrorBody } from './openai/errors.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
+import { mountAudit } from './routes/console/audit.ts';
 import { mountChats } from './routes/console/chats.ts';
 import { mountConfig } from './routes/console/config.ts';
 import { mountDelegates } from './routes/console/delegates.ts';
+import { mountKnowledge } from './routes/console/knowledge.ts';
+import { mountLive } from './routes/console/live.ts';
 import { mountRuntime } from './routes/console/runtime.ts';
 import { mountScheduler } from './routes/console/scheduler.ts';
+import { mountSkills } from './routes/console/skills.ts';
 import { mountStores } from './routes/console/stores.ts';
 import { mountTasks } from './routes/console/tasks.ts';
 import { mountEvents } from './routes/events.ts';
@@ -99,6 +103,7 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
   const { engine } = a2a;
   const { agentName } = options;
   mountGuards(app, base.keys);
+  mountLive(app, agent.changes);
   mountEvents(app, feed);
   mountChat(app, { engine, ...state });
   mountChats(app, { engine, chats: state.chats, recorder: agent.recorder });
@@ -109,17 +114,19 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     graph,
     engine,
     telemetry,
-    shelf,
     observers,
     facts: () => ({ ...identity, ...facts(base, agent) }),
   });
-  mountStores(
+  mountStores(app, () => stores);
+  mountKnowledge(
     app,
-    () => ({ ...stores, knowledge: live.config.middleware.knowledge ? stores.knowledge : undefined }),
+    () => (live.config.middleware.knowledge ? stores.knowledge : undefined),
     () => live.config.knowledge.top_k,
   );
+  mountAudit(app, () => stores.audit);
+  mountSkills(app, shelf, () => agent.compiler.again());
   mountScheduler(app, () => (live.config.middleware.scheduler ? agent.scheduler : undefined));
-  mountTasks(app, engine);
+  mountTasks(app, { engine, deliveries: (id) => a2a.push?.deliveries(id) ?? [] });
   mountDelegates(app, {
     delegates: () => agent.toolset.delegates,
     plugins: () => agent.toolset.pluginStates,
@@ -130,6 +137,7 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     tools: () => graph.graph?.tools ?? [],
     isServing: () => live.config.mcp.serve,
     servers: () => agent.toolset.mcpStates,
+    tryServer: (server) => agent.toolset.tryMcp(server),
   });
   const settings = () => modelSettings(options, live.config, live.secrets);
   mountConfig(app, {
@@ -137,6 +145,7 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     settings,
     gateway: () => model.gateway,
     setUp: (given) => writeSetup(live, directory, settings(), given),
+    isSetUp: () => isSetupComplete(directory),
   });
   app.route('/', a2a.routes);
 }

@@ -26,7 +26,7 @@ export class Compiler {
 
   constructor(options: CompilerOptions) {
     this.#options = options;
-    options.live.onChange(() => this.#again());
+    options.live.onChange(() => this.again());
   }
 
   /** The skills as of the last time. */
@@ -52,7 +52,7 @@ export class Compiler {
   }
 
   /** One after the other, so that the newest configuration is in force in the end. */
-  #again(): void {
+  again(): void {
     const { logger } = this.#options;
     this.#running = this.#running
       .then(() => this.compile())

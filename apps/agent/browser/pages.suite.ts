@@ -75,6 +75,7 @@ async function namelessControls(page: Page): Promise<string[]> {
 
 /** A picture for whoever looks the pages over: SCREENSHOTS names the folder. */
 async function picture(page: Page, name: string): Promise<void> {
+  // biome-ignore lint/style/noProcessEnv: tests alone read it
   const folder = process.env.SCREENSHOTS;
   if (!folder) return;
   const test = (expect.getState().currentTestName ?? 'page').replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60);

@@ -23,6 +23,8 @@ const newItem = z.object({
 const query = z.object({
   floor: z.enum(PRIORITIES).default('later'),
   include_delivered: z.stringbool().default(false),
+  limit: z.coerce.number().int().min(1).max(100).default(50),
+  offset: z.coerce.number().int().nonnegative().default(0),
 });
 const place = z.object({ id: z.coerce.number().int().positive() });
 
@@ -52,8 +54,10 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
     describeRoute({ summary: 'What is in the inbox' }),
     validate('query', query),
     (context) => {
-      const { floor, include_delivered } = context.req.valid('query');
-      return context.json({ items: inbox.list({ floor, includeDelivered: include_delivered }) });
+      const { floor, include_delivered, limit, offset } = context.req.valid('query');
+      const found = inbox.list({ floor, includeDelivered: include_delivered, limit: limit + 1, offset });
+      const next = found.length > limit ? offset + limit : null;
+      return context.json({ items: found.slice(0, limit), next });
     },
   );
   app.post(

@@ -1,5 +1,7 @@
-import { type AppEnv, describeRoute } from '@trunkline/http';
+import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
+import type { z } from 'zod';
+import { mcpServerSection } from '../setup/config-schema.ts';
 import type { McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
 import type { McpServerState } from '../tools/mcp/mcp-source.ts';
 import { consoleErrors } from './console/errors.ts';
@@ -8,6 +10,8 @@ export interface McpRoutes extends McpHandlerOptions {
   /** Whether the agent's tools are offered to MCP clients. */
   isServing(): boolean;
   servers(): readonly McpServerState[];
+  /** Connects to a server to see whether it answers, and leaves it again. */
+  tryServer(server: z.output<typeof mcpServerSection>): Promise<McpServerState | undefined>;
 }
 
 /** The agent's tools for MCP clients, and the servers that it takes tools from. */
@@ -19,6 +23,12 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   });
   app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) =>
     context.json({ servers: routes.servers() }),
+  );
+  app.post(
+    '/api/mcp/servers/test',
+    describeRoute({ summary: 'See whether an MCP server answers' }),
+    validate('json', mcpServerSection),
+    async (context) => context.json({ server: await routes.tryServer(context.req.valid('json')) }),
   );
 }
 

@@ -8,6 +8,8 @@ export interface StoredJob {
   timezone: string;
   created_at: number;
   last_fired: number | null;
+  /** 1 while it is. */
+  paused: number;
 }
 
 const schema = `CREATE TABLE jobs (
@@ -18,6 +20,7 @@ const schema = `CREATE TABLE jobs (
   created_at INTEGER NOT NULL,
   last_fired INTEGER
 ) STRICT`;
+const pausing = 'ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0';
 
 /** The jobs of one agent, in a database of its own. */
 export class JobStore {
@@ -25,23 +28,27 @@ export class JobStore {
 
   constructor(directory: string, agentName: string) {
     const path = join(directory, safeFileName(agentName), 'jobs.db');
-    this.#database = openDatabase(path, { migrations: [schema], durability: 'full' });
+    this.#database = openDatabase(path, { migrations: [schema, pausing], durability: 'full' });
   }
 
   all(): StoredJob[] {
     return this.#database.prepare<StoredJob>('SELECT * FROM jobs ORDER BY created_at, id').all();
   }
 
-  put({ id, prompt, schedule, timezone, created_at, last_fired }: StoredJob): void {
+  put({ id, prompt, schedule, timezone, created_at, last_fired, paused }: StoredJob): void {
     this.#database
       .prepare(
-        'INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired, paused) VALUES (?, ?, ?, ?, ?, ?, ?)',
       )
-      .run(id, prompt, schedule, timezone, created_at, last_fired);
+      .run(id, prompt, schedule, timezone, created_at, last_fired, paused);
   }
 
   fired(id: string, scheduledAt: number): void {
     this.#database.prepare('UPDATE jobs SET last_fired = ? WHERE id = ?').run(scheduledAt, id);
+  }
+
+  pause(id: string, paused: boolean): void {
+    this.#database.prepare('UPDATE jobs SET paused = ? WHERE id = ?').run(paused ? 1 : 0, id);
   }
 
   remove(id: string): void {

@@ -3,7 +3,7 @@ import { StoreError } from '../stores/store-error.ts';
 import type { Invoke } from './invoke.ts';
 import { JobStore, type StoredJob } from './job-store.ts';
 import { checkSchedule } from './new-job.ts';
-import type { NewSchedule, ScheduleBackend, ScheduledJob } from './schedule-backend.ts';
+import type { NewSchedule, ScheduleBackend, ScheduleControl, ScheduledJob } from './schedule-backend.ts';
 
 export interface LocalBackendOptions {
   /** Parent of `<agent_name>/jobs.db`. */
@@ -61,20 +61,45 @@ export class LocalBackend implements ScheduleBackend {
     const { id, prompt, schedule, next } = checkSchedule(given, { agentName, timezone: this.#timezone, now });
     if (this.#scheduler.get(id) === undefined && this.#scheduler.list().length >= MOST_JOBS)
       throw new StoreError('invalid', `there are ${MOST_JOBS} jobs already; cancel some first.`);
-    const job = { id, prompt, schedule, timezone: this.#timezone, created_at: now, last_fired: null };
+    const job = {
+      id,
+      prompt,
+      schedule,
+      timezone: this.#timezone,
+      created_at: now,
+      last_fired: null,
+      paused: 0,
+    };
     this.#store.put(job);
     this.#scheduler.replace(toJob(job));
     return { id, next: new Date(next).toISOString() };
   }
 
   async list(): Promise<ScheduledJob[]> {
-    return this.#scheduler.list().map(({ job, next }) => ({
+    return this.#scheduler.list().map(({ job, next, running }) => ({
       id: job.id,
       prompt: job.prompt,
       schedule: job.schedule,
       next: next === undefined ? undefined : new Date(next).toISOString(),
+      upcoming: this.#scheduler.preview(job.id).map((time) => new Date(time).toISOString()),
+      paused: job.paused ?? false,
+      running: running > 0,
     }));
   }
+
+  readonly control: ScheduleControl = {
+    pause: (id) => {
+      this.#scheduler.pause(id);
+      this.#store.pause(id, true);
+    },
+    resume: (id) => {
+      const { type } = this.#scheduler.resume(id);
+      this.#store.pause(id, false);
+      // A restart must not make up for what the pause left out.
+      if (type === 'cron') this.#store.fired(id, this.#clock.now());
+    },
+    runNow: (id) => void this.#scheduler.runNow(id),
+  };
 
   async cancel(id: string): Promise<boolean> {
     this.#store.remove(id);
@@ -106,7 +131,16 @@ export class LocalBackend implements ScheduleBackend {
   }
 }
 
-function toJob({ id, prompt, schedule, timezone, created_at, last_fired }: StoredJob): PromptJob {
+function toJob({ id, prompt, schedule, timezone, created_at, last_fired, paused }: StoredJob): PromptJob {
   const fired = last_fired === null ? {} : { lastFired: last_fired };
-  return { id, prompt, schedule, timezone, createdAt: created_at, overlap: 'skip', ...fired };
+  return {
+    id,
+    prompt,
+    schedule,
+    timezone,
+    createdAt: created_at,
+    overlap: 'skip',
+    paused: paused === 1,
+    ...fired,
+  };
 }

@@ -13,6 +13,10 @@ export interface ScheduledJob {
   schedule: string;
   /** ISO time; undefined while nothing is ahead, as while a one-shot runs. */
   next: string | undefined;
+  /** The next few times, were it not paused; empty where that is not known here. */
+  upcoming: string[];
+  paused: boolean;
+  running: boolean;
 }
 
 /** Keeps the schedules of one agent. A refusal is an Error whose words can be shown. */
@@ -22,6 +26,17 @@ export interface ScheduleBackend {
   list(): Promise<ScheduledJob[]>;
   /** Says whether there was such a job of this agent. */
   cancel(id: string): Promise<boolean>;
+  /** Absent where the jobs are kept elsewhere. */
+  control?: ScheduleControl;
   start(): void;
   stop(): Promise<void>;
+}
+
+/** What a person may do with a job besides cancelling it. A job that is not there is a refusal. */
+export interface ScheduleControl {
+  pause(id: string): void;
+  /** Times that passed during the pause are left out. */
+  resume(id: string): void;
+  /** Fires it at once, beside its schedule. */
+  runNow(id: string): void;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
+import { ConfigError, type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
 import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './config-schema.ts';
 import { exampleConfig } from './example.ts';
@@ -21,6 +21,8 @@ export interface LiveConfig {
   readonly secrets: AgentSecrets;
   /** Told after each good change of either file. */
   onChange(listener: () => void): void;
+  /** What is wrong with a text as the configuration, each as file:line:column: words; nothing when it could be used. */
+  check(text: string): readonly string[];
   /** Replaces the file once the text has proved to be a valid configuration. */
   write(text: string): Promise<AgentConfig>;
   close(): Promise<void>;
@@ -45,6 +47,8 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
     ...settings,
     allowMissing: true,
   });
+  const parse = (text: string) =>
+    parseYaml(text, configSchema, { file, ...(options.env && { env: options.env }) });
   return {
     file,
     get config() {
@@ -54,8 +58,17 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
       return secrets.value ?? secretsSchema.parse({});
     },
     onChange: (listener) => void listeners.push(listener),
+    check(text) {
+      try {
+        parse(text);
+        return [];
+      } catch (error) {
+        if (error instanceof ConfigError) return error.problems;
+        throw error;
+      }
+    },
     async write(text) {
-      const parsed = parseYaml(text, configSchema, { file, ...(options.env && { env: options.env }) });
+      const parsed = parse(text);
       await writeFileAtomic(file, text);
       return parsed;
     },

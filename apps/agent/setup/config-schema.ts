@@ -82,6 +82,7 @@ const codingAgentSection = z.strictObject({
 const delegateSection = z
   .strictObject({
     ...agentProcess,
+    enabled: z.boolean().default(true),
     name: z.string().min(1),
     type: z.enum(['a2a', 'compat', 'acp']),
     description: z.string().default(''),
@@ -106,7 +107,8 @@ const delegateSection = z
     }
   });
 
-const mcpServerSection = z.strictObject({
+export const mcpServerSection = z.strictObject({
+  enabled: z.boolean().default(true),
   name: z.string().regex(/^[A-Za-z0-9_-]+$/, 'use letters, digits, _ and - only'),
   /** A process that speaks over standard input and output. */
   command: z.string().optional(),

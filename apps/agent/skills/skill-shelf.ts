@@ -1,6 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Logger, parseYaml } from '@trunkline/config';
+import { writeFileAtomic } from '@trunkline/storage';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 
 export interface SkillHead {
@@ -21,7 +23,22 @@ const headSchema = z.strictObject({
   tools: z.array(z.string()).optional(),
 });
 
+/** A skill with the folder it is kept in. */
+export interface ShelvedSkill extends Skill {
+  slug: string;
+  enabled: boolean;
+}
+
 const largestSkill = 200_000;
+
+/** A name as a folder's name: small letters, digits and dashes. */
+export function skillSlug(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 60);
+}
 
 /** Skills as folders with a SKILL.md: read when they are asked for, so that an edit counts at once. */
 export class SkillShelf {
@@ -47,6 +64,29 @@ export class SkillShelf {
     const inFolder = (await this.#slugs()).includes(name) ? await this.#read(name) : undefined;
     if (inFolder !== undefined && !this.#isDisabled(inFolder.name)) return inFolder;
     return (await this.list()).find((skill) => skill.name === name);
+  }
+
+  /** All that can be read, those that are switched off too. */
+  async all(): Promise<ShelvedSkill[]> {
+    const slugs = await this.#slugs();
+    const skills = await Promise.all(slugs.map(async (slug) => ({ slug, skill: await this.#read(slug) })));
+    return skills.flatMap(({ slug, skill }) =>
+      skill === undefined ? [] : [{ ...skill, slug, enabled: !this.#isDisabled(skill.name) }],
+    );
+  }
+
+  /** Keeps a skill in a folder, in place of the one that is there. */
+  async write(slug: string, { body, ...head }: Skill): Promise<void> {
+    const directory = join(this.#directory, slug);
+    await mkdir(directory, { recursive: true });
+    await writeFileAtomic(join(directory, 'SKILL.md'), `---\n${stringify(head)}---\n\n${body}\n`);
+  }
+
+  /** Says whether there was one. */
+  async remove(slug: string): Promise<boolean> {
+    if (!(await this.#slugs()).includes(slug)) return false;
+    await rm(join(this.#directory, slug), { recursive: true });
+    return true;
   }
 
   async #slugs(): Promise<string[]> {

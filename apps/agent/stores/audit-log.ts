@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { redact } from '@trunkline/config';
+import { type AuditFilter, type AuditPage, readAudit } from './audit-reader.ts';
 
 /** One call of a tool, as it is to be remembered. */
 export interface AuditEntry {
@@ -45,6 +46,11 @@ export class AuditLog {
       this.#size = undefined;
       this.#options.logger.error({ err: error }, 'a line of the audit log is lost');
     }
+  }
+
+  /** The newest first. */
+  read(filter: AuditFilter, limit: number, cursor?: string): Promise<AuditPage> {
+    return readAudit(this.#options.path, filter, limit, cursor);
   }
 
   #append(line: string): void {

@@ -27,6 +27,8 @@ export interface InboxQuery {
   floor: Priority;
   includeDelivered?: boolean;
   limit?: number;
+  /** How many are left out at the beginning. */
+  offset?: number;
 }
 
 const DEDUP_MS = 300_000;
@@ -71,11 +73,13 @@ export class InboxStore {
   }
 
   /** The most urgent first, the older before the newer. */
-  list({ floor, includeDelivered = false, limit = 50 }: InboxQuery): InboxItem[] {
+  list({ floor, includeDelivered = false, limit = 50, offset = 0 }: InboxQuery): InboxItem[] {
     const where = includeDelivered ? '' : 'AND delivered_at IS NULL';
     return this.#database
-      .prepare<InboxItem>(`SELECT ${columns} FROM items WHERE rank <= ? ${where} ORDER BY rank, id LIMIT ?`)
-      .all(rankOf(floor), limit);
+      .prepare<InboxItem>(
+        `SELECT ${columns} FROM items WHERE rank <= ? ${where} ORDER BY rank, id LIMIT ? OFFSET ?`,
+      )
+      .all(rankOf(floor), limit, offset);
   }
 
   /** The pending items, which count as delivered from now on. */

@@ -18,7 +18,7 @@ export function ConversationView({ sessionId, onChange }: ConversationViewProps)
   const toast = useToast();
   const conversation = useConversation(sessionId, onChange);
   const { turns, loading, error, open, hasOlder } = conversation;
-  const scroller = useStickToEnd(sessionId);
+  const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`);
   const latest = useRef(conversation.send);
   useEffect(() => {
     latest.current = conversation.send;

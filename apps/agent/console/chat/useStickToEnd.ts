@@ -22,12 +22,18 @@ export function useStickToEnd(key: string): RefObject<HTMLDivElement | null> {
       else if (element.scrollTop < top) sticks = false;
       top = element.scrollTop;
     };
+    // Who opens something wants to read it, not to be taken away from it.
+    const onClick = ({ target }: Event) => {
+      if (target instanceof Element && target.closest('summary')) sticks = false;
+    };
     const observer = new ResizeObserver(toEnd);
     observer.observe(content);
     element.addEventListener('scroll', onScroll, { passive: true });
+    element.addEventListener('click', onClick);
     return () => {
       observer.disconnect();
       element.removeEventListener('scroll', onScroll);
+      element.removeEventListener('click', onClick);
     };
   }, [key]);
   return part;

@@ -3,6 +3,7 @@ import { ConfigError } from '@trunkline/config';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Hono } from 'hono';
+import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { LiveConfig } from '../../setup/config-file.ts';
 import type { ModelSettings } from '../../setup/setup.ts';
@@ -15,6 +16,7 @@ export interface ConfigRoutes {
   settings(): ModelSettings;
   /** Writes what is given into the files and completes the setup. */
   setUp(given: Partial<ModelSettings>): Promise<void>;
+  isSetUp(): boolean;
 }
 
 const written = z.object({ text: z.string() });
@@ -22,6 +24,20 @@ const modelGiven = z.object({
   api_base: z.url().optional(),
   api_key: z.string().min(1).optional(),
   model: z.string().min(1).optional(),
+});
+
+/** Keys and places in lists that lead to a value. */
+const path = z.array(z.union([z.string(), z.int().nonnegative()])).min(1);
+const changes = z.object({
+  changes: z
+    .array(
+      z.discriminatedUnion('op', [
+        z.object({ op: z.literal('set'), path, value: z.json() }),
+        z.object({ op: z.literal('add'), path, value: z.json() }),
+        z.object({ op: z.literal('remove'), path }),
+      ]),
+    )
+    .min(1),
 });
 
 const checkLimitMs = 15_000;
@@ -49,6 +65,39 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
       return context.json({ ok: true });
     },
   );
+  app.patch(
+    '/api/config',
+    describeRoute({
+      summary: 'Change some values of the live configuration',
+      description: 'Comments stay; nothing changes when the result is not valid.',
+    }),
+    validate('json', changes),
+    async (context) => {
+      const text = withChanges((await read()).text, context.req.valid('json').changes);
+      await orRefusal(() => live.write(text));
+      return context.json({ ok: true });
+    },
+  );
+  app.post(
+    '/api/config/check',
+    describeRoute({ summary: 'What is wrong with a text as the configuration' }),
+    validate('json', written),
+    (context) => context.json({ problems: live.check(context.req.valid('json').text).map(problemOf) }),
+  );
+  mountModel(app, routes);
+}
+
+/** The model: what is set, whether it answers, and setting it. */
+function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
+  app.get('/api/config/model', describeRoute({ summary: 'The model that is set' }), (context) => {
+    const { url = '', apiKey, model = '' } = routes.settings();
+    return context.json({
+      api_base: url,
+      model,
+      has_key: apiKey !== undefined,
+      setup_complete: routes.isSetUp(),
+    });
+  });
   app.post(
     '/api/config/test-model',
     describeRoute({ summary: 'Try the model, or the one given' }),
@@ -86,4 +135,22 @@ async function orRefusal<Value>(work: () => Promise<Value>): Promise<Value> {
     if (!(error instanceof ConfigError)) throw error;
     throw consoleErrors.config_invalid({ words: error.message }, { cause: error });
   }
+}
+
+/** The text with some values changed; comments stay where they are. */
+function withChanges(text: string, list: z.output<typeof changes>['changes']): string {
+  const document = parseDocument(text);
+  for (const change of list) {
+    if (change.op === 'remove') document.deleteIn(change.path);
+    else if (change.op === 'set' || !document.hasIn(change.path)) {
+      document.setIn(change.path, document.createNode(change.op === 'set' ? change.value : [change.value]));
+    } else document.addIn(change.path, document.createNode(change.value));
+  }
+  return String(document);
+}
+
+/** A problem as file:line:column: words, taken apart for an editor. */
+function problemOf(problem: string): { line: number; column: number; message: string } {
+  const [, line, column, message] = /^.*?:(\d+):(\d+): ([\s\S]*)$/.exec(problem) ?? [];
+  return { line: Number(line ?? 1), column: Number(column ?? 1), message: message ?? problem };
 }

@@ -3,7 +3,6 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Telemetry } from '../../activity/telemetry.ts';
-import type { SkillShelf } from '../../skills/skill-shelf.ts';
 import type { GraphHolder } from '../../turns/graph-holder.ts';
 import { Spending } from '../../turns/spending.ts';
 import { runSubagent } from '../../turns/subagents.ts';
@@ -14,17 +13,20 @@ export interface RuntimeRoutes {
   graph: GraphHolder;
   engine: TaskEngine;
   telemetry: Telemetry;
-  shelf: SkillShelf;
   observers: readonly TurnObserver[];
   /** What else the console shows of the service. */
   facts(): Record<string, unknown>;
 }
 
+const span = z.object({
+  minutes: z.coerce.number().int().min(5).max(1440).default(60),
+  steps: z.coerce.number().int().min(5).max(240).default(60),
+});
 const order = z.object({ prompt: z.string().trim().min(1) });
 
 /** What runs: the state of the service, its tools, helpers and skills, and what it has cost. */
 export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
-  const { graph, engine, telemetry, shelf } = routes;
+  const { graph, engine, telemetry } = routes;
   const startedAt = new Date().toISOString();
   app.get('/api/runtime/status', describeRoute({ summary: 'State of the service' }), (context) =>
     context.json({
@@ -42,12 +44,17 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
       tools: listed.map(({ name, description, pause }) => ({ name, description, waits: pause === true })),
     });
   });
-  app.get('/api/skills', describeRoute({ summary: 'Skills of the agent' }), async (context) => {
-    const skills = await shelf.list();
-    return context.json({ skills: skills.map(({ name, description }) => ({ name, description })) });
-  });
   app.get('/api/telemetry', describeRoute({ summary: 'Cost and latency by model' }), (context) =>
     context.json(telemetry.report()),
+  );
+  app.get(
+    '/api/telemetry/series',
+    describeRoute({ summary: 'Cost, tokens and latency over time' }),
+    validate('query', span),
+    (context) => {
+      const { minutes, steps } = context.req.valid('query');
+      return context.json(telemetry.series(minutes, steps));
+    },
   );
   mountSubagents(app, routes);
 }

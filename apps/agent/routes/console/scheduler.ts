@@ -27,6 +27,16 @@ export function mountScheduler(app: Hono<AppEnv>, backend: () => ScheduleBackend
       return context.json({ job });
     },
   );
+  const actions = { pause: 'Let a job rest', resume: 'Go on with a job', run: 'Run a job now' } as const;
+  for (const [action, summary] of Object.entries(actions)) {
+    app.post(`/api/scheduler/jobs/:id/${action}`, describeRoute({ summary }), async (context) => {
+      const control = loaded(scheduler().control, 'The control of schedules kept by a switchboard');
+      await fromStore(() =>
+        control[action === 'run' ? 'runNow' : (action as 'pause' | 'resume')](context.req.param('id')),
+      );
+      return context.json({ ok: true });
+    });
+  }
   app.delete('/api/scheduler/jobs/:id', describeRoute({ summary: 'Cancel a job' }), async (context) => {
     const id = context.req.param('id');
     if (!(await scheduler().cancel(id))) throw consoleErrors.not_found({ what: `job ${id}` });

@@ -4,9 +4,8 @@ import { z } from 'zod';
 import { ISSUE_STATES, ISSUE_TYPES } from '../../stores/beads-store.ts';
 import type { AgentStores } from '../../stores/stores.ts';
 import { fromStore } from '../store-failure.ts';
-import { loaded } from './errors.ts';
 
-type Stores = Pick<AgentStores, 'notes' | 'beads' | 'goals' | 'knowledge'>;
+type Stores = Pick<AgentStores, 'notes' | 'beads' | 'goals'>;
 
 const newIssue = z.object({
   title: z.string().trim().min(1),
@@ -23,13 +22,9 @@ const issueChange = z.object({
   reason: z.string().optional(),
 });
 const boardQuery = z.object({ include_closed: z.stringbool().default(false) });
-const search = z.object({
-  q: z.string().trim().min(1),
-  k: z.coerce.number().int().min(1).max(20).optional(),
-});
 
 /** What the agent keeps, as the console reads and changes it. */
-export function mountStores(app: Hono<AppEnv>, stores: () => Stores, topK: () => number): void {
+export function mountStores(app: Hono<AppEnv>, stores: () => Stores): void {
   mountNotes(app, stores);
   mountBoard(app, stores);
   app.get('/api/goals', describeRoute({ summary: 'Goals of all sessions' }), async (context) =>
@@ -39,16 +34,6 @@ export function mountStores(app: Hono<AppEnv>, stores: () => Stores, topK: () =>
     await stores().goals.remove(context.req.param('session'));
     return context.json({ ok: true });
   });
-  app.get(
-    '/api/knowledge/search',
-    describeRoute({ summary: 'Look something up in the knowledge store' }),
-    validate('query', search),
-    async (context) => {
-      const { q, k = topK() } = context.req.valid('query');
-      const knowledge = loaded(stores().knowledge, 'The knowledge store');
-      return context.json({ results: await knowledge.recall(q, k) });
-    },
-  );
 }
 
 function mountNotes(app: Hono<AppEnv>, stores: () => Stores): void {

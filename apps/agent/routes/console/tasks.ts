@@ -1,4 +1,4 @@
-import type { Task, TaskEngine } from '@trunkline/a2a';
+import type { PushDelivery, Task, TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -14,8 +14,21 @@ const query = z.object({
   page: z.string().optional(),
 });
 
+const eventQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(200).default(100),
+  after: z.coerce.number().int().nonnegative().default(0),
+});
+const answer = z.object({ text: z.string().trim().min(1).max(200_000) });
+
+export interface TaskRoutes {
+  engine: TaskEngine;
+  /** What became of the notifications of a task, oldest first. */
+  deliveries(taskId: string): readonly PushDelivery[];
+}
+
 /** Tasks as the console shows them. */
-export function mountTasks(app: Hono<AppEnv>, engine: TaskEngine): void {
+export function mountTasks(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
+  mountOneTask(app, { engine, deliveries });
   app.get(
     '/api/tasks',
     describeRoute({ summary: 'Tasks, the newest first' }),
@@ -33,6 +46,10 @@ export function mountTasks(app: Hono<AppEnv>, engine: TaskEngine): void {
       return context.json({ tasks, total: found.totalSize, next_page: found.nextPageToken || null });
     },
   );
+}
+
+/** One task: what happened to it, who was told, and what a person does with it. */
+function mountOneTask(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
   app.get('/api/tasks/:id', describeRoute({ summary: 'One task' }), (context) =>
     context.json({ task: summaryOf(known(engine, context.req.param('id'))) }),
   );
@@ -40,6 +57,38 @@ export function mountTasks(app: Hono<AppEnv>, engine: TaskEngine): void {
     const { id } = known(engine, context.req.param('id'));
     return context.json({ task: summaryOf(engine.cancel(id, false).task) });
   });
+  app.post(
+    '/api/tasks/:id/answer',
+    describeRoute({ summary: 'Answer the question of a task' }),
+    validate('json', answer),
+    async (context) => {
+      const { id, contextId } = known(engine, context.req.param('id'));
+      const parts = [{ type: 'text' as const, text: context.req.valid('json').text }];
+      const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId: id, contextId };
+      const { live } = await fromEngine(() => engine.start({ message, metadata: {}, strict: true }));
+      return context.json({ task: summaryOf(live.snapshot()) });
+    },
+  );
+  app.get(
+    '/api/tasks/:id/events',
+    describeRoute({ summary: 'What happened to a task, the oldest first' }),
+    validate('query', eventQuery),
+    (context) => {
+      const { id } = known(engine, context.req.param('id'));
+      const { limit, after } = context.req.valid('query');
+      const events = engine.eventsAfter(engine.find(id), after);
+      const page = events.slice(0, limit).map(({ sequence, event }) => ({ sequence, ...event }));
+      return context.json({
+        events: page,
+        next: events.length > limit ? (page.at(-1)?.sequence ?? null) : null,
+      });
+    },
+  );
+  app.get(
+    '/api/tasks/:id/deliveries',
+    describeRoute({ summary: 'Notifications of a task to its webhooks' }),
+    (context) => context.json({ deliveries: deliveries(known(engine, context.req.param('id')).id) }),
+  );
 }
 
 function known(engine: TaskEngine, id: string): Task {
@@ -58,9 +107,18 @@ function summaryOf(task: Task) {
     state,
     asked,
     text: taskText(task),
+    question: task.question ?? null,
+    origin: originOf(task),
     created_at: new Date(createdAt).toISOString(),
     updated_at: new Date(updatedAt).toISOString(),
     usage: usage ?? null,
     duration_ms: durationMs ?? null,
   };
+}
+
+/** Where the task came from, as far as its metadata tells. */
+function originOf({ metadata = {} }: Task): string {
+  if (metadata.scheduler_job_id !== undefined) return 'schedule';
+  if (metadata.inbox_item_id !== undefined) return 'inbox';
+  return typeof metadata.channel === 'string' ? metadata.channel : 'a2a';
 }

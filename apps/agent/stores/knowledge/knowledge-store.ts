@@ -14,6 +14,9 @@ export interface Chunk {
   updated_at: string;
 }
 
+/** Where a chunk stands in the order of the newest first. */
+export type ChunkPlace = Pick<Chunk, 'updated_at' | 'id'>;
+
 export interface NewChunk {
   content: string;
   domain: string;
@@ -114,6 +117,31 @@ export class KnowledgeStore {
     return domain === undefined ? statement.all(limit) : statement.all(domain, limit);
   }
 
+  /** A page of all chunks, the most recent first. */
+  page(
+    limit: number,
+    { domain, before }: { domain?: string | undefined; before?: ChunkPlace | undefined },
+  ): Chunk[] {
+    const { updated_at, id } = before ?? { updated_at: '9999', id: 0 };
+    const sql = `SELECT ${columns} FROM chunks WHERE (updated_at, id) < (?, ?) AND (? IS NULL OR domain = ?)
+      ORDER BY updated_at DESC, id DESC LIMIT ?`;
+    return this.#database.prepare<Chunk>(sql).all(updated_at, id, domain ?? null, domain ?? null, limit);
+  }
+
+  /** Puts other words in place of a chunk's; undefined when there is none. */
+  edit(id: number, content: string): Chunk | undefined {
+    const edited = this.#database.transaction(() => {
+      const chunk = this.#get(id);
+      if (chunk === undefined) return undefined;
+      const now = this.#now().toISOString();
+      this.#change(id, content, now);
+      this.#index(id, chunk.heading, content);
+      return { ...chunk, content, updated_at: now };
+    });
+    this.#queue?.wake();
+    return edited;
+  }
+
   /** How many chunks each domain holds. */
   stats(): { domain: string; chunks: number }[] {
     const sql = 'SELECT domain, count(*) AS chunks FROM chunks GROUP BY domain ORDER BY domain';
@@ -145,10 +173,14 @@ export class KnowledgeStore {
     const known = heading === '' ? undefined : this.#byHeading(domain, heading);
     const id =
       known === undefined ? this.#insert(domain, heading, content, now) : this.#change(known, content, now);
+    this.#index(id, heading, content);
+    return { id, domain, heading, content, updated_at: now };
+  }
+
+  #index(id: number, heading: string, content: string): void {
     this.#database
       .prepare('INSERT INTO chunk_words (rowid, heading, content) VALUES (?, ?, ?)')
       .run(id, indexText(heading), indexText(content));
-    return { id, domain, heading, content, updated_at: now };
   }
 
   #insert(domain: string, heading: string, content: string, now: string): number {

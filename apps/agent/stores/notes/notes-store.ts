@@ -33,7 +33,8 @@ export class NotesStore {
     const next = parse(given, 'the notes');
     if (next.workspaceVersion !== this.#workspace.workspaceVersion)
       throw new StoreError('conflict', 'The notes have changed meanwhile: load them again.');
-    await this.#save(next);
+    const tabs = Object.entries(next.tabs).map(([id, tab]) => [id, this.#versioned(tab)]);
+    await this.#save({ ...next, tabs: Object.fromEntries(tabs) });
     return this.workspace();
   }
 
@@ -78,10 +79,24 @@ export class NotesStore {
     return await this.#put(tab, version.content, history.slice(0, -steps));
   }
 
-  async #put(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): Promise<NotesTab> {
+  /** What a person changed is kept as a version too, unless they changed the versions themselves. */
+  #versioned(tab: NotesTab): NotesTab {
+    const before = this.#workspace.tabs[tab.id];
+    if (before === undefined || before.content === tab.content) return tab;
+    const { history } = before.metadata;
+    if (JSON.stringify(history) !== JSON.stringify(tab.metadata.history)) return tab;
+    const version = { content: before.content, at: before.metadata.updatedAt };
+    return this.#changed(tab, tab.content, [...history, version].slice(-KEPT_VERSIONS));
+  }
+
+  #changed(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): NotesTab {
     const counts = { wordCount: wordsIn(content), characterCount: content.length };
     const metadata = { ...tab.metadata, ...counts, history, updatedAt: this.#now().toISOString() };
-    const next = { ...tab, content, metadata };
+    return { ...tab, content, metadata };
+  }
+
+  async #put(tab: NotesTab, content: string, history: NotesTab['metadata']['history']): Promise<NotesTab> {
+    const next = this.#changed(tab, content, history);
     await this.#save({ ...this.#workspace, tabs: { ...this.#workspace.tabs, [tab.id]: next } });
     return next;
   }

@@ -1,0 +1,87 @@
+import type { TaskObserver } from '@trunkline/a2a';
+import { type AppEnv, formatSseFrame } from '@trunkline/http';
+import type { MiddlewareHandler } from 'hono';
+import type { TurnObserver } from '../turns/turn-runner.ts';
+
+/** The parts of the console that can be out of date. */
+export type ConsolePart =
+  | 'tasks'
+  | 'notes'
+  | 'board'
+  | 'goals'
+  | 'memory'
+  | 'schedules'
+  | 'inbox'
+  | 'audit'
+  | 'telemetry'
+  | 'config';
+
+type Listener = (frame: Uint8Array) => void;
+
+/** Tells open consoles which of their parts has changed, so that they load it again. */
+export class LiveChanges {
+  readonly #listeners = new Set<Listener>();
+
+  changed(...parts: ConsolePart[]): void {
+    if (this.#listeners.size === 0) return;
+    const frame = Buffer.from(formatSseFrame({ event: 'change', data: JSON.stringify({ parts }) }));
+    for (const listener of this.#listeners) listener(frame);
+  }
+
+  /** Gives back what ends it. */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  readonly tasks: TaskObserver = {
+    turnStarted: ({ metadata }) => this.#task(metadata),
+    turnEnded: ({ metadata }) => this.#task(metadata),
+  };
+
+  readonly turns: TurnObserver = {
+    turnEvent: (_session, event) => {
+      if (event.type === 'usage') return this.changed('telemetry');
+      if (event.type === 'tool-end') this.changed('audit', ...partsOfTool(event.name));
+    },
+  };
+
+  /** Changes that come through the API. */
+  readonly requests: MiddlewareHandler<AppEnv> = async (context, next) => {
+    await next();
+    if (context.req.method === 'GET' || !context.res.ok) return;
+    this.changed(...partsOfPath(context.req.path));
+  };
+
+  #task(metadata: Record<string, unknown> | undefined): void {
+    if (metadata?.scheduler_job_id === undefined) this.changed('tasks');
+    else this.changed('tasks', 'schedules');
+  }
+}
+
+const toolParts: [RegExp, ConsolePart][] = [
+  [/^notes_(write|revert)$/, 'notes'],
+  [/^beads_(create|update|close)$/, 'board'],
+  [/^(memory_ingest|daily_log)$/, 'memory'],
+  [/^(schedule_task|cancel_schedule)$/, 'schedules'],
+  [/^set_goal$/, 'goals'],
+  [/^check_inbox$/, 'inbox'],
+];
+
+const pathParts: [RegExp, ConsolePart][] = [
+  [/^\/api\/notes\b/, 'notes'],
+  [/^\/api\/beads\b/, 'board'],
+  [/^\/api\/knowledge\b/, 'memory'],
+  [/^\/api\/scheduler\b/, 'schedules'],
+  [/^\/api\/goals\b/, 'goals'],
+  [/^\/api\/inbox\b/, 'inbox'],
+  [/^\/api\/(config|skills)\b/, 'config'],
+];
+
+function partsOfTool(name: string): ConsolePart[] {
+  return toolParts.filter(([pattern]) => pattern.test(name)).map(([, part]) => part);
+}
+
+function partsOfPath(path: string): ConsolePart[] {
+  return pathParts.filter(([pattern]) => pattern.test(path)).map(([, part]) => part);
+}

@@ -1,0 +1,211 @@
+// What the pages of the console ask for beyond the stores themselves.
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSse } from '@trunkline/http';
+import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../../fixtures/start-agent.ts';
+
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeAll(async () => {
+  model = await startModelServer();
+  agent = await startAgent({
+    env: { ...modelEnvironment(model.url), AUDIT_PATH: '' },
+    config: '# kept\nknowledge: { embeddings: "off" }\n',
+  });
+});
+afterAll(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+const call = async (path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST') => {
+  const response = await agent.fetch(path, body === undefined ? { method } : { ...post(body), method });
+  return { status: response.status, body: await response.json() };
+};
+
+describe('tasks', () => {
+  it('tells what happened to a task, page by page, and takes an answer', async () => {
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which?' } }] });
+    const { id } = await agent.send('Choose');
+    const { task } = (await call(`/api/tasks/${id}`)).body;
+    expect(task).toMatchObject({ state: 'input-required', question: { text: 'Which?' }, origin: 'a2a' });
+    model.enqueue('That one.');
+    expect((await call(`/api/tasks/${id}/answer`, { text: 'this' })).status).toBe(200);
+    await waitFor(async () => (await call(`/api/tasks/${id}`)).body.task.state === 'completed');
+    const first = (await call(`/api/tasks/${id}/events?limit=2`)).body;
+    expect(first.events).toMatchObject([
+      { sequence: 1, type: 'status', state: 'input-required' },
+      { sequence: 2 },
+    ]);
+    const rest = (await call(`/api/tasks/${id}/events?after=${first.next}`)).body;
+    expect([rest.events.at(-1).state, rest.next]).toEqual(['completed', null]);
+    expect((await call(`/api/tasks/${id}/answer`, { text: 'late' })).status).toBe(400);
+    expect((await call(`/api/tasks/${id}/deliveries`)).body).toEqual({ deliveries: [] });
+    expect((await call('/api/tasks/nothing/events')).status).toBe(404);
+  });
+});
+
+describe('memory', () => {
+  it('is listed page by page, mended, and forgotten', async () => {
+    for (const content of ['apples are red', 'pears are green', 'plums are blue']) {
+      await call('/api/knowledge/chunks', { content, domain: 'fruit', heading: content.split(' ')[0] });
+    }
+    const first = (await call('/api/knowledge/chunks?domain=fruit&limit=2')).body;
+    expect(first.chunks.map(({ heading }: { heading: string }) => heading)).toEqual(['plums', 'pears']);
+    const cursor = encodeURIComponent(first.next);
+    const second = (await call(`/api/knowledge/chunks?domain=fruit&limit=2&before=${cursor}`)).body;
+    expect(second).toMatchObject({ chunks: [{ heading: 'apples' }], next: null });
+    const { id } = second.chunks[0];
+    await call(`/api/knowledge/chunks/${id}`, { content: 'apples are yellow' }, 'PUT');
+    expect((await call('/api/knowledge/search?q=yellow')).body.results).toMatchObject([
+      { id, heading: 'apples' },
+    ]);
+    expect((await call('/api/knowledge/search?q=red')).body.results).toEqual([]);
+    expect((await call('/api/knowledge/stats')).body.domains).toEqual([{ domain: 'fruit', chunks: 3 }]);
+    expect((await call(`/api/knowledge/chunks/${id}`, undefined, 'DELETE')).status).toBe(200);
+    expect((await call(`/api/knowledge/chunks/${id}`, { content: 'x' }, 'PUT')).status).toBe(404);
+  });
+});
+
+describe('schedules', () => {
+  it('tell their next times, rest, go on, and run at once', async () => {
+    await call('/api/scheduler/jobs', { prompt: 'report', when: '0 9 * * *', job_id: 'daily' });
+    const daily = async () => (await call('/api/scheduler/jobs')).body.jobs[0];
+    expect((await daily()).upcoming).toHaveLength(5);
+    expect((await call('/api/scheduler/jobs/daily/pause', {})).status).toBe(200);
+    expect(await daily()).toMatchObject({ paused: true });
+    expect((await daily()).next).toBeUndefined();
+    await call('/api/scheduler/jobs/daily/resume', {});
+    expect(await daily()).toMatchObject({ paused: false, next: expect.any(String) });
+    model.enqueue('Reported.');
+    expect((await call('/api/scheduler/jobs/daily/run', {})).status).toBe(200);
+    await waitFor(async () => JSON.stringify((await call('/api/activity')).body).includes('Reported.'));
+    expect((await call('/api/scheduler/jobs/nothing/run', {})).status).toBe(400);
+  });
+});
+
+describe('the audit log', () => {
+  it('is read from its end, filtered, page by page, over a broken line and the file before it', async () => {
+    for (let count = 0; count < 3; count += 1) {
+      model.enqueue(
+        { toolCalls: [{ name: 'calculator', arguments: { expression: `${count}+1` } }] },
+        'Done.',
+      );
+      await agent.send('Count');
+    }
+    model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '1/0' } }] }, 'Done.');
+    await agent.send('Divide');
+    const first = (await call('/api/audit?tool=calculator&limit=2')).body;
+    expect(first.lines.map(({ result_summary }: { result_summary: string }) => result_summary)).toEqual([
+      'Error: division by zero',
+      '2+1 = 3',
+    ]);
+    const second = (await call(`/api/audit?tool=calculator&limit=2&before=${first.next}`)).body;
+    expect(second.lines).toMatchObject([{ args: { expression: '1+1' } }, { args: { expression: '0+1' } }]);
+    expect((await call('/api/audit?success=false')).body.lines).toHaveLength(1);
+    expect((await call('/api/audit?q=DIVISION')).body.lines).toHaveLength(1);
+    const file = join(agent.home, 'agent', 'audit', 'audit.jsonl');
+    appendFileSync(
+      `${file}.1`,
+      `${JSON.stringify({ ts: '2026', tool: 'older', session_id: 's', success: true })}\n`,
+    );
+    appendFileSync(file, '{"ts": "cut o');
+    expect((await call('/api/audit?tool=older')).body).toMatchObject({
+      lines: [{ tool: 'older' }],
+      next: null,
+    });
+    expect((await call('/api/audit?session=nobody')).body).toEqual({ lines: [], next: null });
+  });
+});
+
+describe('the configuration', () => {
+  it('names mistakes by their line', async () => {
+    const text = 'model:\n  name: x\nnonsense: 1\nbudget: { steps: none }\n';
+    const { problems } = (await call('/api/config/check', { text })).body;
+    expect(problems).toMatchObject([
+      { line: 3, message: expect.stringContaining('unknown key "nonsense"') },
+      { line: 4, message: expect.stringContaining('steps') },
+    ]);
+    expect((await call('/api/config/check', { text: 'model: {}' })).body).toEqual({ problems: [] });
+  });
+
+  it('is changed value by value, and keeps its comments', async () => {
+    const server = { name: 'files', command: 'nothing-of-this-name' };
+    const changes = [
+      { op: 'add', path: ['mcp', 'servers'], value: { ...server, enabled: false } },
+      { op: 'add', path: ['mcp', 'servers'], value: { name: 'other', command: 'x', enabled: false } },
+      { op: 'remove', path: ['mcp', 'servers', 1] },
+    ];
+    expect((await call('/api/config', { changes }, 'PATCH')).status).toBe(200);
+    const { text } = (await call('/api/config')).body;
+    expect(text).toContain('# kept');
+    expect(text).toContain('files');
+    expect(text).not.toContain('other');
+    const wrong = { changes: [{ op: 'set', path: ['budget', 'steps'], value: -1 }] };
+    expect((await call('/api/config', wrong, 'PATCH')).status).toBe(400);
+    expect((await call('/api/config')).body.text).toBe(text);
+    const tried = await call('/api/mcp/servers/test', server);
+    expect(tried.body.server).toMatchObject({ name: 'files', state: 'failed' });
+  });
+
+  it('tells what is set of the model, without its key', async () => {
+    const { body } = await call('/api/config/model');
+    expect(body).toEqual({ api_base: model.url, model: 'test-model', has_key: true, setup_complete: false });
+  });
+});
+
+describe('skills', () => {
+  it('are written, switched off, and deleted', async () => {
+    const skill = {
+      name: 'Haiku',
+      description: 'Writes one',
+      tools: ['current_time'],
+      body: 'Write a haiku.',
+    };
+    expect((await call('/api/skills/haiku', skill, 'PUT')).status).toBe(200);
+    expect((await call('/api/skills')).body.skills).toEqual([{ ...skill, slug: 'haiku', enabled: true }]);
+    expect(readFileSync(join(agent.home, 'agent/config/skills/haiku/SKILL.md'), 'utf8')).toContain(
+      'name: Haiku',
+    );
+    await call(
+      '/api/config',
+      { changes: [{ op: 'set', path: ['skills', 'disabled'], value: ['Haiku'] }] },
+      'PATCH',
+    );
+    await waitFor(async () => (await call('/api/skills')).body.skills[0].enabled === false);
+    expect((await call('/api/skills/..%2Fescape', skill, 'PUT')).status).toBe(400);
+    expect((await call('/api/skills/haiku', undefined, 'DELETE')).status).toBe(200);
+    expect((await call('/api/skills/haiku', undefined, 'DELETE')).status).toBe(404);
+  });
+});
+
+describe('notes', () => {
+  it('keep what a person changed as a version', async () => {
+    const { body } = await call('/api/notes/workspace');
+    body.tabs.notes.content = 'first words';
+    const saved = (await call('/api/notes/workspace', body, 'PUT')).body;
+    saved.tabs.notes.content = 'second';
+    const { metadata } = (await call('/api/notes/workspace', saved, 'PUT')).body.tabs.notes;
+    expect(metadata).toMatchObject({ wordCount: 1, characterCount: 6 });
+    expect(metadata.history.map(({ content }: { content: string }) => content)).toEqual(['', 'first words']);
+  });
+});
+
+it('counts over time', async () => {
+  const { points, step_ms } = (await call('/api/telemetry/series?minutes=10&steps=5')).body;
+  expect([points.length, step_ms]).toEqual([5, 120_000]);
+  const total = points.reduce((sum: number, { calls }: { calls: number }) => sum + calls, 0);
+  expect(total).toBeGreaterThan(0);
+  expect(points.at(-1).latency_ms).toMatchObject({ p50: expect.any(Number) });
+});
+
+it('tells an open console what has changed', async () => {
+  const events = readSse((await agent.fetch('/api/live')).body!);
+  const next = events.next();
+  await call('/api/beads/issues', { title: 'Live' });
+  expect(JSON.parse((await next).value!.data)).toEqual({ parts: ['board'] });
+  await events.return();
+});
