@@ -1,18 +1,8 @@
-import { mountPage, StatusPage } from '@trunkline/ui';
+import { mountPage } from '@trunkline/ui';
 import '@trunkline/ui/styles.css';
+import { prepareInstall } from './install.ts';
+import { KEY_NAME } from './keyName.ts';
+import { VoicePage } from './VoicePage.tsx';
 
-const LABELS = {
-  stt_backend: 'Speech to text',
-  tts_backend: 'Text to speech',
-  active_sessions: 'Calls now',
-  skills: 'Skills',
-  delegates: 'Delegates',
-  user_count: 'Users',
-  auth_source: 'Keys come from',
-};
-
-mountPage(<StatusPage service="voice" labels={LABELS} />, {
-  keyName: 'trunkline.voice.key',
-  scheme: 'api-key',
-  owner: 'the voice service',
-});
+prepareInstall();
+mountPage(<VoicePage />, { keyName: KEY_NAME, scheme: 'api-key', owner: 'the voice service' });

@@ -27,19 +27,6 @@ const SERVICES = [
 ];
 
 const HEALTH = {
-  voice: {
-    status: 'ok',
-    stt_backend: 'local',
-    tts_backend: 'inprocess',
-    user_count: 0,
-    active_sessions: 0,
-    delegates: [{ name: 'agent', type: 'a2a' }],
-    skills: ['chat', 'tutor'],
-    audio: { half_duplex: false, echo_guard_ms: 300 },
-    model: MODEL,
-    missing: MISSING,
-    services: SERVICES,
-  },
   research: {
     ok: true,
     model: { name: 'qwen3-32b', demo: false, url: 'http://gateway.local:8000/v1' },
@@ -49,11 +36,6 @@ const HEALTH = {
 };
 
 const APPS = [
-  {
-    app: 'voice',
-    title: 'Voice',
-    shown: ['Speech to text', 'inprocess', 'chat, tutor', 'LLM_GATEWAY_URL', 'Offline demo'],
-  },
   { app: 'research', title: 'Research', shown: ['qwen3-32b', 'Real model', 'This service runs alone.'] },
   { app: 'switchboard', title: 'Switchboard', shown: ['LLM_GATEWAY_URL', 'For full function'] },
 ] as const;
@@ -114,7 +96,7 @@ describeWithBrowser('the first page', () => {
     });
 
     it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
-      const assets = join(directory, app === 'voice' ? 'static' : 'assets');
+      const assets = join(directory, 'assets');
       const scripts = readdirSync(assets).filter((file) => file.endsWith('.js'));
       const size = scripts.reduce((sum, file) => sum + gzipSync(readFileSync(join(assets, file))).length, 0);
       expect(size).toBeLessThan(MOST_SCRIPT);

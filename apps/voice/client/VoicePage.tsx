@@ -1,0 +1,179 @@
+import {
+  AppShell,
+  type Command,
+  type HealthResource,
+  type LampState,
+  useHealth,
+  useHotkeys,
+} from '@trunkline/ui';
+import { Mic, Phone, PhoneOff, Settings2 } from 'lucide-react';
+import { useMemo, useRef, useState } from 'react';
+import { activeSkill, useAccount, useSkills } from './account.ts';
+import type { Call, CallState } from './call/call.ts';
+import { useCallSettings } from './call/settings.ts';
+import { useCall } from './call/useCall.ts';
+import { Drawer } from './drawer/Drawer.tsx';
+import { type Look, resolveLook, type Viz } from './orb/look.ts';
+import { Composer } from './stage/Composer.tsx';
+import { Conversation } from './stage/Conversation.tsx';
+import { useSpace } from './stage/hold.ts';
+import { ProblemCard } from './stage/ProblemCard.tsx';
+import { ServiceNotice } from './stage/ServiceNotice.tsx';
+import { Stage } from './stage/Stage.tsx';
+import { TopBar } from './stage/TopBar.tsx';
+
+/** The page: the orb, the conversation, and the drawer with the settings. */
+export function VoicePage() {
+  const health = useHealth();
+  const account = useAccount();
+  const skills = useSkills();
+  const [settings, changeSettings] = useCallSettings();
+  const { call, state } = useCall(settings);
+  const [drawerOpen, setDrawerOpen] = useState(false);
+  const [tried, setTried] = useState<Look | undefined>(undefined);
+  const skill = useSkillOfCall(activeSkill(skills.body), state.phase !== 'idle');
+  const look = useLook(skill?.viz, account.body?.pinned_viz, tried);
+  useSpace(call);
+  useCallHotkeys(call, state);
+  const toggleDrawer = () => setDrawerOpen((open) => !open);
+  const compact = state.exchange.entries.length > 0 || state.problem !== undefined;
+  return (
+    <AppShell
+      service="voice"
+      {...placeOf(health)}
+      commands={useCommands(call, state, toggleDrawer)}
+      inspector={
+        <Drawer
+          open={drawerOpen}
+          onClose={() => setDrawerOpen(false)}
+          account={account.body}
+          voice={{
+            account: account.body,
+            skills,
+            settings,
+            onSettings: changeSettings,
+            isLive: state.phase !== 'idle',
+            onRestart: () => void call.restart(),
+          }}
+          orb={{ look, onTry: setTried, trying: tried !== undefined }}
+        />
+      }
+    >
+      <div className="flex h-[calc(100dvh-var(--bottom-bar))] flex-col">
+        <TopBar state={state} skillName={skill?.name} open={drawerOpen} onSettings={toggleDrawer} />
+        <ServiceNotice resource={health} />
+        <div className="grid min-h-0 flex-1 grid-rows-[minmax(0,1fr)] max-lg:flex max-lg:flex-col lg:grid-cols-[minmax(0,1fr)_24rem]">
+          <Stage
+            call={call}
+            state={state}
+            look={look}
+            compact={compact}
+            onPushToTalk={(pushToTalk) => changeSettings({ pushToTalk })}
+          >
+            {state.problem && <ProblemCard call={call} problem={state.problem} />}
+            {state.exchange.warning !== undefined && state.phase === 'live' && (
+              <p role="alert" className="max-w-md text-14 text-waiting-text">
+                {state.exchange.warning}
+              </p>
+            )}
+          </Stage>
+          <Talk compact={compact} state={state} onSend={(text) => void call.sendText(text)} />
+        </div>
+      </div>
+    </AppShell>
+  );
+}
+
+function Talk({
+  compact,
+  state,
+  onSend,
+}: {
+  compact: boolean;
+  state: CallState;
+  onSend(text: string): void;
+}) {
+  return (
+    <section
+      aria-label="Words"
+      className={`flex min-h-0 flex-col border-line max-lg:border-t lg:border-l ${compact ? 'max-lg:flex-1' : 'max-lg:mt-auto'}`}
+    >
+      <div className={`flex min-h-0 flex-1 flex-col ${compact ? '' : 'max-lg:hidden'}`}>
+        <Conversation exchange={state.exchange} />
+      </div>
+      <Composer onSend={onSend} />
+    </section>
+  );
+}
+
+// A call keeps the skill it began with, whatever is chosen meanwhile.
+function useSkillOfCall<Skill>(chosen: Skill | undefined, inCall: boolean): Skill | undefined {
+  const kept = useRef(chosen);
+  if (!inCall || kept.current === undefined) kept.current = chosen;
+  return kept.current;
+}
+
+function useLook(viz: Viz | undefined, pinned: Viz | null | undefined, tried: Look | undefined): Look {
+  return useMemo(() => tried ?? resolveLook(viz, pinned), [viz, pinned, tried]);
+}
+
+function useCallHotkeys(call: Call, { phase, muted, hasMicrophone }: CallState): void {
+  const live = phase !== 'idle';
+  useHotkeys([
+    ...(hasMicrophone && live
+      ? [{ keys: 'm', label: muted ? 'Unmute' : 'Mute', run: () => call.mute(!muted) }]
+      : []),
+    ...(live ? [{ keys: 'e', label: 'End the call', run: () => call.hangUp() }] : []),
+  ]);
+}
+
+function placeOf({ health, error }: HealthResource) {
+  const state: LampState = error !== undefined ? 'failed' : (health?.state ?? 'waiting');
+  return { state, services: health?.services };
+}
+
+function useCommands(
+  call: Call,
+  { phase, muted, hasMicrophone }: CallState,
+  openSettings: () => void,
+): Command[] {
+  const group = 'This call';
+  const inCall: Command[] = [
+    {
+      id: 'end',
+      label: 'End the call',
+      group,
+      icon: <PhoneOff aria-hidden />,
+      keys: 'e',
+      run: () => call.hangUp(),
+    },
+    ...(hasMicrophone
+      ? [
+          {
+            id: 'mute',
+            label: muted ? 'Unmute' : 'Mute',
+            group,
+            icon: <Mic aria-hidden />,
+            keys: 'm',
+            run: () => call.mute(!muted),
+          },
+        ]
+      : []),
+  ];
+  const start: Command = {
+    id: 'start',
+    label: 'Start talking',
+    group,
+    icon: <Phone aria-hidden />,
+    keys: 'space',
+    run: () => void call.start(),
+  };
+  const settings = {
+    id: 'settings',
+    label: 'Open the settings',
+    group,
+    icon: <Settings2 aria-hidden />,
+    run: openSettings,
+  };
+  return [...(phase === 'idle' ? [start] : inCall), settings];
+}

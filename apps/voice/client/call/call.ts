@@ -1,0 +1,282 @@
+// A caller's side of a call: opens the microphone, connects, comes back when the line breaks, and tells the page.
+import type { Api } from '@trunkline/ui';
+import type { Levels } from '../orb/motion.ts';
+import { type Exchange, NO_EXCHANGE, settle, take, typed } from './exchange.ts';
+import { Link } from './link.ts';
+import { openMessage, sealMessage } from './messages.ts';
+import { closeStream, openMicrophone } from './microphone.ts';
+import { type Problem, problemIn, problemOf } from './problems.ts';
+import { CallSound } from './sound.ts';
+
+const RETRY_MS = [300, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000];
+/** Thought that leads to nothing: a sound that was no word, or a service that fell silent. */
+const THOUGHT_LIMIT_MS = 20_000;
+const ROUND_TRIP_EVERY_MS = 2000;
+const QUIET: Levels = { ear: 0, voice: 0 };
+
+export type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
+
+export interface CallState {
+  phase: Phase;
+  /** Why there is no call, when it is not the caller's own wish. */
+  problem: Problem | undefined;
+  /** Without one the caller types. */
+  hasMicrophone: boolean;
+  muted: boolean;
+  pushToTalk: boolean;
+  /** The talk button is down. */
+  talking: boolean;
+  /** How often it was tried to come back. */
+  attempt: number;
+  roundTripMs: number | undefined;
+  exchange: Exchange;
+}
+
+export interface CallSettings {
+  pushToTalk: boolean;
+  microphoneId: string | undefined;
+  loudspeakerId: string | undefined;
+}
+
+const AT_REST: Omit<CallState, 'pushToTalk'> = {
+  phase: 'idle',
+  problem: undefined,
+  hasMicrophone: false,
+  muted: false,
+  talking: false,
+  attempt: 0,
+  roundTripMs: undefined,
+  exchange: NO_EXCHANGE,
+};
+
+export class Call {
+  readonly #api: Api;
+  readonly #listeners = new Set<() => void>();
+  #settings: CallSettings;
+  #state: CallState;
+  #sound: CallSound | undefined;
+  #link: Link | undefined;
+  #thought: number | undefined;
+  #retry: number | undefined;
+  #pulse: number | undefined;
+  /** Counts calls, so that what belongs to an earlier one is not taken for the present one. */
+  #round = 0;
+
+  constructor(api: Api, settings: CallSettings) {
+    this.#api = api;
+    this.#settings = settings;
+    this.#state = { ...AT_REST, pushToTalk: settings.pushToTalk };
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly state = (): CallState => this.#state;
+
+  readonly levels = (): Levels => this.#sound?.levels() ?? QUIET;
+
+  /** Starts a call; without a microphone for who would rather type. */
+  async start({ microphone = true } = {}): Promise<void> {
+    if (this.#state.phase !== 'idle') return;
+    const round = this.#begin();
+    const { exchange } = this.#state;
+    this.#update({ ...AT_REST, exchange, phase: microphone ? 'microphone' : 'connecting' });
+    try {
+      const stream = microphone ? await openMicrophone(this.#settings.microphoneId) : undefined;
+      if (round !== this.#round) return closeStream(stream);
+      this.#sound = new CallSound(stream);
+      await this.#chooseLoudspeaker();
+      this.#update({ phase: 'connecting', hasMicrophone: stream !== undefined });
+      await this.#connect(round);
+    } catch (error) {
+      if (round === this.#round) this.#giveUp(problemIn(error));
+    }
+  }
+
+  hangUp(): void {
+    if (this.#state.phase === 'idle') return;
+    this.#link?.hangUp();
+    this.#end();
+    this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
+  }
+
+  /** Ends the call and starts another, with the microphone. */
+  async restart(): Promise<void> {
+    this.hangUp();
+    await this.start();
+  }
+
+  /** Forgets why the last call did not work. */
+  dismiss(): void {
+    this.#update({ problem: undefined });
+  }
+
+  mute(muted: boolean): void {
+    this.#sound?.mute(muted);
+    this.#update({ muted });
+  }
+
+  /** Holds the talk button down, or lets it go. */
+  talk(down: boolean): void {
+    if (!this.#state.pushToTalk || this.#state.talking === down || this.#state.phase !== 'live') return;
+    this.#sound?.talk(down);
+    this.#update({ talking: down });
+  }
+
+  /** Says something in writing; starts a call without microphone when there is none. */
+  async sendText(text: string): Promise<void> {
+    if (this.#state.phase === 'idle') void this.start({ microphone: false });
+    this.#update({ exchange: typed(this.#state.exchange, text, performance.now()) });
+    this.#watchThought();
+    const message = sealMessage('send-text', {
+      content: text,
+      options: { run_immediately: true, audio_response: true },
+    });
+    if (this.#link === undefined) this.#unsent.push(message);
+    else this.#link.send(message);
+  }
+
+  /** Takes effect at once where it can, else at the next call. */
+  async apply(settings: CallSettings): Promise<void> {
+    const before = this.#settings;
+    this.#settings = settings;
+    if (settings.pushToTalk !== before.pushToTalk) await this.#changeMode(settings.pushToTalk);
+    if (settings.loudspeakerId !== before.loudspeakerId) await this.#chooseLoudspeaker();
+    if (settings.microphoneId !== before.microphoneId) await this.#changeMicrophone();
+  }
+
+  // What was typed before the connection stood.
+  #unsent: string[] = [];
+
+  #begin(): number {
+    this.#round += 1;
+    this.#unsent = [];
+    return this.#round;
+  }
+
+  async #connect(round: number): Promise<void> {
+    const { iceServers } = await this.#api.request<{ iceServers: RTCIceServer[] }>('/api/ice');
+    if (round !== this.#round) return;
+    const link = new Link(this.#api, iceServers, {
+      onSound: (stream) => this.#sound?.play(stream),
+      onMessage: (text) => this.#hear(text),
+      onLost: () => round === this.#round && this.#lose(round),
+    });
+    this.#link = link;
+    link.send(sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } }));
+    for (const message of this.#unsent.splice(0)) link.send(message);
+    await link.open(this.#sound?.track(this.#state.pushToTalk));
+    if (round === this.#round) this.#live();
+  }
+
+  #live(): void {
+    this.#sound?.mute(this.#state.muted);
+    this.#update({ phase: 'live', attempt: 0, problem: undefined });
+    window.clearInterval(this.#pulse);
+    this.#pulse = window.setInterval(() => void this.#measure(), ROUND_TRIP_EVERY_MS);
+  }
+
+  async #measure(): Promise<void> {
+    const roundTripMs = await this.#link?.roundTrip();
+    if (roundTripMs !== this.#state.roundTripMs) this.#update({ roundTripMs });
+  }
+
+  // The line broke: the microphone stays open, and the call comes back by itself.
+  #lose(round: number): void {
+    this.#link?.close();
+    this.#link = undefined;
+    window.clearInterval(this.#pulse);
+    const attempt = this.#state.attempt + 1;
+    const wait = RETRY_MS[attempt - 1];
+    if (wait === undefined) {
+      this.#giveUp(problemOf('lost'));
+      return;
+    }
+    const { exchange } = this.#state;
+    this.#update({ phase: 'reconnecting', attempt, talking: false, exchange: settle(exchange) });
+    this.#retry = window.setTimeout(() => void this.#comeBack(round), wait);
+  }
+
+  async #comeBack(round: number): Promise<void> {
+    window.clearTimeout(this.#retry);
+    // Without a network there is no use in trying: the page calls again when it is back.
+    if (round !== this.#round || this.#state.phase !== 'reconnecting' || !navigator.onLine) return;
+    try {
+      await this.#connect(round);
+    } catch (error) {
+      if (round !== this.#round) return;
+      const problem = problemIn(error);
+      if (problem.code === 'no-key') this.#giveUp(problem);
+      else this.#lose(round);
+    }
+  }
+
+  /** The network is back: no need to wait for the next attempt. */
+  retryNow(): void {
+    if (this.#state.phase === 'reconnecting' && this.#link === undefined) void this.#comeBack(this.#round);
+  }
+
+  /** The network is gone: no need to wait until the connection notices. */
+  dropped(): void {
+    if (this.#state.phase === 'live') this.#lose(this.#round);
+  }
+
+  #hear(text: string): void {
+    const message = openMessage(text);
+    if (message === undefined) return;
+    const exchange = take(this.#state.exchange, message, performance.now());
+    if (exchange !== this.#state.exchange) this.#update({ exchange });
+    this.#watchThought();
+  }
+
+  #watchThought(): void {
+    window.clearTimeout(this.#thought);
+    if (this.#state.exchange.activity !== 'thinking') return;
+    this.#thought = window.setTimeout(() => {
+      const { exchange } = this.#state;
+      if (exchange.activity === 'thinking') this.#update({ exchange: settle(exchange) });
+    }, THOUGHT_LIMIT_MS);
+  }
+
+  async #changeMode(pushToTalk: boolean): Promise<void> {
+    this.#sound?.talk(false);
+    this.#update({ pushToTalk, talking: false });
+    await this.#link?.replaceTrack(this.#sound?.track(pushToTalk));
+  }
+
+  // Another microphone needs the whole of the sound anew.
+  async #changeMicrophone(): Promise<void> {
+    if (this.#state.phase === 'live' && this.#state.hasMicrophone) await this.restart();
+  }
+
+  async #chooseLoudspeaker(): Promise<void> {
+    const { loudspeakerId } = this.#settings;
+    if (loudspeakerId === undefined) return;
+    // One that is unplugged by now leaves the browser's own.
+    await this.#sound?.playOn(loudspeakerId).catch(() => this.#sound?.playOn(''));
+  }
+
+  #giveUp(problem: Problem): void {
+    this.#link?.close();
+    this.#end();
+    this.#update({ phase: 'idle', problem, talking: false, muted: false, roundTripMs: undefined });
+  }
+
+  #end(): void {
+    this.#round += 1;
+    this.#link = undefined;
+    window.clearInterval(this.#pulse);
+    window.clearTimeout(this.#retry);
+    window.clearTimeout(this.#thought);
+    void this.#sound?.close();
+    this.#sound = undefined;
+    this.#state = { ...this.#state, exchange: settle(this.#state.exchange) };
+  }
+
+  #update(change: Partial<CallState>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,244 @@
+// What was said and done in a call so far, put together from the messages of the service.
+import type { OrbState } from '../orb/motion.ts';
+import type { ServerMessage } from './messages.ts';
+
+const MOST_ENTRIES = 200;
+
+export interface Caption {
+  kind: 'caption';
+  id: number;
+  who: 'you' | 'assistant';
+  /** What stands. */
+  text: string;
+  /** What is still a guess, or not yet spoken. */
+  pending: string;
+  typed: boolean;
+  /** More may come. */
+  open: boolean;
+  /** The caller broke in here. */
+  cut: boolean;
+}
+
+export interface ToolStep {
+  kind: 'tool';
+  id: number;
+  callId: string;
+  name: string;
+  input: string;
+  state: 'running' | 'done' | 'failed';
+  result: string;
+  startedAt: number;
+  endedAt: number | undefined;
+}
+
+export type Entry = Caption | ToolStep;
+
+export interface Exchange {
+  entries: readonly Entry[];
+  /** What the assistant is doing. */
+  activity: Exclude<OrbState, 'idle'>;
+  /** The caller is speaking right now. */
+  hearing: boolean;
+  /** From the end of the last question to the first sound of its answer. */
+  latencyMs: number | undefined;
+  /** When the caller last stopped speaking or sent a text; undefined once it was answered. */
+  askedAt: number | undefined;
+  /** What the service said went wrong. */
+  warning: string | undefined;
+}
+
+export const NO_EXCHANGE: Exchange = {
+  entries: [],
+  activity: 'listening',
+  hearing: false,
+  latencyMs: undefined,
+  askedAt: undefined,
+  warning: undefined,
+};
+
+/** The exchange after one more message. */
+export function take(exchange: Exchange, message: ServerMessage, now: number): Exchange {
+  return HANDLERS[message.type]?.(exchange, message.data, now) ?? exchange;
+}
+
+/** The exchange after the caller has typed something. */
+export function typed(exchange: Exchange, text: string, now: number): Exchange {
+  const settled = settleAssistant(exchange, false);
+  const caption = { ...captionOf(settled, 'you'), text, typed: true };
+  return { ...settled, entries: added(settled, caption), activity: 'thinking', askedAt: now };
+}
+
+/** Nothing more will come for what is still open: the line is gone, or nobody answered. */
+export function settle(exchange: Exchange): Exchange {
+  const { entries } = settleAssistant(exchange, true);
+  const ended = entries.map((entry) =>
+    entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'failed' as const } : entry,
+  );
+  return { ...exchange, entries: ended, activity: 'listening', hearing: false, askedAt: undefined };
+}
+
+type Fields = ServerMessage['data'];
+type Handler = (exchange: Exchange, data: Fields, now: number) => Exchange;
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  'user-started-speaking': (exchange) => ({ ...exchange, hearing: true, warning: undefined }),
+  'user-stopped-speaking': (exchange, _data, now) => ({ ...exchange, hearing: false, askedAt: now }),
+  'user-transcription': heard,
+  'bot-llm-started': (exchange) => waiting(settleAssistant(exchange, false)),
+  'bot-llm-text': (exchange, data) => waiting(planned(exchange, textOf(data))),
+  'bot-tts-text': (exchange, data) => spoken(exchange, textOf(data)),
+  'bot-started-speaking': answered,
+  'bot-stopped-speaking': (exchange) => ({ ...exchange, activity: afterSpeech(exchange) }),
+  'bot-interrupted': (exchange) => ({ ...settleAssistant(exchange, true), activity: 'listening' }),
+  'llm-function-call-started': toolStarted,
+  'llm-function-call-stopped': toolStopped,
+  metrics: measured,
+  error: (exchange, data) => ({ ...exchange, warning: String(data.message ?? data.error ?? 'unknown') }),
+};
+
+// A guess replaces the guess before; what is final stays, and what follows in the same breath joins it.
+function heard(exchange: Exchange, data: Fields): Exchange {
+  const text = textOf(data).trim();
+  if (text === '') return exchange;
+  const last = exchange.entries.at(-1);
+  if (last?.kind === 'caption' && last.typed && last.text === text) return exchange;
+  const joins = last?.kind === 'caption' && last.who === 'you' && !last.typed;
+  const base = joins ? last : captionOf(exchange, 'you');
+  const next =
+    data.final === true
+      ? { ...base, text: joined(base.text, text), pending: '' }
+      : { ...base, pending: text };
+  const entries = joins ? [...exchange.entries.slice(0, -1), next] : added(exchange, next);
+  const activity = data.final === true && exchange.activity === 'listening' ? 'thinking' : exchange.activity;
+  return { ...exchange, entries, activity };
+}
+
+function waiting(exchange: Exchange): Exchange {
+  return exchange.activity === 'speaking' ? exchange : { ...exchange, activity: 'thinking' };
+}
+
+// What the model writes is shown faintly until it is spoken.
+function planned(exchange: Exchange, text: string): Exchange {
+  return withAssistant(exchange, (caption) => ({ ...caption, pending: caption.pending + text }));
+}
+
+function spoken(exchange: Exchange, text: string): Exchange {
+  return withAssistant(exchange, (caption) => ({
+    ...caption,
+    text: joined(caption.text, text.trim()),
+    pending: withoutSpoken(caption.pending, text),
+  }));
+}
+
+function answered(exchange: Exchange, _data: Fields, now: number): Exchange {
+  const latencyMs = exchange.askedAt === undefined ? exchange.latencyMs : now - exchange.askedAt;
+  return { ...exchange, activity: 'speaking', askedAt: undefined, latencyMs };
+}
+
+function afterSpeech({ entries }: Exchange): Exchange['activity'] {
+  return entries.some((entry) => entry.kind === 'tool' && entry.state === 'running')
+    ? 'thinking'
+    : 'listening';
+}
+
+function toolStarted(exchange: Exchange, data: Fields, now: number): Exchange {
+  const step: ToolStep = {
+    kind: 'tool',
+    id: nextId(exchange),
+    callId: String(data.tool_call_id ?? ''),
+    name: String(data.function_name ?? data.name ?? 'tool'),
+    input: wordsOf(data.arguments ?? data.args),
+    state: 'running',
+    result: '',
+    startedAt: now,
+    endedAt: undefined,
+  };
+  return waiting({ ...exchange, entries: added(exchange, step) });
+}
+
+function toolStopped(exchange: Exchange, data: Fields, now: number): Exchange {
+  const result = wordsOf(data.result);
+  const failed = data.cancelled === true || result.startsWith('Error:');
+  const entries = exchange.entries.map((entry) =>
+    entry.kind === 'tool' && entry.callId === String(data.tool_call_id ?? '') && entry.state === 'running'
+      ? { ...entry, state: failed ? ('failed' as const) : ('done' as const), result, endedAt: now }
+      : entry,
+  );
+  return { ...exchange, entries };
+}
+
+// The service measures to the packet it sends; that is nearer to the truth than what the page can see.
+function measured(exchange: Exchange, data: Fields): Exchange {
+  const total = [data.total_ms, data.voice_to_voice_ms, data.latency_ms].find(
+    (value) => typeof value === 'number',
+  );
+  return total === undefined ? exchange : { ...exchange, latencyMs: total };
+}
+
+function withAssistant(exchange: Exchange, change: (caption: Caption) => Caption): Exchange {
+  const index = exchange.entries.findLastIndex(isOpenAssistant);
+  const newer = exchange.entries.slice(index + 1);
+  // Once the caller has spoken, what comes is a new answer.
+  const open = newer.some((entry) => entry.kind === 'caption' && entry.who === 'you')
+    ? undefined
+    : exchange.entries.find((entry, at): entry is Caption => at === index && isOpenAssistant(entry));
+  if (open !== undefined) return { ...exchange, entries: exchange.entries.with(index, change(open)) };
+  const settled = settleAssistant(exchange, false);
+  return { ...settled, entries: added(settled, change(captionOf(settled, 'assistant'))) };
+}
+
+function isOpenAssistant(entry: Entry): entry is Caption {
+  return entry.kind === 'caption' && entry.who === 'assistant' && entry.open;
+}
+
+// An answer that is over: cut to what was spoken when the caller broke in, else with all that was written.
+function settleAssistant(exchange: Exchange, cut: boolean): Exchange {
+  const entries = exchange.entries.flatMap((entry): Entry[] => {
+    if (!isOpenAssistant(entry)) return [entry];
+    const text = cut ? entry.text : joined(entry.text, entry.pending.trim());
+    if (text === '') return [];
+    return [{ ...entry, text, pending: '', open: false, cut: cut && entry.pending.trim() !== '' }];
+  });
+  return { ...exchange, entries };
+}
+
+function withoutSpoken(pending: string, text: string): string {
+  const words = text.trim();
+  const at = pending.indexOf(words);
+  return at < 0 ? pending : pending.slice(at + words.length);
+}
+
+function joined(before: string, text: string): string {
+  if (before === '' || text === '') return before + text;
+  return /^[.,;:!?…]/.test(text) ? before + text : `${before} ${text}`;
+}
+
+function captionOf(exchange: Exchange, who: Caption['who']): Caption {
+  return {
+    kind: 'caption',
+    id: nextId(exchange),
+    who,
+    text: '',
+    pending: '',
+    typed: false,
+    open: true,
+    cut: false,
+  };
+}
+
+function added(exchange: Exchange, entry: Entry): Entry[] {
+  return [...exchange.entries, entry].slice(-MOST_ENTRIES);
+}
+
+function nextId({ entries }: Exchange): number {
+  return (entries.at(-1)?.id ?? 0) + 1;
+}
+
+function textOf(data: Fields): string {
+  return typeof data.text === 'string' ? data.text : '';
+}
+
+function wordsOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,184 @@
+// One WebRTC connection to the service: signalling, sound both ways, and the data channel.
+import type { Api } from '@trunkline/ui';
+import { CallProblem, problemOf } from './problems.ts';
+import { Trickle } from './trickle.ts';
+
+const CONNECT_LIMIT_MS = 15_000;
+const KEEPALIVE_MS = 1000;
+/** The service sends a keepalive every second; this many missed ones mean that it is gone. */
+const SILENT_SECONDS = 5;
+const MOST_WAITING = 20;
+
+export interface LinkEvents {
+  onSound(stream: MediaStream): void;
+  onMessage(text: string): void;
+  /** Called once, when a connection that stood is gone. */
+  onLost(): void;
+}
+
+interface OfferAnswer {
+  sdp: string;
+  type: 'answer';
+  pc_id: string;
+}
+
+/** Not yet in the types of the browser: makes the offer carry a data channel that the other side creates. */
+interface Configuration extends RTCConfiguration {
+  alwaysNegotiateDataChannels?: boolean;
+}
+
+export class Link {
+  readonly #api: Api;
+  readonly #events: LinkEvents;
+  readonly #connection: RTCPeerConnection;
+  readonly #trickle: Trickle;
+  readonly #settled = Promise.withResolvers<void>();
+  readonly #servers: RTCIceServer[];
+  /** How the service knows the connection. */
+  #id: string | undefined;
+  #channel: RTCDataChannel | undefined;
+  #sender: RTCRtpSender | undefined;
+  #waiting: string[] = [];
+  #keepalive: number | undefined;
+  #heardAt = 0;
+  #stood = false;
+  #closed = false;
+
+  constructor(api: Api, servers: RTCIceServer[], events: LinkEvents) {
+    this.#api = api;
+    this.#events = events;
+    this.#servers = servers;
+    this.#connection = createConnection(servers);
+    this.#trickle = new Trickle(api, () => this.#fail());
+    this.#listen();
+  }
+
+  /** Connects; with no track the service hears nothing, but can be written to. */
+  async open(track: MediaStreamTrack | undefined): Promise<void> {
+    const connection = this.#connection;
+    this.#sender = connection.addTransceiver(track ?? 'audio', { direction: 'sendrecv' }).sender;
+    connection.addTransceiver('video', { direction: 'sendrecv' });
+    await connection.setLocalDescription();
+    const { sdp, type } = connection.localDescription ?? {};
+    const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
+      body: { sdp, type },
+    });
+    if (this.#closed) return;
+    this.#id = id;
+    await connection.setRemoteDescription(answer);
+    this.#trickle.open(id);
+    const limit = window.setTimeout(() => this.#fail(), CONNECT_LIMIT_MS);
+    await this.#settled.promise.finally(() => window.clearTimeout(limit));
+  }
+
+  async replaceTrack(track: MediaStreamTrack | undefined): Promise<void> {
+    await this.#sender?.replaceTrack(track ?? null);
+  }
+
+  /** Sends now, or as soon as the channel is open. */
+  send(text: string): void {
+    if (this.#channel?.readyState === 'open') this.#channel.send(text);
+    else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(text);
+  }
+
+  /** Ends the connection and tells the service, also from a page that is being left. */
+  hangUp(): void {
+    const id = this.#id;
+    if (!this.#closed && id !== undefined) {
+      const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
+      // Nobody is left to be told if it fails; the service notices by itself.
+      void fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request).catch(() => undefined);
+    }
+    this.close();
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    window.clearInterval(this.#keepalive);
+    this.#trickle.stop();
+    this.#connection.close();
+    this.#settled.reject(new CallProblem(problemOf('lost')));
+  }
+
+  /** Milliseconds to the service and back, as the connection measures them. */
+  async roundTrip(): Promise<number | undefined> {
+    const reports: RTCIceCandidatePairStats[] = [];
+    (await this.#connection.getStats()).forEach((report) => {
+      if (report.type === 'candidate-pair' && report.nominated) reports.push(report);
+    });
+    const seconds = reports.find(({ currentRoundTripTime }) => currentRoundTripTime !== undefined);
+    return seconds?.currentRoundTripTime === undefined ? undefined : seconds.currentRoundTripTime * 1000;
+  }
+
+  #listen(): void {
+    const connection = this.#connection;
+    // Whoever does not wait for it is told by onLost.
+    this.#settled.promise.catch(() => undefined);
+    connection.addEventListener('icecandidate', ({ candidate }) => this.#trickle.push(candidate));
+    connection.addEventListener('datachannel', ({ channel }) => this.#adopt(channel));
+    connection.addEventListener('track', ({ track }) => {
+      if (track.kind === 'audio') this.#events.onSound(new MediaStream([track]));
+    });
+    connection.addEventListener('connectionstatechange', () => this.#noticeState());
+  }
+
+  #noticeState(): void {
+    const { connectionState } = this.#connection;
+    if (connectionState === 'connected') this.#stand();
+    if (connectionState === 'failed' || connectionState === 'closed') this.#fail();
+  }
+
+  #stand(): void {
+    if (this.#stood) return;
+    this.#stood = true;
+    this.#settled.resolve();
+  }
+
+  #adopt(channel: RTCDataChannel): void {
+    this.#channel = channel;
+    const opened = () => {
+      this.#heardAt = performance.now();
+      this.#keepalive ??= window.setInterval(() => this.#keepAlive(), KEEPALIVE_MS);
+      for (const text of this.#waiting.splice(0)) channel.send(text);
+    };
+    if (channel.readyState === 'open') opened();
+    else channel.addEventListener('open', opened, { once: true });
+    channel.addEventListener('close', () => this.#fail());
+    channel.addEventListener('message', ({ data }) => this.#hear(data));
+  }
+
+  #hear(data: unknown): void {
+    this.#heardAt = performance.now();
+    if (typeof data === 'string' && !this.#closed) this.#events.onMessage(data);
+  }
+
+  #keepAlive(): void {
+    if (this.#channel?.readyState === 'open') this.#channel.send(`ping: ${Date.now()}`);
+    if (performance.now() - this.#heardAt > SILENT_SECONDS * 1000) this.#fail();
+  }
+
+  #fail(): void {
+    if (this.#closed) return;
+    const stood = this.#stood;
+    this.#settled.reject(new CallProblem(this.#unreachable()));
+    this.close();
+    if (stood) this.#events.onLost();
+  }
+
+  #unreachable() {
+    const relayed = this.#servers.some(({ urls }) => [urls].flat().some((url) => /^turns?:/.test(url)));
+    if (!relayed) return problemOf('media-unreachable');
+    const todo = 'A TURN relay is set in ICE_SERVERS: check that it runs, and its user name and password.';
+    return problemOf('media-unreachable', { todo });
+  }
+}
+
+function createConnection(iceServers: RTCIceServer[]): RTCPeerConnection {
+  const wanted: Configuration = { iceServers, alwaysNegotiateDataChannels: true };
+  const connection = new RTCPeerConnection(wanted);
+  const known: Configuration = connection.getConfiguration();
+  // Elsewhere a channel that both sides agree on beforehand, and nobody uses, has the same effect on the offer.
+  if (!known.alwaysNegotiateDataChannels) connection.createDataChannel('_', { negotiated: true, id: 1023 });
+  return connection;
+}

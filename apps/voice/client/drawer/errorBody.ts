@@ -1,0 +1,12 @@
+import type { Api, ApiRequest } from '@trunkline/ui';
+
+/** Asks the service; a refusal that comes as status 200 with an error in the body fails too. */
+export async function ask<Body extends object>(api: Api, path: string, request?: ApiRequest): Promise<Body> {
+  const body = await api.request<Body & { error?: unknown }>(path, request);
+  if (typeof body.error === 'string') throw new Error(body.error);
+  return body;
+}
+
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

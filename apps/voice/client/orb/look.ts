@@ -1,0 +1,127 @@
+// What an orb can look like, and how a description of it (a skill's viz, a user's pinned_viz) becomes a look.
+import { PALETTES, type Palette } from './palettes.ts';
+
+export const VARIANTS = ['fractal', 'nebula', 'particles', 'crystal'] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+export interface Parameter {
+  name: string;
+  label: string;
+  min: number;
+  max: number;
+  standard: number;
+}
+
+/** What every variant listens to, and what only it has. At most four of its own fit into the shaders. */
+export const SHARED_PARAMETERS: readonly Parameter[] = [
+  parameter('speed', 'Speed', 0.2, 2, 1),
+  parameter('reactivity', 'Reactivity to voices', 0, 2, 1),
+  parameter('glow', 'Glow', 0, 2, 1),
+];
+
+export const OWN_PARAMETERS: Record<Variant, readonly Parameter[]> = {
+  fractal: [
+    parameter('detail', 'Detail', 0.4, 1.8, 1),
+    parameter('twist', 'Twist', 0, 2, 1),
+    parameter('depth', 'Depth', 0.4, 1.6, 1),
+  ],
+  nebula: [
+    parameter('density', 'Density', 0.4, 1.8, 1),
+    parameter('swirl', 'Swirl', 0, 2, 1),
+    parameter('stars', 'Stars', 0, 2, 1),
+  ],
+  particles: [
+    parameter('count', 'How many', 0.2, 1, 0.7),
+    parameter('size', 'Size', 0.5, 2, 1),
+    parameter('spread', 'Spread', 0, 2, 1),
+    parameter('links', 'Links', 0, 2, 1),
+  ],
+  crystal: [
+    parameter('facets', 'Facets', 0, 1, 0.5),
+    parameter('dispersion', 'Dispersion', 0, 2, 1),
+    parameter('clarity', 'Clarity', 0.3, 1.7, 1),
+  ],
+};
+
+/** A look as skills and users describe it: every part may be missing or unknown. */
+export interface Viz {
+  variant?: unknown;
+  palette?: unknown;
+  params?: unknown;
+}
+
+/** A look that can be drawn. */
+export interface Look {
+  variant: Variant;
+  palette: Palette;
+  params: Readonly<Record<string, number>>;
+}
+
+export function parametersOf(variant: Variant): readonly Parameter[] {
+  return [...OWN_PARAMETERS[variant], ...SHARED_PARAMETERS];
+}
+
+/** Applies variant, palette and params in this order; of several descriptions the later beats the earlier. */
+export function resolveLook(...descriptions: readonly (Viz | null | undefined)[]): Look {
+  const given = descriptions.flatMap((viz) => viz ?? []);
+  const variant = given.reduce<Variant>((known, viz) => variantNamed(viz.variant) ?? known, VARIANTS[0]);
+  const palettes = PALETTES[variant];
+  const palette = given.reduce<Palette | undefined>(
+    (known, viz) => palettes.find(({ name }) => sameName(name, viz.palette)) ?? known,
+    palettes[0],
+  );
+  if (palette === undefined) throw new Error(`The variant ${variant} has no palette`);
+  return { variant, palette, params: paramsOf(variant, given) };
+}
+
+/** The look as the viz block of a skill file. */
+export function lookAsYaml({ variant, palette, params }: Look): string {
+  const changed = parametersOf(variant).filter(({ name, standard }) => params[name] !== standard);
+  const lines = changed.map(({ name }) => `    ${name}: ${params[name]}`);
+  return [
+    'viz:',
+    `  variant: ${variant}`,
+    `  palette: ${palette.name}`,
+    ...(lines.length > 0 ? ['  params:', ...lines] : []),
+    '',
+  ].join('\n');
+}
+
+/** Any look at all; `random` gives numbers from 0 to 1. */
+export function randomLook(random: () => number): Look {
+  const variant = VARIANTS[Math.floor(random() * VARIANTS.length)] ?? VARIANTS[0];
+  const palettes = PALETTES[variant];
+  const palette = palettes[Math.floor(random() * palettes.length)]?.name;
+  const params = parametersOf(variant).map(({ name, min, max }) => [
+    name,
+    rounded(min + random() * (max - min)),
+  ]);
+  return resolveLook({ variant, palette, params: Object.fromEntries(params) });
+}
+
+function paramsOf(variant: Variant, given: readonly Viz[]): Record<string, number> {
+  const merged: Record<string, unknown> = Object.assign({}, ...given.map(({ params }) => params));
+  return Object.fromEntries(
+    parametersOf(variant).map(({ name, min, max, standard }) => {
+      const value = merged[name];
+      const isNumber = typeof value === 'number' && Number.isFinite(value);
+      return [name, isNumber ? Math.min(max, Math.max(min, value)) : standard];
+    }),
+  );
+}
+
+function variantNamed(name: unknown): Variant | undefined {
+  return VARIANTS.find((variant) => sameName(variant, name));
+}
+
+function sameName(name: string, given: unknown): boolean {
+  return typeof given === 'string' && given.trim().toLowerCase() === name.toLowerCase();
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 20) / 20;
+}
+
+function parameter(name: string, label: string, min: number, max: number, standard: number): Parameter {
+  return { name, label, min, max, standard };
+}
