@@ -10,17 +10,19 @@ import {
   servePages,
 } from '@trunkline/http';
 import type { Service, Surroundings } from '@trunkline/service';
-import { createConversations } from './call/conversation.ts';
 import { renderVoiceError, voiceErrors } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
+import type { LatencyLog } from './metrics/latency.ts';
 import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import {
   type Core,
   createCalls,
   createCore,
+  createLatencyLog,
   createPersonas,
   createSpeech,
+  createTalks,
   createTools,
   type Speech,
   type Substitutes,
@@ -100,8 +102,10 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
   const address: { url: string | undefined } = { url: options.publicUrl };
   const metrics = createMetrics({ prefix: 'voice' });
   const app = createVoiceApp(core, metrics);
-  mountApi(app, core, speech);
-  const converse = substitutes.converse ?? createConversations({ sessions: core.sessions }).begin;
+  const latency = createLatencyLog(metrics);
+  mountApi(app, core, speech, latency);
+  const talks = createTalks(core, { persona, speech: speech.speech, latency });
+  const converse = substitutes.converse ?? talks.begin;
   const calls = createCalls(core, metrics, { ...substitutes, converse });
   closing.defer(() => calls.stop());
   mountOffer(app, calls);
@@ -113,6 +117,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
     ...speech,
     /** As whom a user is answered from now on; called when a session connects. */
     persona,
+    talks,
     errands: tools.errands,
     mcp: tools.mcp,
     missing: () => missingParts(core.gateway.describe(), core.users),
@@ -142,7 +147,7 @@ function createVoiceApp(core: Core, metrics: Metrics): VoiceApp {
   });
 }
 
-function mountApi(app: VoiceApp, core: Core, speech: Speech): void {
+function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog): void {
   const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
   const keyring = () => users.keyring;
   const openCaller = () => users.openCaller;
@@ -152,7 +157,7 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech): void {
   mountSkills(app, { library, selection, users });
   mountDelegates(app, delegates);
   mountVoice(app, { backend: options.ttsBackend, counters, sidecar: speech.sidecar, cloner: speech.cloner });
-  mountMetrics(app, counters, sessions);
+  mountMetrics(app, { counters, sessions, latency });
 }
 
 /** The callback comes first: it has a guard of its own. */

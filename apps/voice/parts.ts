@@ -1,4 +1,5 @@
 // With app.ts the only file that names concrete parts.
+import { join } from 'node:path';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import type { Metrics } from '@trunkline/http';
 import { createModelGateway, type Tool } from '@trunkline/llm';
@@ -14,6 +15,9 @@ import {
   createSearxng,
   createWebSearch,
 } from '@trunkline/tools';
+import { steadyClock } from './call/clock.ts';
+import { type Conversations, createConversations } from './call/conversation.ts';
+import { Memory } from './call/replying/memory.ts';
 import { DelegateBook } from './delegates/book.ts';
 import { CallbackTokens } from './delivery/callback-tokens.ts';
 import { DeliveryController } from './delivery/controller.ts';
@@ -25,6 +29,7 @@ import { Errands } from './errands/errands.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/ice.ts';
 import { loadWrtcPeers } from './media/wrtc.ts';
+import { LatencyLog } from './metrics/latency.ts';
 import { Counters } from './metrics/record.ts';
 import type { VoiceOptions } from './options.ts';
 import { SessionRegistry } from './sessions/registry.ts';
@@ -165,7 +170,7 @@ export type Speech = ReturnType<typeof createSpeech>;
 export function createSpeech({ options, library, places, logger }: Core, closing: AsyncDisposableStack) {
   const { ttsBackend: backend, sidecarUrl: url, sidecarTimeout } = options;
   const sidecar = createSidecarClient({ url, timeoutMs: sidecarTimeout * 1000 });
-  const parts = createSpeechParts(options, { sidecar, logger });
+  const parts = createSpeechParts(options, { sidecar, directory: join(places.store, 'speech'), logger });
   closing.defer(() => parts.close());
   const cloner = new VoiceCloner({
     backend,
@@ -190,6 +195,40 @@ export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Pe
   });
   const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };
   return (user) => snapshotPersona(user, parts);
+}
+
+/** What is said in calls, and by whom. */
+export interface Talk {
+  persona: (user: User) => Persona;
+  speech: Speech['speech'];
+  latency: LatencyLog;
+}
+
+export function createTalks(core: Core, { persona, speech, latency }: Talk): Conversations {
+  const { options, sessions, database, gateway, logger } = core;
+  const { halfDuplex, echoGuardMs, sidecarTimeout } = options;
+  return createConversations({
+    persona,
+    sessions,
+    speech,
+    latency,
+    memory: new Memory(database),
+    summariser: () => gateway.fastModel(),
+    settings: { halfDuplex, echoGuardMs, voicePatienceMs: sidecarTimeout * 1000 },
+    clock: steadyClock,
+    logger,
+  });
+}
+
+/** Where the turns of calls are timed: for the service's own record and for Prometheus. */
+export function createLatencyLog(metrics: Metrics): LatencyLog {
+  const buckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 30];
+  const words = 'Time from the end of speech to each step of the answer.';
+  const seconds = metrics.histogram('turn_latency_seconds', words, ['step'], buckets);
+  return new LatencyLog((turn) => {
+    for (const [name, ms] of Object.entries(turn))
+      if (ms !== null) seconds.observe({ step: name.replace(/_ms$/, '') }, ms / 1000);
+  });
 }
 
 /** What tests put in the place of the real thing. */

@@ -1,8 +1,15 @@
+import type { Logger } from '@trunkline/config';
+import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
+import type { Persona } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
+import { Call, type CallParts } from './call.ts';
 import type { Line } from './line.ts';
+import { PhraseBook } from './speaking/phrases.ts';
 
-export interface ConversationParts {
+export interface ConversationParts extends Omit<CallParts, 'line' | 'persona' | 'phrases'> {
+  /** As whom a user is answered from now on. */
+  persona(user: User): Persona;
   sessions: SessionRegistry;
 }
 
@@ -11,11 +18,33 @@ export interface Conversations {
   begin(line: Line, user: User): void;
 }
 
-export function createConversations({ sessions }: ConversationParts): Conversations {
+export function createConversations({ persona, sessions, ...parts }: ConversationParts): Conversations {
+  const phrases = new PhraseBook(parts.speech.synthesizer);
   return {
     begin(line, user) {
-      const leave = sessions.open({ id: line.id, userId: user.id, offer: () => undefined });
+      const answering = personaOf(persona, user, line, parts.logger);
+      if (answering === undefined) return;
+      const call = new Call({ ...parts, line, persona: answering, phrases });
+      const leave = sessions.open(call);
       line.onClose(leave);
+      void call.listen();
     },
   };
+}
+
+/** A persona whose model is not set up is told to the caller, and the line is given up. */
+function personaOf(
+  persona: (user: User) => Persona,
+  user: User,
+  line: Line,
+  logger: Logger,
+): Persona | undefined {
+  try {
+    return persona(user);
+  } catch (error) {
+    logger.error({ err: error, user: user.id }, 'a call cannot be answered');
+    line.send({ type: 'error', data: { message: wordsOf(error), fatal: true } });
+    line.close('the call cannot be answered');
+    return undefined;
+  }
 }

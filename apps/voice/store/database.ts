@@ -28,6 +28,15 @@ const errands = `
     attempts INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID`;
 
+const memories = `
+  CREATE TABLE memories (
+    user_id TEXT NOT NULL,
+    skill TEXT NOT NULL,
+    messages TEXT NOT NULL,
+    updated_at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, skill)
+  ) STRICT, WITHOUT ROWID`;
+
 /** The one file in which the service keeps what must survive a restart. */
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
@@ -36,6 +45,7 @@ export function openVoiceDatabase(directory: string): Database {
     errands,
     ttlTableMigration('conversations'),
     ttlTableMigration('callback_tokens'),
+    memories,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

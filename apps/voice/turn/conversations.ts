@@ -1,8 +1,6 @@
-import type { RunTurnOptions } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
 import { SweptTable } from '../store/swept-table.ts';
-
-type ModelMessages = RunTurnOptions['messages'];
+import type { ModelMessages } from './run-persona.ts';
 
 const mostMessages = 60;
 

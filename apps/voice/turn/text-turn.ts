@@ -1,8 +1,9 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import { ModelError } from '@trunkline/llm';
-import { runTurn, type TurnEvent } from '@trunkline/loop';
+import type { TurnEvent } from '@trunkline/loop';
 import type { Conversations } from './conversations.ts';
 import type { Persona } from './persona.ts';
+import { runPersona } from './run-persona.ts';
 
 export interface TextTurnOptions {
   /** As whom a message is answered now. */
@@ -10,26 +11,15 @@ export interface TextTurnOptions {
   conversations: Conversations;
 }
 
-const limits = { steps: 8, toolTimeoutMs: 90_000, turnTimeoutMs: 300_000 };
-
 /** Answers written messages as the persona that also speaks. */
 export function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
   return {
     async *execute(request, signal) {
       const answering = personaOf(persona);
       if (answering instanceof ModelError) return yield { type: 'failed', message: answering.message };
-      const { model, instructions, tools } = answering;
       const messages = [...conversations.get(request.task.contextId), userMessage(request)];
       const sessionId = request.task.contextId;
-      for await (const event of runTurn({
-        model,
-        instructions,
-        tools,
-        messages,
-        limits,
-        sessionId,
-        signal,
-      })) {
+      for await (const event of runPersona(answering, { messages, sessionId, signal })) {
         if (event.type === 'end') conversations.set(sessionId, event.messages);
         yield* reported(event);
       }

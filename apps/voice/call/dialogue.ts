@@ -1,0 +1,295 @@
+import type { Logger } from '@trunkline/config';
+import type { Clock } from '@trunkline/schedule';
+import { TurnMarks } from '../metrics/latency.ts';
+import type { Persona } from '../turn/persona.ts';
+import { Alarm } from './clock.ts';
+import type { Courtesies } from './courtesies.ts';
+import type { Listener } from './listening/listener.ts';
+import type { Outgoing } from './messenger.ts';
+import { Drafts } from './replying/drafts.ts';
+import type { History } from './replying/history.ts';
+import { Reply } from './replying/reply.ts';
+import type { Fillers } from './speaking/fillers.ts';
+import type { Mouth } from './speaking/mouth.ts';
+import { withoutEcho } from './turns/echo.ts';
+import type { Pace } from './turns/pace.ts';
+import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
+import { isMurmur, wordsIn } from './turns/words.ts';
+
+export interface DialogueParts {
+  sessionId: string;
+  persona: Persona;
+  listener: Listener;
+  mouth: Mouth;
+  fillers: Fillers;
+  courtesies: Courtesies;
+  history: History;
+  pace: Pace;
+  clock: Clock;
+  logger: Logger;
+  /** How long an echo may come after the voice has stopped. */
+  echoGuardMs: number;
+  send(message: Outgoing): void;
+  /** Whether the words are dealt with elsewhere. */
+  intercept(text: string): boolean;
+  /** The first sound of an answer was sent. */
+  answered(marks: TurnMarks): void;
+}
+
+/** A recogniser that is silent for longer is not waited for. */
+const recognitionLimitMs = 8000;
+/** Sound that goes on for this long without a word is no speech. */
+const wordlessLimitMs = 15_000;
+
+/** Whose turn it is, and what becomes of it: what the listener hears comes in, what the mouth says goes out. */
+export class Dialogue {
+  readonly #parts: DialogueParts;
+  readonly #held: Alarm;
+  readonly #drafts = new Drafts();
+  #reply: Reply | undefined;
+  /** What was said before and got no answer, because the speaker went on. */
+  #unanswered = '';
+  #userHasFloor = false;
+  /** The sound of this utterance has proven to be no interruption so far. */
+  #passed = false;
+  /** Our own words that may be in what is heard now. */
+  #echo = '';
+  #botStoppedAt = -Infinity;
+  #transcribedAt: number | undefined;
+  /** When the caller last fell silent, and when they began again. */
+  #fellSilentAt = -Infinity;
+  #beganAt = 0;
+  #quietSince: number;
+
+  constructor(parts: DialogueParts) {
+    this.#parts = parts;
+    this.#held = new Alarm(parts.clock);
+    this.#quietSince = parts.clock.now();
+  }
+
+  /** How long nobody has spoken and nothing is under way. */
+  get quietMs(): number {
+    const { listener, mouth, clock } = this.#parts;
+    if (listener.active || !mouth.idle || this.#reply !== undefined) this.#quietSince = clock.now();
+    return clock.now() - this.#quietSince;
+  }
+
+  get #botHasTurn(): boolean {
+    const { mouth, courtesies } = this.#parts;
+    return this.#reply !== undefined || (!mouth.idle && !courtesies.murmuring);
+  }
+
+  speechStarted(): void {
+    const { mouth, clock, listener, echoGuardMs } = this.#parts;
+    this.#drafts.drop();
+    this.#transcribedAt = undefined;
+    this.#beganAt = clock.now() - listener.speechMs;
+    if (mouth.speaking || clock.now() - this.#botStoppedAt < echoGuardMs) this.#echo = mouth.recentText();
+    // Nobody notices that a voice waits which has not begun.
+    if (this.#reply !== undefined && !mouth.speaking) this.#hold();
+  }
+
+  understood(text: string): void {
+    const { listener, clock } = this.#parts;
+    if (listener.whole !== undefined) this.#transcribedAt ??= clock.now();
+    if (this.#userHasFloor && !this.#botHasTurn) this.#transcribe(this.#own(text), false);
+    this.progressed();
+  }
+
+  progressed(): void {
+    const { listener } = this.#parts;
+    if (!listener.active) return;
+    if (!listener.text && listener.totalSpeechMs > wordlessLimitMs) this.#giveUpListening();
+    else if (this.#botHasTurn) this.#judgeOverlap();
+    else this.#follow();
+  }
+
+  #follow(): void {
+    if (!this.#passed) this.#takeFloor();
+    if (!this.#parts.listener.speaking) this.#judgePause();
+  }
+
+  botStopped(): void {
+    const { clock, mouth, listener } = this.#parts;
+    this.#botStoppedAt = clock.now();
+    if (listener.active) this.#echo = mouth.recentText();
+  }
+
+  /** Something written instead of said. */
+  write(text: string, { interrupts, spoken }: { interrupts: boolean; spoken: boolean }): void {
+    if (this.#botHasTurn && !interrupts) {
+      this.#unanswered = joined(this.#unanswered, text);
+      return;
+    }
+    this.#yield();
+    this.#endUtterance();
+    this.#answer(text, new TurnMarks(this.#parts.clock.now, 0), spoken);
+  }
+
+  /** The caller is gone. */
+  close(): void {
+    this.#yield();
+    this.#endUtterance();
+  }
+
+  #takeFloor(): void {
+    if (this.#userHasFloor) return;
+    this.#userHasFloor = true;
+    this.#parts.send({ type: 'user-started-speaking' });
+  }
+
+  #judgeOverlap(): void {
+    const { listener, mouth, persona } = this.#parts;
+    const over = !listener.speaking && listener.whole !== undefined;
+    const words = listener.text ? this.#own(listener.text) : over ? '' : undefined;
+    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over });
+    const mayInterrupt = persona.skill.behavior.bargein !== false || !mouth.speaking;
+    if (verdict === 'yield' && mayInterrupt) this.#interrupt();
+    else if (verdict === 'hold' && mayInterrupt && !this.#passed) this.#hold();
+    else if (verdict === 'ignore' || over) this.#letPass(over);
+  }
+
+  #hold(): void {
+    if (this.#held.isSet) return;
+    this.#parts.mouth.hold();
+    this.#held.set(heldForMs, () => this.#letPass(false));
+  }
+
+  /** It was no interruption: what was being said goes on. */
+  #letPass(over: boolean): void {
+    this.#passed = true;
+    this.#held.cancel();
+    this.#parts.mouth.resume();
+    if (over) this.#endUtterance();
+  }
+
+  #interrupt(): void {
+    const { listener, pace, mouth } = this.#parts;
+    if (this.#reply?.hasEffect === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
+    this.#echo = mouth.recentText();
+    this.#yield();
+    this.#takeFloor();
+    if (!listener.speaking) this.#judgePause();
+  }
+
+  /** Gives up the turn at once; what was not heard was not said. */
+  #yield(): void {
+    const { mouth, history, send } = this.#parts;
+    this.#held.cancel();
+    this.#drafts.drop();
+    const spoke = mouth.speaking;
+    const reply = this.#reply;
+    this.#reply = undefined;
+    reply?.abandon();
+    mouth.cut();
+    if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
+    history.add(reply?.conclusion() ?? []);
+    if (spoke) send({ type: 'bot-interrupted' });
+  }
+
+  #judgePause(): void {
+    const { listener, pace, courtesies } = this.#parts;
+    const text = listener.whole === undefined ? undefined : this.#own(listener.whole);
+    const pause = { text, tone: listener.tone, usualPauseMs: pace.usualPauseMs, finished: listener.finished };
+    const neededMs = text === undefined ? recognitionLimitMs : silenceNeeded(pause);
+    if (listener.silenceMs >= neededMs) this.#endTurn(text ?? listener.text ?? '');
+    else if (text === undefined) return;
+    else if (isLikelyWhole(pause) && wordsIn(text).length > 0) this.#prepare(text);
+    else courtesies.murmur(listener.totalSpeechMs, listener.silenceMs);
+  }
+
+  /** Begins an answer that may turn out not to be wanted. */
+  #prepare(text: string): void {
+    const whole = joined(this.#unanswered, text);
+    this.#drafts.begin(whole, () => this.#createReply(whole, this.#startMarks(), true));
+  }
+
+  #endTurn(text: string): void {
+    const { listener, courtesies, clock } = this.#parts;
+    const marks = this.#drafts.current?.marks ?? this.#startMarks();
+    marks.note('end_of_utterance_ms');
+    this.#fellSilentAt = clock.now() - listener.silenceMs;
+    const [speechMs, passed] = [listener.totalSpeechMs, this.#passed];
+    this.#endUtterance();
+    const understood = wordsIn(text).length > 0;
+    // Murmurs and noise from the time when the other side spoke need no answer.
+    if (understood && !(passed && isMurmur(text))) this.#answer(text, marks, true);
+    else this.#drafts.drop();
+    if (!understood && !passed) courtesies.puzzle(speechMs);
+  }
+
+  #giveUpListening(): void {
+    this.#drafts.drop();
+    this.#held.cancel();
+    this.#parts.mouth.resume();
+    this.#endUtterance();
+  }
+
+  #endUtterance(): void {
+    const { listener, send, clock } = this.#parts;
+    listener.reset();
+    this.#quietSince = clock.now();
+    this.#passed = false;
+    this.#echo = '';
+    this.#drafts.renew();
+    if (this.#userHasFloor) send({ type: 'user-stopped-speaking' });
+    this.#userHasFloor = false;
+  }
+
+  #answer(text: string, marks: TurnMarks, spoken: boolean): void {
+    this.#transcribe(text, true);
+    this.#parts.courtesies.understood();
+    if (this.#parts.intercept(text)) this.#drafts.drop();
+    else this.#reply = this.#beginReply(text, marks, spoken);
+    this.#reply?.confirm();
+  }
+
+  #beginReply(text: string, marks: TurnMarks, spoken: boolean): Reply {
+    const whole = joined(this.#unanswered, text);
+    this.#unanswered = '';
+    return this.#drafts.take(whole) ?? this.#createReply(whole, marks, spoken);
+  }
+
+  #createReply(text: string, marks: TurnMarks, spoken: boolean): Reply {
+    const { history, ...parts } = this.#parts;
+    const over = (reply: Reply) => this.#over(reply);
+    return new Reply({ ...parts, text, marks, spoken, messages: history.messages, over });
+  }
+
+  #over(reply: Reply): void {
+    if (this.#reply !== reply) return;
+    const { history, clock } = this.#parts;
+    this.#reply = undefined;
+    this.#quietSince = clock.now();
+    history.add(reply.conclusion());
+    // What was written while the answer was under way.
+    const text = this.#unanswered;
+    this.#unanswered = '';
+    if (text !== '') this.#answer(text, new TurnMarks(clock.now, 0), true);
+  }
+
+  #startMarks(): TurnMarks {
+    const { clock, listener } = this.#parts;
+    const marks = new TurnMarks(clock.now, listener.silenceMs);
+    marks.note('transcript_ms', this.#transcribedAt);
+    return marks;
+  }
+
+  /** What the caller has said themselves; one word alone counts as an echo only while we speak. */
+  #own(text: string): string {
+    const { mouth } = this.#parts;
+    if (mouth.speaking) return withoutEcho(text, mouth.recentText());
+    return this.#echo === '' || wordsIn(text).length < 2 ? text : withoutEcho(text, this.#echo);
+  }
+
+  #transcribe(text: string, final: boolean): void {
+    const { send, persona } = this.#parts;
+    const timestamp = new Date().toISOString();
+    const data = { text, final, timestamp, user_id: persona.user.id };
+    if (text !== '') send({ type: 'user-transcription', data });
+  }
+}
+
+function joined(before: string, text: string): string {
+  return before === '' || text === '' ? before + text : `${before} ${text}`;
+}

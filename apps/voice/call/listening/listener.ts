@@ -1,0 +1,229 @@
+import type { Logger } from '@trunkline/config';
+import type { Recognizer } from '../../speech/recognition/recognizer.ts';
+import type { Pace } from '../turns/pace.ts';
+import { type Tone, toneOf } from '../turns/tone.ts';
+import { ActivityTracker, windowMs } from './activity.ts';
+import { Recording } from './recording.ts';
+
+/** A model that hears whether a speaker has finished. */
+export interface TurnEndModel {
+  /** Takes what was said, 16 kHz, and gives the probability that it is whole. */
+  probability(samples: Float32Array): Promise<number>;
+}
+
+export interface ListenerParts {
+  recognizer: Recognizer;
+  turnEnd?: TurnEndModel | undefined;
+  pace: Pace;
+  logger: Logger;
+  /** Somebody has begun to speak, or goes on after a pause. */
+  speechStarted(): void;
+  /** A window has passed while somebody speaks or pauses. */
+  progressed(): void;
+  /** What was understood so far has changed. */
+  understood(text: string): void;
+}
+
+const firstGuessMs = 300;
+const guessEveryMs = 600;
+/** A pause of this length is worth recognising what came before it. */
+const pauseMs = 200;
+/** From this length on, what was understood stands, and only what follows is recognised anew. */
+const settleAfterMs = 20_000;
+const turnEndSamples = 8 * 16_000;
+
+/** What a speaker says, from the first sound until it is taken. */
+export class Listener {
+  readonly #parts: ListenerParts;
+  readonly #activity = new ActivityTracker();
+  readonly #recording = new Recording();
+  #active = false;
+  /** Counts the times that speech began, so that late results of an earlier pause are known as such. */
+  #version = 0;
+  #speechMs = 0;
+  #guessedAtMs = 0;
+  #guessing = false;
+  #settled: Promise<string> = Promise.resolve('');
+  #asked = false;
+  #text: string | undefined;
+  #whole: string | undefined;
+  #finished: number | undefined;
+  #tone: Tone = 'level';
+  #stopped = new AbortController();
+
+  constructor(parts: ListenerParts) {
+    this.#parts = parts;
+  }
+
+  /** Something was said that nobody has taken yet. */
+  get active(): boolean {
+    return this.#active;
+  }
+
+  get speaking(): boolean {
+    return this.#active && this.#activity.speaking;
+  }
+
+  get silenceMs(): number {
+    return this.#activity.silenceMs;
+  }
+
+  /** Length of the speech that goes on, or was last. */
+  get speechMs(): number {
+    return this.#activity.speechMs;
+  }
+
+  /** All speech since the utterance began. */
+  get totalSpeechMs(): number {
+    return this.#speechMs + (this.#activity.speaking ? this.#activity.speechMs : 0);
+  }
+
+  /** The best guess so far. */
+  get text(): string | undefined {
+    return this.#text;
+  }
+
+  /** What was said up to the pause, all of it; undefined while it is being recognised. */
+  get whole(): string | undefined {
+    return this.#whole;
+  }
+
+  get tone(): Tone {
+    return this.#tone;
+  }
+
+  get finished(): number | undefined {
+    return this.#finished;
+  }
+
+  accept(window: Float32Array, probability: number): void {
+    const wasSpeaking = this.#activity.speaking;
+    const pausedMs = this.#activity.silenceMs;
+    const began = this.#activity.accept(probability);
+    this.#recording.add(window);
+    if (began) this.#begin(pausedMs);
+    else if (wasSpeaking && !this.#activity.speaking) this.#speechMs += this.#activity.speechMs;
+    if (!this.#active) return;
+    if (this.#activity.speaking) this.#whileSpeaking();
+    else this.#whilePausing();
+    this.#parts.progressed();
+  }
+
+  /** Frames have stopped coming: time passes all the same. */
+  passSilence(ms: number): void {
+    for (let passed = 0; passed < ms && this.#active; passed += windowMs)
+      this.accept(new Float32Array(512), 0);
+  }
+
+  /** The utterance was taken or is not wanted. */
+  reset(): void {
+    this.#stopped.abort();
+    this.#stopped = new AbortController();
+    this.#active = false;
+    this.#version += 1;
+    this.#activity.reset();
+    this.#recording.clear();
+    this.#speechMs = 0;
+    this.#guessedAtMs = 0;
+    this.#guessing = false;
+    this.#settled = Promise.resolve('');
+    this.#text = undefined;
+    this.#forgetPause();
+  }
+
+  #begin(pausedMs: number): void {
+    const goesOn = this.#active;
+    if (goesOn && this.#whole !== undefined && this.#recording.lengthMs > settleAfterMs)
+      this.#settle(this.#whole);
+    if (goesOn) this.#parts.pace.note(Math.max(pausedMs, this.#lastPauseMs));
+    this.#active = true;
+    this.#version += 1;
+    this.#recording.begin();
+    this.#forgetPause();
+    this.#parts.speechStarted();
+  }
+
+  #lastPauseMs = 0;
+
+  #forgetPause(): void {
+    this.#asked = false;
+    this.#whole = undefined;
+    this.#finished = undefined;
+    this.#tone = 'level';
+    this.#lastPauseMs = 0;
+  }
+
+  #settle(text: string): void {
+    this.#settled = Promise.resolve(text);
+    this.#recording.clear();
+  }
+
+  #whileSpeaking(): void {
+    if (this.#recording.isFull) this.#settleFull();
+    const spoken = this.totalSpeechMs;
+    const dueMs = this.#guessedAtMs === 0 ? firstGuessMs : this.#guessedAtMs + guessEveryMs;
+    if (this.#guessing || spoken < dueMs) return;
+    this.#guessedAtMs = spoken;
+    this.#guessing = true;
+    const version = this.#version;
+    void this.#recognise(false).then((text) => {
+      if (version !== this.#version) return;
+      this.#guessing = false;
+      if (text !== undefined && text !== '') this.#understand(text);
+    });
+  }
+
+  /** Nobody pauses this rarely, but nothing may grow without end. */
+  #settleFull(): void {
+    this.#settled = this.#recognise(true).then((text) => text ?? '');
+    this.#recording.clear();
+    this.#recording.begin();
+  }
+
+  #whilePausing(): void {
+    this.#lastPauseMs = Math.max(this.#lastPauseMs, this.#activity.silenceMs);
+    if (this.#asked || this.#activity.silenceMs < pauseMs) return;
+    this.#asked = true;
+    const version = this.#version;
+    const samples = this.#recording.samples();
+    this.#tone = toneOf(samples);
+    void this.#judgeEnd(samples, version);
+    void this.#recognise(true).then((text) => {
+      if (version !== this.#version) return;
+      this.#whole = text ?? this.#text ?? '';
+      this.#guessing = false;
+      this.#understand(this.#whole);
+    });
+  }
+
+  async #judgeEnd(samples: Float32Array, version: number): Promise<void> {
+    try {
+      const finished = await this.#parts.turnEnd?.probability(samples.slice(-turnEndSamples));
+      if (version === this.#version) this.#finished = finished;
+    } catch (error) {
+      this.#parts.logger.warn(
+        { err: error },
+        'the end-of-turn model gave no answer; pauses and words decide',
+      );
+    }
+  }
+
+  /** Undefined when it failed or is no longer wanted. */
+  async #recognise(final: boolean): Promise<string | undefined> {
+    const { signal } = this.#stopped;
+    try {
+      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), { final, signal });
+      const [before, text] = await Promise.all([this.#settled, recognised]);
+      return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
+    } catch (error) {
+      if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'speech was not recognised');
+      return undefined;
+    }
+  }
+
+  #understand(text: string): void {
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#parts.understood(text);
+  }
+}

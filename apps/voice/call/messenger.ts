@@ -1,0 +1,60 @@
+import type { Line, LineMessage } from './line.ts';
+
+/** What the page is told, in the RTVI style. */
+export type Outgoing =
+  | { type: 'bot-ready'; id?: string; data: { version: string; about: object } }
+  | { type: 'user-started-speaking' | 'user-stopped-speaking' }
+  | { type: 'user-transcription'; data: { text: string; final: boolean; timestamp: string; user_id: string } }
+  | {
+      type:
+        | 'bot-llm-started'
+        | 'bot-llm-stopped'
+        | 'bot-started-speaking'
+        | 'bot-stopped-speaking'
+        | 'bot-interrupted';
+    }
+  | { type: 'bot-llm-text' | 'bot-tts-text'; data: { text: string } }
+  | {
+      type: 'llm-function-call-started';
+      data: { tool_call_id: string; function_name: string; arguments: unknown };
+    }
+  | {
+      type: 'llm-function-call-stopped';
+      data: { tool_call_id: string; function_name: string; result: string; cancelled: boolean };
+    }
+  | { type: 'metrics'; data: object }
+  | { type: 'error'; data: { message: string; fatal: boolean } };
+
+/** What the page may ask for. */
+export type Incoming =
+  | { type: 'client-ready'; id: string | undefined }
+  | { type: 'send-text'; text: string; interrupts: boolean; spoken: boolean }
+  | { type: 'disconnect-bot' };
+
+const longestText = 8000;
+
+/** Sends typed messages to the page. */
+export function createMessenger(line: Line): (message: Outgoing) => void {
+  return (message) => line.send(message);
+}
+
+/** Understands a message of the page; undefined for those that do not concern the conversation. */
+export function readMessage({ type, id, data }: LineMessage): Incoming | undefined {
+  if (type === 'client-ready') return { type, id };
+  if (type === 'disconnect-bot') return { type };
+  if (type !== 'send-text') return undefined;
+  const { content, text, options } = fieldsOf(data);
+  const words = [content, text].find((value) => typeof value === 'string' && value.trim() !== '');
+  if (typeof words !== 'string') return undefined;
+  const { run_immediately: immediately, audio_response: audio } = fieldsOf(options);
+  return {
+    type,
+    text: words.trim().slice(0, longestText),
+    interrupts: immediately !== false,
+    spoken: audio !== false,
+  };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,70 @@
+import type { Logger } from '@trunkline/config';
+import { compact, estimateTokens } from '@trunkline/loop';
+import type { Model } from '../../turn/model-settings.ts';
+import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
+
+export interface HistoryParts {
+  /** What is known from earlier calls. */
+  earlier: ModelMessages;
+  /** Writes summaries. */
+  summariser(): Model;
+  /** Called after every change. */
+  keep(messages: ModelMessages): void;
+  logger: Logger;
+}
+
+const limits = { tokens: 3000, keepMessages: 16 };
+const mostMessages = 80;
+
+/** The conversation as the model is shown it. When it grows, its older part is put into a summary in the background. */
+export class History {
+  readonly #parts: HistoryParts;
+  readonly #controller = new AbortController();
+  #messages: ModelMessage[];
+  #summarising = false;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+    this.#messages = [...parts.earlier];
+  }
+
+  get messages(): ModelMessages {
+    return this.#messages;
+  }
+
+  add(messages: readonly ModelMessage[]): void {
+    if (messages.length === 0) return;
+    this.#set([...this.#messages, ...messages]);
+    if (estimateTokens(this.#messages) > limits.tokens) void this.#summarise();
+  }
+
+  /** No summary is waited for any longer. */
+  close(): void {
+    this.#controller.abort();
+  }
+
+  /** What is added meanwhile stays behind the summary. */
+  async #summarise(): Promise<void> {
+    if (this.#summarising) return;
+    this.#summarising = true;
+    const older = this.#messages;
+    const { signal } = this.#controller;
+    try {
+      const compacted = await compact(older, { model: this.#parts.summariser(), ...limits }, signal);
+      if (compacted !== undefined && !signal.aborted)
+        this.#set([...compacted.messages, ...this.#messages.slice(older.length)]);
+    } catch (error) {
+      if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'a conversation was not summarised');
+    } finally {
+      this.#summarising = false;
+    }
+  }
+
+  /** Should no summary ever come, the oldest messages go; no result of a tool stands without its call. */
+  #set(messages: ModelMessage[]): void {
+    const newest = messages.slice(-mostMessages);
+    const start = newest.length < messages.length ? newest.findIndex(({ role }) => role === 'user') : 0;
+    this.#messages = newest.slice(Math.max(0, start));
+    this.#parts.keep(this.#messages);
+  }
+}

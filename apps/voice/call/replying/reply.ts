@@ -1,0 +1,293 @@
+import type { Logger } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
+import type { TurnEvent } from '@trunkline/loop';
+import type { Clock } from '@trunkline/schedule';
+import type { TurnMarks } from '../../metrics/latency.ts';
+import type { Persona } from '../../turn/persona.ts';
+import { type ModelMessage, type ModelMessages, runPersona } from '../../turn/run-persona.ts';
+import { Alarm } from '../clock.ts';
+import type { Outgoing } from '../messenger.ts';
+import { type Clause, ClauseSplitter } from '../speaking/clauses.ts';
+import type { Fillers } from '../speaking/fillers.ts';
+import type { Mouth } from '../speaking/mouth.ts';
+import type { Piece, Saying } from '../speaking/piece.ts';
+import { isSayable, spokenText } from '../speaking/spoken-text.ts';
+import { Script } from './script.ts';
+
+export interface ReplyParts {
+  persona: Persona;
+  /** The conversation before. */
+  messages: ModelMessages;
+  /** What is answered. */
+  text: string;
+  sessionId: string;
+  /** False: the answer is only written. */
+  spoken: boolean;
+  marks: TurnMarks;
+  mouth: Mouth;
+  fillers: Fillers;
+  clock: Clock;
+  logger: Logger;
+  send(message: Outgoing): void;
+  /** Its first sound was sent. */
+  answered(marks: TurnMarks): void;
+  /** The answer was made and heard, or is given up by itself. */
+  over(reply: Reply): void;
+}
+
+const thinkingLimitMs = 30_000;
+/** Of a tool's result the page is shown this much. */
+const longestShown = 2000;
+const apologies = {
+  failed: 'Sorry, something went wrong on my side. Please try again.',
+  stuck: 'Sorry, I got stuck on that. Please ask me again.',
+  empty: 'Sorry, I have no answer to that.',
+};
+
+/** One answer, from the first token to the last sound. As a draft it is prepared, but neither heard nor acted upon. */
+export class Reply {
+  readonly text: string;
+  readonly marks: TurnMarks;
+  readonly #parts: ReplyParts;
+  readonly #controller = new AbortController();
+  readonly #certain = Promise.withResolvers<void>();
+  readonly #script = new Script();
+  readonly #splitter = new ClauseSplitter();
+  readonly #watchdog: Alarm;
+  /** What a draft keeps back until it counts. */
+  #kept: (() => void)[] = [];
+  #prepared: Piece | undefined;
+  #draft = true;
+  #abandoned = false;
+  #made = false;
+  #toldOver = false;
+  #open = 0;
+  /** Whether any sound of it was sent. */
+  #begun = false;
+  /** How much of the text was heard. */
+  #heard = 0;
+  #running = 0;
+
+  constructor(parts: ReplyParts) {
+    this.#parts = parts;
+    this.text = parts.text;
+    this.marks = parts.marks;
+    this.#watchdog = new Alarm(parts.clock);
+    void this.#run();
+  }
+
+  /** The turn is certain: what was prepared is said, and tools may act. */
+  confirm(): void {
+    this.#draft = false;
+    this.#certain.resolve();
+    this.#parts.fillers.turnBegan();
+    this.#watch();
+    this.#parts.send({ type: 'bot-llm-started' });
+    for (const act of this.#kept) act();
+    this.#kept = [];
+  }
+
+  /** Stops at once. What was heard until now stays heard. */
+  abandon(): void {
+    if (this.#abandoned) return;
+    this.#abandoned = true;
+    this.#controller.abort();
+    this.#prepared?.cancel();
+    this.#watchdog.cancel();
+    this.#kept = [];
+    if (this.#draft) return;
+    this.#parts.fillers.stop();
+    for (const call of this.#script.openCalls)
+      this.#parts.send({
+        type: 'llm-function-call-stopped',
+        data: callData(call, { result: '', cancelled: true }),
+      });
+  }
+
+  /** Whether the user heard any of it, or a tool has acted. */
+  get hasEffect(): boolean {
+    return this.#begun || this.#heard > 0 || this.#script.hasResults;
+  }
+
+  /** Question and answer as the conversation keeps them: nothing that was not heard. */
+  conclusion(): ModelMessage[] {
+    if (!this.hasEffect) return [];
+    return [{ role: 'user', content: this.text }, ...this.#script.messages(this.#heard)];
+  }
+
+  async #run(): Promise<void> {
+    const { persona, messages, text, sessionId, logger } = this.#parts;
+    const turn = {
+      messages: [...messages, { role: 'user' as const, content: text }],
+      sessionId,
+      signal: this.#controller.signal,
+      tools: persona.tools.map((tool) => this.#whenCertain(tool)),
+    };
+    try {
+      for await (const event of runPersona(persona, turn)) if (!this.#abandoned) this.#take(event);
+    } catch (error) {
+      logger.error({ err: error }, 'a spoken turn failed');
+      if (!this.#abandoned) this.#apologise('failed');
+    }
+    this.#finish();
+  }
+
+  /** A draft may be thrown away, so none of its tools runs before it is more than that. */
+  #whenCertain(tool: Tool): Tool {
+    if (tool.pause) return tool;
+    return {
+      ...tool,
+      execute: async (input, context) => {
+        await this.#certain.promise;
+        return await tool.execute(input, context);
+      },
+    };
+  }
+
+  #take(event: TurnEvent): void {
+    if (event.type === 'text-delta') this.#addText(event.text);
+    else this.#later(() => this.#act(event));
+  }
+
+  /** Now, or when the draft is confirmed. */
+  #later(act: () => void): void {
+    if (this.#draft) this.#kept.push(act);
+    else act();
+  }
+
+  #addText(text: string): void {
+    this.marks.note('first_token_ms');
+    this.#script.addText(text);
+    const clauses = this.#splitter.push(text);
+    this.#later(() => {
+      this.#watch();
+      this.#parts.fillers.textCame();
+      this.#parts.send({ type: 'bot-llm-text', data: { text } });
+    });
+    for (const clause of clauses) this.#sayClause(clause);
+  }
+
+  #act(event: TurnEvent): void {
+    const { send, fillers } = this.#parts;
+    this.#watch();
+    switch (event.type) {
+      case 'tool-start':
+        this.#running += 1;
+        this.#watch();
+        this.#script.addCall(event.toolCallId, event.name, event.input);
+        this.#sayRest();
+        fillers.toolStarted(event.toolCallId);
+        send({ type: 'llm-function-call-started', data: callData(event, { arguments: event.input }) });
+        return;
+      case 'tool-end':
+        this.#running -= 1;
+        this.#watch();
+        this.#script.addResult(event.toolCallId, event.result);
+        fillers.toolEnded(event.toolCallId);
+        send({
+          type: 'llm-function-call-stopped',
+          data: callData(event, { result: event.result.slice(0, longestShown), cancelled: false }),
+        });
+        return;
+      case 'end':
+        this.#sayRest();
+        if (this.#script.text.trim() === '') this.#apologise('empty');
+        return;
+      case 'error':
+        if (event.code === 'aborted') return;
+        this.#sayRest();
+        send({ type: 'error', data: { message: event.message, fatal: false } });
+        this.#apologise('failed');
+        return;
+      default:
+    }
+  }
+
+  #sayRest(): void {
+    for (const clause of this.#splitter.flush()) this.#sayClause(clause);
+  }
+
+  #sayClause({ text, start, end }: Clause): void {
+    const spoken = spokenText(text);
+    if (this.#parts.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
+    else this.#later(() => this.#hear(end));
+  }
+
+  #sayAloud({ text, start, end }: Clause, spoken: string): void {
+    const saying: Saying = {
+      text: spoken,
+      voiced: () => this.marks.note('first_speech_ms'),
+      begun: () => this.#begin(),
+      heard: () => this.#closeOne(end),
+      failed: () => this.#closeOne(end),
+      cut: (share) => this.#closeOne(start + wordsOfShare(text, share)),
+    };
+    this.#open += 1;
+    const prepared =
+      this.#draft && this.#prepared === undefined ? this.#parts.mouth.prepare(saying) : undefined;
+    this.#prepared ??= prepared;
+    this.#later(() => this.#parts.mouth.say(prepared ?? saying));
+  }
+
+  #begin(): void {
+    if (!this.#begun) {
+      this.marks.note('first_packet_ms');
+      this.#parts.answered(this.marks);
+    }
+    this.#begun = true;
+  }
+
+  #hear(end: number): void {
+    this.#heard = Math.max(this.#heard, end);
+  }
+
+  #closeOne(end: number): void {
+    this.#open -= 1;
+    this.#hear(end);
+    this.#tellOver();
+  }
+
+  #apologise(kind: keyof typeof apologies): void {
+    this.#begun = true;
+    this.#parts.fillers.stop();
+    this.#parts.mouth.say({ text: apologies[kind], phrase: true });
+  }
+
+  /** No answer may hang: without a sign of life for too long it is given up, unless a tool is at work. */
+  #watch(): void {
+    this.#watchdog.cancel();
+    if (this.#running > 0 || this.#made || this.#abandoned) return;
+    this.#watchdog.set(thinkingLimitMs, () => {
+      this.#controller.abort();
+      this.#apologise('stuck');
+      this.#finish();
+    });
+  }
+
+  #finish(): void {
+    if (this.#made) return;
+    this.#made = true;
+    this.#later(() => {
+      this.#watchdog.cancel();
+      this.#parts.fillers.stop();
+      if (!this.#abandoned) this.#parts.send({ type: 'bot-llm-stopped' });
+      this.#tellOver();
+    });
+  }
+
+  #tellOver(): void {
+    if (!this.#made || this.#open > 0 || this.#abandoned || this.#toldOver || this.#draft) return;
+    this.#toldOver = true;
+    this.#parts.over(this);
+  }
+}
+
+function callData<More extends object>(event: { toolCallId: string; name: string }, more: More) {
+  return { tool_call_id: event.toolCallId, function_name: event.name, ...more };
+}
+
+/** How many characters of a text a share of it is, up to the last whole word. */
+function wordsOfShare(text: string, share: number): number {
+  if (share >= 1) return text.length;
+  return Math.max(0, text.slice(0, Math.round(text.length * share)).search(/\s\S*$/));
+}

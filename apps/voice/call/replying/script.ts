@@ -1,0 +1,83 @@
+import type { ModelMessage } from '../../turn/run-persona.ts';
+
+interface Step {
+  text: string;
+  calls: { toolCallId: string; name: string; input: unknown; result: string | undefined }[];
+}
+
+const longestResult = 4000;
+
+/** What an answer consists of so far: texts, and the tools that were used between them. */
+export class Script {
+  readonly #steps: Step[] = [];
+
+  /** The text of all steps, as it is spoken. */
+  text = '';
+
+  addText(text: string): void {
+    this.text += text;
+    const last = this.#steps.at(-1);
+    if (last === undefined || last.calls.length > 0) this.#steps.push({ text: text.trimStart(), calls: [] });
+    else last.text += text;
+  }
+
+  addCall(toolCallId: string, name: string, input: unknown): void {
+    const last = this.#steps.at(-1);
+    // Calls of one step start before any of them ends.
+    const open = last?.calls.every(({ result }) => result === undefined) ? last : undefined;
+    const step = open ?? { text: '', calls: [] };
+    if (open === undefined) this.#steps.push(step);
+    step.calls.push({ toolCallId, name, input, result: undefined });
+  }
+
+  addResult(toolCallId: string, result: string): void {
+    const call = this.#calls.find((known) => known.toolCallId === toolCallId);
+    if (call !== undefined) call.result = result.slice(0, longestResult);
+  }
+
+  /** Whether a tool has done something. */
+  get hasResults(): boolean {
+    return this.#calls.some(({ result }) => result !== undefined);
+  }
+
+  /** Tools that are still at work. */
+  get openCalls(): { toolCallId: string; name: string }[] {
+    return this.#calls.filter(({ result }) => result === undefined);
+  }
+
+  get #calls() {
+    return this.#steps.flatMap(({ calls }) => calls);
+  }
+
+  /** The answer as the conversation keeps it: of the text only as many characters as were heard. */
+  messages(heard: number): ModelMessage[] {
+    let left = this.text.slice(0, heard);
+    return this.#steps.flatMap((step) => {
+      left = left.trimStart();
+      const text = step.text.slice(0, left.length).trimEnd();
+      left = left.slice(step.text.length);
+      return stepMessages(step, text);
+    });
+  }
+}
+
+function stepMessages({ calls }: Step, text: string): ModelMessage[] {
+  if (calls.length === 0) return text === '' ? [] : [{ role: 'assistant', content: text }];
+  const called = calls.map(({ toolCallId, name, input }) => ({
+    type: 'tool-call' as const,
+    toolCallId,
+    toolName: name,
+    input,
+  }));
+  const results = calls.map(({ toolCallId, name, result = 'Error: stopped, because the user went on.' }) => ({
+    type: 'tool-result' as const,
+    toolCallId,
+    toolName: name,
+    output: { type: 'text' as const, value: result },
+  }));
+  const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
+  return [
+    { role: 'assistant', content: [...spoken, ...called] },
+    { role: 'tool', content: results },
+  ];
+}

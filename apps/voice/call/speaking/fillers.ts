@@ -1,0 +1,132 @@
+import type { Clock } from '@trunkline/schedule';
+import type { Verbosity } from '../../skills/verbosity.ts';
+import { Alarm } from '../clock.ts';
+
+interface Phrases {
+  /** A short sign that one was heard. */
+  acknowledgements: readonly string[];
+  /** Said when a tool is used and the model has said nothing: 2-4, 4-8 and up to 12 words. */
+  preambles: readonly string[];
+  /** Said while a slow tool runs. */
+  progress: readonly string[];
+}
+
+const none: Phrases = { acknowledgements: [], preambles: [], progress: [] };
+
+export const phrases: Record<Verbosity, Phrases> = {
+  silent: none,
+  brief: {
+    acknowledgements: ['Okay.', 'Mm-hm.', 'Right.'],
+    preambles: ['One moment.', 'Let me check.', 'Just a second.'],
+    progress: [],
+  },
+  narrated: {
+    acknowledgements: ['Okay.', 'All right.', 'Mm-hm.'],
+    preambles: [
+      'Let me look that up for you.',
+      'I will check that for you.',
+      'Give me a moment to find out.',
+    ],
+    progress: ['I am still working on it.', 'This takes a little longer.', 'Not done yet, please hold on.'],
+  },
+  chatty: {
+    acknowledgements: ['Okay, sure.', 'All right then.', 'Got it.'],
+    preambles: [
+      'Sure, let me have a quick look and find that out.',
+      'Good one, give me a moment while I look into it.',
+      'Let me see what I can find out about that.',
+    ],
+    progress: [
+      'I am still on it, it just takes a little longer.',
+      'Almost there I hope, thank you for waiting with me.',
+      'Still looking, this one is not so quick.',
+    ],
+  },
+};
+
+export interface FillerParts {
+  clock: Clock;
+  verbosity: Verbosity;
+  /** Whether a late answer is preceded by a sign that one was heard. */
+  acknowledges: boolean;
+  /** Nothing is being said at the moment. */
+  isQuiet(): boolean;
+  say(text: string): void;
+}
+
+const acknowledgeAfterMs = 1000;
+const preambleAfterMs = 700;
+const progressAfterMs = 2000;
+const progressEveryMs = 6000;
+const progressRetryMs = 1500;
+
+/** Keeps a turn from dead air: while the model thinks, and while a tool runs. */
+export class Fillers {
+  readonly #parts: FillerParts;
+  readonly #acknowledgement: Alarm;
+  readonly #preamble: Alarm;
+  readonly #progress: Alarm;
+  readonly #running = new Set<string>();
+  #said = 0;
+  #spoke = false;
+
+  constructor(parts: FillerParts) {
+    this.#parts = parts;
+    this.#acknowledgement = new Alarm(parts.clock);
+    this.#preamble = new Alarm(parts.clock);
+    this.#progress = new Alarm(parts.clock);
+  }
+
+  turnBegan(): void {
+    this.stop();
+    if (this.#parts.acknowledges)
+      this.#acknowledgement.set(acknowledgeAfterMs, () => this.#sayOne('acknowledgements'));
+  }
+
+  /** The model has said something of its own. */
+  textCame(): void {
+    this.#spoke = true;
+    this.#acknowledgement.cancel();
+    this.#preamble.cancel();
+  }
+
+  toolStarted(id: string): void {
+    this.#acknowledgement.cancel();
+    this.#running.add(id);
+    if (this.#running.size > 1) return;
+    if (!this.#spoke) this.#preamble.set(preambleAfterMs, () => this.#sayOne('preambles'));
+    this.#progress.set(progressAfterMs, () => this.#report());
+  }
+
+  toolEnded(id: string): void {
+    this.#running.delete(id);
+    if (this.#running.size > 0) return;
+    this.#preamble.cancel();
+    this.#progress.cancel();
+    this.#spoke = false;
+  }
+
+  stop(): void {
+    this.#running.clear();
+    this.#spoke = false;
+    this.#acknowledgement.cancel();
+    this.#preamble.cancel();
+    this.#progress.cancel();
+  }
+
+  /** Where something is being said already, the line comes soon after it. */
+  #report(): void {
+    const nextMs = this.#parts.isQuiet() ? progressEveryMs : progressRetryMs;
+    this.#sayOne('progress');
+    this.#progress.set(nextMs, () => this.#report());
+  }
+
+  /** In turn, so that the same words do not come twice in a row. */
+  #sayOne(kind: keyof Phrases): void {
+    const choices = phrases[this.#parts.verbosity][kind];
+    const text = choices[this.#said % Math.max(1, choices.length)];
+    if (text === undefined || !this.#parts.isQuiet()) return;
+    this.#said += 1;
+    this.#parts.say(text);
+  }
+}

@@ -1,0 +1,258 @@
+import type { Clock } from '@trunkline/schedule';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
+import { Alarm } from '../clock.ts';
+import type { Speaker } from '../line.ts';
+import { Piece, type Saying, type Voice } from './piece.ts';
+
+export interface MouthParts {
+  speaker: Speaker;
+  voice: Voice;
+  clock: Clock;
+  /** How long a voice may take for the next sound. */
+  patienceMs: number;
+  /** The first sound after quiet was sent. */
+  started(): void;
+  /** There is nothing more to say. */
+  stopped(): void;
+  /** The next words are being heard. */
+  caption(words: string): void;
+  /** Something could not be said. */
+  failed(error: unknown): void;
+}
+
+const tickMs = 50;
+/** So much is handed to the line ahead of its time. */
+const leadMs = 1000;
+/** With more than this made and waiting, the next piece is not begun. */
+const aheadMs = 6000;
+/** A speaker that does not move for this long is stuck. */
+const stuckMs = 5000;
+/** What was said this recently may still come back as an echo. */
+const echoMs = 4000;
+
+/** Says one thing after the other: the sound of the next is made while one is played. */
+export class Mouth {
+  readonly #parts: MouthParts;
+  readonly #tick: Alarm;
+  /** Pieces whose sound is not all queued, then those whose sound is being played. */
+  #waiting: Piece[] = [];
+  #playing: Piece[] = [];
+  #spoken: { text: string; at: number }[] = [];
+  #speaking = false;
+  #held = false;
+  #movedAt = 0;
+  #lastPlayedMs = 0;
+  #pumping = false;
+  #closed = false;
+
+  constructor(parts: MouthParts) {
+    this.#parts = parts;
+    this.#tick = new Alarm(parts.clock);
+    parts.speaker.onStarted(() => this.#started());
+    parts.speaker.onDrained(() => this.#look());
+  }
+
+  /** Nothing is said and nothing waits. */
+  get idle(): boolean {
+    return this.#waiting.length === 0 && this.#playing.length === 0;
+  }
+
+  /** Sound is going out, or was and is held. */
+  get speaking(): boolean {
+    return this.#speaking;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /** Makes the sound of something that may be said later. */
+  prepare(saying: Saying): Piece {
+    const piece = new Piece(saying);
+    piece.make(this.#parts.voice);
+    return piece;
+  }
+
+  say(saying: Saying | Piece): void {
+    this.#add(saying, this.#waiting.length);
+  }
+
+  /** Before whatever waits, after what is being said. */
+  sayNext(saying: Saying): void {
+    this.#add(saying, this.#waiting[0]?.startMs === undefined ? 0 : 1);
+  }
+
+  hold(): void {
+    this.#held = true;
+    this.#parts.speaker.hold();
+  }
+
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    this.#movedAt = this.#parts.clock.now();
+    this.#parts.speaker.resume();
+    this.#pump();
+  }
+
+  /** Stops at once and gives up everything; each piece is told how much of it was sent. */
+  cut(): void {
+    this.#look();
+    const { speaker } = this.#parts;
+    const playedMs = speaker.playedMs;
+    const pieces = [...this.#playing, ...this.#waiting];
+    [this.#playing, this.#waiting] = [[], []];
+    speaker.clear();
+    if (this.#held) speaker.resume();
+    this.#held = false;
+    for (const piece of pieces) this.#giveUp(piece, playedMs);
+    this.#rest();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.cut();
+    this.#tick.cancel();
+  }
+
+  /** The words that may be in the air now. */
+  recentText(): string {
+    const { clock, speaker } = this.#parts;
+    const recent = this.#spoken.filter(({ at }) => clock.now() - at < echoMs).map(({ text }) => text);
+    const now = [...this.#playing, ...this.#waiting].filter(
+      ({ startMs = Infinity }) => startMs <= speaker.playedMs + 100,
+    );
+    return [...recent, ...now.map(({ saying }) => saying.text)].join(' ');
+  }
+
+  #add(saying: Saying | Piece, index: number): void {
+    if (this.#closed) return;
+    const piece = saying instanceof Piece ? saying : new Piece(saying);
+    piece.onChange(() => this.#pump());
+    if (this.idle) this.#movedAt = this.#parts.clock.now();
+    this.#waiting.splice(index, 0, piece);
+    this.#pump();
+    this.#schedule();
+  }
+
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    for (let piece = this.#waiting[0]; piece !== undefined && this.#hasRoom; piece = this.#waiting[0]) {
+      piece.make(this.#parts.voice);
+      const frame = piece.take();
+      if (frame !== undefined) this.#enqueue(piece, frame);
+      else if (piece.isMade) this.#finishMaking(piece);
+      else break;
+    }
+    this.#makeNext();
+    this.#pumping = false;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#parts.speaker.queuedMs < leadMs;
+  }
+
+  #finishMaking(piece: Piece): void {
+    this.#waiting.shift();
+    this.#playing.push(piece);
+    if (piece.failure !== undefined) this.#parts.failed(piece.failure);
+  }
+
+  /** One after the other, and not too far ahead of what is heard. */
+  #makeNext(): void {
+    let madeMs = this.#parts.speaker.queuedMs;
+    for (const piece of this.#waiting) {
+      if (madeMs < aheadMs) piece.make(this.#parts.voice);
+      if (!piece.isMade) return;
+      madeMs += piece.waitingMs;
+    }
+  }
+
+  #enqueue(piece: Piece, frame: AudioFrame): void {
+    const { speaker, clock } = this.#parts;
+    piece.startMs ??= speaker.playedMs + speaker.queuedMs;
+    this.#movedAt = clock.now();
+    speaker.enqueue(frame);
+  }
+
+  #started(): void {
+    this.#movedAt = this.#parts.clock.now();
+    if (!this.#speaking) {
+      this.#speaking = true;
+      this.#parts.started();
+    }
+    this.#look();
+  }
+
+  #schedule(): void {
+    if (this.#tick.isSet || this.idle) return;
+    this.#tick.set(tickMs, () => {
+      this.#look();
+      this.#watch();
+      this.#pump();
+      this.#schedule();
+    });
+  }
+
+  /** Shows the words that have come up, and lets go of what is over. */
+  #look(): void {
+    const { playedMs } = this.#parts.speaker;
+    for (const piece of [...this.#playing, ...this.#waiting]) this.#show(piece, piece.shareAt(playedMs));
+    const over = this.#playing.filter((piece) => piece.isOver(playedMs));
+    this.#playing = this.#playing.filter((piece) => !over.includes(piece));
+    for (const piece of over) this.#end(piece);
+    if (this.idle) this.#rest();
+  }
+
+  #end(piece: Piece): void {
+    this.#show(piece, 1);
+    this.#remember(piece.saying.text);
+    if (piece.startMs === undefined && piece.failure !== undefined) piece.saying.failed?.();
+    else piece.saying.heard?.();
+  }
+
+  #giveUp(piece: Piece, playedMs: number): void {
+    const share = piece.shareAt(playedMs);
+    if (share > 0) this.#remember(piece.saying.text);
+    piece.cancel();
+    piece.saying.cut?.(share);
+  }
+
+  #remember(text: string): void {
+    this.#spoken = [...this.#spoken, { text, at: this.#parts.clock.now() }].slice(-8);
+  }
+
+  #show(piece: Piece, share: number): void {
+    if (piece.startMs === undefined && share < 1) return;
+    const words = piece.saying.text.split(/\s+/);
+    // A word is shown when it begins, not when it is over.
+    const begun = share === 0 ? 0 : Math.min(words.length, Math.floor(share * words.length) + 1);
+    if (begun <= piece.shown || piece.startMs === undefined) return;
+    if (!piece.begun) piece.saying.begun?.();
+    piece.begun = true;
+    this.#parts.caption(words.slice(piece.shown, begun).join(' '));
+    piece.shown = begun;
+  }
+
+  /** Nothing may hang: a voice that gives nothing is given up, a stuck speaker is emptied. */
+  #watch(): void {
+    const { speaker, clock, patienceMs } = this.#parts;
+    if (speaker.playedMs !== this.#lastPlayedMs || this.#held) this.#movedAt = clock.now();
+    this.#lastPlayedMs = speaker.playedMs;
+    const stillMs = clock.now() - this.#movedAt;
+    if (speaker.queuedMs > 0 && stillMs > stuckMs) {
+      this.#parts.failed(new Error('the line takes no sound'));
+      this.cut();
+    } else if (speaker.queuedMs === 0 && stillMs > patienceMs && this.#waiting[0]?.isMaking) {
+      this.#waiting[0].giveUp(new Error(`the voice gave no sound within ${patienceMs / 1000} s`));
+    }
+  }
+
+  #rest(): void {
+    this.#tick.cancel();
+    if (!this.#speaking) return;
+    this.#speaking = false;
+    this.#parts.stopped();
+  }
+}

@@ -1,0 +1,163 @@
+import type { Line, LineMessage, Speaker } from '../../call/line.ts';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
+
+const rate = 16_000;
+const frameMs = 10;
+const frameSamples = (rate * frameMs) / 1000;
+
+/** A caller without a network: 10 ms at a time, what they say goes in and what they hear comes out. */
+export class SyntheticCaller implements Line {
+  readonly id: string;
+  readonly speaker: SyntheticSpeaker;
+  readonly #now: () => number;
+  readonly #audio: ((frame: AudioFrame) => void)[] = [];
+  readonly #messages: ((message: LineMessage) => void)[] = [];
+  readonly #closed: ((reason: string) => void)[] = [];
+  readonly received: { at: number; message: LineMessage }[] = [];
+  #saying: Int16Array[] = [];
+  muted = false;
+  /** Share of what is heard that comes back through the microphone. */
+  echo = false;
+  /** A microphone in a room is never quite still. */
+  hiss = 4;
+  isClosed = false;
+
+  constructor(id: string, now: () => number) {
+    this.id = id;
+    this.#now = now;
+    this.speaker = new SyntheticSpeaker();
+  }
+
+  onAudio(listener: (frame: AudioFrame) => void): void {
+    this.#audio.push(listener);
+  }
+
+  send(message: LineMessage): void {
+    this.received.push({ at: this.#now(), message });
+  }
+
+  onMessage(listener: (message: LineMessage) => void): void {
+    this.#messages.push(listener);
+  }
+
+  onClose(listener: (reason: string) => void): void {
+    this.#closed.push(listener);
+  }
+
+  close(reason: string): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    for (const listener of this.#closed) listener(reason);
+  }
+
+  tell(message: LineMessage): void {
+    for (const listener of this.#messages) listener(message);
+  }
+
+  say(samples: Int16Array): void {
+    this.#saying.push(samples);
+  }
+
+  get isSaying(): boolean {
+    return this.#saying.length > 0;
+  }
+
+  /** Lets 10 ms pass. */
+  pass(): void {
+    if (this.isClosed) return;
+    const heard = this.speaker.play();
+    const samples = this.#next();
+    if (this.echo && heard !== undefined && this.#isStill(samples))
+      samples.set(heard.subarray(0, samples.length));
+    if (this.muted) samples.fill(0);
+    for (const listener of this.#audio) listener({ samples, sampleRate: rate });
+  }
+
+  #isStill(samples: Int16Array): boolean {
+    return samples.every((sample) => Math.abs(sample) <= this.hiss);
+  }
+
+  #next(): Int16Array {
+    const samples = new Int16Array(frameSamples).fill(this.hiss);
+    const [current] = this.#saying;
+    if (current === undefined) return samples;
+    samples.set(current.subarray(0, frameSamples));
+    this.#saying[0] = current.subarray(frameSamples);
+    if (this.#saying[0].length === 0) this.#saying.shift();
+    return samples;
+  }
+}
+
+/** Plays 10 ms at a time; remembers when it made sound. */
+export class SyntheticSpeaker implements Speaker {
+  #queue: { samples: Int16Array; sampleRate: number }[] = [];
+  readonly #drained: (() => void)[] = [];
+  readonly #started: (() => void)[] = [];
+  #sounding = false;
+  playedMs = 0;
+  isHeld = false;
+  holds = 0;
+  /** Takes nothing any more, as a line that is stuck. */
+  stuck = false;
+  readonly played: AudioFrame[] = [];
+
+  get queuedMs(): number {
+    return this.#queue.reduce(
+      (sum, { samples, sampleRate }) => sum + (samples.length / sampleRate) * 1000,
+      0,
+    );
+  }
+
+  get sounding(): boolean {
+    return this.#sounding && !this.isHeld;
+  }
+
+  enqueue({ samples, sampleRate }: AudioFrame): void {
+    if (samples.length > 0) this.#queue.push({ samples, sampleRate });
+  }
+
+  hold(): void {
+    if (!this.isHeld && this.#sounding) this.holds += 1;
+    this.isHeld = true;
+  }
+
+  resume(): void {
+    this.isHeld = false;
+  }
+
+  clear(): void {
+    this.#queue = [];
+    this.#sounding = false;
+  }
+
+  onDrained(listener: () => void): void {
+    this.#drained.push(listener);
+  }
+
+  onStarted(listener: () => void): void {
+    this.#started.push(listener);
+  }
+
+  play(): Int16Array | undefined {
+    const [current] = this.#queue;
+    if (current === undefined || this.isHeld || this.stuck) return undefined;
+    const count = (current.sampleRate * frameMs) / 1000;
+    const samples = current.samples.subarray(0, count);
+    this.played.push({ samples, sampleRate: current.sampleRate });
+    current.samples = current.samples.subarray(count);
+    if (current.samples.length === 0) this.#queue.shift();
+    this.playedMs += (samples.length / current.sampleRate) * 1000;
+    this.#tell();
+    return Int16Array.from(samples);
+  }
+
+  #tell(): void {
+    if (!this.#sounding) {
+      this.#sounding = true;
+      for (const listener of this.#started) listener();
+    }
+    if (this.#queue.length > 0) return;
+    this.#sounding = false;
+    for (const listener of this.#drained) listener();
+  }
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { verbosityLevels } from '../../skills/verbosity.ts';
+
+const duration = z.number().int().min(0);
+
+/** One thing that the caller does, or that happens to them. */
+const step = z.union([
+  /** Says something; the next step follows at once. */
+  z.strictObject({ say: z.string() }),
+  z.strictObject({ cough: duration }),
+  /** The room makes a noise. */
+  z.strictObject({ noise: duration }),
+  z.strictObject({ pause: duration }),
+  /** Waits until the other side has spoken for that long. */
+  z.strictObject({ hear: duration }),
+  /** Waits until the other side has nothing more to say. */
+  z.strictObject({ listen: z.literal('to the end') }),
+  z.strictObject({ mute: z.boolean() }),
+  z.strictObject({ write: z.string() }),
+  /** Something comes from outside. */
+  z.strictObject({
+    news: z.strictObject({
+      from: z.string(),
+      text: z.string(),
+      policy: z.enum(['now', 'next_silence', 'when_asked']).default('next_silence'),
+    }),
+  }),
+  z.strictObject({ hang_up: z.literal(true) }),
+  z.strictObject({ call_again: z.literal(true) }),
+]);
+
+const answer = z.strictObject({
+  to: z.string().optional(),
+  result_of: z.string().optional(),
+  text: z.string().optional(),
+  tool: z.string().optional(),
+  after: duration.optional(),
+  every: duration.optional(),
+  fails: z.boolean().optional(),
+});
+
+const caseSchema = z.strictObject({
+  /** What it proves. */
+  about: z.string(),
+  /** `code`: words as readable sound, at once. `local`: the real models, where they are installed. */
+  voices: z.enum(['code', 'local']).default('code'),
+  verbosity: z.enum(verbosityLevels).default('brief'),
+  half_duplex: z.boolean().default(false),
+  behavior: z
+    .strictObject({ backchannel: z.boolean(), micro_ack: z.boolean(), bargein: z.boolean() })
+    .partial()
+    .default({}),
+  /** What is played comes back through the microphone. */
+  echo: z.boolean().default(false),
+  recognition: duration.optional(),
+  synthesis: duration.optional(),
+  model: z.array(answer),
+  tools: z.record(z.string(), z.strictObject({ takes: duration, result: z.string() })).default({}),
+  caller: z.array(step).min(1),
+  expect: z.strictObject({
+    /** The conversation as both sides heard it. A bot line that ends in -- was cut off. */
+    conversation: z.array(z.string()),
+    /** The longest silence between the end of the caller's words and the first sound of the answer. */
+    silence: duration.optional(),
+    /** How often the bot stopped to listen and went on. */
+    pauses: z.number().int().optional(),
+    /** Answers that were begun and thrown away. */
+    thrown_away: z.number().int().optional(),
+    /** What the conversation remembers of what the bot said. */
+    remembered: z.array(z.string()).optional(),
+    /** News that still wait for the next call. */
+    waiting: z.number().int().optional(),
+  }),
+});
+
+export type VoiceCase = z.output<typeof caseSchema>;
+export type Step = VoiceCase['caller'][number];
+
+const directory = join(import.meta.dirname, '..');
+
+/** Every file beside the harness is a case. */
+export function loadCases(): { name: string; test: VoiceCase }[] {
+  return readdirSync(directory)
+    .filter((file) => file.endsWith('.yaml'))
+    .toSorted()
+    .map((file) => ({ name: file.replace(/\.yaml$/, ''), test: readCase(join(directory, file)) }));
+}
+
+function readCase(path: string): VoiceCase {
+  const parsed = caseSchema.safeParse(parse(readFileSync(path, 'utf8')));
+  if (parsed.success) return parsed.data;
+  throw new Error(`${path} is no case: ${z.prettifyError(parsed.error)}`);
+}

@@ -1,0 +1,71 @@
+import type { FakeClock } from '@trunkline/testing';
+import type { CallParts } from '../../call/call.ts';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
+import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
+
+/** Who speaks and listens in a case: the code of words, or the real models. */
+export interface Voices {
+  speech: CallParts['speech'];
+  /** The caller's own sounds, at 16 kHz. */
+  sounds: Sounds;
+  /** Waits until no model is at work, so that time may pass. */
+  settle(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Sounds {
+  speech(text: string): Promise<Int16Array>;
+  cough(ms: number): Int16Array;
+  noise(ms: number): Int16Array;
+  silence(ms: number): Int16Array;
+}
+
+export interface Delays {
+  /** Milliseconds that recognition takes, and the first sound of a voice. */
+  recognition?: number;
+  synthesis?: number;
+  /** The voice gives no sound at all. */
+  mute?: boolean;
+}
+
+const rate = 16_000;
+const frameSamples = rate / 10;
+
+export function scriptedVoices(clock: FakeClock, delays: Delays = {}): Voices {
+  const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
+  return {
+    speech: {
+      recognizer: {
+        backend: 'script',
+        async recognize(samples) {
+          const text = textIn(samples);
+          await wait(delays.recognition ?? 60);
+          return text;
+        },
+        close: async () => undefined,
+      },
+      synthesizer: {
+        backend: 'script',
+        async *speak({ text, signal }) {
+          await wait(delays.synthesis ?? 80);
+          if (delays.mute) await new Promise((_, reject) => signal?.addEventListener('abort', reject));
+          yield* framesOf(speechOf(text));
+        },
+        close: async () => undefined,
+      },
+      openDetector: async () => ({
+        accept: async (samples) => activityIn(samples),
+        reset: () => undefined,
+        close: async () => undefined,
+      }),
+    },
+    sounds: { speech: async (text) => speechOf(text), cough: coughOf, noise: noiseOf, silence: silenceOf },
+    settle: async () => undefined,
+    close: async () => undefined,
+  };
+}
+
+export function* framesOf(samples: Int16Array): Generator<AudioFrame> {
+  for (let at = 0; at < samples.length; at += frameSamples)
+    yield { samples: samples.slice(at, at + frameSamples), sampleRate: rate };
+}

@@ -1,0 +1,183 @@
+import type { Clock } from '@trunkline/schedule';
+import { Alarm } from '../call/clock.ts';
+import { wordsIn } from '../call/turns/words.ts';
+import type { Delivery } from './delivery.ts';
+
+export interface NewsDeskParts {
+  clock: Clock;
+  /** How long nobody has spoken, and nothing is about to be said. */
+  quietMs(): number;
+  /** The caller is speaking. */
+  isListening(): boolean;
+  isMuted(): boolean;
+  /** Says something; then tells whether all of it was heard. `urgent`: before whatever else waits. */
+  say(words: string, urgent: boolean, done: (heard: boolean) => void): void;
+}
+
+interface Item {
+  delivery: Delivery;
+  /** Set once it waits to be asked for. */
+  until: number | undefined;
+}
+
+const quietNeededMs = 600;
+const mutedNeededMs = 10_000;
+const askedWithinMs = 600_000;
+const answerWithinMs = 15_000;
+const pollMs = 100;
+const mostItems = 200;
+
+/** Says what came from outside to one caller, when its policy lets it. */
+export class NewsDesk {
+  readonly #parts: NewsDeskParts;
+  readonly #poll: Alarm;
+  readonly #expiry: Alarm;
+  #items: Item[] = [];
+  /** How many things are being said. */
+  #talking = 0;
+  /** The caller was asked whether they want to hear the news, then. */
+  #askedAt: number | undefined;
+  #closed = false;
+
+  constructor(parts: NewsDeskParts) {
+    this.#parts = parts;
+    this.#poll = new Alarm(parts.clock);
+    this.#expiry = new Alarm(parts.clock);
+  }
+
+  offer(delivery: Delivery): void {
+    if (this.#closed) return;
+    // What does not fit stays in the stash for the next call.
+    if (this.#items.length >= mostItems) return;
+    const until = delivery.policy === 'when_asked' ? this.#deadline() : undefined;
+    this.#items.push({ delivery, until });
+    this.#schedule();
+  }
+
+  /** Looks whether the words ask for the news, or answer our question; true when they were dealt with here. */
+  asked(text: string): boolean {
+    const answering = this.#askedAt !== undefined;
+    this.#askedAt = undefined;
+    if (this.#items.length === 0) return false;
+    if (asksForNews(text) || (answering && agrees(text))) return this.#tellAll();
+    if (!answering) return false;
+    this.#postpone(this.#items);
+    if (!declines(text)) return false;
+    this.#parts.say('All right, just ask when you want to hear it.', false, () => undefined);
+    return true;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#items = [];
+    this.#poll.cancel();
+    this.#expiry.cancel();
+  }
+
+  #schedule(): void {
+    this.#expire();
+    if (this.#closed || this.#poll.isSet || !this.#items.some(({ until }) => until === undefined)) return;
+    this.#poll.set(pollMs, () => {
+      this.#look();
+      this.#schedule();
+    });
+  }
+
+  #look(): void {
+    const { isListening, isMuted } = this.#parts;
+    const waiting = this.#items.filter(({ until }) => until === undefined);
+    const urgent = waiting.filter(({ delivery }) => delivery.policy === 'now');
+    if (urgent.length > 0 && !isListening()) this.#tell(urgent, true);
+    else if (this.#askedAt !== undefined) this.#awaitAnswer(this.#askedAt, waiting);
+    else if (this.#talking > 0 || this.#parts.quietMs() < (isMuted() ? mutedNeededMs : quietNeededMs)) return;
+    else if (waiting.length > 1) this.#askFirst(waiting);
+    else this.#tell(waiting, false);
+  }
+
+  #askFirst(waiting: readonly Item[]): void {
+    this.#talking += 1;
+    const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
+    const words = `I have ${countOf(waiting.length)} messages for you, from ${listed(senders)}. Do you want to hear them?`;
+    this.#parts.say(words, false, (heard) => {
+      this.#talking -= 1;
+      if (heard) this.#askedAt = this.#parts.clock.now();
+      else this.#postpone(waiting);
+    });
+  }
+
+  #awaitAnswer(askedAt: number, waiting: readonly Item[]): void {
+    if (this.#parts.clock.now() - askedAt < answerWithinMs) return;
+    this.#askedAt = undefined;
+    this.#postpone(waiting);
+  }
+
+  #tellAll(): boolean {
+    this.#tell(this.#items, false);
+    return true;
+  }
+
+  #tell(items: readonly Item[], urgent: boolean): void {
+    this.#items = this.#items.filter((item) => !items.includes(item));
+    for (const item of items) {
+      this.#talking += 1;
+      this.#parts.say(item.delivery.words, urgent, (heard) => this.#told(item, heard));
+    }
+  }
+
+  /** News that were cut off are not pressed on the caller again; they wait to be asked for, or for the next call. */
+  #told(item: Item, heard: boolean): void {
+    this.#talking -= 1;
+    if (heard) item.delivery.spoken();
+    else if (!this.#closed) {
+      this.#items.push(item);
+      this.#postpone([item]);
+    }
+  }
+
+  #postpone(items: readonly Item[]): void {
+    for (const item of items) item.until ??= this.#deadline();
+    this.#schedule();
+  }
+
+  /** What nobody asked for in time is told at the next call. */
+  #expire(): void {
+    const now = this.#parts.clock.now();
+    this.#items = this.#items.filter(({ until = Infinity }) => until > now);
+    const next = Math.min(...this.#items.map(({ until = Infinity }) => until));
+    if (Number.isFinite(next)) this.#expiry.set(next - now, () => this.#expire());
+  }
+
+  #deadline(): number {
+    return this.#parts.clock.now() + askedWithinMs;
+  }
+}
+
+const numbers = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
+
+function countOf(count: number): string {
+  return numbers[count] ?? String(count);
+}
+
+function listed(names: readonly string[]): string {
+  if (names.length > 3) return `${names.slice(0, 2).join(', ')} and others`;
+  return names.length < 2 ? (names[0] ?? '') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+}
+
+const asking =
+  /\b(any|what|got|have|hear|read|tell|give|play|check|is there|are there|were there)\b.*\b(news|messages?|updates?|results?)\b|\bwhat did (they|he|she|it) (say|find)\b|\banything new\b/;
+
+function asksForNews(text: string): boolean {
+  return asking.test(wordsIn(text).join(' '));
+}
+
+function agrees(text: string): boolean {
+  return /^((oh|um|uh|well|and) )*(yes|yeah|yep|yup|sure|okay|ok|please|go ahead|go on|tell me|read|of course|absolutely|why not|lets hear|i do|definitely|alright|all right)\b/.test(
+    wordsIn(text).join(' '),
+  );
+}
+
+function declines(text: string): boolean {
+  return /^((oh|um|uh|well) )*(no|nope|nah|not now|later|not yet|maybe later|dont|in a)\b/.test(
+    wordsIn(text).join(' '),
+  );
+}

@@ -1,0 +1,74 @@
+/** Milliseconds from the moment the caller stopped speaking; null where a turn did not come so far. */
+export interface TurnLatency {
+  /** The turn was taken for over. */
+  end_of_utterance_ms: number | null;
+  transcript_ms: number | null;
+  first_token_ms: number | null;
+  /** The first sound of the answer was made. */
+  first_speech_ms: number | null;
+  /** The first sound of the answer was sent. */
+  first_packet_ms: number | null;
+}
+
+type Mark = keyof TurnLatency;
+
+const marks: readonly Mark[] = [
+  'end_of_utterance_ms',
+  'transcript_ms',
+  'first_token_ms',
+  'first_speech_ms',
+  'first_packet_ms',
+];
+
+/** Notes when the steps of one turn happen; of each the first time counts. */
+export class TurnMarks {
+  readonly #now: () => number;
+  readonly #start: number;
+  readonly #marks = new Map<Mark, number>();
+
+  /** `stoppedMsAgo`: how long the caller has been silent already. */
+  constructor(now: () => number, stoppedMsAgo: number) {
+    this.#now = now;
+    this.#start = now() - stoppedMsAgo;
+  }
+
+  /** `at`: when it happened, if not now. */
+  note(mark: Mark, at: number = this.#now()): void {
+    if (!this.#marks.has(mark)) this.#marks.set(mark, Math.round(at - this.#start));
+  }
+
+  get latency(): TurnLatency {
+    const entries = marks.map((mark) => [mark, this.#marks.get(mark) ?? null]);
+    return Object.fromEntries(entries) as TurnLatency;
+  }
+}
+
+const remembered = 200;
+
+/** The latencies of the last turns of all calls. */
+export class LatencyLog {
+  readonly #turns: TurnLatency[] = [];
+  readonly #onTurn: (turn: TurnLatency) => void;
+
+  constructor(onTurn: (turn: TurnLatency) => void = () => undefined) {
+    this.#onTurn = onTurn;
+  }
+
+  add(turn: TurnLatency): void {
+    this.#turns.push(turn);
+    if (this.#turns.length > remembered) this.#turns.shift();
+    this.#onTurn(turn);
+  }
+
+  summary() {
+    return { turns: this.#turns.length, p50: this.#percentile(0.5), p95: this.#percentile(0.95) };
+  }
+
+  #percentile(share: number): TurnLatency {
+    const entries = marks.map((mark) => {
+      const sorted = this.#turns.flatMap((turn) => turn[mark] ?? []).sort((left, right) => left - right);
+      return [mark, sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null];
+    });
+    return Object.fromEntries(entries) as TurnLatency;
+  }
+}
