@@ -25,8 +25,10 @@ import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { createPlugins } from './plugins.ts';
 import { mountBus } from './routes/bus.ts';
+import { mountCallback } from './routes/callback.ts';
 import { mountChanges } from './routes/changes.ts';
 import { mountControl } from './routes/control.ts';
+import { mountExperiments } from './routes/experiments.ts';
 import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountHuman } from './routes/human.ts';
@@ -104,13 +106,18 @@ export async function start(
       },
     }),
   });
+  mountCallback(app, exchange.longTasks);
   mountGuards(app, keys);
   mountReady(app, () => bus.status().connected);
   mountPublish(app, bus);
   mountBus(app, bus);
   mountWorkspace(app, workspace);
-  mountRouting(app, exchange.routing, (agent) => exchange.broker?.sighting(agent));
-  mountFlows(app, exchange.flows);
+  mountRouting(app, exchange.routing, {
+    sighting: (agent) => exchange.broker?.sighting(agent),
+    load: (agent) => exchange.lanes.load(agent),
+  });
+  mountExperiments(app, exchange.abTests);
+  mountFlows(app, exchange.stores.flows);
   mountHuman(app, exchange.desk);
   mountIncidents(app, exchange.incidents);
   mountMcpServers(app, { list: workspace.mcpServers, servers: exchange.mcpServers });
@@ -124,7 +131,7 @@ export async function start(
       route: () => workspace.routes().map(nameOf),
     },
   });
-  mountChanges(app, bus, exchange.changes);
+  mountChanges(app, bus, exchange.stores.changes);
   mountOpenAi(app, { bus, routing: exchange.routing });
   // Known only when the server listens.
   let address = '';
@@ -194,6 +201,8 @@ function openGateway({ options, home, bus, exchange, logger, url }: GatewaySetti
       skills: helmSkills(routing),
     }),
     ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
+    // The keys of the switchboard are warned about once, with the name of its own variable.
+    warnWhenOpen: false,
     logger,
   });
 }

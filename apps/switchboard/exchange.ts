@@ -1,20 +1,22 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
-import type { Environment, Logger } from '@trunkline/config';
+import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway } from '@trunkline/llm';
-import { createAgentExecutor } from './agents/agent-executor.ts';
-import { availableTools } from './agents/agent-tools.ts';
+import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
-import { ChangeStore } from './control/change-store.ts';
 import { startCommands } from './control/commands.ts';
 import { Registrar } from './control/registrar.ts';
+import { startTurnLog } from './conversations/turn-log.ts';
+import { createTurnMemory } from './conversations/turn-memory.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
 import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
+import { Lanes } from './dispatch/lanes.ts';
+import { LongTasks } from './dispatch/long-tasks.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
-import { FlowStore } from './flows/flow-store.ts';
+import { AbTests } from './experiments/ab-tests.ts';
 import { HumanDesk } from './human/human-desk.ts';
-import { QuestionStore } from './human/question-store.ts';
 import { IncidentBook } from './incidents/incident-book.ts';
 import { McpServers } from './mcp/mcp-client.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -22,6 +24,7 @@ import { Conversations } from './router/conversations.ts';
 import type { Surroundings } from './router/decide.ts';
 import { RouteRunner } from './router/route-runner.ts';
 import { startRouter } from './router/router.ts';
+import { openStores, type Stores } from './stores.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 export interface ExchangeSettings {
@@ -37,120 +40,150 @@ export interface ExchangeSettings {
 
 /** The parts between a message and its answer. */
 export interface Exchange {
+  stores: Stores;
   routing: Surroundings;
-  flows: FlowStore;
   incidents: IncidentBook;
   desk: HumanDesk;
-  changes: ChangeStore;
   registrar: Registrar;
   mcpServers: McpServers;
+  lanes: Lanes;
+  longTasks: LongTasks;
+  abTests: AbTests;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
   /** Begins to take messages. */
   begin(): Promise<void>;
 }
 
-const sweepEveryMs = 60 * 60 * 1000;
+/** Where commands of agents find programs when PATH is not set. */
+const programs = '/usr/local/bin:/usr/bin:/bin';
+/** For each request that an executor works on, so many may wait. */
+const waitingForEach = 7;
 
 /** Puts router, dispatcher, agents and flows together. */
 export function createExchange(settings: ExchangeSettings, closing: AsyncDisposableStack): Exchange {
-  const { options, env, bus, workspace, logger } = settings;
-  const flows = openFlows(settings, closing);
+  const { options, env, bus, workspace, projects, logger } = settings;
+  const stores = openStores(settings.home, closing);
   const registry = new ExecutorRegistry();
-  const desk = openDesk(settings, closing);
-  const changes = new ChangeStore(join(settings.home, 'changes.db'));
-  closing.defer(() => changes.close());
-  const registrar = new Registrar({ directory: workspace.directory, changes, env });
+  const desk = new HumanDesk(stores.questions, bus);
+  const registrar = new Registrar({ directory: workspace.directory, changes: stores.changes, env });
   const incidents = new IncidentBook(workspace, registrar, bus);
-  const refreshAgents = () => registerAgents(settings, { registry, incidents, desk });
-  const broker = createBroker(settings, registry, closing);
   const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
   closing.defer(() => mcpServers.close());
+  const broker = createBroker(settings, registry, stores, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
-  const dispatcher = new Dispatcher({
-    bus,
+  const abTests = new AbTests(stores.experiments, registry, bus);
+  const concurrency = options.executorConcurrency;
+  const lanes = new Lanes({ running: concurrency, waiting: concurrency * waitingForEach });
+  const dispatcher = createDispatcher(settings, { registry, stores, lanes, abTests });
+  const longTasks = new LongTasks({
+    store: stores.tasks,
     registry,
-    flows,
-    cooldowns: new Cooldowns(env),
-    timeoutMs: options.skillTimeoutMs,
+    pollMs: options.taskPollMs,
+    isLive: (task) => dispatcher.isLive(task),
+    finish: (task, result) => dispatcher.finish(task, result),
     logger,
   });
-  const routing = {
-    registry,
-    workspace,
-    conversations: new Conversations(),
-    defaultSkill: options.defaultSkill,
+  closing.defer(() => longTasks.close());
+  const conversations = new Conversations(stores.conversations);
+  const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
+  const refreshAgents = () => registerAgents(settings, { registry, incidents, desk, stores, mcpServers });
+  const refresh = () => {
+    refreshAgents();
+    broker?.refresh();
+    void runner.refresh();
+    void mcpServers.refresh();
   };
   return {
+    stores,
     routing,
-    flows,
     incidents,
     broker,
     desk,
-    changes,
     registrar,
     mcpServers,
+    lanes,
+    longTasks,
+    abTests,
     async begin() {
       refreshAgents();
-      workspace.onChange(() => {
-        refreshAgents();
-        broker?.refresh();
-        void runner.refresh();
-        void mcpServers.refresh();
-      });
+      workspace.onChange(refresh);
       broker?.start();
       await runner.refresh();
       void mcpServers.refresh();
+      await abTests.start();
+      await startTurnLog(bus, stores.conversations);
       await dispatcher.start();
+      longTasks.start();
       await startCommands({ bus, registrar, logger });
       await startRouter(bus, routing);
     },
   };
 }
 
+function createDispatcher(
+  { options, env, bus, logger }: ExchangeSettings,
+  parts: { registry: ExecutorRegistry; stores: Stores; lanes: Lanes; abTests: AbTests },
+): Dispatcher {
+  const { registry, stores, lanes, abTests } = parts;
+  const { publicUrl } = options;
+  return new Dispatcher({
+    bus,
+    registry,
+    flows: stores.flows,
+    tasks: stores.tasks,
+    cooldowns: new Cooldowns(env),
+    lanes,
+    arms: abTests,
+    timeoutMs: options.skillTimeoutMs,
+    callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
+    logger,
+  });
+}
+
 function createBroker(
   { options, workspace, logger }: ExchangeSettings,
   registry: ExecutorRegistry,
+  { conversations: memory }: Stores,
   closing: AsyncDisposableStack,
 ): SkillBroker | undefined {
   if (options.disableSkillBroker) return undefined;
   const agents = workspace.externalAgents;
-  const broker = new SkillBroker({ agents, registry, timeoutMs: options.skillTimeoutMs, logger });
+  const broker = new SkillBroker({ agents, registry, timeoutMs: options.skillTimeoutMs, memory, logger });
   closing.defer(() => broker.close());
   return broker;
 }
 
-function openDesk({ home, bus }: ExchangeSettings, closing: AsyncDisposableStack): HumanDesk {
-  const store = new QuestionStore(join(home, 'questions.db'));
-  closing.defer(() => store.close());
-  return new HumanDesk(store, bus);
-}
-
-function openFlows({ home }: ExchangeSettings, closing: AsyncDisposableStack): FlowStore {
-  const flows = new FlowStore(join(home, 'flows.db'));
-  flows.sweep();
-  const timer = setInterval(() => flows.sweep(), sweepEveryMs).unref();
-  closing.defer(() => {
-    clearInterval(timer);
-    flows.close();
-  });
-  return flows;
+interface AgentSurroundings {
+  registry: ExecutorRegistry;
+  incidents: IncidentBook;
+  desk: HumanDesk;
+  stores: Stores;
+  mcpServers: McpServers;
 }
 
 function registerAgents(
-  { options, workspace, bus, gateway, logger }: ExchangeSettings,
-  shared: { registry: ExecutorRegistry; incidents: IncidentBook; desk: HumanDesk },
+  { options, env, home, workspace, projects, bus, gateway }: ExchangeSettings,
+  { registry, incidents, desk, stores, mcpServers }: AgentSurroundings,
 ): void {
   if (options.disableAgentRuntime) return;
-  for (const { name, tools } of workspace.agents()) {
-    const lacking = tools.filter((tool) => !availableTools.includes(tool));
-    if (lacking.length > 0)
-      logger.warn({ agent: name, lacking }, 'the agent lists tools that are not there; it runs without them');
-  }
-  const parts = { ...shared, bus, gateway, turnTimeoutMs: options.skillTimeoutMs };
-  shared.registry.replace(
-    'agents',
-    workspace.agents().map((agent) => createAgentExecutor(agent, parts)),
-  );
+  const directory = join(home, 'files');
+  mkdirSync(directory, { recursive: true });
+  const path = readVariable('PATH', env) ?? programs;
+  const parts: AgentParts = {
+    bus,
+    gateway,
+    registry,
+    incidents,
+    projects,
+    ceremonies: workspace.ceremonies,
+    desk,
+    memory: createTurnMemory(stores.conversations),
+    builtIn: { directory, shell: options.shell, path },
+    moreTools: (agent) => mcpServers.toolsFor(agent),
+    turnTimeoutMs: options.skillTimeoutMs,
+  };
+  const executors = workspace.agents().map((agent) => createAgentExecutor(agent, parts));
+  registry.replace('agents', executors);
 }

@@ -1,4 +1,5 @@
 import {
+  choice,
   defineOptions,
   directory,
   file,
@@ -12,6 +13,9 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
+import { operatorOptions } from './operator/options.ts';
+import { projectOptions } from './projects/options.ts';
+import { cloudOptions } from './surfaces/cloud/options.ts';
 import { codehostOptions } from './surfaces/codehost/options.ts';
 
 export const switchboardOptions = defineOptions(
@@ -75,6 +79,42 @@ export const switchboardOptions = defineOptions(
       min: 100,
       doc: 'Milliseconds that one skill may take.',
     }),
+    executorConcurrency: integer({
+      env: 'SWITCHBOARD_EXECUTOR_CONCURRENCY',
+      default: 8,
+      min: 1,
+      max: 64,
+      doc: 'Requests that one agent works on at once; seven times as many wait, more are refused.',
+    }),
+    taskPollMs: integer({
+      env: 'SWITCHBOARD_TASK_POLL_MS',
+      default: 30_000,
+      min: 100,
+      doc: 'Milliseconds between two questions after a task that an agent of another service works on.',
+    }),
+    shell: choice({
+      env: 'SWITCHBOARD_SHELL',
+      values: ['ask', 'on', 'off'],
+      default: 'ask',
+      doc: 'Commands of agents in this process: ask has a person approve each, on runs them, off gives agents none.',
+    }),
+    vectorUrl: url({
+      env: 'VECTOR_URL',
+      doc: 'A Qdrant server that keeps conversations and documents for agents to search; without it there is no such search.',
+    }),
+    vectorApiKey: text({ env: 'VECTOR_API_KEY', secret: true, doc: 'Key of the server at VECTOR_URL.' }),
+    vectorSize: integer({
+      env: 'VECTOR_SIZE',
+      default: 768,
+      min: 1,
+      max: 65_536,
+      doc: 'Numbers in one vector of EMBED_MODEL.',
+    }),
+    embedModel: text({
+      env: 'EMBED_MODEL',
+      default: 'nomic-embed-text',
+      doc: 'The embedding model of LLM_GATEWAY_URL that makes the vectors.',
+    }),
     allowUnsigned: toggle({
       env: 'SWITCHBOARD_ALLOW_UNSIGNED',
       default: false,
@@ -92,7 +132,10 @@ export const switchboardOptions = defineOptions(
       min: 1000,
       doc: 'With NATS_URL: milliseconds after which another switchboard fires the schedules when the one that leads is gone.',
     }),
+    ...cloudOptions,
     ...codehostOptions,
+    ...projectOptions,
+    ...operatorOptions,
     ...modelOptions,
     ...natsOptions,
     ...homeOptions,

@@ -1,23 +1,37 @@
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
+import type { TurnMemory } from '../conversations/turn-memory.ts';
 import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import { runToEnd } from '../dispatch/run-to-end.ts';
 import { createAskHuman } from '../human/ask-human.ts';
 import type { HumanDesk } from '../human/human-desk.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type ToolParts, whitelistedTools } from './agent-tools.ts';
+import { type BuiltInSettings, builtInTools } from './built-in-tools.ts';
 
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
   registry: ExecutorRegistry;
   turnTimeoutMs: number;
   desk: HumanDesk;
+  memory: TurnMemory;
+  builtIn: BuiltInSettings;
+  /** Tools from elsewhere that this agent may use: those of MCP servers, the search in what was said. */
+  moreTools(agent: string): Tool[];
 }
 
 /** Work may be handed on twice: from the first agent to a second, and from that to a third. */
 const deepest = 2;
 const toolTimeoutMs = 120_000;
+/** Failures that say nothing about whether the model can be reached. */
+const ownFaults: ReadonlySet<string> = new Set([
+  'aborted',
+  'bad-request',
+  'context-too-long',
+  'bad-checkpoint',
+]);
 
 /** An agent of `agents/`, run in this process. */
 export function createAgentExecutor(agent: AgentDefinition, parts: AgentParts): SkillExecutor {
@@ -47,13 +61,33 @@ async function runAgent(
     },
     sessionId: request.correlationId,
     signal: context.signal,
-    messages: [{ role: 'user', content: request.content }],
+    messages: [...remembered(agent, request, parts), { role: 'user', content: request.content }],
   });
   for await (const event of events) {
     const result = follow(event, context);
-    if (result !== undefined) return result;
+    if (result === undefined) continue;
+    remember(agent, request, result, parts);
+    return result;
   }
   throw new Error(`The turn of ${agent.name} ended without an end.`);
+}
+
+function remembered({ name }: AgentDefinition, { conversationId }: SkillRequest, { memory }: AgentParts) {
+  if (conversationId === undefined) return [];
+  return memory.recall(conversationId, name).flatMap(({ said, answered }) => [
+    { role: 'user' as const, content: said },
+    { role: 'assistant' as const, content: answered },
+  ]);
+}
+
+function remember(
+  { name: agent }: AgentDefinition,
+  { conversationId, requestId, content }: SkillRequest,
+  result: SkillResult,
+  { memory }: AgentParts,
+): void {
+  if (conversationId === undefined || result.error !== undefined) return;
+  memory.note({ conversationId, agent, requestId, said: content, answered: result.content });
 }
 
 /** Tells what goes on; gives the result when the turn is over. */
@@ -72,8 +106,11 @@ function follow(event: TurnEvent, { tell }: SkillContext): SkillResult | undefin
     }
     case 'end':
       return { content: event.text, taskState: 'completed', usage: usageOf(event) };
-    case 'error':
-      return { content: event.text, error: event.message, taskState: 'failed', usage: usageOf(event) };
+    case 'error': {
+      const { text: content, message: error, code } = event;
+      const unavailable = !ownFaults.has(code);
+      return { content, error, taskState: 'failed', usage: usageOf(event), unavailable };
+    }
     default:
       return undefined;
   }
@@ -84,19 +121,33 @@ function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
   return { inputTokens, outputTokens, totalTokens };
 }
 
+/** An agent with an empty whitelist only talks: it may ask a person and delegate, and has no other tool. */
 function toolsOf(
   agent: AgentDefinition,
   request: SkillRequest,
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
-  const whitelist: readonly string[] = agent.tools;
-  const listed = whitelistedTools(parts, request.correlationId, agent.name).filter(({ name }) =>
-    whitelist.includes(name),
-  );
-  const own = [...listed, createAskHuman(parts.desk, request.correlationId, context)];
   const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts) : [];
-  return delegates.length === 0 ? own : [...own, createDelegateTo({ delegates })];
+  return [
+    ...(agent.tools.length === 0 ? [] : workTools(agent, request, context, parts)),
+    createAskHuman(parts.desk, request.correlationId, context),
+    ...(delegates.length === 0 ? [] : [createDelegateTo({ delegates })]),
+  ];
+}
+
+function workTools(
+  { name, tools }: AgentDefinition,
+  { correlationId }: SkillRequest,
+  context: SkillContext,
+  parts: AgentParts,
+): Tool[] {
+  const whitelist: readonly string[] = tools;
+  return [
+    ...whitelistedTools(parts, correlationId, name).filter((tool) => whitelist.includes(tool.name)),
+    ...builtInTools(parts.builtIn, parts.desk, { agent: name, correlationId }, context),
+    ...parts.moreTools(name),
+  ];
 }
 
 function delegatesOf(
@@ -122,10 +173,11 @@ async function ask(
   executor: SkillExecutor,
   skill: string,
   content: string,
-  { correlationId, depth }: SkillRequest,
+  { requestId, correlationId, depth }: SkillRequest,
   context: SkillContext,
 ): Promise<string> {
-  const result = await executor.execute({ skill, content, correlationId, depth: depth + 1 }, context);
+  const request = { requestId, skill, content, correlationId, depth: depth + 1 };
+  const result = await runToEnd(executor, request, context);
   if (result.error !== undefined)
     throw new DelegateError('delegate_failed', `${executor.agent}: ${result.error}`);
   return result.content;

@@ -1,21 +1,29 @@
-import type { Bus } from '@trunkline/bus';
+import { type Bus, escapeSegment } from '@trunkline/bus';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { checkPublish, operator } from '../access/caller.ts';
+import type { Project, ProjectDirectory } from '../core/project-directory.ts';
 import type { IncidentBook } from '../incidents/incident-book.ts';
+import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import { severities } from '../workspace/schema/incidents.ts';
 
 export interface ToolParts {
   bus: Bus;
   incidents: IncidentBook;
+  projects: ProjectDirectory;
+  ceremonies: () => readonly Ceremony[];
 }
 
-/** Of the tools that an agent's file may list, those that this service has. */
-export const availableTools: readonly string[] = ['publish_event', 'get_incidents', 'report_incident'];
-
-/** The tools of the whitelist that this service brings, made for one piece of work. */
+/** The tools that the whitelist of an agent may name, made for one piece of work. */
 export function whitelistedTools(parts: ToolParts, correlationId: string, agent: string): Tool[] {
-  return [publishEvent(parts, correlationId), getIncidents(parts), reportIncident(parts, agent)] as Tool[];
+  return [
+    publishEvent(parts, correlationId),
+    getProjects(parts),
+    getIncidents(parts),
+    reportIncident(parts, agent),
+    getCeremonies(parts),
+    runCeremony(parts, correlationId, agent),
+  ] as Tool[];
 }
 
 function publishEvent({ bus }: ToolParts, correlationId: string) {
@@ -66,6 +74,53 @@ function reportIncident({ incidents }: ToolParts, agent: string) {
       const given = { title, severity, ...(description && { description }) };
       const { id } = await incidents.report(given, agent);
       return `Reported as ${id}.`;
+    },
+  });
+}
+
+function getProjects({ projects }: ToolParts) {
+  return defineTool({
+    name: 'get_projects',
+    description: 'Lists the projects of the organisation.',
+    input: z.object({}),
+    async execute() {
+      const found = projects.list();
+      if (found.length === 0) return 'There are no projects.';
+      return found.map(projectLine).join('\n');
+    },
+  });
+}
+
+function projectLine({ slug, name, github, defaultBranch }: Project): string {
+  const place = github === undefined ? '' : ` at ${github.owner}/${github.repo}`;
+  return `${slug}: ${name}${place}, branch ${defaultBranch}`;
+}
+
+function getCeremonies({ ceremonies }: ToolParts) {
+  return defineTool({
+    name: 'get_ceremonies',
+    description: 'Lists the ceremonies: what agents do at set times.',
+    input: z.object({}),
+    async execute() {
+      const found = ceremonies();
+      if (found.length === 0) return 'There are no ceremonies.';
+      return found
+        .map(({ id, name, schedule, enabled }) => `${id}: ${name} (${schedule} UTC${enabled ? '' : ', off'})`)
+        .join('\n');
+    },
+  });
+}
+
+function runCeremony({ bus, ceremonies }: ToolParts, correlationId: string, agent: string) {
+  return defineTool({
+    name: 'run_ceremony',
+    description: 'Begins a ceremony now. It goes on by itself; its outcome is not waited for.',
+    input: z.object({ id: z.string().describe('The id of a ceremony, as get_ceremonies lists it.') }),
+    async execute({ id }) {
+      if (!ceremonies().some((ceremony) => ceremony.id === id)) return `Error: there is no ceremony ${id}.`;
+      const payload = { id, requestedBy: agent };
+      await bus.publish({ topic: `ceremony.${escapeSegment(id)}.execute`, payload, correlationId });
+      return `The ceremony ${id} has begun.`;
     },
   });
 }

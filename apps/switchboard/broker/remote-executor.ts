@@ -1,32 +1,45 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  A2aClient,
-  CallOptions,
-  OutgoingMessage,
-  RemoteAgent,
-  RemoteReply,
-  RemoteState,
+import {
+  type A2aClient,
+  type CallOptions,
+  type OutgoingMessage,
+  type RemoteAgent,
+  type RemoteEvent,
+  type RemoteReply,
+  type RemoteState,
+  toolCallMediaType,
 } from '@trunkline/a2a';
 import type {
   OfferedSkill,
   SkillContext,
   SkillExecutor,
+  SkillFrame,
   SkillRequest,
   SkillResult,
   SkillState,
 } from '../dispatch/executor.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import { runToEnd } from '../dispatch/run-to-end.ts';
+
+/** What was agreed with an agent about a conversation. */
+export interface RemoteMemory {
+  /** Its own id of the conversation, and the task of it that waits for an answer. */
+  recall(conversationId: string, agent: string): { contextId?: string; taskId?: string };
+  keep(conversationId: string, agent: string, place: { contextId?: string; taskId?: string }): void;
+}
 
 export interface RemoteParts {
   client: A2aClient;
   agent: RemoteAgent;
   skills: readonly OfferedSkill[];
   streaming: boolean;
+  /** Whether it brings an answer that comes late. */
+  pushes: boolean;
   /** By skill, the agent that goes on with the answer. */
   chain: Readonly<Record<string, string>>;
   findAgent(name: string): SkillExecutor | undefined;
   /** How long one call may be silent. */
   timeoutMs: number;
-  pollMs: number;
+  memory: RemoteMemory;
 }
 
 /** An agent of another service, reached over A2A. */
@@ -36,54 +49,96 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
     type: 'a2a',
     skills: parts.skills,
     async execute(request, context) {
-      const reply = await untilSettled(await call(request, context, parts), context, parts);
-      const result = resultOf(reply, parts.agent.name);
-      return await goOn(request, result, context, parts);
+      return await settle(await call(request, context, parts), request, context, parts);
+    },
+    async resume(request, { taskId }, context) {
+      const { client, agent, timeoutMs } = parts;
+      const reply = await client.get(agent, taskId, { signal: context.signal, timeoutMs });
+      return await settle(reply, request, context, parts);
     },
   };
 }
 
 async function call(request: SkillRequest, context: SkillContext, parts: RemoteParts): Promise<RemoteReply> {
   const { client, agent, streaming, timeoutMs } = parts;
-  const { skill, content, correlationId } = request;
-  const message: OutgoingMessage = { text: content, metadata: { skillHint: skill, correlationId } };
+  const message = messageOf(request, context, parts);
   const options: CallOptions = { signal: context.signal, timeoutMs };
   if (!streaming) return await client.send(agent, message, options);
   for await (const event of client.stream(agent, message, options)) {
     if (event.type === 'task-end') return event.reply;
-    if (event.type === 'status' && event.text !== '') context.tell({ type: 'progress', text: event.text });
-    if (event.type === 'text-delta') context.tell({ type: 'progress', text: event.text });
+    if (event.type === 'task-start') context.track?.(event);
+    else for (const frame of framesOf(event)) context.tell(frame);
   }
   throw new Error(`The stream of ${agent.name} ended without an end of its task.`);
 }
 
-/** A task that is still being worked on is asked after until it is not. */
-async function untilSettled(
-  first: RemoteReply,
-  { signal }: SkillContext,
+function messageOf(request: SkillRequest, context: SkillContext, parts: RemoteParts): OutgoingMessage {
+  const { skill, content, correlationId, conversationId, requestId } = request;
+  const known = conversationId === undefined ? {} : parts.memory.recall(conversationId, parts.agent.name);
+  return {
+    text: content,
+    ...known,
+    // The same when the request comes again, so that the agent can tell.
+    messageId: request.chained ? `${requestId}-chained` : requestId,
+    metadata: { skillHint: skill, correlationId },
+    ...(parts.pushes && context.callback && { push: context.callback }),
+  };
+}
+
+function* framesOf(event: RemoteEvent): Generator<SkillFrame> {
+  if (event.type === 'status' && event.text !== '') yield { type: 'progress', text: event.text };
+  if (event.type === 'text-delta') yield { type: 'progress', text: event.text };
+  if (event.type !== 'artifact') return;
+  for (const part of event.artifact.parts) {
+    if (part.type === 'data' && part.metadata?.mimeType === toolCallMediaType) yield toolFrameOf(part.data);
+  }
+}
+
+/** A call of a tool as the other agent tells it. */
+function toolFrameOf(data: unknown): SkillFrame {
+  const { toolCallId, name, phase, args, result } = fieldsOf(data);
+  const head = { toolCallId: text(toolCallId) ?? '', name: text(name) ?? '' };
+  if (phase === 'started') return { type: 'tool-start', ...head, input: args ?? {} };
+  const said = typeof result === 'string' ? result : JSON.stringify(result ?? '');
+  return { type: 'tool-end', ...head, result: said, failed: phase === 'failed' };
+}
+
+/** What a reply means for the request: it is done, goes on with the next agent, or is still under way. */
+async function settle(
+  reply: RemoteReply,
+  request: SkillRequest,
+  context: SkillContext,
   parts: RemoteParts,
-): Promise<RemoteReply> {
-  let reply = first;
-  while (isRunning(reply.state) && reply.taskId !== undefined) {
-    await delay(parts.pollMs, undefined, { signal });
-    reply = await parts.client.get(parts.agent, reply.taskId, { signal, timeoutMs: parts.timeoutMs });
-  }
-  return reply;
+): Promise<SkillResult> {
+  const result = resultOf(reply, parts.agent.name);
+  if (request.conversationId !== undefined) remember(request.conversationId, result, parts);
+  return await goOn(request, result, context, parts);
 }
 
-function isRunning(state: RemoteState): boolean {
-  return state === 'working' || state === 'submitted';
+/** A task that asked back is answered by the next message of the conversation. */
+function remember(conversationId: string, result: SkillResult, { memory, agent }: RemoteParts): void {
+  const { contextId, taskId, taskState } = result;
+  const isWaiting = taskState === 'input-required' && taskId !== undefined;
+  memory.keep(conversationId, agent.name, {
+    ...(contextId !== undefined && { contextId }),
+    ...(isWaiting && { taskId }),
+  });
 }
 
-function resultOf({ state, text, statusText, taskId, contextId }: RemoteReply, name: string): SkillResult {
-  const ids = { ...(taskId !== undefined && { taskId }), ...(contextId !== undefined && { contextId }) };
+function resultOf(
+  { state, text: said, statusText, taskId, contextId }: RemoteReply,
+  name: string,
+): SkillResult {
+  const ids = { ...(taskId && { taskId }), ...(contextId && { contextId }) };
+  if ((state === 'working' || state === 'submitted') && taskId)
+    return { content: said, taskState: 'working', ...ids };
   if (state === 'input-required' || state === 'auth-required') {
-    return { content: statusText || text, taskState: 'input-required', ...ids };
+    return { content: statusText || said, taskState: 'input-required', ...ids };
   }
-  if (state === 'completed' && text !== '') return { content: text, taskState: 'completed', ...ids };
+  if (state === 'completed' && said !== '') return { content: said, taskState: 'completed', ...ids };
   const error =
     state === 'completed' ? `${name} finished without an answer` : statusText || `the task was ${state}`;
-  return { content: text, error, taskState: failedState(state), ...ids };
+  return { content: said, error, taskState: failedState(state), ...ids };
 }
 
 function failedState(state: RemoteState): SkillState {
@@ -109,5 +164,7 @@ async function goOn(
     };
   }
   const content = `${request.content}\n\n${agent.name} answered:\n${result.content}`;
-  return await next.execute({ ...request, agent: name, skill: skill.name, content, chained: true }, context);
+  const { signal, tell } = context;
+  const following = { ...request, agent: name, skill: skill.name, content, chained: true };
+  return await runToEnd(next, following, { signal, tell });
 }

@@ -2,12 +2,13 @@ import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } 
 import type { Logger } from '@trunkline/config';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import { createRemoteExecutor } from './remote-executor.ts';
+import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
 
 export interface BrokerSettings {
   agents: () => readonly ExternalAgent[];
   registry: ExecutorRegistry;
   timeoutMs: number;
+  memory: RemoteMemory;
   logger: Logger;
   client?: A2aClient;
   heartbeatMs?: number;
@@ -22,7 +23,6 @@ export interface Sighting {
 }
 
 const cardTimeoutMs = 10_000;
-const pollMs = 30_000;
 
 /** Registers the agents of `agents.yaml` and `agents.d/`, and asks each for its card every minute. */
 export class SkillBroker {
@@ -81,7 +81,7 @@ export class SkillBroker {
 
   #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
     const card = this.#cards.get(name);
-    const { registry, timeoutMs } = this.#settings;
+    const { registry, timeoutMs, memory } = this.#settings;
     return createRemoteExecutor({
       client: this.#client,
       // An agent without a card is spoken to as the contract says, with nothing asked beforehand.
@@ -90,8 +90,9 @@ export class SkillBroker {
       streaming: card !== undefined && (streaming ?? card.streaming),
       chain,
       findAgent: (other) => registry.agent(other),
+      pushes: card?.pushNotifications ?? false,
       timeoutMs,
-      pollMs,
+      memory,
     });
   }
 }

@@ -2,7 +2,7 @@ import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { derivedId } from '../core/derived-id.ts';
 import type { Flow } from '../flows/flow-store.ts';
-import type { SkillFrame, SkillResult } from './executor.ts';
+import type { SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { DropReason } from './registry.ts';
 import type { Dispatch } from './request.ts';
 
@@ -39,13 +39,28 @@ export class Announcer {
   /** The answer, for whoever waits for this correlation and for the place that the message named. */
   async answer(dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
     const { correlationId, message } = dispatch;
-    const payload = { ...result, correlationId, durationMs };
+    const { unavailable: _, ...told } = result;
+    const payload = { ...told, correlationId, durationMs };
     await this.#bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
     // The same id after a restart, so that the answer is not brought twice.
     await this.#bus.publish({ ...draft, id: derivedId(message.id, 'reply') });
+  }
+
+  /** What is said to an agent and by it; tools of MCP servers do not talk. */
+  async chat(
+    direction: 'inbound' | 'outbound',
+    dispatch: Dispatch,
+    { agent, type }: SkillExecutor,
+    content: string,
+  ): Promise<void> {
+    if (type === 'mcp') return;
+    const { skill, correlationId, conversationId, message } = dispatch;
+    const { userId, channelId } = message.source ?? {};
+    const payload = { agent, skill, content, correlationId, conversationId, userId, channelId };
+    await this.#bus.publish(about(dispatch, `agent.chat.${direction}`, payload));
   }
 
   async outcome(

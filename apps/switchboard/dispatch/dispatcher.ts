@@ -1,28 +1,60 @@
+import { randomBytes } from 'node:crypto';
 import type { Bus, Delivery, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { derivedId } from '../core/derived-id.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
-import type { SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import type { RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import type { Lanes } from './lanes.ts';
 import type { DropReason, ExecutorRegistry } from './registry.ts';
 import { type Dispatch, readDispatch } from './request.ts';
+import type { TaskStore, TrackedTask } from './task-store.ts';
+
+/** Chooses between agents where a test of two is under way. */
+export interface ArmChooser {
+  /** The agent for this request, where it is not the one that would be taken. */
+  choose(dispatch: Dispatch, executor: SkillExecutor): SkillExecutor;
+  note(dispatch: Dispatch, agent: string, success: boolean, durationMs: number): Promise<void>;
+}
 
 export interface DispatcherSettings {
   bus: Bus;
   registry: ExecutorRegistry;
   flows: FlowStore;
   cooldowns: Cooldowns;
-  /** How long one skill may take. */
+  lanes: Lanes;
+  tasks: TaskStore;
+  arms: ArmChooser;
+  /** How long one skill may take in this process. */
   timeoutMs: number;
+  /** Where other services tell that a task is over; undefined when they cannot reach this one. */
+  callbackUrl: (id: string) => string | undefined;
   logger: Logger;
 }
 
-const atOnce = 32;
+/** More than all lanes of a busy switchboard together, so that a slow executor holds up no other. */
+const atOnce = 256;
+
+/** A skill under way. */
+interface Run {
+  flowId: string;
+  dispatch: Dispatch;
+  executor: SkillExecutor;
+  stopping: AbortSignal;
+  startedAt: number;
+  /** What a callback of the other service must bring. */
+  token: string;
+  /** The task of another service that works on it. */
+  task?: RemoteTask;
+}
 
 /** Brings every request for a skill to an executor, and always an answer back. */
 export class Dispatcher {
   readonly #settings: DispatcherSettings;
   readonly #announcer: Announcer;
+  /** Messages that are being worked on in this process. */
+  readonly #live = new Set<string>();
 
   constructor(settings: DispatcherSettings) {
     this.#settings = settings;
@@ -34,18 +66,36 @@ export class Dispatcher {
     return this.#settings.bus.subscribe('agent.skill.request', (...given) => this.#handle(...given), options);
   }
 
+  /** Whether the task of another service is still followed by the one who asked for it. */
+  isLive({ messageId }: TrackedTask): boolean {
+    return this.#live.has(messageId);
+  }
+
+  /** Ends a flow whose task went on in another service. */
+  async finish({ flowId, message, agent, startedAt }: TrackedTask, result: SkillResult): Promise<void> {
+    if (this.#settings.flows.get(flowId)?.status === 'complete') return;
+    await this.#settle(flowId, readDispatch(message), agent, result, startedAt);
+  }
+
   async #handle(message: Message, delivery: Delivery): Promise<void> {
-    const { flows, registry, cooldowns } = this.#settings;
+    const { flows, registry, cooldowns, tasks, arms } = this.#settings;
     const dispatch = readDispatch(message);
     const flow = flows.open(message.id, message.correlationId, dispatch.skill);
-    if (flow.status === 'complete') return;
+    if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
     if (delivery.attempt === 1) await this.#begin(flow.id, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
     // A second attempt took its turn before the restart.
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
-    await this.#run(flow.id, dispatch, found.executor, delivery.signal);
+    const executor = arms.choose(dispatch, found.executor);
+    const times = { startedAt: Date.now(), token: randomBytes(24).toString('base64url') };
+    this.#live.add(message.id);
+    try {
+      await this.#run({ flowId: flow.id, dispatch, executor, stopping: delivery.signal, ...times });
+    } finally {
+      this.#live.delete(message.id);
+    }
   }
 
   async #begin(flowId: string, dispatch: Dispatch): Promise<void> {
@@ -60,47 +110,75 @@ export class Dispatcher {
     await this.#end(flowId, dispatch, { content: '', error: why, taskState: 'rejected' }, 0);
   }
 
-  async #run(
-    flowId: string,
-    dispatch: Dispatch,
-    executor: SkillExecutor,
-    stopping: AbortSignal,
-  ): Promise<void> {
+  async #run(run: Run): Promise<void> {
+    const { executor, stopping, flowId, dispatch } = run;
+    const work = async () => {
+      run.startedAt = Date.now();
+      await this.#announceStart(run);
+      return await this.#execute(run);
+    };
+    const result = await this.#settings.lanes.run(executor.agent, stopping, work);
+    const { taskId, contextId } = result;
+    if (result.taskState === 'working' && taskId !== undefined) {
+      this.#track(run, { taskId, ...(contextId !== undefined && { contextId }) });
+      return;
+    }
+    // What the end of the process cut short is done again after the start.
+    if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
+    await this.#settle(flowId, dispatch, executor.agent, result, run.startedAt);
+    this.#settings.tasks.remove(trackId(dispatch));
+  }
+
+  async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
     const { flows } = this.#settings;
-    const startedAt = Date.now();
     flows.start(flowId, executor.type, executor.agent);
     flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
     await this.#announcer.flow('updated', flows.get(flowId), dispatch);
-    const result = await this.#execute(flowId, dispatch, executor, stopping);
-    // What the end of the process cut short is done again after the start.
-    if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
-    const times = { startedAt, endedAt: Date.now() };
-    await this.#end(flowId, dispatch, result, times.endedAt - startedAt);
-    await this.#announcer.outcome(dispatch, executor.agent, result, times);
+    await this.#announcer.chat('inbound', dispatch, executor, dispatch.content);
   }
 
   /** A failure is a result too; an executor that does not heed its signal is left behind. */
-  async #execute(
-    flowId: string,
-    dispatch: Dispatch,
-    executor: SkillExecutor,
-    stopping: AbortSignal,
-  ): Promise<SkillResult> {
-    const limit = AbortSignal.timeout(this.#settings.timeoutMs);
+  async #execute(run: Run): Promise<SkillResult> {
+    const { executor, dispatch, stopping } = run;
+    const { timeoutMs, logger } = this.#settings;
+    const limit = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([stopping, limit]);
-    const tell = (frame: SkillFrame) => this.#tell(flowId, dispatch, frame);
     try {
-      return await Promise.race([executor.execute(dispatch, { signal, tell }), rejection(signal)]);
+      return await Promise.race([
+        executor.execute(dispatch, this.#contextOf(run, signal)),
+        rejection(signal),
+      ]);
     } catch (error) {
+      // It goes on elsewhere, whatever became of the connection.
+      if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
       const words = limit.aborted
-        ? `${executor.agent} did not finish within ${this.#settings.timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
+        ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
         : messageOf(error);
-      this.#settings.logger.warn(
-        { err: error, agent: executor.agent, skill: dispatch.skill },
-        'a skill failed',
-      );
-      return { content: '', error: words, taskState: 'failed' };
+      logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'a skill failed');
+      return { content: '', error: words, taskState: 'failed', unavailable: true };
     }
+  }
+
+  #contextOf(run: Run, signal: AbortSignal): SkillContext {
+    const { token } = run;
+    const url = this.#settings.callbackUrl(trackId(run.dispatch));
+    return {
+      signal,
+      tell: (frame) => this.#tell(run.flowId, run.dispatch, frame),
+      track: (task) => this.#track(run, task),
+      ...(url !== undefined && { callback: { url, token } }),
+    };
+  }
+
+  #track(run: Run, task: RemoteTask): void {
+    if (run.task !== undefined) return;
+    run.task = task;
+    const { flowId, dispatch, executor, startedAt, token } = run;
+    const { message } = dispatch;
+    const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
+    const { taskId, contextId } = task;
+    this.#settings.tasks.add({ ...place, taskId, contextId, token, startedAt });
+    this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
   #tell(flowId: string, dispatch: Dispatch, frame: SkillFrame): void {
@@ -108,6 +186,23 @@ export class Dispatcher {
     if (frame.type === 'input-start' || frame.type === 'input-end') {
       this.#settings.flows.block(flowId, frame.type === 'input-start');
     } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
+  }
+
+  async #settle(
+    flowId: string,
+    dispatch: Dispatch,
+    agent: string,
+    result: SkillResult,
+    startedAt: number,
+  ): Promise<void> {
+    const times = { startedAt, endedAt: Date.now() };
+    const durationMs = times.endedAt - startedAt;
+    const executor = this.#settings.registry.agent(agent);
+    if (executor !== undefined && result.error === undefined)
+      await this.#announcer.chat('outbound', dispatch, executor, result.content);
+    await this.#end(flowId, dispatch, result, durationMs);
+    await this.#announcer.outcome(dispatch, agent, result, times);
+    await this.#settings.arms.note(dispatch, agent, result.error === undefined, durationMs);
   }
 
   async #end(flowId: string, dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
@@ -118,6 +213,10 @@ export class Dispatcher {
     flows.finish(flowId, error);
     await this.#announcer.flow('completed', flows.get(flowId), dispatch);
   }
+}
+
+function trackId({ message }: Dispatch): string {
+  return derivedId(message.id, 'task');
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

@@ -1,10 +1,14 @@
 /** Work for one skill of one agent. */
 export interface SkillRequest {
+  /** The same when the request comes again after a restart. */
+  requestId: string;
   skill: string;
   /** Who must do it; anybody who has the skill when not given. */
   agent?: string;
   content: string;
   correlationId: string;
+  /** What was said before under the same id is remembered. */
+  conversationId?: string;
   /** How many agents have handed it on so far. */
   depth: number;
   /** It goes on with another agent's answer, so that no further chain follows. */
@@ -27,6 +31,8 @@ export interface SkillResult {
   taskId?: string;
   contextId?: string;
   usage?: SkillUsage;
+  /** The executor itself could not work, as opposed to work that went wrong. */
+  unavailable?: boolean;
 }
 
 /** What an executor tells while it works. */
@@ -38,9 +44,19 @@ export type SkillFrame =
   | { type: 'tool-start'; toolCallId: string; name: string; input: unknown }
   | { type: 'tool-end'; toolCallId: string; name: string; result: string; failed: boolean };
 
+/** A task that another service works on. */
+export interface RemoteTask {
+  taskId: string;
+  contextId?: string;
+}
+
 export interface SkillContext {
   signal: AbortSignal;
   tell(frame: SkillFrame): void;
+  /** Keeps a task of another service, so that it is not lost when this process ends meanwhile. */
+  track?(task: RemoteTask): void;
+  /** Where the other service may tell that the task is over. */
+  callback?: { url: string; token: string };
 }
 
 export interface OfferedSkill {
@@ -54,5 +70,7 @@ export interface SkillExecutor {
   readonly agent: string;
   readonly type: 'in-process' | 'a2a' | 'mcp';
   readonly skills: readonly OfferedSkill[];
+  /** A result that is `working` and has a task id goes on elsewhere: it is asked after with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;
+  resume?(request: SkillRequest, task: RemoteTask, context: SkillContext): Promise<SkillResult>;
 }

@@ -28,8 +28,11 @@ export function readDispatch(message: Message): Dispatch {
   const agent = text(payload.agent) ?? text(Array.isArray(payload.targets) ? payload.targets[0] : undefined);
   const repo = readRepository(payload.repo);
   const arrivedAt = number(payload.arrivedAt);
+  const conversationId = text(payload.conversationId);
   return {
     message,
+    requestId: message.id,
+    ...(conversationId !== undefined && { conversationId }),
     skill: text(payload.skillHint) ?? text(payload.skill) ?? '',
     ...(agent !== undefined && { agent }),
     content: text(payload.content) ?? JSON.stringify(message.payload),

@@ -40,7 +40,9 @@ function answersFor(
   if ('error' in target) return target;
   // A task whose remote agent asked back goes on as a request of its own.
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
-  return askSkill(bus, target, { content, correlationId, source: { interface: 'a2a' }, signal });
+  const conversationId = `a2a:${task.contextId}`;
+  const source = { interface: 'a2a' };
+  return askSkill(bus, target, { content, correlationId, conversationId, source, signal });
 }
 
 function* eventsOf(answer: Answer): Generator<ExecutionEvent> {

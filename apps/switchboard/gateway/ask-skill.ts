@@ -66,10 +66,17 @@ export interface SkillTarget {
 export function askSkill(
   bus: Bus,
   { agent, skill }: SkillTarget,
-  asked: { content: string; correlationId: string; source: Source; signal: AbortSignal },
+  asked: {
+    content: string;
+    correlationId: string;
+    conversationId?: string;
+    source: Source;
+    signal: AbortSignal;
+  },
 ): AsyncGenerator<Answer, void> {
-  const { content, correlationId, source, signal } = asked;
-  const payload = { skillHint: skill, agent, content, stream: true };
+  const { content, correlationId, conversationId, source, signal } = asked;
+  const head = { skillHint: skill, agent, content, stream: true };
+  const payload = conversationId === undefined ? head : { ...head, conversationId };
   const begin = () => bus.publish({ topic: 'agent.skill.request', payload, correlationId, source });
   return listen(bus, { correlationId, signal, begin });
 }

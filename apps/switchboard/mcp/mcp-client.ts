@@ -1,9 +1,12 @@
 import type { Logger } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
-import { type McpLink, openMcpLink } from './mcp-link.ts';
+import { toAgentTool } from './agent-tool.ts';
+import { McpServerLine } from './server-line.ts';
+import { isEnabled, isGranted } from './trust.ts';
 
 export interface McpClientSettings {
   servers: () => readonly McpServer[];
@@ -11,21 +14,10 @@ export interface McpClientSettings {
   logger: Logger;
 }
 
-interface Entry {
-  config: string;
-  link: McpLink | undefined;
-  error: string | undefined;
-}
-
-/** What of a community comes in only when the operator says so; what is trusted unless the operator says no. */
-export function isEnabled({ trust, enabled }: McpServer): boolean {
-  return enabled ?? trust !== 'community';
-}
-
-/** Keeps a link to every enabled server and registers its tools as skills `<server>.<tool>`. */
+/** Keeps a line to every enabled server, registers its tools as skills `<server>.<tool>` and grants them to agents. */
 export class McpServers {
   readonly #settings: McpClientSettings;
-  readonly #entries = new Map<string, Entry>();
+  readonly #lines = new Map<string, McpServerLine>();
   #turn: Promise<void> = Promise.resolve();
 
   constructor(settings: McpClientSettings) {
@@ -38,69 +30,68 @@ export class McpServers {
     return this.#turn;
   }
 
-  /** Why a server has no tools now, in words. */
+  /** Why a server cannot be used now, in words. */
   errorOf(name: string): string | undefined {
-    return this.#entries.get(name)?.error;
+    return this.#lines.get(name)?.error;
+  }
+
+  /** The tools that an agent of this process may use in its turns. */
+  toolsFor(agent: string): Tool[] {
+    return [...this.#lines.values()]
+      .filter(({ server }) => isGranted(server, agent))
+      .flatMap((line) => line.tools.map((tool) => toAgentTool(line, tool)));
   }
 
   async close(): Promise<void> {
     await this.#turn;
-    await Promise.all([...this.#entries.keys()].map((name) => this.#remove(name)));
+    await Promise.all([...this.#lines.keys()].map((name) => this.#remove(name)));
   }
 
   async #reconcile(): Promise<void> {
-    const wanted = new Map(
-      this.#settings
-        .servers()
-        .filter(isEnabled)
-        .map((server) => [server.name, server]),
-    );
-    for (const [name, { config }] of this.#entries) {
+    const enabled = this.#settings.servers().filter(isEnabled);
+    const wanted = new Map(enabled.map((server) => [server.name, server]));
+    for (const [name, line] of this.#lines) {
       const server = wanted.get(name);
-      if (server === undefined || JSON.stringify(server) !== config) await this.#remove(name);
+      if (server === undefined || JSON.stringify(server) !== JSON.stringify(line.server))
+        await this.#remove(name);
     }
-    const added = [...wanted.values()].filter(({ name }) => !this.#entries.has(name));
+    const added = [...wanted.values()].filter(({ name }) => !this.#lines.has(name));
     await Promise.all(added.map((server) => this.#add(server)));
     this.#register();
   }
 
   async #add(server: McpServer): Promise<void> {
-    const config = JSON.stringify(server);
-    try {
-      this.#entries.set(server.name, { config, link: await openMcpLink(server), error: undefined });
-    } catch (cause) {
-      const error = cause instanceof Error ? cause.message : String(cause);
-      this.#settings.logger.warn({ server: server.name }, `the MCP server cannot be used: ${error}`);
-      this.#entries.set(server.name, { config, link: undefined, error });
-    }
+    const { logger } = this.#settings;
+    const line = new McpServerLine(server, logger.child({ server: server.name }), () => this.#register());
+    this.#lines.set(server.name, line);
+    await line.open();
   }
 
   async #remove(name: string): Promise<void> {
-    const entry = this.#entries.get(name);
-    this.#entries.delete(name);
-    await entry?.link?.close();
+    const line = this.#lines.get(name);
+    this.#lines.delete(name);
+    await line?.close();
   }
 
   #register(): void {
-    const executors = [...this.#entries].flatMap(([name, { link }]) =>
-      link ? [executorOf(name, link)] : [],
-    );
-    this.#settings.registry.replace('mcp', executors);
+    const known = [...this.#lines.values()].filter(({ tools }) => tools.length > 0);
+    this.#settings.registry.replace('mcp', known.map(executorOf));
   }
 }
 
-function executorOf(server: string, link: McpLink): SkillExecutor {
+function executorOf(line: McpServerLine): SkillExecutor {
+  const { name: server } = line.server;
   return {
     agent: server,
     type: 'mcp',
-    skills: link.tools.map(({ name, description }) => ({
+    skills: line.tools.map(({ name, description }) => ({
       name: `${server}.${name}`,
       description,
       keywords: [],
     })),
     execute: async (request, { signal }) => {
       const tool = request.skill.slice(server.length + 1);
-      const { text, failed } = await link.call(tool, argumentsOf(request), signal);
+      const { text, failed } = await line.call(tool, argumentsOf(request), signal);
       const result: SkillResult = { content: text, taskState: 'completed' };
       return failed ? { ...result, error: text, taskState: 'failed' } : result;
     },

@@ -4,9 +4,10 @@ import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotoc
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 
-interface McpTool {
+export interface McpTool {
   name: string;
   description: string;
+  inputSchema: object;
 }
 
 const listTimeoutMs = 8000;
@@ -22,21 +23,25 @@ export interface McpLink {
   close(): Promise<void>;
 }
 
-/** Connects and lists the tools that the entry lets through, within 8 s. */
-export async function openMcpLink(server: McpServer): Promise<McpLink> {
+/** Connects and lists the tools that the entry lets through, within 8 s. `onLost` tells that the server went away. */
+export async function openMcpLink(server: McpServer, onLost?: () => void): Promise<McpLink> {
   const client = new Client({ name: 'switchboard', version: '0.1.0' });
   try {
     await client.connect(transportOf(server), { timeout: listTimeoutMs });
     const { tools } = await client.listTools({}, { timeout: listTimeoutMs });
+    client.onclose = () => onLost?.();
     return {
       tools: tools
         .filter(({ name }) => isOffered(server, name))
-        .map(({ name, description = '' }) => ({ name, description })),
+        .map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema })),
       async call(name, input, signal) {
         const result = await client.callTool({ name, arguments: input }, undefined, { signal });
         return { text: textOf(result.content), failed: result.isError === true };
       },
-      close: () => client.close(),
+      async close() {
+        client.onclose = () => undefined;
+        await client.close();
+      },
     };
   } catch (error) {
     await client.close();

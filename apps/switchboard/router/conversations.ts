@@ -1,7 +1,7 @@
+import type { ConversationStore } from '../conversations/conversation-store.ts';
 import type { Channel } from '../workspace/schema/channels.ts';
 
 const directMs = 15 * 60 * 1000;
-const mostConversations = 10_000;
 
 export interface Talk {
   /** The surface: chat, tracker, messenger. */
@@ -15,27 +15,23 @@ export interface Talk {
 
 /** Who talks with which agent: a direct message stays with its agent for 15 minutes, a channel's talk as long as it says. */
 export class Conversations {
-  readonly #talks = new Map<string, { agent: string; until: number }>();
-  readonly #now: () => number;
+  readonly #store: Pick<ConversationStore, 'talk' | 'hold'>;
 
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
+  constructor(store: Pick<ConversationStore, 'talk' | 'hold'>) {
+    this.#store = store;
   }
 
   agentOf(talk: Talk): string | undefined {
     const key = keyOf(talk);
-    const known = key === undefined ? undefined : this.#talks.get(key);
-    return known !== undefined && known.until > this.#now() ? known.agent : undefined;
+    return key === undefined ? undefined : this.#store.talk(key)?.agent;
   }
 
-  remember(talk: Talk, agent: string): void {
+  /** The id of the conversation; undefined for what is none. */
+  remember(talk: Talk, agent: string): string | undefined {
     const key = keyOf(talk);
-    if (key === undefined) return;
-    const lasts = talk.direct ? directMs : (talk.channel?.conversation?.timeoutMs ?? 0);
-    this.#talks.delete(key);
-    this.#talks.set(key, { agent, until: this.#now() + lasts });
-    const oldest = this.#talks.keys().next().value;
-    if (this.#talks.size > mostConversations && oldest !== undefined) this.#talks.delete(oldest);
+    if (key === undefined) return undefined;
+    const lastsMs = talk.direct ? directMs : (talk.channel?.conversation?.timeoutMs ?? 0);
+    return this.#store.hold(key, agent, lastsMs);
   }
 }
 

@@ -1,10 +1,12 @@
 import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
+import type { ProjectDirectory } from '../core/project-directory.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Channel } from '../workspace/schema/channels.ts';
 import type { FleetFile } from '../workspace/schema/fleet.ts';
 import type { Route } from '../workspace/schema/route.ts';
 import type { Conversations, Talk } from './conversations.ts';
+import { projectChannel } from './project-channel.ts';
 
 export interface Inbound {
   topic: string;
@@ -12,28 +14,33 @@ export interface Inbound {
   source?: Source;
 }
 
-type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'keyword' | 'default';
+type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'project' | 'keyword' | 'default';
 
 /** Where a message goes and why; without a skill it goes nowhere. */
 export type Decision =
   | { skill: string; agent?: string; rule: Rule; why: string; replyTopic?: string }
-  | { skill?: undefined; why: string };
+  /** Left alone: it is not meant for an agent. */
+  | { skill?: undefined; ignored: true; why: string }
+  | { skill?: undefined; ignored?: undefined; why: string };
 
 export interface Surroundings {
   registry: ExecutorRegistry;
   workspace: { routes(): readonly Route[]; channels(): readonly Channel[]; fleet(): FleetFile };
+  projects: ProjectDirectory;
   conversations: Conversations;
   /** ROUTER_DEFAULT_SKILL. */
   defaultSkill: string | undefined;
 }
 
-/** Chooses by the first rule that fits: route, hint, channel, conversation, keyword, default. */
+/** Chooses by the first rule that fits: route, hint, channel, conversation, project, keyword, default. */
 export function decide(inbound: Inbound, around: Surroundings): Decision {
   return (
     byRoute(inbound, around) ??
     byHint(inbound) ??
+    unmentioned(inbound, around) ??
     byChannel(inbound, around) ??
     byConversation(inbound, around) ??
+    byProject(inbound, around) ??
     byKeyword(contentOf(inbound), around.registry) ??
     byDefault(around)
   );
@@ -73,6 +80,25 @@ function byHint({ payload }: Inbound): Decision | undefined {
   if (skill === undefined) return undefined;
   const agent = text(fields.agent);
   return { skill, ...(agent && { agent }), rule: 'skill-hint', why: `the message names the skill ${skill}` };
+}
+
+/** In a channel that wants it so, a talk under way goes on only when the agent is mentioned. */
+function unmentioned(inbound: Inbound, { workspace, conversations }: Surroundings): Decision | undefined {
+  const talk = talkOf(inbound, workspace.channels());
+  if (talk.channel?.conversation?.requireMentionAfterFirst !== true || talk.direct) return undefined;
+  if (fieldsOf(inbound.payload).mentioned === true || conversations.agentOf(talk) === undefined)
+    return undefined;
+  return { ignored: true, why: `the channel ${talk.channel.id} wants a mention after the first message` };
+}
+
+/** The agent of the channel that the project of the repository uses. */
+function byProject({ payload, ...inbound }: Inbound, around: Surroundings): Decision | undefined {
+  const { workspace, projects, registry } = around;
+  const found = projectChannel(payload, projects.list(), workspace.channels());
+  if (found?.channel?.agent === undefined) return undefined;
+  const { project, channel } = found;
+  const why = `the channel ${channel.id} of the project ${project.slug} belongs to ${channel.agent}`;
+  return toAgent(found.channel.agent, { payload, ...inbound }, registry, 'project', why);
 }
 
 function byChannel(inbound: Inbound, { workspace, registry }: Surroundings): Decision | undefined {

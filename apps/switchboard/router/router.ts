@@ -9,6 +9,7 @@ import {
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { type Decision, decide, type Surroundings, talkOf } from './decide.ts';
+import { projectChannel } from './project-channel.ts';
 
 /** Topics whose messages the router brings to an agent; what others look after is left to them. */
 const routed = ['message.inbound.#', 'cron.#'];
@@ -30,9 +31,26 @@ export async function startRouter(bus: Bus, around: Surroundings): Promise<Subsc
 async function route(message: Message, bus: Bus, around: Surroundings): Promise<void> {
   if (!isRouted(message.topic) || isForRemoteTarget(message)) return;
   const decision = decide(message, around);
-  if (decision.skill === undefined) return await refuse(message, bus, decision.why);
-  remember(message, decision, around);
-  await bus.publish(requestOf(message, decision));
+  if (decision.skill !== undefined) {
+    const conversationId = remember(message, decision, around);
+    await bus.publish(
+      requestOf(message, decision, { conversationId, project: aboutProject(message, around) }),
+    );
+  } else if (decision.ignored === true) await ignore(message, bus, decision.why);
+  else await refuse(message, bus, decision.why);
+}
+
+/** The project that a message is about, and the channel where its people are. */
+function aboutProject({ payload }: Message, { projects, workspace }: Surroundings) {
+  const found = projectChannel(payload, projects.list(), workspace.channels());
+  if (found === undefined) return undefined;
+  const { project, channel } = found;
+  return { slug: project.slug, ...(channel && { platform: channel.platform, channelId: channel.channelId }) };
+}
+
+async function ignore({ correlationId, id: parentId, topic }: Message, bus: Bus, why: string): Promise<void> {
+  const payload = { correlationId, topic, why };
+  await bus.publish({ topic: 'message.ignored', payload, correlationId, parentId });
 }
 
 /** The scheduler itself delivers to the targets of `a2a.yaml`. */
@@ -40,8 +58,18 @@ function isForRemoteTarget({ topic, payload }: Message): boolean {
   return topic.startsWith('cron.') && fieldsOf(payload).channel === 'a2a';
 }
 
+/** What the router knows of a message beyond what stands in it. */
+interface Findings {
+  conversationId?: string | undefined;
+  project?: object | undefined;
+}
+
 /** A request for the skill, with the same id when the message comes again after a restart. */
-export function requestOf(message: Message, decision: Decision & { skill: string }): Draft {
+export function requestOf(
+  message: Message,
+  decision: Decision & { skill: string },
+  { conversationId, project }: Findings = {},
+): Draft {
   const { skill, agent, rule, why } = decision;
   const routing = { rule, why, topic: message.topic, messageId: message.id };
   const reply = message.reply ?? { topic: decision.replyTopic ?? defaultReplyTopic(message) };
@@ -54,6 +82,8 @@ export function requestOf(message: Message, decision: Decision & { skill: string
       ...fieldsOf(message.payload),
       skillHint: skill,
       ...(agent !== undefined && { agent }),
+      ...(conversationId !== undefined && { conversationId }),
+      ...(project !== undefined && { project }),
       routing,
     },
     reply,
@@ -74,15 +104,16 @@ async function refuse(message: Message, bus: Bus, why: string): Promise<void> {
   await bus.publish({ ...about, id: derivedId(message.id, 'reply'), topic, payload });
 }
 
+/** The conversation that a message belongs to: the one it names, or that of its partners. */
 function remember(
   message: Message,
   { skill, agent }: Decision & { skill: string },
-  around: Surroundings,
-): void {
-  const found = around.registry.resolve(skill, agent);
-  if ('executor' in found) {
-    around.conversations.remember(talkOf(message, around.workspace.channels()), found.executor.agent);
-  }
+  { registry, conversations, workspace }: Surroundings,
+): string | undefined {
+  const named = text(fieldsOf(message.payload).conversationId);
+  const found = registry.resolve(skill, agent);
+  if (!('executor' in found)) return named;
+  return conversations.remember(talkOf(message, workspace.channels()), found.executor.agent) ?? named;
 }
 
 /** Where an answer goes that has no address: back the way the message came, or to the channel of the schedule. */

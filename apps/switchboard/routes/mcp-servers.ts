@@ -1,7 +1,8 @@
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
-import { isEnabled, type McpServers } from '../mcp/mcp-client.ts';
+import type { McpServers } from '../mcp/mcp-client.ts';
 import { openMcpLink } from '../mcp/mcp-link.ts';
+import { isEnabled } from '../mcp/trust.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -46,6 +47,7 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, { list, servers }: Mc
       );
     });
     await link.close();
-    return context.json({ success: true, data: { tools: link.tools } });
+    const tools = link.tools.map(({ name, description }) => ({ name, description }));
+    return context.json({ success: true, data: { tools } });
   });
 }

@@ -3,6 +3,7 @@ import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Sighting } from '../broker/skill-broker.ts';
+import type { Load } from '../dispatch/lanes.ts';
 import { busFailure } from '../errors.ts';
 import {
   type Decision,
@@ -24,16 +25,21 @@ const testBody = z.object({
     .optional(),
 });
 
-type Sightings = (agent: string) => Sighting | undefined;
+/** What is known of an agent beyond its skills. */
+export interface Insights {
+  sighting(agent: string): Sighting | undefined;
+  load(agent: string): Load;
+}
 
 /** Who can do what, and where a message would go. */
-export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, sightings: Sightings): void {
+export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, insights: Insights): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
     const agents = around.registry.list().map(({ agent, type, skills }) => ({
       name: agent,
       type,
       skills,
-      ...(type === 'a2a' && { sighting: sightings(agent) ?? null }),
+      load: insights.load(agent),
+      ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
     }));
     return context.json({ success: true, data: agents });
   });
@@ -55,7 +61,8 @@ export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, si
 
 function tryOut(inbound: Inbound, around: Surroundings) {
   const decision = isRouted(inbound.topic) ? decide(inbound, around) : byRouteAlone(inbound, around);
-  if (decision.skill === undefined) return { dispatched: false, reason: 'no_skill', why: decision.why };
+  if (decision.skill === undefined)
+    return { dispatched: false, reason: decision.ignored ? 'ignored' : 'no_skill', why: decision.why };
   const { skill, agent: wanted, rule, why } = decision;
   const found = around.registry.resolve(skill, wanted);
   if ('reason' in found)

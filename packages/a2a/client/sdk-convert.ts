@@ -33,8 +33,18 @@ export function toRequest(message: OutgoingMessage): SendMessageRequest {
       extensions: [],
       referenceTaskIds: [],
     },
-    configuration: undefined,
+    configuration: configurationOf(message),
     metadata,
+  };
+}
+
+function configurationOf({ push }: OutgoingMessage): SendMessageRequest['configuration'] {
+  if (push === undefined) return undefined;
+  const place = { tenant: '', id: '', taskId: '', authentication: undefined };
+  return {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig: { ...place, ...push },
+    returnImmediately: false,
   };
 }
 

@@ -9,7 +9,7 @@ export interface OutgoingMessage {
   taskId?: string;
   messageId?: string;
   metadata?: Metadata;
-  /** Where the agent may bring an answer that comes too late for the call; sent in the plain form of 0.3 only. */
+  /** Where the agent may bring an answer that comes too late for the call. */
   push?: { url: string; token: string };
 }
 

@@ -1,0 +1,67 @@
+import type { Tool } from '@trunkline/llm';
+import { defineTool } from '@trunkline/llm';
+import { type ApprovedTool, answerApproval, createRunCommand, fileTools } from '@trunkline/tools';
+import { z } from 'zod';
+import type { SkillContext } from '../dispatch/executor.ts';
+import { askLimitMs } from '../human/ask-human.ts';
+import type { HumanDesk } from '../human/human-desk.ts';
+
+export interface BuiltInSettings {
+  /** The one directory that agents may touch. */
+  directory: string;
+  shell: 'ask' | 'on' | 'off';
+  /** Where commands find programs. */
+  path: string;
+}
+
+const commandTimeoutMs = 120_000;
+
+/** Files, search in files and commands, all in one directory: what every agent with tools has beside its whitelist. */
+export function builtInTools(
+  { directory, shell, path }: BuiltInSettings,
+  desk: HumanDesk,
+  work: { agent: string; correlationId: string },
+  context: SkillContext,
+): Tool[] {
+  const files = fileTools(directory);
+  if (shell === 'off') return files;
+  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs });
+  return [...files, shell === 'on' ? runs(command) : asksFirst(command, desk, work, context)];
+}
+
+const input = z.object({ command: z.string().min(1).max(4000).describe('A shell command.') });
+
+function runs({ approve }: ApprovedTool): Tool {
+  return defineTool({
+    name: 'run_command',
+    description: 'Runs a shell command in the directory of the file tools.',
+    input,
+    timeoutMs: commandTimeoutMs + 5000,
+    execute: (given, { signal }) => approve(given, signal),
+  }) as Tool;
+}
+
+/** Waits for a person; the same command of the same piece of work is asked about once. */
+function asksFirst(
+  command: ApprovedTool,
+  desk: HumanDesk,
+  { agent, correlationId }: { agent: string; correlationId: string },
+  { tell }: SkillContext,
+): Tool {
+  return defineTool({
+    name: 'run_command',
+    description: 'Runs a shell command in the directory of the file tools, after a person has approved it.',
+    input,
+    timeoutMs: askLimitMs + commandTimeoutMs + 5000,
+    async execute(given, { signal }) {
+      const question = `${agent}: ${command.question(given)}`;
+      tell({ type: 'input-start', question });
+      const answer = await desk.ask(correlationId, question, askLimitMs, signal);
+      tell({ type: 'input-end', answered: answer !== undefined });
+      if (answer === undefined)
+        return 'Error: nobody has approved the command yet. Say what is still open and end.';
+      const call = { name: 'run_command', input: given };
+      return (await answerApproval([command], call, answer, signal)) ?? 'Error: the command is not known.';
+    },
+  }) as Tool;
+}

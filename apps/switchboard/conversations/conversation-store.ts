@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { type Database, openDatabase } from '@trunkline/storage';
+
+/** What was said to an agent and what it answered. */
+export interface Turn {
+  conversationId: string;
+  agent: string;
+  requestId: string;
+  said: string;
+  answered: string;
+  at: number;
+}
+
+export interface TurnQuery {
+  conversationId?: string | undefined;
+  agent?: string | undefined;
+  limit: number;
+}
+
+/** An agent of another service remembers by ids of its own. */
+export interface RemotePlace {
+  contextId?: string;
+  taskId?: string;
+}
+
+const keptMs = 7 * 24 * 60 * 60 * 1000;
+
+const migrations = [
+  `CREATE TABLE talks (key TEXT PRIMARY KEY, conversationId TEXT NOT NULL, agent TEXT NOT NULL, until INTEGER NOT NULL) STRICT;
+   CREATE TABLE turns (
+     conversationId TEXT NOT NULL, agent TEXT NOT NULL, requestId TEXT NOT NULL, said TEXT NOT NULL, answered TEXT NOT NULL,
+     at INTEGER NOT NULL, UNIQUE (conversationId, agent, requestId)) STRICT;
+   CREATE INDEX turns_by_time ON turns (at);
+   CREATE TABLE places (
+     conversationId TEXT NOT NULL, agent TEXT NOT NULL, contextId TEXT, taskId TEXT, at INTEGER NOT NULL,
+     PRIMARY KEY (conversationId, agent)) STRICT;`,
+];
+
+/** Who talks with whom and what was said, kept over restarts; forgotten a week after the last word. */
+export class ConversationStore {
+  readonly #database: Database;
+  readonly #now: () => number;
+
+  constructor(path: string, now: () => number = Date.now) {
+    this.#database = openDatabase(path, { migrations });
+    this.#now = now;
+  }
+
+  /** The conversation that is under way, by the key of its partners. */
+  talk(key: string): { conversationId: string; agent: string } | undefined {
+    return this.#database
+      .prepare<{ conversationId: string; agent: string }>(
+        'SELECT conversationId, agent FROM talks WHERE key = ? AND until > ?',
+      )
+      .get(key, this.#now());
+  }
+
+  /** Goes on with a conversation for so long, or begins one; gives its id. */
+  hold(key: string, agent: string, lastsMs: number): string {
+    const conversationId = this.talk(key)?.conversationId ?? randomUUID();
+    this.#database
+      .prepare('INSERT OR REPLACE INTO talks (key, conversationId, agent, until) VALUES (?, ?, ?, ?)')
+      .run(key, conversationId, agent, this.#now() + lastsMs);
+    return conversationId;
+  }
+
+  /** A request that is done again after a restart is one turn. */
+  addTurn({ conversationId, agent, requestId, said, answered }: Omit<Turn, 'at'>): void {
+    this.#database
+      .prepare(
+        'INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run(conversationId, agent, requestId, said, answered, this.#now());
+  }
+
+  /** The newest turns, the oldest of them first. */
+  turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
+    return this.#database
+      .prepare<Turn>(
+        `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
+         ORDER BY rowid DESC LIMIT ?3`,
+      )
+      .all(conversationId ?? null, agent ?? null, limit)
+      .reverse();
+  }
+
+  recall(conversationId: string, agent: string): RemotePlace {
+    const found = this.#database
+      .prepare<{ contextId: string | null; taskId: string | null }>(
+        'SELECT contextId, taskId FROM places WHERE conversationId = ? AND agent = ?',
+      )
+      .get(conversationId, agent);
+    return {
+      ...(found?.contextId && { contextId: found.contextId }),
+      ...(found?.taskId && { taskId: found.taskId }),
+    };
+  }
+
+  keep(conversationId: string, agent: string, { contextId, taskId }: RemotePlace): void {
+    this.#database
+      .prepare(
+        'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
+      )
+      .run(conversationId, agent, contextId ?? null, taskId ?? null, this.#now());
+  }
+
+  sweep(): void {
+    const before = this.#now() - keptMs;
+    for (const table of ['turns', 'places'])
+      this.#database.prepare(`DELETE FROM ${table} WHERE at < ?`).run(before);
+    this.#database.prepare('DELETE FROM talks WHERE until < ?').run(this.#now());
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

@@ -1,0 +1,123 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Logger } from '@trunkline/config';
+import type { SkillResult } from './executor.ts';
+import type { ExecutorRegistry } from './registry.ts';
+import { readDispatch } from './request.ts';
+import type { TaskStore, TrackedTask } from './task-store.ts';
+
+export interface LongTaskSettings {
+  store: TaskStore;
+  registry: ExecutorRegistry;
+  pollMs: number;
+  /** Whether somebody in this process is listening to it. */
+  isLive(task: TrackedTask): boolean;
+  /** Brings the result to those who wait for it. */
+  finish(task: TrackedTask, result: SkillResult): Promise<void>;
+  logger: Logger;
+}
+
+export type CallbackOutcome = 'accepted' | 'unknown' | 'forbidden';
+
+/** A task of another service that takes longer is given up. */
+const mostMs = 60 * 60 * 1000;
+/** So many times in a row its agent may be out of reach. */
+const mostFailures = 10;
+
+/** Asks after tasks of other services until they are over: now and then, when they call back, and after a restart. */
+export class LongTasks {
+  readonly #settings: LongTaskSettings;
+  readonly #closing = new AbortController();
+  readonly #polls = new Map<string, Promise<void>>();
+  readonly #failures = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(settings: LongTaskSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    this.#pollAll();
+    this.#timer = setInterval(() => this.#pollAll(), this.#settings.pollMs).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#closing.abort();
+    await Promise.all(this.#polls.values());
+  }
+
+  /** The other service says that something happened; what it was is asked of it, not believed. */
+  callBack(id: string, token: string): CallbackOutcome {
+    const task = this.#settings.store.get(id);
+    if (task === undefined) return 'unknown';
+    if (!isSame(task.token, token)) return 'forbidden';
+    this.#poll(task);
+    return 'accepted';
+  }
+
+  #pollAll(): void {
+    for (const task of this.#settings.store.list()) this.#poll(task);
+  }
+
+  #poll(task: TrackedTask): void {
+    if (this.#closing.signal.aborted || this.#polls.has(task.id) || this.#settings.isLive(task)) return;
+    const poll = this.#look(task)
+      .catch((error: unknown) =>
+        this.#settings.logger.error({ err: error, task: task.id }, 'a task was not ended'),
+      )
+      .finally(() => this.#polls.delete(task.id));
+    this.#polls.set(task.id, poll);
+  }
+
+  async #look(task: TrackedTask): Promise<void> {
+    const { store, finish } = this.#settings;
+    const left = task.startedAt + mostMs - Date.now();
+    const result = left > 0 ? await this.#ask(task, left) : tooLate(task);
+    if (result === undefined || this.#closing.signal.aborted) return;
+    await finish(task, result);
+    store.remove(task.id);
+    this.#failures.delete(task.id);
+  }
+
+  /** Undefined while it is still at work, or its agent is out of reach for a while. */
+  async #ask(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
+    try {
+      const result = await this.#resume(task, left);
+      this.#failures.delete(task.id);
+      return result;
+    } catch (error) {
+      if (this.#closing.signal.aborted) return undefined;
+      const failures = (this.#failures.get(task.id) ?? 0) + 1;
+      this.#failures.set(task.id, failures);
+      const words = error instanceof Error ? error.message : String(error);
+      this.#settings.logger.warn({ agent: task.agent, task: task.taskId, failures }, words);
+      return failures < mostFailures ? undefined : { content: '', error: words, taskState: 'failed' };
+    }
+  }
+
+  async #resume(task: TrackedTask, left: number): Promise<SkillResult | undefined> {
+    const executor = this.#settings.registry.agent(task.agent);
+    if (executor?.resume === undefined) return undefined;
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(left)]);
+    const { taskId, contextId } = task;
+    const place = { taskId, ...(contextId !== undefined && { contextId }) };
+    const result = await executor.resume(readDispatch(task.message), place, {
+      signal,
+      tell: () => undefined,
+    });
+    return result.taskState === 'working' ? undefined : result;
+  }
+}
+
+function tooLate({ agent }: TrackedTask): SkillResult {
+  return {
+    content: '',
+    error: `${agent} did not finish within ${mostMs / 60_000} minutes`,
+    taskState: 'failed',
+  };
+}
+
+function isSame(expected: string, given: string): boolean {
+  const [left, right] = [Buffer.from(expected), Buffer.from(given)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

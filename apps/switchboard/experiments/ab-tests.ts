@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import type { Bus, Message, Subscription } from '@trunkline/bus';
+import { z } from 'zod';
+import type { ArmChooser } from '../dispatch/dispatcher.ts';
+import type { SkillExecutor } from '../dispatch/executor.ts';
+import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import type { Dispatch } from '../dispatch/request.ts';
+import type { AbStore, AbTest, ArmFigures } from './ab-store.ts';
+
+const registration = z.object({
+  skill: z.string().min(1),
+  n: z.int().min(2).max(100_000),
+  controlAgentName: z.string().min(1).optional(),
+  challengerAgentName: z.string().min(1),
+});
+
+/** Compares two agents at a skill: half of the requests go to each until there were enough. */
+export class AbTests implements ArmChooser {
+  readonly #store: AbStore;
+  readonly #registry: ExecutorRegistry;
+  readonly #bus: Bus;
+
+  constructor(store: AbStore, registry: ExecutorRegistry, bus: Bus) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#bus = bus;
+  }
+
+  start(): Promise<Subscription> {
+    const options = { group: 'ab-tests', plugin: 'ab-tests' };
+    return this.#bus.subscribe('skill.ab_test.register', (message) => this.#register(message), options);
+  }
+
+  /** The arm follows from the correlation, so that a whole piece of work stays with one agent. */
+  choose({ skill, agent, correlationId }: Dispatch, executor: SkillExecutor): SkillExecutor {
+    const test = this.#store.get(skill);
+    if (test === undefined || executor.agent !== test.control) return executor;
+    if (agent !== undefined && agent !== test.control) return executor;
+    if (armOf(correlationId) === 'control') return executor;
+    const found = this.#registry.resolve(skill, test.challenger);
+    return 'executor' in found ? found.executor : executor;
+  }
+
+  async note(
+    { skill, message }: Dispatch,
+    agent: string,
+    success: boolean,
+    durationMs: number,
+  ): Promise<void> {
+    const test = this.#store.get(skill);
+    if (test === undefined || (agent !== test.control && agent !== test.challenger)) return;
+    this.#store.note(skill, message.id, agent, success, durationMs);
+    const standing = this.#standing(test);
+    if (standing.control.runs + standing.challenger.runs < test.n) return;
+    this.#store.end(skill);
+    const payload = { skill, n: test.n, ...standing, winner: winnerOf(standing) };
+    await this.#bus.publish({ topic: 'skill.ab_test.resolved', payload });
+  }
+
+  list() {
+    return this.#store.list().map((test) => ({ skill: test.skill, n: test.n, ...this.#standing(test) }));
+  }
+
+  #standing({ skill, control, challenger }: AbTest) {
+    return {
+      control: this.#store.figures(skill, control),
+      challenger: this.#store.figures(skill, challenger),
+    };
+  }
+
+  #register({ payload, timestamp }: Message): void {
+    const { skill, n, controlAgentName, challengerAgentName: challenger } = registration.parse(payload);
+    const found = this.#registry.resolve(skill, controlAgentName);
+    if ('reason' in found) throw new Error(`The test of ${skill} is refused: ${found.why}.`);
+    const rival = this.#registry.resolve(skill, challenger);
+    if ('reason' in rival) throw new Error(`The test of ${skill} is refused: ${rival.why}.`);
+    const control = found.executor.agent;
+    if (control === challenger)
+      throw new Error(`The test of ${skill} needs two agents, not ${control} twice.`);
+    this.#store.begin({ skill, n, control, challenger, startedAt: timestamp });
+  }
+}
+
+function armOf(correlationId: string): 'control' | 'challenger' {
+  const [first = 0] = createHash('sha256').update(correlationId).digest();
+  return first % 2 === 0 ? 'control' : 'challenger';
+}
+
+/** Who succeeds more often, then who is faster; null when neither is ahead. */
+function winnerOf({ control, challenger }: { control: ArmFigures; challenger: ArmFigures }): string | null {
+  const [left, right] = [control.successRate ?? -1, challenger.successRate ?? -1];
+  if (left !== right) return left > right ? control.agent : challenger.agent;
+  const [slow, fast] = [control.meanMs ?? 0, challenger.meanMs ?? 0];
+  if (slow === fast) return null;
+  return slow < fast ? control.agent : challenger.agent;
+}

@@ -1,0 +1,87 @@
+import type { Logger } from '@trunkline/config';
+import type { McpServer } from '../workspace/schema/mcp-server.ts';
+import { type McpLink, type McpTool, openMcpLink } from './mcp-link.ts';
+
+const firstPauseMs = 1000;
+const longestPauseMs = 60_000;
+
+/** The way to one server, made anew when it is lost: at once when it is needed, else after a pause that grows. */
+export class McpServerLine {
+  readonly server: McpServer;
+  readonly #logger: Logger;
+  readonly #onTools: () => void;
+  #link: McpLink | undefined;
+  #opening: Promise<McpLink> | undefined;
+  #tools: readonly McpTool[] = [];
+  #error: string | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `onTools` is told when the tools of the server may have changed. */
+  constructor(server: McpServer, logger: Logger, onTools: () => void) {
+    this.server = server;
+    this.#logger = logger;
+    this.#onTools = onTools;
+  }
+
+  /** Those that it had when it was last there. */
+  get tools(): readonly McpTool[] {
+    return this.#tools;
+  }
+
+  get error(): string | undefined {
+    return this.#error;
+  }
+
+  /** The first attempt; further ones follow by themselves. */
+  async open(): Promise<void> {
+    await this.#connect().catch(() => undefined);
+  }
+
+  async call(tool: string, input: Record<string, unknown>, signal: AbortSignal) {
+    const link = this.#link ?? (await this.#connect());
+    return await link.call(tool, input, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await Promise.allSettled([this.#opening]);
+    await this.#link?.close();
+  }
+
+  #connect(): Promise<McpLink> {
+    clearTimeout(this.#timer);
+    this.#opening ??= this.#tryOnce().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #tryOnce(): Promise<McpLink> {
+    try {
+      const link = await openMcpLink(this.server, () => this.#lose('the server went away'));
+      this.#link = link;
+      this.#tools = link.tools;
+      this.#error = undefined;
+      this.#failures = 0;
+      this.#onTools();
+      return link;
+    } catch (error) {
+      this.#lose(error instanceof Error ? error.message : String(error));
+      throw error;
+    }
+  }
+
+  #lose(words: string): void {
+    this.#link = undefined;
+    this.#error = words;
+    if (this.#closed) return;
+    this.#logger.warn(`the MCP server cannot be used: ${words}`);
+    const pause = Math.min(firstPauseMs * 2 ** this.#failures++, longestPauseMs);
+    clearTimeout(this.#timer);
+    // A failure has been told by `#lose` already.
+    this.#timer = setTimeout(() => void this.open(), pause).unref();
+  }
+}

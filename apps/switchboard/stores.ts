@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { ChangeStore } from './control/change-store.ts';
+import { ConversationStore } from './conversations/conversation-store.ts';
+import { TaskStore } from './dispatch/task-store.ts';
+import { AbStore } from './experiments/ab-store.ts';
+import { FlowStore } from './flows/flow-store.ts';
+import { QuestionStore } from './human/question-store.ts';
+
+/** What the switchboard keeps on disk beside the bus and the workspace. */
+export interface Stores {
+  flows: FlowStore;
+  changes: ChangeStore;
+  questions: QuestionStore;
+  conversations: ConversationStore;
+  tasks: TaskStore;
+  experiments: AbStore;
+}
+
+const sweepEveryMs = 60 * 60 * 1000;
+
+/** Opens all stores under one directory, and sweeps out what is old every hour. */
+export function openStores(home: string, closing: AsyncDisposableStack): Stores {
+  const open = <Store extends { close(): void }>(make: (path: string) => Store, file: string) => {
+    const store = make(join(home, file));
+    closing.defer(() => store.close());
+    return store;
+  };
+  const stores = {
+    flows: open((path) => new FlowStore(path), 'flows.db'),
+    changes: open((path) => new ChangeStore(path), 'changes.db'),
+    questions: open((path) => new QuestionStore(path), 'questions.db'),
+    conversations: open((path) => new ConversationStore(path), 'conversations.db'),
+    tasks: open((path) => new TaskStore(path), 'tasks.db'),
+    experiments: open((path) => new AbStore(path), 'experiments.db'),
+  };
+  sweepHourly(stores, closing);
+  return stores;
+}
+
+function sweepHourly({ flows, conversations }: Stores, closing: AsyncDisposableStack): void {
+  const sweep = () => {
+    flows.sweep();
+    conversations.sweep();
+  };
+  sweep();
+  const timer = setInterval(sweep, sweepEveryMs).unref();
+  closing.defer(() => clearInterval(timer));
+}
