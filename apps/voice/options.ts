@@ -20,6 +20,7 @@ import {
 import { iceServersSchema, portRangeOf } from './media/ice.ts';
 import { speechBackends } from './skills/schema.ts';
 import { verbosityLevels } from './skills/verbosity.ts';
+import { languageLetters } from './speech/synthesis/inprocess/presets.ts';
 
 const filesAndUsers = group('Files and users', {
   configDir: directory({
@@ -163,6 +164,37 @@ const speech = group('Speech output', {
     default: 180,
     min: 1,
     doc: 'Seconds that one call may take; a cold start takes about two minutes.',
+  }),
+  inprocVoice: text({
+    env: 'INPROC_VOICE',
+    default: 'af_heart',
+    doc: 'Preset of the local voice; piper, or piper:0 to piper:903, is a faster and plainer voice for small machines.',
+  }),
+  inprocLang: choice({
+    env: 'INPROC_LANG',
+    values: languageLetters,
+    default: 'a',
+    doc: 'Language of that preset: a American English, b British English, e Spanish, f French, h Hindi, i Italian, j Japanese, p Portuguese, z Chinese.',
+  }),
+  ttsCompatUrl: url({
+    env: 'TTS_COMPAT_URL',
+    default: 'https://api.openai.com/v1',
+    doc: 'Base address of a compatible speech endpoint.',
+  }),
+  ttsCompatModel: text({ env: 'TTS_COMPAT_MODEL', default: 'tts-1', doc: 'Model of that endpoint.' }),
+  ttsCompatVoice: text({ env: 'TTS_COMPAT_VOICE', default: 'alloy', doc: 'Voice of that endpoint.' }),
+  ttsCompatApiKey: text({
+    env: 'TTS_COMPAT_API_KEY',
+    secret: true,
+    default: 'not-needed',
+    doc: 'Key of that endpoint.',
+  }),
+  ttsCompatSampleRate: integer({
+    env: 'TTS_COMPAT_SAMPLE_RATE',
+    default: 24_000,
+    min: 8000,
+    max: 192_000,
+    doc: 'Samples a second that the endpoint gives.',
   }),
   translatorPort: integer({
     env: 'TRANSLATOR_PORT',

@@ -23,11 +23,16 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
   const problems = new Set(tables.flatMap((table) => problemsOf(table, shared)));
   if (problems.size > 0) throw new ConfigError('The settings cannot be used:', [...problems]);
   return {
-    voice: { ...readOptions(voiceOptions, { env: shared }), port: options.voicePort },
+    voice: { ...readOptions(voiceOptions, { env: withLocalVoice(shared) }), port: options.voicePort },
     agent: { ...readOptions(agentOptions, { env: shared }), port: options.agentPort },
     research: { ...readOptions(researchOptions, { env: shared }), port: options.researchPort },
     switchboard: { ...readOptions(switchboardOptions, { env: shared }), port: options.switchboardPort },
   };
+}
+
+/** Where nobody named a speech backend or a sidecar, the voices of this machine speak. */
+function withLocalVoice(env: Environment): Environment {
+  return env.TTS_BACKEND || env.SIDECAR_URL ? env : { ...env, TTS_BACKEND: 'inprocess' };
 }
 
 /** All that must not be seen in the log of the common process. */

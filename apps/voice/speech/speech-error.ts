@@ -2,6 +2,7 @@
 export class SpeechError extends Error {
   readonly code:
     | 'missing'
+    | 'unsupported'
     | 'crashed'
     | 'timeout'
     | 'busy'

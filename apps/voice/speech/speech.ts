@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import type { VoiceOptions } from '../options.ts';
 import type { ActivityDetector } from './activity/detector.ts';
@@ -8,9 +9,12 @@ import { createEars } from './recognition/ears.ts';
 import { createGatedRecognizer } from './recognition/gated-recognizer.ts';
 import type { Recognizer } from './recognition/recognizer.ts';
 import type { Sidecar } from './sidecar/sidecar.ts';
+import { createCompatSynthesizer } from './synthesis/compat-synthesizer.ts';
 import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
+import { createKokoroVoice } from './synthesis/inprocess/kokoro-voice.ts';
+import { createPiperVoice, isPiper, type PiperSettings } from './synthesis/inprocess/piper-voice.ts';
 import { createSidecarSynthesizer } from './synthesis/sidecar-synthesizer.ts';
-import type { Synthesizer } from './synthesis/synthesizer.ts';
+import type { SpeechRequest, Synthesizer } from './synthesis/synthesizer.ts';
 import { createCompatTranscriber } from './transcription/compat-transcriber.ts';
 import { createLocalTranscriber } from './transcription/local-transcriber.ts';
 import type { Transcriber } from './transcription/transcriber.ts';
@@ -18,6 +22,8 @@ import { WorkerHost } from './worker/host.ts';
 
 interface Surroundings {
   sidecar: Sidecar;
+  /** For files that models need on disk. */
+  directory: string;
   logger: Logger;
 }
 
@@ -37,12 +43,13 @@ const remoteBackends = ['sidecar', 'compat'];
 const remotePatienceMs = 8000;
 
 /** The parts of speech that the options ask for. Models are loaded when they are first used. */
-export function createSpeechParts(options: VoiceOptions, { sidecar, logger }: Surroundings): SpeechParts {
+export function createSpeechParts(options: VoiceOptions, surroundings: Surroundings): SpeechParts {
+  const { logger } = surroundings;
   const notices = new Notices(logger);
   const activity = createHost('voice activity', './activity/silero/silero.worker.ts', logger);
   const openDetector = createDetectors(activity);
   const hearing = createHearing(options, logger);
-  const synthesizer = createSynthesizer(options, sidecar, notices);
+  const synthesizer = createSynthesizer(options, surroundings, notices);
   return {
     synthesizer,
     ...hearing,
@@ -54,16 +61,70 @@ export function createSpeechParts(options: VoiceOptions, { sidecar, logger }: Su
   };
 }
 
-function createSynthesizer(options: VoiceOptions, sidecar: Sidecar, notices: Notices): Synthesizer {
-  const { ttsBackend: backend, sidecarSampleRate: sampleRate, sidecarReferenceId: referenceId } = options;
-  const bySidecar = createSidecarSynthesizer({ sidecar, sampleRate, referenceId, notices });
+function createSynthesizer(
+  options: VoiceOptions,
+  { sidecar, directory, logger }: Surroundings,
+  notices: Notices,
+) {
+  const {
+    sidecarSampleRate,
+    sidecarReferenceId: referenceId,
+    inprocVoice: voice,
+    inprocLang: language,
+  } = options;
+  const { ttsCompatUrl: url, ttsCompatModel: model, ttsCompatVoice, ttsCompatApiKey: apiKey } = options;
+  const bySidecar = createSidecarSynthesizer({
+    sidecar,
+    sampleRate: sidecarSampleRate,
+    referenceId,
+    notices,
+  });
+  const sampleRate = options.ttsCompatSampleRate;
+  const byCompat = createCompatSynthesizer({
+    url,
+    model,
+    voice: ttsCompatVoice,
+    apiKey,
+    sampleRate,
+    notices,
+  });
+  const kokoroHost = createHost('the Kokoro voice', './synthesis/inprocess/kokoro/kokoro.worker.ts', logger);
+  const kokoro = createKokoroVoice({ host: kokoroHost, notices, voice, language });
+  const settings: PiperSettings = { directory: join(directory, 'piper') };
+  const piperHost = createHost(
+    'the Piper voice',
+    './synthesis/inprocess/piper/piper.worker.ts',
+    logger,
+    settings,
+  );
+  const piper = createPiperVoice({ host: piperHost, notices, voice });
+  const all = { sidecar: bySidecar, compat: byCompat, kokoro, piper };
   return createFallbackSynthesizer({
-    backend,
-    order: () => [bySidecar],
+    backend: options.ttsBackend,
+    order: (request) => orderOf(request, all, options),
     patienceMs: (name) => (remoteBackends.includes(name) ? remotePatienceMs : undefined),
     notices,
-    close: () => bySidecar.close(),
+    close: async () => void (await Promise.all(Object.values(all).map((backend) => backend.close()))),
   });
+}
+
+type Backends = Record<'sidecar' | 'compat' | 'kokoro' | 'piper', Synthesizer>;
+
+/** The wanted one, then those of this machine, then the sidecar; never an endpoint that nobody chose. */
+function orderOf(
+  { backend, voice }: SpeechRequest,
+  { sidecar, compat, kokoro, piper }: Backends,
+  { ttsBackend, inprocVoice }: VoiceOptions,
+): Synthesizer[] {
+  const local = isPiper(voice ?? inprocVoice) ? [piper, kokoro] : [kokoro, piper];
+  switch (backend ?? ttsBackend) {
+    case 'inprocess':
+      return [...local, sidecar];
+    case 'compat':
+      return [compat, ...local, sidecar];
+    default:
+      return [sidecar, ...local];
+  }
 }
 
 function createHearing(options: VoiceOptions, logger: Logger) {

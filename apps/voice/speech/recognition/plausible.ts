@@ -11,7 +11,7 @@ const longestPhrase = 4;
 export function plausibleText(text: string, seconds: number): string {
   const words = withoutLoops(text.split(/\s+/).filter(Boolean));
   if (words.length > Math.max(3, seconds * fastest)) return '';
-  const clean = words.join(' ').replace(/^[\s.,;:!?-]+/, '');
+  const clean = words.join(' ').replace(/^["'\s.,;:!?-]+/, '');
   return /[\p{L}\p{N}]/u.test(clean) ? clean : '';
 }
 

@@ -47,11 +47,24 @@ async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, c
     } catch (error) {
       request.signal?.throwIfAborted();
       failures.push(error);
-      circuit.failed(backend, error, next?.backend);
+      tellFailure(backend, error, next, options, circuit);
       if (progress.rest === '') return;
     }
   }
   throw failures[0];
+}
+
+/** What a backend cannot read says nothing about its health. */
+function tellFailure(
+  backend: Synthesizer,
+  error: unknown,
+  next: Synthesizer | undefined,
+  { notices }: FallbackOptions,
+  circuit: Circuit,
+): void {
+  if (error instanceof SpeechError && error.code === 'unsupported')
+    notices.tell(error.message, error.message);
+  else circuit.failed(backend, error, next?.backend);
 }
 
 /** When all are down, all are tried. */

@@ -125,7 +125,8 @@ export class WorkerHost {
     if (task === undefined || task.id !== message.id) return;
     if ('value' in message) {
       task.values.push(message.value);
-      return this.#watch();
+      this.#watch();
+      return;
     }
     if ('error' in message) task.values.fail(revived(message.error));
     else task.values.end();
@@ -175,7 +176,7 @@ export class WorkerHost {
   }
 }
 
-const codes: readonly string[] = ['missing', 'unreadable'] satisfies SpeechError['code'][];
+const codes: readonly string[] = ['missing', 'unsupported', 'unreadable'] satisfies SpeechError['code'][];
 
 function revived({ message, code }: { message: string; code: string | undefined }): SpeechError {
   const known = code !== undefined && codes.includes(code) ? (code as SpeechError['code']) : 'crashed';

@@ -1,16 +1,14 @@
 import { loadOnnx } from '../../onnx.ts';
 import { provenPaths } from '../../weights.ts';
+import { once } from '../../worker/once.ts';
 import { serveWork } from '../../worker/serve.ts';
-import { loadSilero, type Silero, type SileroRow } from './model.ts';
+import { loadSilero, type SileroRow } from './model.ts';
 
-let loading: Promise<Silero> | undefined;
-
-serveWork(async function* (rows: SileroRow[]) {
-  loading ??= load();
-  yield (await loading).judge(rows);
-});
-
-async function load(): Promise<Silero> {
+const silero = once(async () => {
   const [path = ''] = await provenPaths('Silero VAD 5');
   return loadSilero(await loadOnnx(), path);
-}
+});
+
+serveWork(async function* (rows: SileroRow[]) {
+  yield (await silero()).judge(rows);
+});

@@ -1,0 +1,16 @@
+import { loadOnnx } from '../../../onnx.ts';
+import { once } from '../../../worker/once.ts';
+import { serveWork } from '../../../worker/serve.ts';
+import type { Utterance, UtteranceWork } from '../utterance.ts';
+import { kokoroRate, loadKokoro } from './model.ts';
+import { readAloud } from './phonemes.ts';
+
+const kokoro = once(async () => loadKokoro(await loadOnnx()));
+
+serveWork(async function* ({ text, voice, language }: UtteranceWork) {
+  const model = await kokoro();
+  const { phonemes, notice } = await readAloud(text, language);
+  const samples = await model.speak(phonemes, voice);
+  const utterance: Utterance = { samples, sampleRate: kokoroRate, notice };
+  yield utterance;
+});

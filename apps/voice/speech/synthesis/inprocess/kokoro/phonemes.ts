@@ -1,0 +1,105 @@
+import { SpeechError } from '../../../speech-error.ts';
+import { languages } from '../presets.ts';
+import { systemPhonemes } from './system-espeak.ts';
+
+export interface Reading {
+  phonemes: string;
+  /** What the owner should know about how it was read. */
+  notice?: string;
+}
+
+type Replacements = readonly (readonly [string, string])[];
+
+/** The package that turns English text into phonemes is optional. */
+const englishVoices: Readonly<Record<string, string>> = { a: 'en-us', b: 'en-gb-x-rp' };
+/** Languages that the espeak-ng program reads, where it is installed. */
+const systemVoices: Readonly<Record<string, string>> = { e: 'es', f: 'fr-fr', h: 'hi', i: 'it', p: 'pt-br' };
+
+/** The model has one symbol for these sounds. */
+const joined: Replacements = [
+  ['tʃ', 'ʧ'],
+  ['dʒ', 'ʤ'],
+  ['eɪ', 'A'],
+  ['aɪ', 'I'],
+  ['ɔɪ', 'Y'],
+  ['aʊ', 'W'],
+  ['oʊ', 'O'],
+  ['əʊ', 'Q'],
+];
+const english: Replacements = [
+  ['ʔn\u0329', 'tᵊn'],
+  ['n\u0329', 'ᵊn'],
+  ['ʔ', 't'],
+  ...joined,
+  ['əl', 'ᵊl'],
+  ['r', 'ɹ'],
+  ['x', 'k'],
+  ['ɬ', 'l'],
+];
+/** As the model learned the sounds of each language. */
+const spellings: Readonly<Record<string, Replacements>> = {
+  a: [
+    ...english,
+    ['ɜːɹ', 'ɜɹ'],
+    ['ɜː', 'ɜɹ'],
+    ['ɚ', 'əɹ'],
+    ['ɪə', 'iə'],
+    ['ɐ', 'ə'],
+    ['ɾ', 'T'],
+    ['o', 'ɔ'],
+    ['ː', ''],
+  ],
+  b: [...english, ['eə', 'ɛː'], ['iə', 'ɪə'], ['ɐ', 'ə'], ['ɚ', 'ə']],
+};
+const otherSpelling: Replacements = [['ts', 'ʦ'], ['dz', 'ʣ'], ...joined];
+
+/** Text as phonemes; the marks between clauses stay, as the model makes pauses and tones of them. */
+export async function readAloud(text: string, language: string): Promise<Reading> {
+  const { read, spelling, notice } = await readerFor(text, language);
+  const parts = text.split(/([,.;:!?—…]+(?=\s|$|["')]))/);
+  const said: string[] = [];
+  for (const [index, part] of parts.entries()) {
+    if (index % 2 === 1) said.push(part);
+    else if (/[\p{L}\p{N}]/u.test(part)) said.push(`${index > 0 ? ' ' : ''}${await read(part)}`);
+  }
+  const phonemes = spell(said.join(''), spelling);
+  return { phonemes, ...(notice && { notice }) };
+}
+
+interface Reader {
+  read(text: string): Promise<string>;
+  spelling: Replacements;
+  notice?: string;
+}
+
+async function readerFor(text: string, language: string): Promise<Reader> {
+  const voice = systemVoices[language];
+  if (voice !== undefined && (await systemPhonemes('a', voice)) !== undefined)
+    return { read: async (part) => (await systemPhonemes(part, voice)) ?? '', spelling: otherSpelling };
+  const read = await englishReader(englishVoices[language] ?? 'en-us');
+  if (language in englishVoices) return { read, spelling: spellings[language] ?? [] };
+  return { read, spelling: spellings.a ?? [], notice: cannotRead(text, language, voice) };
+}
+
+/** Words in Latin letters are read as English; other letters not at all. */
+function cannotRead(text: string, language: string, voice: string | undefined): string {
+  const name = languages[language] ?? `the language "${language}"`;
+  const remedy =
+    voice === undefined ? 'use TTS_BACKEND=sidecar for it' : 'install the program espeak-ng for it';
+  if (/[^\p{Script=Latin}\P{L}]/u.test(text))
+    throw new SpeechError('unsupported', `The local voice cannot read ${name}: ${remedy}.`);
+  return `The local voice cannot read ${name} and reads it as English: ${remedy}.`;
+}
+
+async function englishReader(voice: string): Promise<(text: string) => Promise<string>> {
+  const library = await import('phonemizer').catch((cause: unknown) => {
+    const words = 'the package phonemizer is not installed: run "npm ci" without --omit=optional';
+    throw new SpeechError('missing', words, { cause });
+  });
+  return async (text) => (await library.phonemize(text, voice)).join(' ');
+}
+
+function spell(phonemes: string, replacements: Replacements): string {
+  const spelled = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), phonemes);
+  return spelled.replace(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,46 @@
+import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { provenPaths } from '../../../weights.ts';
+
+/** Where each file stands in the package's one data file, whose sum is checked: from and to. */
+const slices: Readonly<Record<string, readonly [number, number]>> = {
+  'model.onnx': [17_992_543, 96_573_590],
+  'tokens.txt': [96_573_590, 96_574_544],
+  'espeak-ng-data/en_dict': [3_049_234, 3_216_178],
+  'espeak-ng-data/intonations': [4_701_089, 4_703_129],
+  'espeak-ng-data/lang/gmw/en': [5_260_765, 5_260_905],
+  'espeak-ng-data/lang/gmw/en-US': [5_262_210, 5_262_467],
+  'espeak-ng-data/phondata': [6_825_939, 7_376_363],
+  'espeak-ng-data/phonindex': [7_398_184, 7_437_258],
+  'espeak-ng-data/phontab': [7_437_258, 7_493_054],
+};
+
+/** The runtime wants the voice as files of its own: written into the directory once, and found there later. */
+export async function unpackPiper(directory: string): Promise<string> {
+  const [data = ''] = await provenPaths('Piper LibriTTS-R');
+  const source = await open(data);
+  try {
+    for (const [name, [from, to]] of Object.entries(slices)) {
+      const path = join(directory, name);
+      if ((await sizeOf(path)) === to - from) continue;
+      const bytes = Buffer.alloc(to - from);
+      await source.read(bytes, 0, bytes.length, from);
+      await writeWhole(path, bytes);
+    }
+  } finally {
+    await source.close();
+  }
+  return directory;
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.size;
+}
+
+/** Another process never sees half a file. */
+async function writeWhole(path: string, bytes: Buffer): Promise<void> {
+  const draft = `${path}.${process.pid}`;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(draft, bytes);
+  await rename(draft, path);
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import { workerData } from 'node:worker_threads';
+import { SpeechError } from '../../../speech-error.ts';
+import { once } from '../../../worker/once.ts';
+import { serveWork } from '../../../worker/serve.ts';
+import type { PiperSettings } from '../piper-voice.ts';
+import type { Utterance, UtteranceWork } from '../utterance.ts';
+import { unpackPiper } from './files.ts';
+
+const { directory } = workerData as PiperSettings;
+const piper = once(load);
+
+serveWork(async function* ({ text, voice }: UtteranceWork) {
+  const model = await piper();
+  const { samples, sampleRate } = model.generate({
+    text,
+    sid: Number(voice),
+    speed: 1,
+    enableExternalBuffer: false,
+  });
+  const utterance: Utterance = { samples, sampleRate };
+  yield utterance;
+});
+
+async function load() {
+  const { OfflineTts } = await loadRuntime();
+  const folder = await unpackPiper(directory);
+  return new OfflineTts({
+    model: {
+      vits: {
+        model: join(folder, 'model.onnx'),
+        tokens: join(folder, 'tokens.txt'),
+        dataDir: join(folder, 'espeak-ng-data'),
+      },
+      numThreads: 1,
+      provider: 'cpu',
+    },
+    maxNumSentences: 1,
+  });
+}
+
+async function loadRuntime() {
+  try {
+    const { default: library } = await import('sherpa-onnx-node');
+    return library;
+  } catch (cause) {
+    const words = 'the runtime of the Piper voice is not installed: run "npm ci" without --omit=optional';
+    throw new SpeechError('missing', words, { cause });
+  }
+}
