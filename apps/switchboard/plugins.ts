@@ -1,9 +1,19 @@
+import { AlertingPlugin } from './alerting/plugin.ts';
+import type { CeremonyHall } from './ceremonies/hall.ts';
+import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
 import type { Plugin } from './core/plugin.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
+import { createOnboarding } from './onboarding/plugin.ts';
+import { OperatorPlugin } from './operator/plugin.ts';
 import type { SwitchboardOptions } from './options.ts';
+import { ProjectRegistry, type ProjectSource, remoteSource } from './projects/registry.ts';
+import { ProjectSync } from './projects/sync.ts';
 import { SchedulerPlugin } from './scheduler/plugin.ts';
+import { createFolders } from './surfaces/cloud/folders.ts';
+import { createCloudSurface } from './surfaces/cloud/surface.ts';
 import { createCodehostSurface } from './surfaces/codehost/surface.ts';
+import { createWebhookRegistry } from './surfaces/codehost/webhook-registry.ts';
 import { createDeliveryDesk } from './surfaces/delivery/delivery-desk.ts';
 
 export interface Plugins {
@@ -11,15 +21,52 @@ export interface Plugins {
   list: Plugin[];
   /** Kept by the plugin that asks the project registry. */
   projects: ProjectDirectory;
+  ceremonies: CeremonyHall;
 }
 
 /** Every plugin of the switchboard. */
 export function createPlugins(options: SwitchboardOptions): Plugins {
   const deliveries = createDeliveryDesk();
   const leader = new LeaderPlugin(options.leaseMs);
-  const surfaces = [createCodehostSurface(options, deliveries)];
+  const sync = createSync(options, leader);
+  const projects = new ProjectRegistry(sourceOf(options, sync));
+  const ceremonies = new CeremonyPlugin(leader);
+  const cloud = createCloudSurface(options, deliveries, leader);
+  const surfaces = [
+    createCodehostSurface(options, deliveries),
+    cloud,
+    createOnboarding(createWebhookRegistry(options), createFolders(cloud.account)),
+  ];
   return {
-    list: [deliveries, leader, new SchedulerPlugin(leader), ...surfaces],
-    projects: { list: () => [] },
+    list: [
+      deliveries,
+      leader,
+      new AlertingPlugin(leader),
+      new OperatorPlugin(),
+      sync,
+      projects,
+      new SchedulerPlugin(leader),
+      ceremonies,
+      ...surfaces,
+    ],
+    projects,
+    ceremonies,
   };
+}
+
+function createSync(options: SwitchboardOptions, leader: LeaderPlugin): ProjectSync {
+  const settings = {
+    organisation: options.projectSyncOrganisation,
+    topic: options.projectSyncTopic,
+    base: options.projectSyncBase,
+    apiUrl: options.codehostApiUrl,
+    token: options.codehostToken,
+  };
+  return new ProjectSync(settings, leader);
+}
+
+/** The registry that is named, else the list that is compiled here, if any. */
+function sourceOf({ projectRegistryUrl }: SwitchboardOptions, sync: ProjectSync): ProjectSource | undefined {
+  if (projectRegistryUrl !== undefined) return remoteSource(projectRegistryUrl);
+  return sync.off === undefined ? () => sync.compiled() : undefined;
 }

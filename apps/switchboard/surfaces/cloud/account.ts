@@ -1,0 +1,159 @@
+import type { calendar_v3 } from '@googleapis/calendar';
+import type { docs_v1 } from '@googleapis/docs';
+import type { drive_v3 } from '@googleapis/drive';
+import type { gmail_v1 } from '@googleapis/gmail';
+import { DeliveryError } from '../delivery/delivery.ts';
+
+export interface AccountSettings {
+  clientId: string;
+  clientSecret: string;
+  refreshToken: string;
+  tokenUrl: string;
+  /** Undefined for Google's own. */
+  apiUrl: string | undefined;
+  /** Told once when the refresh token is refused, until one works again. */
+  onRefreshFailed(words: string): void;
+}
+
+/** What every call carries: who calls, and how long it may take. */
+export interface CallOptions {
+  headers: { authorization: string };
+  signal: AbortSignal;
+  timeout: number;
+  retry: false;
+  /** Uploads look for it here. */
+  rootUrl?: string;
+}
+
+const callMs = 20_000;
+/** A token is renewed this long before its end. */
+const marginMs = 60_000;
+
+/** One account of the cloud suite; its libraries are loaded when they are first needed. */
+export class CloudAccount {
+  readonly #settings: AccountSettings;
+  #token: { value: string; until: number } | undefined;
+  #renewing: Promise<string> | undefined;
+  #refused = false;
+
+  constructor(settings: AccountSettings) {
+    this.#settings = settings;
+  }
+
+  async drive(): Promise<drive_v3.Drive> {
+    const { drive } = await import('@googleapis/drive');
+    return drive({ version: 'v3', ...this.#place() });
+  }
+
+  async docs(): Promise<docs_v1.Docs> {
+    const { docs } = await import('@googleapis/docs');
+    return docs({ version: 'v1', ...this.#place() });
+  }
+
+  async calendar(): Promise<calendar_v3.Calendar> {
+    const { calendar } = await import('@googleapis/calendar');
+    return calendar({ version: 'v3', ...this.#place() });
+  }
+
+  async mail(): Promise<gmail_v1.Gmail> {
+    const { gmail } = await import('@googleapis/gmail');
+    return gmail({ version: 'v1', ...this.#place() });
+  }
+
+  /** Calls with a token that is good; one that was taken back meanwhile is renewed once. */
+  async call<Result>(signal: AbortSignal, work: (options: CallOptions) => Promise<Result>): Promise<Result> {
+    try {
+      return await work(this.#options(await this.#accessToken(), signal));
+    } catch (error) {
+      if (statusOf(error) !== 401) throw cloudFailure(error);
+    }
+    this.#token = undefined;
+    try {
+      return await work(this.#options(await this.#accessToken(), signal));
+    } catch (error) {
+      throw cloudFailure(error);
+    }
+  }
+
+  #place() {
+    const { apiUrl } = this.#settings;
+    return apiUrl === undefined ? {} : { rootUrl: `${apiUrl.replace(/\/+$/, '')}/` };
+  }
+
+  #options(token: string, signal: AbortSignal): CallOptions {
+    return {
+      headers: { authorization: `Bearer ${token}` },
+      signal,
+      timeout: callMs,
+      retry: false,
+      ...this.#place(),
+    };
+  }
+
+  #accessToken(): Promise<string> {
+    if (this.#token !== undefined && this.#token.until > Date.now())
+      return Promise.resolve(this.#token.value);
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  async #renew(): Promise<string> {
+    const { clientId, clientSecret, refreshToken, tokenUrl, onRefreshFailed } = this.#settings;
+    const { auth } = await import('@googleapis/drive');
+    const client = new auth.OAuth2({ clientId, clientSecret, endpoints: { oauth2TokenUrl: tokenUrl } });
+    client.setCredentials({ refresh_token: refreshToken });
+    try {
+      const { credentials } = await client.refreshAccessToken();
+      const value = credentials.access_token ?? '';
+      this.#token = { value, until: (credentials.expiry_date ?? Date.now()) - marginMs };
+      this.#refused = false;
+      return value;
+    } catch (error) {
+      const words = refusalOf(error);
+      if (!this.#refused) onRefreshFailed(words);
+      this.#refused = true;
+      throw new DeliveryError(words, { cause: error });
+    }
+  }
+}
+
+function refusalOf(error: unknown): string {
+  const { response } = error as { response?: { data?: { error?: string; error_description?: string } } };
+  const why = response?.data?.error_description ?? response?.data?.error ?? (error as Error).message;
+  return `The cloud suite gave no token: ${why}; check CLOUD_REFRESH_TOKEN.`;
+}
+
+function statusOf(error: unknown): number | undefined {
+  const { status, response } = error as { status?: number; response?: { status?: number } };
+  return response?.status ?? status;
+}
+
+/** A refusal of the cloud suite as the outbox understands it. */
+function cloudFailure(error: unknown): DeliveryError {
+  if (error instanceof DeliveryError) return error;
+  const status = statusOf(error);
+  const { message, response } = error as { message?: string; response?: { headers?: Headers } };
+  const seconds = Number(response?.headers?.get?.('retry-after') ?? Number.NaN);
+  const permanent = status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408;
+  return new CloudError(`The cloud suite answered: ${message ?? String(error)}`, status, {
+    permanent,
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+    cause: error,
+  });
+}
+
+/** A refusal with the status that came with it. */
+export class CloudError extends DeliveryError {
+  readonly status: number | undefined;
+
+  constructor(
+    words: string,
+    status: number | undefined,
+    options: ConstructorParameters<typeof DeliveryError>[1],
+  ) {
+    super(words, options);
+    this.status = status;
+  }
+}

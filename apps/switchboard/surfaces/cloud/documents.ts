@@ -1,0 +1,94 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import type { CloudAccount } from './account.ts';
+
+const docSchema = z.object({
+  content: z.string().min(1),
+  title: z.string().min(1).default('Untitled'),
+  /** Goes on at the end of this document instead of making one. */
+  documentId: z.string().optional(),
+  folderId: z.string().optional(),
+});
+
+const fileSchema = z.object({
+  content: z.string().min(1),
+  name: z.string().min(1).default('untitled.md'),
+  mimeType: z.string().min(1).default('text/markdown'),
+  folderId: z.string().optional(),
+});
+
+/** Writes documents and files: `message.outbound.cloud.docs` and `.drive`. */
+export function createDocumentWriter(account: CloudAccount, defaultFolder: () => string | undefined) {
+  return (parcel: Parcel): Promise<void> =>
+    parcel.message.topic === 'message.outbound.cloud.docs'
+      ? writeDocument(parcel, account, defaultFolder)
+      : writeFile(parcel, account, defaultFolder);
+}
+
+/** In two parts, so that a second attempt goes on with the document that the first one made. */
+async function writeDocument(
+  { message, signal, done, arrived }: Parcel,
+  account: CloudAccount,
+  defaultFolder: () => string | undefined,
+): Promise<void> {
+  const { content, title, folderId = defaultFolder(), ...given } = read(docSchema, message.payload);
+  const docs = await account.docs();
+  let documentId = given.documentId ?? done[0];
+  if (documentId === undefined) {
+    const made = await account.call(signal, (options) =>
+      docs.documents.create({ requestBody: { title } }, options),
+    );
+    documentId = made.data.documentId ?? '';
+    arrived(documentId);
+    if (folderId) await moveInto(account, documentId, folderId, signal);
+  }
+  const requests = [{ insertText: { text: `${content}\n`, endOfSegmentLocation: {} } }];
+  const target = documentId;
+  await account.call(signal, (options) =>
+    docs.documents.batchUpdate({ documentId: target, requestBody: { requests } }, options),
+  );
+  if (given.documentId !== undefined) arrived(documentId);
+}
+
+async function moveInto(
+  account: CloudAccount,
+  fileId: string,
+  folderId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const drive = await account.drive();
+  await account.call(signal, (options) =>
+    drive.files.update({ fileId, addParents: folderId, supportsAllDrives: true, fields: 'id' }, options),
+  );
+}
+
+async function writeFile(
+  { message, signal, arrived }: Parcel,
+  account: CloudAccount,
+  defaultFolder: () => string | undefined,
+): Promise<void> {
+  const { content, name, mimeType, folderId = defaultFolder() } = read(fileSchema, message.payload);
+  const drive = await account.drive();
+  const requestBody = { name, ...(folderId && { parents: [folderId] }) };
+  const made = await account.call(signal, (options) =>
+    drive.files.create(
+      {
+        requestBody,
+        media: { mimeType, body: Readable.from([content]) },
+        fields: 'id',
+        supportsAllDrives: true,
+      },
+      options,
+    ),
+  );
+  arrived(made.data.id ?? '');
+}
+
+function read<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(payload);
+  if (parsed.success) return parsed.data;
+  throw new DeliveryError(`The message cannot be written: ${z.prettifyError(parsed.error)}`, {
+    permanent: true,
+  });
+}

@@ -1,0 +1,91 @@
+import type { gmail_v1 } from '@googleapis/gmail';
+import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
+import { derivedId } from '../../core/derived-id.ts';
+import type { CloudFile } from '../../workspace/schema/cloud.ts';
+import type { CloudAccount } from './account.ts';
+import { headerOf, textOf } from './mail-text.ts';
+import type { PollState } from './poll-state.ts';
+
+export interface MailPoll {
+  account: CloudAccount;
+  bus: Bus;
+  state: PollState;
+}
+
+const mostPerPoll = 50;
+
+/** Publishes mail that came under the watched labels; what was there before the first time is left alone. */
+export async function pollMail(
+  poll: MailPoll,
+  config: CloudFile['gmail'],
+  signal: AbortSignal,
+): Promise<void> {
+  const gmail = await poll.account.mail();
+  const ids = await labelIds(poll.account, gmail, signal);
+  for (const label of config.watchLabels) {
+    const id = ids.get(label.toLowerCase());
+    if (id === undefined)
+      throw new Error(`The mailbox has no label ${label}; change gmail.watchLabels of cloud.yaml.`);
+    await pollLabel(poll, gmail, { label, id, skillHint: hintFor(label, config) }, signal);
+  }
+}
+
+interface WatchedLabel {
+  label: string;
+  id: string;
+  skillHint: string | undefined;
+}
+
+async function pollLabel(
+  { account, bus, state }: MailPoll,
+  gmail: gmail_v1.Gmail,
+  watched: WatchedLabel,
+  signal: AbortSignal,
+): Promise<void> {
+  const isFirst = state.mark(`label ${watched.label}`) === undefined;
+  const query = { userId: 'me', labelIds: [watched.id], maxResults: mostPerPoll };
+  const { data } = await account.call(signal, (options) => gmail.users.messages.list(query, options));
+  const fresh = (data.messages ?? []).flatMap(({ id }) => (id && !state.hasSeen(id) ? [id] : []));
+  for (const id of fresh.reverse()) {
+    if (!isFirst) {
+      const mail = await account.call(signal, (options) =>
+        gmail.users.messages.get({ userId: 'me', id, format: 'full' }, options),
+      );
+      await bus.publish(draftOf(mail.data, id, watched));
+    }
+    state.see(id);
+  }
+  state.setMark(`label ${watched.label}`, 'read');
+}
+
+async function labelIds(
+  account: CloudAccount,
+  gmail: gmail_v1.Gmail,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const { data } = await account.call(signal, (options) =>
+    gmail.users.labels.list({ userId: 'me' }, options),
+  );
+  return new Map((data.labels ?? []).map(({ id, name }) => [(name ?? '').toLowerCase(), id ?? '']));
+}
+
+function hintFor(label: string, { routingRules }: CloudFile['gmail']): string | undefined {
+  return routingRules.find((rule) => rule.label.toLowerCase() === label.toLowerCase())?.skillHint;
+}
+
+function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }: WatchedLabel): Draft {
+  const [from, subject] = [headerOf(mail, 'from'), headerOf(mail, 'subject')];
+  const payload = {
+    content: `Mail from ${from}: ${subject}\n\n${textOf(mail)}`.trim(),
+    ...(skillHint !== undefined && { skillHint }),
+    mail: { id, threadId: mail.threadId, from, subject, label },
+    arrivedAt: Date.now(),
+  };
+  return {
+    topic: `message.inbound.cloud.mail.${escapeSegment(label)}`,
+    payload: JSON.parse(JSON.stringify(payload)),
+    id: derivedId(id, 'mail'),
+    source: { interface: 'cloud', channelId: label, userId: from },
+    reply: { topic: `cloud.mail.reply.${escapeSegment(id)}`, format: 'text' },
+  };
+}

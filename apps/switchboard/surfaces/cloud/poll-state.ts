@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { type Database, openDatabase, TtlTable, ttlTableMigration } from '@trunkline/storage';
+
+const rememberedMs = 60 * 24 * 60 * 60 * 1000;
+
+/** How far the calendar and each label of the mail were read. */
+export class PollState {
+  readonly #database: Database;
+  readonly #marks: TtlTable<string>;
+  readonly #mails: TtlTable<true>;
+
+  constructor(home: string) {
+    const migrations = [ttlTableMigration('marks'), ttlTableMigration('mails')];
+    this.#database = openDatabase(join(home, 'cloud.db'), { migrations });
+    this.#marks = new TtlTable(this.#database, 'marks');
+    this.#mails = new TtlTable(this.#database, 'mails');
+  }
+
+  mark(name: string): string | undefined {
+    return this.#marks.get(name);
+  }
+
+  setMark(name: string, value: string): void {
+    this.#marks.set(name, value, rememberedMs);
+  }
+
+  clearMark(name: string): void {
+    this.#marks.delete(name);
+  }
+
+  hasSeen(mailId: string): boolean {
+    return this.#mails.get(mailId) === true;
+  }
+
+  see(mailId: string): void {
+    this.#mails.set(mailId, true, rememberedMs);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

@@ -1,0 +1,113 @@
+import type { App, Octokit } from 'octokit';
+import { DeliveryError } from '../delivery/delivery.ts';
+
+export interface AppIdentity {
+  id: string;
+  privateKey: string;
+}
+
+export interface ClientSettings {
+  /** Undefined where only an app signs in. */
+  token: string | undefined;
+  apiUrl: string;
+  app: AppIdentity | undefined;
+  chainApp: AppIdentity | undefined;
+}
+
+/** As whom something is written: as the app or the token, or as the app of chained answers. */
+export type Identity = 'reply' | 'chain';
+
+const callMs = 20_000;
+
+/** The code host's API, under the identities that are configured. */
+export class CodehostClients {
+  readonly #settings: ClientSettings;
+  readonly #library: typeof import('octokit');
+  readonly #byToken: Octokit;
+  readonly #apps = new Map<AppIdentity, App>();
+
+  private constructor(settings: ClientSettings, library: typeof import('octokit')) {
+    this.#settings = settings;
+    this.#library = library;
+    const { Octokit } = library;
+    this.#byToken = new Octokit({ ...(settings.token && { auth: settings.token }), ...this.#common() });
+  }
+
+  /** Loads the library, which is large, only now. */
+  static async open(settings: ClientSettings): Promise<CodehostClients> {
+    return new CodehostClients(settings, await import('octokit'));
+  }
+
+  /** The client that writes to a repository. */
+  async of(owner: string, repo: string, identity: Identity): Promise<Octokit> {
+    const { app, chainApp } = this.#settings;
+    const chosen = (identity === 'chain' ? chainApp : undefined) ?? app;
+    if (chosen === undefined) return this.#byToken;
+    const application = this.#appOf(chosen);
+    const { data } = await application.octokit.rest.apps.getRepoInstallation({ owner, repo });
+    return await application.getInstallationOctokit(data.id);
+  }
+
+  /** The logins under which we write, so that our own words are not taken for somebody's. */
+  async logins(signal: AbortSignal): Promise<string[]> {
+    const request = { signal };
+    const { data } = await this.#byToken.rest.users.getAuthenticated({ request });
+    const apps = [this.#settings.app, this.#settings.chainApp].filter((app) => app !== undefined);
+    const slugs = apps.map(async (app) => {
+      const answer = await this.#appOf(app).octokit.rest.apps.getAuthenticated({ request });
+      return `${answer.data?.slug ?? ''}[bot]`;
+    });
+    return [data.login, ...(await Promise.all(slugs))];
+  }
+
+  #appOf(identity: AppIdentity): App {
+    const known = this.#apps.get(identity);
+    if (known !== undefined) return known;
+    const { App, Octokit } = this.#library;
+    const app = new App({
+      appId: identity.id,
+      privateKey: identity.privateKey,
+      Octokit: Octokit.defaults(this.#common()),
+    });
+    this.#apps.set(identity, app);
+    return app;
+  }
+
+  /** Waiting and trying again is the outbox's work, which records it. */
+  #common() {
+    return {
+      baseUrl: this.#settings.apiUrl,
+      retry: { enabled: false },
+      throttle: { enabled: false },
+      request: { fetch: limitedFetch },
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+    };
+  }
+}
+
+/** Every call has a time limit, and the signal it came with. */
+function limitedFetch(input: string, init: RequestInit = {}): Promise<Response> {
+  const limit = AbortSignal.timeout(callMs);
+  return fetch(input, { ...init, signal: init.signal ? AbortSignal.any([init.signal, limit]) : limit });
+}
+
+/** A refusal of the code host as the outbox understands it. */
+export function codehostFailure(error: unknown): DeliveryError {
+  const { status, message, response } = error as {
+    status?: number;
+    message?: string;
+    response?: { headers?: Record<string, string | undefined> };
+  };
+  const words = `The code host answered${status === undefined ? '' : ` ${status}`}: ${message ?? String(error)}`;
+  const wait = retryAfter(response?.headers ?? {});
+  const isLimit = status === 429 || (status === 403 && wait !== undefined);
+  const permanent = status !== undefined && status >= 400 && status < 500 && !isLimit && status !== 408;
+  return new DeliveryError(words, { permanent, retryAfterMs: wait, cause: error });
+}
+
+function retryAfter(headers: Record<string, string | undefined>): number | undefined {
+  const seconds = Number(headers['retry-after'] ?? Number.NaN);
+  if (Number.isFinite(seconds)) return seconds * 1000;
+  if (headers['x-ratelimit-remaining'] !== '0') return undefined;
+  return Math.max(0, Number(headers['x-ratelimit-reset']) * 1000 - Date.now());
+}

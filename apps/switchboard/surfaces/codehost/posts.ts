@@ -1,0 +1,114 @@
+import type { Bus } from '@trunkline/bus';
+import { splitMessage } from '@trunkline/tools';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { addressOf, type CodehostAddress } from './address.ts';
+import { type CodehostClients, codehostFailure } from './clients.ts';
+
+/** Stands in everything we write, so that a webhook that brings it back is not answered. */
+export const ownMark = '<!-- trunkline -->';
+
+const longestComment = 65_000;
+
+type ReviewEvent = 'APPROVE' | 'REQUEST_CHANGES' | 'COMMENT';
+
+/** Writes what a message on `message.outbound.codehost.#` says to where its topic points. */
+export function createPoster(clients: CodehostClients, bus: Bus): (parcel: Parcel) => Promise<void> {
+  return async (parcel) => {
+    const { message, done } = parcel;
+    const address = addressOf(message.topic);
+    const fields = fieldsOf(message.payload);
+    const content = text(fields.content);
+    if (address === undefined) throw misaddressed(message.topic);
+    if (content === undefined) throw new DeliveryError('The message has no content.', { permanent: true });
+    const identity = fields.chained === true ? 'chain' : 'reply';
+    try {
+      const octokit = await clients.of(address.owner, address.repo, identity);
+      if (address.review) return await submitReview(octokit, address, content, parcel, bus);
+      for (const part of splitMessage(content, longestComment).slice(done.length)) {
+        parcel.arrived(await writeComment(octokit, address, part, parcel.signal));
+      }
+    } catch (error) {
+      throw error instanceof DeliveryError ? error : codehostFailure(error);
+    }
+  };
+}
+
+type Octokit = Awaited<ReturnType<CodehostClients['of']>>;
+
+async function writeComment(
+  octokit: Octokit,
+  { owner, repo, number, comment }: CodehostAddress,
+  part: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const body = `${part}\n\n${ownMark}`;
+  const request = { signal };
+  if (comment === undefined) {
+    const { data } = await octokit.rest.issues.createComment({
+      owner,
+      repo,
+      issue_number: number,
+      body,
+      request,
+    });
+    return data.html_url;
+  }
+  const { data } = await octokit.rest.pulls.createReplyForReviewComment({
+    owner,
+    repo,
+    pull_number: number,
+    comment_id: comment,
+    body,
+    request,
+  });
+  return data.html_url;
+}
+
+async function submitReview(
+  octokit: Octokit,
+  { owner, repo, number }: CodehostAddress,
+  content: string,
+  { arrived, signal, message }: Parcel,
+  bus: Bus,
+): Promise<void> {
+  const { event, body } = readVerdict(content.slice(0, longestComment));
+  const { data } = await octokit.rest.pulls.createReview({
+    owner,
+    repo,
+    pull_number: number,
+    event,
+    body: `${body}\n\n${ownMark}`,
+    request: { signal },
+  });
+  arrived(data.html_url);
+  const payload = { owner, repo, prNumber: number, event, reviewId: data.id, prUrl: data.html_url };
+  await bus.publish({
+    topic: 'reviewer.review.submitted',
+    payload,
+    correlationId: message.correlationId,
+    parentId: message.id,
+  });
+}
+
+const verdicts: Record<string, ReviewEvent> = {
+  approve: 'APPROVE',
+  approved: 'APPROVE',
+  'request changes': 'REQUEST_CHANGES',
+  'changes requested': 'REQUEST_CHANGES',
+  comment: 'COMMENT',
+};
+
+/** A first line such as "Verdict: approve" decides what kind of review it is; without one it is a comment. */
+export function readVerdict(content: string): { event: ReviewEvent; body: string } {
+  const [, word = '', rest = ''] =
+    /^\s*\**verdict:?\**:?\s*([a-z ]+?)\**\.?\s*(?:\n([\s\S]*))?$/i.exec(content) ?? [];
+  const event = verdicts[word.toLowerCase()];
+  if (event === undefined) return { event: 'COMMENT', body: content };
+  return { event, body: rest.trim() === '' ? content.trim() : rest.trim() };
+}
+
+function misaddressed(topic: string): DeliveryError {
+  const words = `${topic} is no place on the code host: use message.outbound.codehost.<owner>.<repo>.<number>, and .review or .comment.<id> behind it.`;
+  return new DeliveryError(words, { permanent: true });
+}
