@@ -17,6 +17,7 @@ import { operatorOptions } from './operator/options.ts';
 import { projectOptions } from './projects/options.ts';
 import { cloudOptions } from './surfaces/cloud/options.ts';
 import { codehostOptions } from './surfaces/codehost/options.ts';
+import { trackerOptions } from './surfaces/tracker/options.ts';
 
 export const switchboardOptions = defineOptions(
   'switchboard',
@@ -134,6 +135,7 @@ export const switchboardOptions = defineOptions(
     }),
     ...cloudOptions,
     ...codehostOptions,
+    ...trackerOptions,
     ...projectOptions,
     ...operatorOptions,
     ...modelOptions,

@@ -15,6 +15,7 @@ import { createCloudSurface } from './surfaces/cloud/surface.ts';
 import { createCodehostSurface } from './surfaces/codehost/surface.ts';
 import { createWebhookRegistry } from './surfaces/codehost/webhook-registry.ts';
 import { createDeliveryDesk } from './surfaces/delivery/delivery-desk.ts';
+import { createTrackerSurface } from './surfaces/tracker/surface.ts';
 
 export interface Plugins {
   /** In the order in which they start. */
@@ -34,6 +35,7 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
   const cloud = createCloudSurface(options, deliveries, leader);
   const surfaces = [
     createCodehostSurface(options, deliveries),
+    createTrackerSurface(options, deliveries),
     cloud,
     createOnboarding(createWebhookRegistry(options), createFolders(cloud.account)),
   ];

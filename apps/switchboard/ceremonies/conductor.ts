@@ -1,0 +1,175 @@
+import { type Bus, type Draft, escapeSegment, type Message } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import type { Clock, Timer } from '@trunkline/schedule';
+import type { Leader } from '../cluster/leader.ts';
+import { derivedId } from '../core/derived-id.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import type { Ceremony } from '../workspace/schema/ceremony.ts';
+import type { Run, RunStatus, RunStore } from './run-store.ts';
+
+export interface ConductorSettings {
+  bus: Bus;
+  clock: Clock;
+  leader: Leader;
+  store: RunStore;
+  ceremonies: () => readonly Ceremony[];
+  /** The name under which this switchboard reads along. */
+  durable: string;
+  logger: Logger;
+}
+
+const limitMs = 10 * 60_000;
+
+/**
+ * Leads runs from `ceremony.<id>.execute` to `.completed`. Every switchboard reads along and knows the runs;
+ * the one that leads asks the agents, counts their answers and ends what takes too long. All it publishes has an id
+ * that follows from the run, so that whoever goes on after a crash repeats nothing.
+ */
+export class Conductor {
+  readonly #settings: ConductorSettings;
+  readonly #timers = new Map<string, Timer>();
+
+  constructor(settings: ConductorSettings) {
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    const { bus, durable } = this.#settings;
+    await bus.subscribe('ceremony.#', (message) => this.#read(message), { durable, plugin: 'ceremonies' });
+  }
+
+  /** Goes on with what runs, or leaves it to others. */
+  async lead(isLeader: boolean): Promise<void> {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+    if (!isLeader) return;
+    for (const run of this.#settings.store.running()) await this.#drive(run);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+  }
+
+  async #read(message: Message): Promise<void> {
+    const event = message.topic.split('.').at(-1);
+    if (event === 'execute') await this.#execute(message);
+    else if (event === 'answered') await this.#answered(message);
+    else if (event === 'completed') this.#completed(message);
+  }
+
+  async #execute({ id, topic, payload, timestamp, source }: Message): Promise<void> {
+    const fields = fieldsOf(payload);
+    const run = {
+      runId: text(fields.runId) ?? id,
+      ceremonyId: topic.split('.')[1] ?? '',
+      trigger: text(fields.trigger) ?? source?.userId ?? 'bus',
+      scheduledAt: typeof fields.scheduledAt === 'number' ? fields.scheduledAt : null,
+      startedAt: timestamp,
+    };
+    this.#settings.store.begin(run);
+    const known = this.#settings.store.get(run.runId);
+    if (known?.status === 'running' && this.#settings.leader.isLeader()) await this.#drive(known);
+  }
+
+  async #answered({ parentId, correlationId, payload }: Message): Promise<void> {
+    const { store, leader } = this.#settings;
+    const fields = fieldsOf(payload);
+    const content = text(fields.content) ?? '';
+    store.answer(correlationId, { requestId: parentId ?? '', error: text(fields.error) ?? null, content });
+    const run = store.get(correlationId);
+    if (run?.status === 'running' && leader.isLeader()) await this.#endIfDone(run);
+  }
+
+  #completed({ payload, timestamp }: Message): void {
+    const outcome = fieldsOf(fieldsOf(payload).outcome);
+    const runId = text(outcome.runId) ?? '';
+    this.#settings.store.end(runId, outcome.status as RunStatus, text(outcome.detail) ?? null, timestamp);
+    this.#timers.get(runId)?.cancel();
+    this.#timers.delete(runId);
+  }
+
+  /** Asks everyone who has not been asked yet, and watches the time. */
+  async #drive(run: Run): Promise<void> {
+    const { bus, clock, logger } = this.#settings;
+    const ceremony = this.#find(run);
+    if (ceremony === undefined)
+      return await this.#end(
+        run,
+        'failure',
+        `there is no ceremony ${run.ceremonyId}; write ceremonies/${run.ceremonyId}.yaml`,
+      );
+    const left = Math.max(0, run.startedAt + limitMs - clock.now());
+    this.#timers.get(run.runId)?.cancel();
+    const tooLate = () => {
+      this.#end(run, 'timeout', 'it took more than 10 minutes').catch((error: unknown) =>
+        logger.error({ err: error, runId: run.runId }, 'the end of a ceremony could not be told'),
+      );
+    };
+    this.#timers.set(run.runId, clock.setTimer(left, tooLate));
+    for (const request of requestsOf(run, ceremony)) await bus.publish(request);
+    await this.#endIfDone(run);
+  }
+
+  async #endIfDone(run: Run): Promise<void> {
+    const ceremony = this.#find(run);
+    if (ceremony === undefined) return;
+    const answers = this.#settings.store.answers(run.runId);
+    const ids = new Set(answers.map(({ requestId }) => requestId));
+    if (requestsOf(run, ceremony).some(({ id }) => !ids.has(id ?? ''))) return;
+    const failure = answers.find(({ error }) => error !== null);
+    if (failure === undefined)
+      return await this.#end(run, 'success', answers.map(({ content }) => content).join('\n\n'));
+    await this.#end(run, 'failure', failure.error ?? '');
+  }
+
+  /** The first end counts: a second one has the same id and is not brought again. */
+  async #end(run: Run, status: RunStatus, detail: string): Promise<void> {
+    const { bus, clock } = this.#settings;
+    const { runId, ceremonyId } = run;
+    if (this.#settings.store.get(runId)?.status !== 'running') return;
+    const durationMs = clock.now() - run.startedAt;
+    await bus.publish({
+      topic: `ceremony.${escapeSegment(ceremonyId)}.completed`,
+      id: derivedId(runId, 'completed'),
+      correlationId: runId,
+      payload: { outcome: { runId, status, durationMs, detail } },
+    });
+    await this.#notify(run, status, detail);
+  }
+
+  async #notify(run: Run, status: RunStatus, detail: string): Promise<void> {
+    const ceremony = this.#find(run);
+    if (ceremony === undefined || ceremony.notifyChannel === '') return;
+    const said = status === 'success' ? detail : `ended with ${status}: ${detail}`;
+    await this.#settings.bus.publish({
+      topic: `message.outbound.chat.push.${escapeSegment(ceremony.notifyChannel)}`,
+      id: derivedId(run.runId, 'notice'),
+      correlationId: run.runId,
+      payload: { content: `${ceremony.name}: ${said}`, channel: ceremony.notifyChannel },
+    });
+  }
+
+  #find({ ceremonyId }: Run): Ceremony | undefined {
+    return this.#settings.ceremonies().find(({ id }) => id === ceremonyId);
+  }
+}
+
+/** One request for each target, or one for whoever has the skill. */
+function requestsOf({ runId }: Run, { id, name, description, skill, targets }: Ceremony): Draft[] {
+  const askedOf = targets.length === 0 ? [undefined] : targets;
+  return askedOf.map((agent) => ({
+    topic: 'agent.skill.request',
+    id: derivedId(runId, `request ${agent ?? ''}`),
+    correlationId: runId,
+    payload: {
+      skillHint: skill,
+      content: description ?? name,
+      systemActor: 'ceremony',
+      ceremonyId: id,
+      runId,
+      ...(agent !== undefined && { agent }),
+    },
+    source: { interface: 'ceremony', channelId: id },
+    reply: { topic: `ceremony.${escapeSegment(id)}.answered` },
+  }));
+}

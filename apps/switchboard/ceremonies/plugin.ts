@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { escapeSegment } from '@trunkline/bus';
+import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
+import type { Hono } from 'hono';
+import type { Leader } from '../cluster/leader.ts';
+import { nodeName } from '../cluster/node-name.ts';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import { mountCeremonies } from '../routes/ceremonies.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import type { Ceremony } from '../workspace/schema/ceremony.ts';
+import { Conductor } from './conductor.ts';
+import type { CeremonyHall, CeremonyView } from './hall.ts';
+import { type Run, RunStore } from './run-store.ts';
+import { Timetable } from './timetable.ts';
+
+const sweepEveryMs = 3_600_000;
+
+/** Ceremonies: skills that agents perform at set times. */
+export class CeremonyPlugin implements Plugin, CeremonyHall {
+  readonly name = 'ceremonies';
+  readonly #leader: Leader;
+  readonly #clock: Clock;
+  #store: RunStore | undefined;
+  #context: PluginContext | undefined;
+  #close: () => Promise<void> = async () => undefined;
+
+  constructor(leader: Leader, clock: Clock = systemClock) {
+    this.#leader = leader;
+    this.#clock = clock;
+  }
+
+  mount(app: Hono<SwitchboardEnv>): void {
+    mountCeremonies(app, this);
+  }
+
+  async start(context: PluginContext): Promise<void> {
+    await using closing = new AsyncDisposableStack();
+    const { bus, workspace, logger, home } = context;
+    const store = new RunStore(join(home, 'ceremonies.db'));
+    closing.defer(() => store.close());
+    const [leader, clock] = [this.#leader, this.#clock];
+    const parts = { bus, clock, leader, store, ceremonies: workspace.ceremonies, logger };
+    const conductor = new Conductor({ ...parts, durable: await durableName(context) });
+    closing.defer(() => conductor.stop());
+    const timetable = new Timetable(parts);
+    closing.defer(() => timetable.stop());
+    closing.defer(
+      workspace.onChange(
+        (file) => file.startsWith(join(workspace.directory, 'ceremonies')) && timetable.refresh(),
+      ),
+    );
+    const sweeper = setInterval(() => store.sweep(clock.now()), sweepEveryMs).unref();
+    closing.defer(() => clearInterval(sweeper));
+    this.#store = store;
+    this.#context = context;
+    await conductor.start();
+    const follow = followLeader(leader, conductor, timetable, context);
+    closing.defer(() => follow.stop());
+    const opened = closing.move();
+    this.#close = () => opened.disposeAsync();
+  }
+
+  async stop(): Promise<void> {
+    this.#store = undefined;
+    await this.#close();
+  }
+
+  list(): CeremonyView[] {
+    const { workspace } = this.#context ?? {};
+    return (workspace?.ceremonies() ?? []).map((ceremony) => this.#view(ceremony));
+  }
+
+  async run(id: string, by: string): Promise<{ runId: string } | undefined> {
+    if (this.#context === undefined || !this.list().some((ceremony) => ceremony.id === id)) return undefined;
+    const runId = randomUUID();
+    await this.#context.bus.publish({
+      topic: `ceremony.${escapeSegment(id)}.execute`,
+      payload: { runId, trigger: by },
+      source: { interface: 'api', userId: by },
+    });
+    return { runId };
+  }
+
+  runs(id: string, limit: number): Run[] {
+    return this.#store?.list(id, limit) ?? [];
+  }
+
+  #view(ceremony: Ceremony): CeremonyView {
+    const next = parseSchedule(ceremony.schedule, { timezone: 'UTC' }).next(this.#clock.now());
+    const nextRun = ceremony.enabled && next !== undefined ? new Date(next).toISOString() : null;
+    return { ...ceremony, nextRun, lastRun: this.runs(ceremony.id, 1)[0] ?? null };
+  }
+}
+
+/** With one bus for several switchboards, each reads along under its own name. */
+async function durableName({ bus, home }: PluginContext): Promise<string> {
+  return bus.status().engine === 'embedded' ? 'ceremonies' : `ceremonies-${await nodeName(home)}`;
+}
+
+function followLeader(leader: Leader, conductor: Conductor, timetable: Timetable, { logger }: PluginContext) {
+  let turn: Promise<void> = Promise.resolve();
+  let isOpen = true;
+  const lead = async (isLeader: boolean) => {
+    await conductor.lead(isLeader);
+    await timetable.lead(isLeader);
+  };
+  leader.onChange((token) => {
+    if (!isOpen) return;
+    turn = turn
+      .then(() => lead(token !== undefined))
+      .catch((error: unknown) => logger.error({ err: error }, 'the ceremonies could not be taken over'));
+  });
+  return {
+    async stop() {
+      isOpen = false;
+      await turn;
+    },
+  };
+}

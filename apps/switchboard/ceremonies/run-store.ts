@@ -1,0 +1,128 @@
+import { type Database, openDatabase } from '@trunkline/storage';
+
+export type RunStatus = 'running' | 'success' | 'failure' | 'timeout';
+
+/** One performance of a ceremony. */
+export interface Run {
+  runId: string;
+  ceremonyId: string;
+  /** `schedule`, or who asked for it. */
+  trigger: string;
+  /** The time it was due; null when somebody asked for it. */
+  scheduledAt: number | null;
+  startedAt: number;
+  endedAt: number | null;
+  status: RunStatus;
+  detail: string | null;
+}
+
+/** What one of the agents answered. */
+export interface Answer {
+  requestId: string;
+  error: string | null;
+  content: string;
+}
+
+const migrations = [
+  `CREATE TABLE runs (
+     runId TEXT PRIMARY KEY, ceremonyId TEXT NOT NULL, trigger TEXT NOT NULL, scheduledAt INTEGER, startedAt INTEGER NOT NULL,
+     endedAt INTEGER, status TEXT NOT NULL, detail TEXT) STRICT;
+   CREATE INDEX runs_by_ceremony ON runs (ceremonyId, startedAt);
+   CREATE TABLE answers (
+     runId TEXT NOT NULL REFERENCES runs (runId) ON DELETE CASCADE, requestId TEXT NOT NULL, error TEXT, content TEXT NOT NULL,
+     PRIMARY KEY (runId, requestId)) STRICT, WITHOUT ROWID;
+   CREATE TABLE sightings (ceremonyId TEXT PRIMARY KEY, schedule TEXT NOT NULL, since INTEGER NOT NULL) STRICT;`,
+];
+
+const keptMs = 30 * 86_400_000;
+const longestContent = 4000;
+
+/** The runs of all ceremonies; kept thirty days. */
+export class RunStore {
+  readonly #database: Database;
+
+  constructor(path: string) {
+    this.#database = openDatabase(path, { migrations });
+  }
+
+  /** Notes the beginning of a run; says whether it was new. */
+  begin({
+    runId,
+    ceremonyId,
+    trigger,
+    scheduledAt,
+    startedAt,
+  }: Omit<Run, 'endedAt' | 'status' | 'detail'>): boolean {
+    const { changes } = this.#database
+      .prepare(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL) ON CONFLICT DO NOTHING`)
+      .run(runId, ceremonyId, trigger, scheduledAt, startedAt);
+    return changes === 1;
+  }
+
+  answer(runId: string, { requestId, error, content }: Answer): void {
+    this.#database
+      .prepare(
+        'INSERT INTO answers SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM runs WHERE runId = ?1) ON CONFLICT DO NOTHING',
+      )
+      .run(runId, requestId, error, content.slice(0, longestContent));
+  }
+
+  answers(runId: string): Answer[] {
+    return this.#database
+      .prepare<Answer>('SELECT requestId, error, content FROM answers WHERE runId = ?')
+      .all(runId);
+  }
+
+  /** An end once noted stays. */
+  end(runId: string, status: RunStatus, detail: string | null, endedAt: number): void {
+    this.#database
+      .prepare(`UPDATE runs SET status = ?, detail = ?, endedAt = ? WHERE runId = ? AND status = 'running'`)
+      .run(status, detail, endedAt, runId);
+  }
+
+  get(runId: string): Run | undefined {
+    return this.#database.prepare<Run>('SELECT * FROM runs WHERE runId = ?').get(runId);
+  }
+
+  running(): Run[] {
+    return this.#database
+      .prepare<Run>(`SELECT * FROM runs WHERE status = 'running' ORDER BY startedAt`)
+      .all();
+  }
+
+  /** The newest first. */
+  list(ceremonyId: string, limit: number): Run[] {
+    return this.#database
+      .prepare<Run>('SELECT * FROM runs WHERE ceremonyId = ? ORDER BY startedAt DESC, rowid DESC LIMIT ?')
+      .all(ceremonyId, limit);
+  }
+
+  lastScheduled(ceremonyId: string): number | undefined {
+    const row = this.#database
+      .prepare<{ last: number | null }>('SELECT max(scheduledAt) AS last FROM runs WHERE ceremonyId = ?')
+      .get(ceremonyId);
+    return row?.last ?? undefined;
+  }
+
+  /** Since when a ceremony has this schedule: times before it were none of its own. */
+  since(ceremonyId: string, schedule: string, now: number): number {
+    this.#database
+      .prepare(
+        `INSERT INTO sightings VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET schedule = ?2, since = ?3 WHERE schedule <> ?2`,
+      )
+      .run(ceremonyId, schedule, now);
+    const row = this.#database
+      .prepare<{ since: number }>('SELECT since FROM sightings WHERE ceremonyId = ?')
+      .get(ceremonyId);
+    return row?.since ?? now;
+  }
+
+  sweep(now: number): void {
+    this.#database.prepare('DELETE FROM runs WHERE startedAt < ?').run(now - keptMs);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

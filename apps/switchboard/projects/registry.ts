@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
+import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import type { Hono } from 'hono';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { Project, ProjectDirectory } from '../core/project-directory.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { mountProjects } from '../routes/projects.ts';
+import { announce } from '../workspace/report.ts';
+import { readProjects } from './read-projects.ts';
+
+/** Where the list comes from: the address of a registry, or what this switchboard compiles itself. */
+export type ProjectSource = (signal: AbortSignal) => Promise<unknown>;
+
+export interface RegistryState {
+  projects: readonly Project[];
+  /** When the list was read last, in milliseconds since 1970; null before the first time. */
+  readAt: number | null;
+  /** Why the last poll failed; null when it did not. */
+  error: string | null;
+}
+
+const pollEveryMs = 5 * 60_000;
+const timeoutMs = 15_000;
+const largestBytes = 20 * 1024 * 1024;
+
+/** The projects of the organisation, asked for every five minutes; the last good list stays, also over a restart. */
+export class ProjectRegistry implements Plugin, ProjectDirectory {
+  readonly name = 'projects';
+  readonly off: string | undefined;
+  readonly #source: ProjectSource | undefined;
+  readonly #clock: Clock;
+  #state: RegistryState = { projects: [], readAt: null, error: null };
+  #context: PluginContext | undefined;
+  #timer: Timer | undefined;
+  #polling: Promise<void> = Promise.resolve();
+  #abort = new AbortController();
+
+  constructor(source: ProjectSource | undefined, clock: Clock = systemClock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  mount(app: Hono<SwitchboardEnv>): void {
+    mountProjects(app, this);
+  }
+
+  async start(context: PluginContext): Promise<void> {
+    this.#context = context;
+    this.#abort = new AbortController();
+    await this.#restore(this.#file(context), context.logger);
+    this.#poll();
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#abort.abort();
+    await this.#polling;
+  }
+
+  list(): readonly Project[] {
+    return this.#state.projects;
+  }
+
+  state(): RegistryState {
+    return this.#state;
+  }
+
+  #poll(): void {
+    if (this.#abort.signal.aborted || this.#source === undefined) return;
+    this.#polling = this.#read(this.#source).then(() => {
+      this.#timer = this.#abort.signal.aborted
+        ? undefined
+        : this.#clock.setTimer(pollEveryMs, () => this.#poll());
+    });
+  }
+
+  async #read(source: ProjectSource): Promise<void> {
+    try {
+      const projects = readProjects(await source(this.#abort.signal));
+      this.#state = { projects, readAt: this.#clock.now(), error: null };
+      await this.#keep();
+    } catch (error) {
+      if (!this.#abort.signal.aborted)
+        await this.#complain(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Told when it begins to fail, not every five minutes. */
+  async #complain(error: string): Promise<void> {
+    const isNew = this.#state.error !== error;
+    this.#state = { ...this.#state, error };
+    if (!isNew || this.#context === undefined) return;
+    const { bus, logger } = this.#context;
+    logger.warn({ projects: this.#state.projects.length }, `${error} The last good list stays.`);
+    await announce(bus, logger, {
+      topic: 'system.error',
+      payload: { source: 'projects', plugin: 'projects', error },
+    });
+  }
+
+  async #keep(): Promise<void> {
+    const { projects, readAt } = this.#state;
+    if (this.#context !== undefined)
+      await writeFileAtomic(this.#file(this.#context), JSON.stringify({ projects, readAt }, undefined, 2));
+  }
+
+  async #restore(path: string, logger: Logger): Promise<void> {
+    try {
+      const kept = (await readJsonFile(path)) as { projects?: unknown; readAt?: number } | undefined;
+      if (kept === undefined) return;
+      this.#state = { projects: readProjects(kept.projects), readAt: kept.readAt ?? null, error: null };
+    } catch (error) {
+      logger.warn({ err: error, path }, 'the kept list of projects cannot be used; it is asked for anew');
+    }
+  }
+
+  #file({ home }: PluginContext): string {
+    return join(home, 'projects.json');
+  }
+}
+
+/** The list at the address of PROJECT_REGISTRY_URL. */
+export function remoteSource(url: string): ProjectSource {
+  return async (signal) => {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await ask(url, within);
+    if (!response.ok)
+      throw new Error(`The project registry (PROJECT_REGISTRY_URL) answered ${response.status}.`);
+    const text = await response.text();
+    if (text.length > largestBytes)
+      throw new Error('The answer of the project registry is larger than 20 MB.');
+    return parse(text);
+  };
+}
+
+async function ask(url: string, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, { signal, headers: { accept: 'application/json' } });
+  } catch (cause) {
+    throw new Error('The project registry could not be reached; look at PROJECT_REGISTRY_URL.', { cause });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error('The project registry answered with what is no JSON.', { cause });
+  }
+}

@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
+import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Leader } from '../cluster/leader.ts';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { mountProjectSettings } from '../routes/project-settings.ts';
+import { announce } from '../workspace/report.ts';
+
+export interface SyncSettings {
+  /** The organisation whose repositories are looked through. */
+  organisation: string | undefined;
+  /** Repositories with this topic are projects. */
+  topic: string;
+  /** Repositories (`owner/repo`) that are projects in any case. */
+  base: readonly string[];
+  /** Base address of the code host's API. */
+  apiUrl: string;
+  token: string | undefined;
+}
+
+interface CompiledProject {
+  id: string;
+  name: string;
+  path: string;
+  github: { owner: string; repo: string };
+  defaultBranch: string;
+}
+
+const everyMs = 15 * 60_000;
+const timeoutMs = 20_000;
+const pageSize = 100;
+const mostPages = 50;
+
+const repository = z.looseObject({
+  id: z.number(),
+  name: z.string(),
+  full_name: z.string(),
+  owner: z.looseObject({ login: z.string() }),
+  default_branch: z.string().default('main'),
+  topics: z.array(z.string()).default([]),
+  archived: z.boolean().default(false),
+});
+
+/**
+ * Compiles the list of projects every fifteen minutes: the organisation's repositories with the topic, and the base set.
+ * The list stands in `registry/projects.json` and is served at `/api/settings/global`, for this and other registries.
+ */
+export class ProjectSync implements Plugin {
+  readonly name = 'project-sync';
+  readonly off: string | undefined;
+  readonly #settings: SyncSettings;
+  readonly #leader: Leader;
+  readonly #clock: Clock;
+  #projects: CompiledProject[] = [];
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #abort = new AbortController();
+
+  constructor(settings: SyncSettings, leader: Leader, clock: Clock = systemClock) {
+    this.#settings = settings;
+    this.#leader = leader;
+    this.#clock = clock;
+    if (settings.organisation === undefined && settings.base.length === 0)
+      this.off = 'Set PROJECT_SYNC_ORG or PROJECT_SYNC_BASE to compile a list of projects here.';
+  }
+
+  mount(app: Hono<SwitchboardEnv>): void {
+    mountProjectSettings(app, () => this.#projects);
+  }
+
+  async start(context: PluginContext): Promise<void> {
+    this.#abort = new AbortController();
+    const kept = (await readJsonFile(fileOf(context))) as { projects?: CompiledProject[] } | undefined;
+    this.#projects = kept?.projects ?? [];
+    this.#run(context);
+  }
+
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#abort.abort();
+    await this.#running;
+  }
+
+  /** The list as the registry of this switchboard reads it, without a way over the network; waits for one under way. */
+  async compiled(): Promise<{ projects: readonly CompiledProject[] }> {
+    await this.#running;
+    return { projects: this.#projects };
+  }
+
+  #run(context: PluginContext): void {
+    this.#running = this.#compile(context).then(() => {
+      if (!this.#abort.signal.aborted) this.#timer = this.#clock.setTimer(everyMs, () => this.#run(context));
+    });
+  }
+
+  async #compile(context: PluginContext): Promise<void> {
+    try {
+      this.#projects = await compile(this.#settings, this.#abort.signal);
+      await writeFileAtomic(fileOf(context), JSON.stringify({ projects: this.#projects }, undefined, 2));
+    } catch (error) {
+      if (!this.#abort.signal.aborted) await this.#complain(error, context);
+    }
+  }
+
+  async #complain(
+    error: unknown,
+    { bus, logger }: { bus: PluginContext['bus']; logger: Logger },
+  ): Promise<void> {
+    logger.warn({ err: error }, 'the list of projects could not be compiled; the last one stays');
+    if (!this.#leader.isLeader()) return;
+    const words = error instanceof Error ? error.message : String(error);
+    await announce(bus, logger, {
+      topic: 'system.error',
+      payload: { source: 'projects', plugin: 'project-sync', error: words },
+    });
+  }
+}
+
+function fileOf({ home }: PluginContext): string {
+  return join(home, 'registry', 'projects.json');
+}
+
+async function compile(settings: SyncSettings, signal: AbortSignal): Promise<CompiledProject[]> {
+  const found = [
+    ...(settings.organisation === undefined ? [] : await organisationRepositories(settings, signal)),
+    ...(await baseRepositories(settings, signal)),
+  ];
+  const byName = new Map(found.map((entry) => [entry.full_name.toLowerCase(), toProject(entry)]));
+  return [...byName.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+async function organisationRepositories(settings: SyncSettings, signal: AbortSignal) {
+  const found: z.output<typeof repository>[] = [];
+  for (let page = 1; page <= mostPages; page += 1) {
+    const path = `/orgs/${encodeURIComponent(settings.organisation ?? '')}/repos?per_page=${pageSize}&page=${page}`;
+    const listed = z.array(repository).parse(await ask(settings, path, signal));
+    found.push(...listed.filter(({ topics, archived }) => topics.includes(settings.topic) && !archived));
+    if (listed.length < pageSize) break;
+  }
+  return found;
+}
+
+function baseRepositories(settings: SyncSettings, signal: AbortSignal) {
+  const one = async (name: string) => repository.parse(await ask(settings, `/repos/${name}`, signal));
+  return Promise.all(settings.base.map(one));
+}
+
+async function ask({ apiUrl, token }: SyncSettings, path: string, signal: AbortSignal): Promise<unknown> {
+  const response = await fetch(`${apiUrl.replace(/\/$/, '')}${path}`, {
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    headers: { accept: 'application/vnd.github+json', ...(token && { authorization: `Bearer ${token}` }) },
+  });
+  if (response.ok) return await response.json();
+  await response.body?.cancel();
+  throw new Error(
+    `The code host answered ${response.status} to ${path}; look at CODEHOST_TOKEN and PROJECT_SYNC_ORG.`,
+  );
+}
+
+function toProject({ id, name, owner, default_branch }: z.output<typeof repository>): CompiledProject {
+  return {
+    id: String(id),
+    name,
+    path: '',
+    github: { owner: owner.login, repo: name },
+    defaultBranch: default_branch,
+  };
+}
