@@ -1,0 +1,101 @@
+import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Observer, observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import type { SkillResult } from './executor.ts';
+import { Lanes } from './lanes.ts';
+
+let slow: FakePeer;
+let quick: FakePeer;
+let board: TestSwitchboard;
+let seen: Observer;
+beforeAll(async () => {
+  slow = await startFakePeer({ answer: () => ({ hang: true }) });
+  quick = await startFakePeer({ answer: () => ({ text: 'done' }) });
+  board = await startSwitchboard({
+    env: { SWITCHBOARD_EXECUTOR_CONCURRENCY: '1', SWITCHBOARD_SKILL_TIMEOUT_MS: '4000' },
+    files: {
+      'agents.yaml': `agents:
+  - { name: slow, url: "${slow.url}", skills: [wait] }
+  - { name: quick, url: "${quick.url}", skills: [run] }
+  - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }`,
+    },
+  });
+  seen = await observe(board);
+});
+afterAll(async () => {
+  seen.close();
+  await slow.stop();
+  await quick.stop();
+  await board.stop();
+});
+
+async function ask(skillHint: string, correlationId: string): Promise<string> {
+  const payload = { skillHint, content: 'x' };
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId });
+  return correlationId;
+}
+const answerTo = async (id: string) => (await seen.first(`agent.skill.response.${id}`)).payload;
+const loadOf = async (name: string) =>
+  (await board.call('/api/agents')).body.data.find((agent: Json) => agent.name === name).load;
+
+it('leaves alone an agent that failed five times in a row, and says so', async () => {
+  for (let number = 1; number <= 5; number++)
+    expect((await answerTo(await ask('vanish', `v${number}`))).taskState).toBe('failed');
+  expect(await answerTo(await ask('vanish', 'v6'))).toMatchObject({
+    taskState: 'rejected',
+    error: expect.stringMatching(/gone failed 5 times in a row and is left alone for \d+ s/),
+  });
+  expect(await loadOf('gone')).toEqual({ running: 0, waiting: 0, circuit: 'open' });
+});
+
+it('lets requests wait for a busy agent, refuses too many, and holds up no other', async () => {
+  const ids = await Promise.all(Array.from({ length: 9 }, (_, index) => ask('wait', `w${index}`)));
+  await waitFor(async () => (await loadOf('slow')).waiting === 7);
+  expect(await loadOf('slow')).toMatchObject({ running: 1, waiting: 7 });
+  const refused = await seen.first('agent.skill.response.w');
+  expect(refused.payload).toMatchObject({
+    taskState: 'rejected',
+    error: expect.stringContaining('SWITCHBOARD_EXECUTOR_CONCURRENCY'),
+  });
+  expect(ids).toContain(refused.correlationId);
+  expect(await answerTo(await ask('run', 'q1'))).toMatchObject({ content: 'done' });
+});
+
+it('tries an agent once after the pause before all come back', async () => {
+  let now = 0;
+  const lanes = new Lanes({ running: 2, waiting: 2 }, () => now);
+  const { signal } = new AbortController();
+  const bad: SkillResult = { content: '', error: 'x', taskState: 'failed', unavailable: true };
+  const good: SkillResult = { content: 'ok', taskState: 'completed' };
+  for (let count = 0; count < 5; count++) await lanes.run('a', signal, async () => bad);
+  expect(lanes.load('a').circuit).toBe('open');
+  now = 30_001;
+  expect(lanes.load('a').circuit).toBe('half-open');
+  const gate = Promise.withResolvers<SkillResult>();
+  const trial = lanes.run('a', signal, () => gate.promise);
+  expect((await lanes.run('a', signal, async () => good)).taskState).toBe('rejected');
+  gate.resolve(bad);
+  expect(await trial).toBe(bad);
+  expect(lanes.load('a').circuit).toBe('open');
+  now = 60_002;
+  expect(await lanes.run('a', signal, async () => good)).toBe(good);
+  expect(lanes.load('a').circuit).toBe('closed');
+  const own: SkillResult = { content: '', error: 'no such file', taskState: 'failed' };
+  for (let count = 0; count < 9; count++) await lanes.run('a', signal, async () => own);
+  expect(lanes.load('a').circuit).toBe('closed');
+});
+
+it('gives up a place in the line when the process stops', async () => {
+  const lanes = new Lanes({ running: 1, waiting: 2 });
+  const gate = Promise.withResolvers<SkillResult>();
+  const controller = new AbortController();
+  const first = lanes.run('a', new AbortController().signal, () => gate.promise);
+  const second = lanes.run('a', controller.signal, () => gate.promise);
+  controller.abort(new Error('stopping'));
+  await expect(second).rejects.toThrow('stopping');
+  expect(lanes.load('a')).toMatchObject({ running: 1, waiting: 0 });
+  gate.resolve({ content: '', taskState: 'completed' });
+  await first;
+  expect(lanes.load('a').running).toBe(0);
+});

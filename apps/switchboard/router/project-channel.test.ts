@@ -1,0 +1,62 @@
+import { expect, it } from 'vitest';
+import type { Project } from '../core/project-directory.ts';
+import { ExecutorRegistry } from '../dispatch/registry.ts';
+import { channelsSchema } from '../workspace/schema/channels.ts';
+import { fleetSchema } from '../workspace/schema/fleet.ts';
+import { Conversations } from './conversations.ts';
+import { decide } from './decide.ts';
+import { projectChannel } from './project-channel.ts';
+
+const project: Project = {
+  id: 'p1',
+  name: 'Sea',
+  slug: 'sea',
+  path: '/srv/sea',
+  github: { owner: 'Acme', repo: 'sea.map' },
+  defaultBranch: 'main',
+};
+const { channels } = channelsSchema.parse({
+  channels: [
+    { id: 'sea-dev', platform: 'chat', channelId: '1', project: 'sea', kind: 'dev', agent: 'mate' },
+    { id: 'sea-alerts', platform: 'chat', channelId: '2', project: 'sea', kind: 'alerts' },
+  ],
+});
+
+it('leads from a repository to its project and to the channel for what it is about', () => {
+  const find = (payload: object) => projectChannel(payload, [project], channels);
+  expect(find({ repo: { owner: 'acme', repo: 'sea.map' } })).toMatchObject({ channel: { id: 'sea-dev' } });
+  expect(find({ repo: 'Acme/sea.map', kind: 'alerts' })).toMatchObject({ channel: { id: 'sea-alerts' } });
+  expect(find({ repo: 'Acme/sea.map', kind: 'releases' })).toEqual({ project, channel: undefined });
+  expect(find({ repo: 'Acme/other' })).toBeUndefined();
+  expect(find({ content: 'no repository' })).toBeUndefined();
+});
+
+it('brings what a repository tells to the agent of its channel', () => {
+  const registry = new ExecutorRegistry();
+  registry.replace('test', [
+    {
+      agent: 'mate',
+      type: 'in-process',
+      skills: [{ name: 'steer', description: '', keywords: [] }],
+      execute: async () => ({ content: '', taskState: 'completed' }),
+    },
+  ]);
+  const workspace = { routes: () => [], channels: () => channels, fleet: () => fleetSchema.parse({}) };
+  const conversations = new Conversations({ talk: () => undefined, hold: () => 'c' });
+  const around = {
+    registry,
+    workspace,
+    projects: { list: () => [project] },
+    conversations,
+    defaultSkill: undefined,
+  };
+  const topic = 'message.inbound.codehost.acme.sea';
+  expect(decide({ topic, payload: { repo: 'acme/sea.map', content: 'x' } }, around)).toMatchObject({
+    agent: 'mate',
+    skill: 'steer',
+    rule: 'project',
+    why: 'the channel sea-dev of the project sea belongs to mate',
+  });
+  const alert = { repo: 'acme/sea.map', kind: 'alerts', content: 'x' };
+  expect(decide({ topic, payload: alert }, around).skill).toBeUndefined();
+});
