@@ -8,6 +8,7 @@ export * from './github/server.ts';
 export * from './google/server.ts';
 export * from './infisical/server.ts';
 export * from './json-server.ts';
+export * from './linear/server.ts';
 export * from './model/reply.ts';
 export * from './model/server.ts';
 export * from './nats.ts';

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
+import { z } from 'zod';
+import { DeliveryError } from '../delivery/delivery.ts';
+
+export interface TokenSettings {
+  clientId: string;
+  clientSecret: string;
+  refreshToken: string;
+  url: string;
+  home: string;
+  /** Told once when the refresh token is refused, until one works again. */
+  onRefreshFailed(words: string): void;
+}
+
+const answerSchema = z.object({
+  access_token: z.string(),
+  expires_in: z.number(),
+  refresh_token: z.string().optional(),
+});
+
+const keptSchema = z.object({ first: z.string(), refreshToken: z.string() });
+
+const callMs = 20_000;
+const marginMs = 60_000;
+
+/** Access tokens of an OAuth client; each refresh token works once, so the newest is kept on disk. */
+export class TrackerTokens {
+  readonly #settings: TokenSettings;
+  readonly #path: string;
+  #token: { value: string; until: number } | undefined;
+  #renewing: Promise<string> | undefined;
+  #refused = false;
+
+  constructor(settings: TokenSettings) {
+    this.#settings = settings;
+    this.#path = join(settings.home, 'tracker-token.json');
+  }
+
+  get(): Promise<string> {
+    if (this.#token !== undefined && this.#token.until > Date.now())
+      return Promise.resolve(this.#token.value);
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  /** The token was refused: the next one is a new one. */
+  drop(): void {
+    this.#token = undefined;
+  }
+
+  async #renew(): Promise<string> {
+    try {
+      const { access_token: value, expires_in, refresh_token } = await this.#exchange(await this.#newest());
+      if (refresh_token !== undefined) await this.#keep(refresh_token);
+      this.#token = { value, until: Date.now() + expires_in * 1000 - marginMs };
+      this.#refused = false;
+      return value;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const words = `The tracker gave no token: ${why}; check TRACKER_REFRESH_TOKEN.`;
+      if (!this.#refused) this.#settings.onRefreshFailed(words);
+      this.#refused = true;
+      throw new DeliveryError(words, { cause: error });
+    }
+  }
+
+  async #exchange(refreshToken: string): Promise<z.output<typeof answerSchema>> {
+    const { clientId, clientSecret, url } = this.#settings;
+    const response = await fetch(`${url.replace(/\/+$/, '')}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'refresh_token',
+        refresh_token: refreshToken,
+        client_id: clientId,
+        client_secret: clientSecret,
+      }),
+      signal: AbortSignal.timeout(callMs),
+    });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    return answerSchema.parse(await response.json());
+  }
+
+  /** What was kept counts as long as the variable holds the token that it began with. */
+  async #newest(): Promise<string> {
+    const { refreshToken } = this.#settings;
+    const kept = keptSchema.safeParse(await readJsonFile(this.#path));
+    return kept.success && kept.data.first === refreshToken ? kept.data.refreshToken : refreshToken;
+  }
+
+  async #keep(refreshToken: string): Promise<void> {
+    const text = JSON.stringify({ first: this.#settings.refreshToken, refreshToken });
+    await writeFileAtomic(this.#path, text, { mode: 0o600 });
+  }
+}

@@ -1,0 +1,121 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { JsonServer, type ReceivedRequest } from '../json-server.ts';
+
+export interface FakeLinearOptions {
+  apiKey?: string;
+  oauth?: { clientId: string; clientSecret: string; refreshToken: string };
+}
+
+interface Mutation {
+  name: string;
+  input: Record<string, unknown>;
+  id?: string;
+}
+
+export interface LinearDelivery {
+  secret?: string;
+  id?: string;
+  signature?: string;
+}
+
+/** What each mutation answers with. */
+const results: Record<string, string> = {
+  issueCreate: 'issue',
+  issueUpdate: 'issue',
+  commentCreate: 'comment',
+  agentActivityCreate: 'agentActivity',
+};
+
+/** The parts of Linear's GraphQL API and OAuth that a bot meets, and the sender of its webhooks. */
+export class FakeLinear {
+  readonly server = new JsonServer();
+  readonly mutations: Mutation[] = [];
+  /** The refresh token that works now: each works once. */
+  refreshToken: string;
+  grants = 0;
+  revoked = false;
+  readonly #options: FakeLinearOptions;
+  #accessToken: string | undefined;
+
+  private constructor(options: FakeLinearOptions) {
+    this.#options = options;
+    this.refreshToken = options.oauth?.refreshToken ?? '';
+    this.server.on('POST /graphql', (request) => this.#mutate(request));
+    this.server.on('POST /oauth/token', (request) => this.#grant(request));
+  }
+
+  static async start(options: FakeLinearOptions): Promise<FakeLinear> {
+    const fake = new FakeLinear(options);
+    await fake.server.listen();
+    return fake;
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  stop(): Promise<void> {
+    return this.server.stop();
+  }
+
+  expireToken(): void {
+    this.#accessToken = undefined;
+  }
+
+  /** Sends a webhook as Linear does. */
+  async deliver(
+    target: string,
+    payload: unknown,
+    { secret, id = randomUUID(), signature }: LinearDelivery = {},
+  ) {
+    const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+    const signed = signature ?? (secret && createHmac('sha256', secret).update(body).digest('hex'));
+    return await fetch(target, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'linear-delivery': id,
+        ...(signed && { 'linear-signature': signed }),
+      },
+    });
+  }
+
+  #mutate(request: ReceivedRequest) {
+    if (!this.#knows(request.headers.authorization)) {
+      const error = { message: 'Authentication required', extensions: { type: 'authentication error' } };
+      return { status: 401, body: { errors: [error] } };
+    }
+    const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
+    const name = Object.keys(results).find((each) => query.includes(`${each}(`));
+    if (name === undefined) return { status: 400, body: { errors: [{ message: 'Unknown operation' }] } };
+    const input = variables.input as Record<string, unknown>;
+    const id = typeof variables.id === 'string' ? variables.id : undefined;
+    this.mutations.push({ name, input, ...(id !== undefined && { id }) });
+    const made = { id: id ?? (input.id as string | undefined) ?? randomUUID() };
+    return { body: { data: { [name]: { lastSyncId: 1, success: true, [results[name] ?? '']: made } } } };
+  }
+
+  #grant({ body }: ReceivedRequest) {
+    const form = new URLSearchParams(String(body));
+    const { clientId, clientSecret } = this.#options.oauth ?? {};
+    const isGood =
+      !this.revoked &&
+      form.get('client_id') === clientId &&
+      form.get('client_secret') === clientSecret &&
+      form.get('refresh_token') === this.refreshToken;
+    if (!isGood) return { status: 400, body: { error: 'invalid_grant' } };
+    this.grants += 1;
+    this.refreshToken = `refresh-${this.grants}`;
+    this.#accessToken = `access-${this.grants}`;
+    return {
+      body: { access_token: this.#accessToken, expires_in: 86_399, refresh_token: this.refreshToken },
+    };
+  }
+
+  #knows(authorization: string | undefined): boolean {
+    const { apiKey } = this.#options;
+    if (apiKey !== undefined && authorization === apiKey) return true;
+    return this.#accessToken !== undefined && authorization === `Bearer ${this.#accessToken}`;
+  }
+}
