@@ -17,6 +17,7 @@ import { operatorOptions } from './operator/options.ts';
 import { projectOptions } from './projects/options.ts';
 import { cloudOptions } from './surfaces/cloud/options.ts';
 import { codehostOptions } from './surfaces/codehost/options.ts';
+import { messengerOptions } from './surfaces/messenger/options.ts';
 import { trackerOptions } from './surfaces/tracker/options.ts';
 
 export const switchboardOptions = defineOptions(
@@ -135,6 +136,7 @@ export const switchboardOptions = defineOptions(
     }),
     ...cloudOptions,
     ...codehostOptions,
+    ...messengerOptions,
     ...trackerOptions,
     ...projectOptions,
     ...operatorOptions,

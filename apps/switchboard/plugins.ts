@@ -2,6 +2,7 @@ import { AlertingPlugin } from './alerting/plugin.ts';
 import type { CeremonyHall } from './ceremonies/hall.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
+import { WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { Plugin } from './core/plugin.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
@@ -15,6 +16,7 @@ import { createCloudSurface } from './surfaces/cloud/surface.ts';
 import { createCodehostSurface } from './surfaces/codehost/surface.ts';
 import { createWebhookRegistry } from './surfaces/codehost/webhook-registry.ts';
 import { createDeliveryDesk } from './surfaces/delivery/delivery-desk.ts';
+import { createMessengerSurface } from './surfaces/messenger/surface.ts';
 import { createTrackerSurface } from './surfaces/tracker/surface.ts';
 
 export interface Plugins {
@@ -29,6 +31,7 @@ export interface Plugins {
 export function createPlugins(options: SwitchboardOptions): Plugins {
   const deliveries = createDeliveryDesk();
   const leader = new LeaderPlugin(options.leaseMs);
+  const files = new WorkspaceReplica();
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));
   const ceremonies = new CeremonyPlugin(leader);
@@ -36,6 +39,7 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
   const surfaces = [
     createCodehostSurface(options, deliveries),
     createTrackerSurface(options, deliveries),
+    createMessengerSurface(options, deliveries, leader),
     cloud,
     createOnboarding(createWebhookRegistry(options), createFolders(cloud.account)),
   ];
@@ -43,11 +47,12 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
     list: [
       deliveries,
       leader,
+      files,
       new AlertingPlugin(leader),
       new OperatorPlugin(),
       sync,
       projects,
-      new SchedulerPlugin(leader),
+      new SchedulerPlugin(leader, () => files.catchUp()),
       ceremonies,
       ...surfaces,
     ],

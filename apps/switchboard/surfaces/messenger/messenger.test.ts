@@ -1,0 +1,107 @@
+import { FakeSignal, type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { agent } from '../../fixtures/crew.ts';
+import { type Observer, observe } from '../../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
+
+const number = '+4930123';
+const files = { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') };
+let [signal, model, board, seen] = [] as unknown as [FakeSignal, ModelServer, TestSwitchboard, Observer];
+
+beforeAll(async () => {
+  signal = await FakeSignal.start(number);
+  model = await startModelServer({ script: ({ messages }) => `You said: ${messages.at(-1)?.content}` });
+  board = await startSwitchboard({
+    files,
+    env: {
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'k',
+      LLM_MODEL: 'm',
+      MESSENGER_URL: signal.url,
+      MESSENGER_NUMBER: number,
+      MESSENGER_RECIPIENT: '+499',
+      SWITCHBOARD_DELIVERY_RETRY_MS: '10',
+    },
+  });
+  seen = await observe(board);
+  await waitFor(() => signal.connections > 0);
+});
+afterAll(async () => {
+  seen.close();
+  await board.stop();
+  await model.stop();
+  await signal.stop();
+});
+beforeEach(() => {
+  signal.sent.length = 0;
+});
+
+let time = 1;
+const text = (message: string, more: Json = {}) => ({
+  sourceNumber: '+491',
+  sourceName: 'Ada',
+  timestamp: ++time,
+  dataMessage: { message, ...more },
+});
+const publish = (topic: string, payload: Json) => board.call('/publish', { topic, payload });
+const failed = (id: string) =>
+  waitFor(async () => {
+    const { body } = await board.call('/api/deliveries?state=failed&surface=messenger');
+    return body.data.deliveries.find((delivery: Json) => delivery.id === id);
+  });
+
+describe('the messenger', () => {
+  it('brings a text to the agent and its answer to the sender', async () => {
+    signal.receive(text('hello'));
+    await waitFor(() => signal.sent.length > 0);
+    expect(signal.sent).toEqual([{ number, recipients: ['+491'], message: 'You said: hello' }]);
+    expect(await seen.first('message.inbound.messenger.+491')).toMatchObject({
+      payload: { content: 'hello', direct: true, name: 'Ada' },
+      source: { interface: 'messenger', userId: '+491' },
+    });
+  });
+
+  it('answers a group in the group', async () => {
+    signal.receive(text('hello all', { groupInfo: { groupId: 'abc=' } }));
+    const recipient = `group.${Buffer.from('abc=').toString('base64')}`;
+    await waitFor(() => signal.sent.some(({ recipients }) => recipients[0] === recipient));
+  });
+
+  it('takes nothing twice, and nothing without words', async () => {
+    const same = text('once');
+    for (const envelope of [same, same, { sourceNumber: '+491', timestamp: 1, typingMessage: {} }, { x: 1 }])
+      signal.receive(envelope);
+    signal.receive(text('last'));
+    await waitFor(() => signal.sent.some(({ message }) => message === 'You said: last'));
+    expect(signal.sent.map(({ message }) => message)).toEqual(['You said: once', 'You said: last']);
+  });
+
+  it('connects again when the line is cut', async () => {
+    const before = signal.connections;
+    signal.cut();
+    await waitFor(() => signal.connections > before);
+    signal.receive(text('back'));
+    await waitFor(() => signal.sent.some(({ message }) => message === 'You said: back'));
+  });
+
+  it('sends schedules and what names nobody to the recipient of the settings', async () => {
+    await publish('message.outbound.messenger.cron', { content: 'nightly' });
+    await publish('message.outbound.messenger', { content: 'to you', recipient: '+498' });
+    await waitFor(() => signal.sent.length === 2);
+    expect(signal.sent.map(({ recipients, message }) => [recipients[0], message]).sort()).toEqual([
+      ['+498', 'to you'],
+      ['+499', 'nightly'],
+    ]);
+  });
+
+  it('waits out failures, splits what is long, and says what was refused', async () => {
+    signal.server.fail('/v2/send', { status: 500, body: {} });
+    signal.server.fail('/v2/send', { status: 429, headers: { 'retry-after': '0' }, body: {} });
+    await publish('message.outbound.messenger.+491', { content: `${'a'.repeat(1999)}\nb` });
+    await waitFor(() => signal.sent.length === 2);
+    expect(signal.sent.map(({ message }) => message.length)).toEqual([1999, 1]);
+    signal.server.fail('/v2/send', { status: 400, body: { error: 'Unregistered user' } });
+    const { body } = await publish('message.outbound.messenger.+492', { content: 'x' });
+    expect((await failed(body.id)).error).toContain('Unregistered user');
+  });
+});

@@ -1,0 +1,61 @@
+import { unescapeSegment } from '@trunkline/bus';
+import { splitMessage } from '@trunkline/tools';
+import { z } from 'zod';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+
+export interface BridgeSettings {
+  url: string;
+  number: string;
+  /** Who gets what names nobody. */
+  defaultRecipient: string | undefined;
+}
+
+const longest = 2000;
+const base = 'message.outbound.messenger';
+const sentSchema = z.object({ timestamp: z.union([z.string(), z.number()]) });
+
+/** Sends what stands on `message.outbound.messenger` and below. */
+export function createMessengerSender(settings: BridgeSettings) {
+  return async ({ message, signal, done, arrived }: Parcel): Promise<void> => {
+    const fields = fieldsOf(message.payload);
+    const content = text(fields.content);
+    const recipient = recipientOf(message.topic, text(fields.recipient)) ?? settings.defaultRecipient;
+    if (content === undefined) throw new DeliveryError('The message has no content.', { permanent: true });
+    if (recipient === undefined) {
+      const words = 'The message names nobody: add the number to its topic, or set MESSENGER_RECIPIENT.';
+      throw new DeliveryError(words, { permanent: true });
+    }
+    for (const part of splitMessage(content, longest).slice(done.length)) {
+      arrived(await send(settings, recipient, part, signal));
+    }
+  };
+}
+
+/** `.cron` is the place of schedules, which name nobody. */
+function recipientOf(topic: string, named: string | undefined): string | undefined {
+  const segment = topic.slice(base.length + 1);
+  return segment === '' || segment === 'cron' ? named : unescapeSegment(segment);
+}
+
+async function send(
+  { url, number }: BridgeSettings,
+  recipient: string,
+  message: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const response = await fetch(`${url.replace(/\/+$/, '')}/v2/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ number, recipients: [recipient], message }),
+    signal,
+  });
+  const answer = await response.text();
+  if (response.ok) return String(sentSchema.parse(JSON.parse(answer)).timestamp);
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const permanent = response.status < 500 && response.status !== 429;
+  throw new DeliveryError(`The bridge answered ${response.status}: ${answer.slice(0, 300)}`, {
+    permanent,
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+  });
+}
