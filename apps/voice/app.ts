@@ -101,7 +101,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
   const persona = createPersonas(core, tools.toolbox);
   const address: { url: string | undefined } = { url: options.publicUrl };
   const metrics = createMetrics({ prefix: 'voice' });
-  const app = createVoiceApp(core, metrics);
+  const app = createVoiceApp(core, metrics, speech);
   const latency = createLatencyLog(metrics);
   mountApi(app, core, speech, latency);
   const talks = createTalks(core, { persona, speech: speech.speech, latency });
@@ -128,7 +128,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
   };
 }
 
-function createVoiceApp(core: Core, metrics: Metrics): VoiceApp {
+function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): VoiceApp {
   const { options, surroundings, users, sessions, delegates, library, gateway, logger } = core;
   const { services = () => [] } = surroundings;
   const model = () => gateway.describe();
@@ -142,7 +142,16 @@ function createVoiceApp(core: Core, metrics: Metrics): VoiceApp {
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({
       status: 200,
-      body: healthBody({ options, users, sessions, delegates, library, model, services }),
+      body: healthBody({
+        options,
+        users,
+        sessions,
+        delegates,
+        library,
+        model,
+        services,
+        speech: speech.describe,
+      }),
     }),
   });
 }

@@ -4,6 +4,7 @@ import type { DelegateBook } from './delegates/book.ts';
 import type { VoiceOptions } from './options.ts';
 import type { SessionRegistry } from './sessions/registry.ts';
 import type { SkillLibrary } from './skills/library.ts';
+import type { SpeechDescription } from './speech/speech.ts';
 import type { UserDirectory } from './users/directory.ts';
 
 export interface HealthParts {
@@ -14,10 +15,20 @@ export interface HealthParts {
   library: SkillLibrary;
   model: () => ModelDescription;
   services: () => readonly ServiceLink[];
+  speech: () => SpeechDescription;
 }
 
 /** What the service says about itself to everyone. */
-export function healthBody({ options, users, sessions, delegates, library, model, services }: HealthParts) {
+export function healthBody({
+  options,
+  users,
+  sessions,
+  delegates,
+  library,
+  model,
+  services,
+  speech,
+}: HealthParts) {
   return {
     status: 'ok',
     stt_backend: options.sttBackend,
@@ -33,6 +44,7 @@ export function healthBody({ options, users, sessions, delegates, library, model
       noise_filter: options.noiseFilter,
       smart_turn: options.smartTurn,
     },
+    speech: speech(),
     model: model(),
     missing: missingParts(model(), users),
     services: services(),

@@ -1,28 +1,24 @@
-import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
+import { wordsOf } from '../errors.ts';
 import type { VoiceOptions } from '../options.ts';
 import type { ActivityDetector } from './activity/detector.ts';
 import { createDetectors } from './activity/local-detector.ts';
+import { createSmartTurns, type SmartTurnSettings, smartTurnPath } from './ending/local-smart-turn.ts';
+import type { SmartTurn } from './ending/smart-turn.ts';
+import { createNoiseFilters } from './noise/local-noise-filter.ts';
+import type { NoiseFilter } from './noise/noise-filter.ts';
 import { Notices } from './notices.ts';
-import { createCompatRecognizer } from './recognition/compat-recognizer.ts';
-import { createEars } from './recognition/ears.ts';
-import { createGatedRecognizer } from './recognition/gated-recognizer.ts';
+import { createHearing } from './recognition/compose.ts';
 import type { Recognizer } from './recognition/recognizer.ts';
 import type { Sidecar } from './sidecar/sidecar.ts';
-import { createCompatSynthesizer } from './synthesis/compat-synthesizer.ts';
-import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
-import { createKokoroVoice } from './synthesis/inprocess/kokoro-voice.ts';
-import { createPiperVoice, isPiper, type PiperSettings } from './synthesis/inprocess/piper-voice.ts';
-import { createSidecarSynthesizer } from './synthesis/sidecar-synthesizer.ts';
-import type { SpeechRequest, Synthesizer } from './synthesis/synthesizer.ts';
-import { createCompatTranscriber } from './transcription/compat-transcriber.ts';
-import { createLocalTranscriber } from './transcription/local-transcriber.ts';
+import { createVoices } from './synthesis/compose.ts';
+import type { Synthesizer } from './synthesis/synthesizer.ts';
 import type { Transcriber } from './transcription/transcriber.ts';
-import { WorkerHost } from './worker/host.ts';
+import { type CreateHost, createHosts } from './worker/create-hosts.ts';
 
 interface Surroundings {
   sidecar: Sidecar;
-  /** For files that models need on disk. */
+  /** For files that models need on disk, and models that the owner puts there. */
   directory: string;
   logger: Logger;
 }
@@ -34,122 +30,100 @@ export interface SpeechParts {
   transcriber: Transcriber;
   /** One for each caller. */
   openDetector(): Promise<ActivityDetector>;
-  /** What the owner should know: backends that fail, voices that are missing. */
-  warnings(): string[];
+  /** One for each caller; nothing when it is off. */
+  openNoiseFilter(): Promise<NoiseFilter | undefined>;
+  /** One for each caller; nothing when it is off or its model is absent. */
+  openSmartTurn(): Promise<SmartTurn | undefined>;
+  /** Loads the models that a call needs, once: called when the first caller connects, so that nobody waits later. */
+  warm(): void;
+  describe(): SpeechDescription;
   close(): Promise<void>;
 }
 
-const remoteBackends = ['sidecar', 'compat'];
-const remotePatienceMs = 8000;
+/** What works, for the health page. */
+export interface SpeechDescription {
+  tts: string;
+  stt: string;
+  noise_filter: string;
+  smart_turn: 'off' | 'local' | 'absent';
+  /** What the owner should know: backends that fail, voices that are missing. */
+  warnings: string[];
+}
 
-/** The parts of speech that the options ask for. Models are loaded when they are first used. */
-export function createSpeechParts(options: VoiceOptions, surroundings: Surroundings): SpeechParts {
-  const { logger } = surroundings;
+/** The parts of speech that the options ask for. Models are loaded when they are first used, in threads of their own. */
+export function createSpeechParts(
+  options: VoiceOptions,
+  { sidecar, directory, logger }: Surroundings,
+): SpeechParts {
   const notices = new Notices(logger);
-  const activity = createHost('voice activity', './activity/silero/silero.worker.ts', logger);
-  const openDetector = createDetectors(activity);
-  const hearing = createHearing(options, logger);
-  const synthesizer = createSynthesizer(options, surroundings, notices);
+  const createHost = createHosts(logger);
+  const hearing = createHearing(options, createHost);
+  const synthesizer = createVoices(options, { sidecar, directory, createHost, notices });
+  const frames = createFrameParts(options, { directory, logger }, createHost);
+  const { recognizer, transcriber } = hearing;
+  const warm = createWarming(() => [hearing.warm(), frames.warm(), warmVoice(options, synthesizer)], notices);
   return {
     synthesizer,
-    ...hearing,
-    openDetector: async () => openDetector(),
-    warnings: () => notices.words,
+    recognizer,
+    transcriber,
+    openDetector: frames.openDetector,
+    openNoiseFilter: frames.openNoiseFilter,
+    openSmartTurn: frames.openSmartTurn,
+    warm,
+    describe: () => ({
+      tts: options.ttsBackend,
+      stt: options.sttBackend,
+      noise_filter: options.noiseFilter,
+      smart_turn: frames.smartTurn,
+      warnings: notices.words,
+    }),
     async close() {
-      await Promise.all([synthesizer.close(), hearing.recognizer.close(), activity.close()]);
+      await Promise.all([synthesizer.close(), recognizer.close(), frames.close()]);
     },
   };
 }
 
-function createSynthesizer(
-  options: VoiceOptions,
-  { sidecar, directory, logger }: Surroundings,
-  notices: Notices,
+/** The parts that work on the microphone's frames. */
+function createFrameParts(
+  { noiseFilter, smartTurn }: VoiceOptions,
+  { directory, logger }: Omit<Surroundings, 'sidecar'>,
+  createHost: CreateHost,
 ) {
-  const {
-    sidecarSampleRate,
-    sidecarReferenceId: referenceId,
-    inprocVoice: voice,
-    inprocLang: language,
-  } = options;
-  const { ttsCompatUrl: url, ttsCompatModel: model, ttsCompatVoice, ttsCompatApiKey: apiKey } = options;
-  const bySidecar = createSidecarSynthesizer({
-    sidecar,
-    sampleRate: sidecarSampleRate,
-    referenceId,
-    notices,
-  });
-  const sampleRate = options.ttsCompatSampleRate;
-  const byCompat = createCompatSynthesizer({
-    url,
-    model,
-    voice: ttsCompatVoice,
-    apiKey,
-    sampleRate,
-    notices,
-  });
-  const kokoroHost = createHost('the Kokoro voice', './synthesis/inprocess/kokoro/kokoro.worker.ts', logger);
-  const kokoro = createKokoroVoice({ host: kokoroHost, notices, voice, language });
-  const settings: PiperSettings = { directory: join(directory, 'piper') };
-  const piperHost = createHost(
-    'the Piper voice',
-    './synthesis/inprocess/piper/piper.worker.ts',
-    logger,
-    settings,
-  );
-  const piper = createPiperVoice({ host: piperHost, notices, voice });
-  const all = { sidecar: bySidecar, compat: byCompat, kokoro, piper };
-  return createFallbackSynthesizer({
-    backend: options.ttsBackend,
-    order: (request) => orderOf(request, all, options),
-    patienceMs: (name) => (remoteBackends.includes(name) ? remotePatienceMs : undefined),
-    notices,
-    close: async () => void (await Promise.all(Object.values(all).map((backend) => backend.close()))),
-  });
+  const script = (path: string) => new URL(path, import.meta.url);
+  const activity = createHost('voice activity', script('./activity/silero/silero.worker.ts'));
+  const noise = createHost('the noise filter', script('./noise/rnnoise/rnnoise.worker.ts'));
+  const path = smartTurn === 'local' ? smartTurnPath(directory) : undefined;
+  const settings: SmartTurnSettings = { path: path ?? '' };
+  const ending = createHost('the end-of-turn model', script('./ending/smart-turn.worker.ts'), settings);
+  if (smartTurn === 'local' && path === undefined)
+    logger.warn({ directory }, 'SMART_TURN=local does nothing: put smart-turn.onnx into this directory');
+  const openDetector = createDetectors(activity);
+  const openFilter = createNoiseFilters(noise);
+  const openJudge = createSmartTurns(ending);
+  return {
+    openDetector: async () => openDetector(),
+    openNoiseFilter: async () => (noiseFilter === 'rnnoise' ? openFilter() : undefined),
+    openSmartTurn: async () => (path === undefined ? undefined : openJudge()),
+    smartTurn: path === undefined && smartTurn === 'local' ? ('absent' as const) : smartTurn,
+    warm: async () => void (await openDetector().accept(new Float32Array(512))),
+    close: async () => void (await Promise.all([activity.close(), noise.close(), ending.close()])),
+  };
 }
 
-type Backends = Record<'sidecar' | 'compat' | 'kokoro' | 'piper', Synthesizer>;
-
-/** The wanted one, then those of this machine, then the sidecar; never an endpoint that nobody chose. */
-function orderOf(
-  { backend, voice }: SpeechRequest,
-  { sidecar, compat, kokoro, piper }: Backends,
-  { ttsBackend, inprocVoice }: VoiceOptions,
-): Synthesizer[] {
-  const local = isPiper(voice ?? inprocVoice) ? [piper, kokoro] : [kokoro, piper];
-  switch (backend ?? ttsBackend) {
-    case 'inprocess':
-      return [...local, sidecar];
-    case 'compat':
-      return [compat, ...local, sidecar];
-    default:
-      return [sidecar, ...local];
-  }
+/** The voices of this machine are loaded by a word that nobody hears; those of others are not asked. */
+async function warmVoice({ ttsBackend }: VoiceOptions, synthesizer: Synthesizer): Promise<void> {
+  if (ttsBackend !== 'inprocess') return;
+  for await (const _frame of synthesizer.speak({ text: 'Hello.' })) break;
 }
 
-function createHearing(options: VoiceOptions, logger: Logger) {
-  const { sttBackend: backend, sttUrl: url, sttModel: model, sttApiKey: apiKey, sttModelDir } = options;
-  const host = createHost('speech recognition', './recognition/ears.worker.ts', logger, {
-    modelDirectory: sttModelDir,
-  });
-  const { scan, words } = createEars(host);
-  const close = () => host.close();
-  if (backend === 'compat') {
-    const endpoint = { url, model, apiKey };
-    const recognizer = createCompatRecognizer({ ...endpoint, scan, close });
-    return { recognizer, transcriber: createCompatTranscriber(endpoint) };
-  }
-  const recognizer = createGatedRecognizer({ backend, scan, listen: words, close });
-  return { recognizer, transcriber: createLocalTranscriber(recognizer) };
-}
-
-function createHost(name: string, script: string, logger: Logger, settings: object = {}): WorkerHost {
-  return new WorkerHost({
-    name,
-    script: new URL(script, import.meta.url),
-    settings,
-    mostWaiting: 64,
-    timeoutMs: 60_000,
-    logger,
-  });
+function createWarming(start: () => Promise<void>[], notices: Notices): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    for (const loading of start())
+      loading.catch((error: unknown) =>
+        notices.tell(`warm ${wordsOf(error)}`, `A speech model is not ready: ${wordsOf(error)}`),
+      );
+  };
 }

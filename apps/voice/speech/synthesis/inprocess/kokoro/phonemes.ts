@@ -101,5 +101,12 @@ async function englishReader(voice: string): Promise<(text: string) => Promise<s
 
 function spell(phonemes: string, replacements: Replacements): string {
   const spelled = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), phonemes);
-  return spelled.replace(/\s+/g, ' ').trim();
+  // Where a hundred follows a number, no blank stands between them.
+  const apart = spelled.replace(/(?<=\S)(?=hˈʌndɹ)/g, ' ');
+  return apart.trim().split(/\s+/).map(stressed).join(' ');
+}
+
+/** A word like "I" that has no stress is swallowed by the model. */
+function stressed(word: string): string {
+  return /[ˈˌ]/.test(word) ? word : word.replace(/[AIOQWY]/, 'ˌ$&');
 }

@@ -1,0 +1,40 @@
+import { workerData } from 'node:worker_threads';
+import { loadOnnx } from '../onnx.ts';
+import { once } from '../worker/once.ts';
+import { serveWork } from '../worker/serve.ts';
+import type { SmartTurnSettings } from './local-smart-turn.ts';
+import { melFeatures } from './mel.ts';
+
+const { path } = workerData as SmartTurnSettings;
+const length = 8 * 16_000;
+const shape = [1, 80, 800];
+
+const model = once(async () => {
+  const onnx = await loadOnnx();
+  const session = await onnx.InferenceSession.create(path, { intraOpNumThreads: 1, interOpNumThreads: 1 });
+  return { onnx, session };
+});
+
+serveWork(async function* (samples: Float32Array) {
+  const { onnx, session } = await model();
+  const features = melFeatures(levelled(lastSeconds(samples)));
+  const [input = 'input_features'] = session.inputNames;
+  const output = await session.run({ [input]: new onnx.Tensor('float32', features, shape) });
+  const [answer] = Object.values(output);
+  yield Number(answer?.data[0] ?? 0);
+});
+
+/** The end counts; what is shorter stands at the end too. */
+function lastSeconds(samples: Float32Array): Float32Array {
+  const whole = new Float32Array(length);
+  const last = samples.subarray(-length);
+  whole.set(last, length - last.length);
+  return whole;
+}
+
+/** The model was trained with sounds of mean 0 and spread 1. */
+function levelled(samples: Float32Array): Float32Array {
+  const mean = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
+  const spread = samples.reduce((sum, sample) => sum + (sample - mean) ** 2, 0) / samples.length;
+  return samples.map((sample) => (sample - mean) / Math.sqrt(spread + 1e-7));
+}

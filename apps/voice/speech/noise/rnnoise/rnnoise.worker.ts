@@ -1,0 +1,27 @@
+import { readFile } from 'node:fs/promises';
+import { provenPaths } from '../../weights.ts';
+import { once } from '../../worker/once.ts';
+import { serveWork } from '../../worker/serve.ts';
+import type { NoiseRow } from '../local-noise-filter.ts';
+import { loadRnNoise } from './model.ts';
+
+const rnnoise = once(async () => {
+  const [path = ''] = await provenPaths('RNNoise');
+  return loadRnNoise(new Uint8Array(await readFile(path)));
+});
+/** What is remembered of each caller, by the caller's number. */
+const voices = new Map<number, number>();
+
+serveWork(async function* (rows: NoiseRow[]) {
+  const { open, filter, close } = await rnnoise();
+  yield rows.map(({ caller, samples }) => {
+    const voice = voices.get(caller) ?? open();
+    if (samples !== undefined) {
+      voices.set(caller, voice);
+      return filter(voice, samples);
+    }
+    voices.delete(caller);
+    close(voice);
+    return new Float32Array();
+  });
+});

@@ -1,0 +1,41 @@
+import { SpeechError } from '../speech-error.ts';
+import type { WorkerHost } from './host.ts';
+
+interface Waiting<Row, Answer> {
+  row: Row;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** Gathers what many callers bring while the worker is busy, and hands it over in one piece of work. */
+export function createBatcher<Row, Answer>(host: WorkerHost): (row: Row) => Promise<Answer> {
+  const waiting: Waiting<Row, Answer>[] = [];
+  let working = false;
+  const work = async () => {
+    if (working) return;
+    working = true;
+    while (waiting.length > 0) await answerAll(host, waiting.splice(0));
+    working = false;
+  };
+  return (row) => {
+    const answer = new Promise<Answer>((resolve, reject) => waiting.push({ row, resolve, reject }));
+    void work();
+    return answer;
+  };
+}
+
+async function answerAll<Row, Answer>(
+  host: WorkerHost,
+  batch: readonly Waiting<Row, Answer>[],
+): Promise<void> {
+  try {
+    const answers = await host.ask<Answer[]>(batch.map(({ row }) => row));
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const answer = answers[index];
+      if (answer === undefined) reject(new SpeechError('crashed', 'the worker left out an answer'));
+      else resolve(answer);
+    }
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
