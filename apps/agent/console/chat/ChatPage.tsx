@@ -1,5 +1,4 @@
 import {
-  asApiError,
   Badge,
   Button,
   type Command,
@@ -7,10 +6,10 @@ import {
   Inspector,
   Sheet,
   useApi,
+  useAttempt,
   useHashRoute,
   useHotkeys,
   useMediaQuery,
-  useToast,
 } from '@trunkline/ui';
 import { Activity as ActivityIcon, MessageSquarePlus, PanelLeft } from 'lucide-react';
 import { type ReactNode, useCallback, useState } from 'react';
@@ -124,16 +123,11 @@ function ChatColumn({ open, onClose, children }: { open: boolean; onClose(): voi
 
 function useForget(reload: () => void, onGone: (sessionId: string) => void) {
   const api = useApi();
-  const toast = useToast();
+  const attempt = useAttempt();
   return async (sessionId: string) => {
-    try {
-      await api.request(`/api/chat/sessions/${encodeURIComponent(sessionId)}`, { method: 'DELETE' });
-      toast({ title: 'Chat forgotten.' });
-      onGone(sessionId);
-    } catch (error) {
-      const { message, advice } = asApiError(error);
-      toast({ title: message, detail: advice, state: 'failed' });
-    }
+    const path = `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
+    const gone = await attempt(() => api.request(path, { method: 'DELETE' }), { title: 'Chat forgotten.' });
+    if (gone) onGone(sessionId);
     reload();
   };
 }

@@ -1,4 +1,4 @@
-import { asApiError, Badge, Button, IconButton, useHotkeys, useToast } from '@trunkline/ui';
+import { asApiError, Badge, Button, IconButton, useAttempt, useHotkeys, useToast } from '@trunkline/ui';
 import { ArrowUp, Paperclip, Square, X } from 'lucide-react';
 import {
   type ChangeEvent,
@@ -92,21 +92,6 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
       </div>
     </form>
   );
-}
-
-// Does something, and says in words when it fails.
-function useAttempt() {
-  const toast = useToast();
-  return async (work: () => Promise<void>): Promise<boolean> => {
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      const { message, advice } = asApiError(error);
-      toast({ title: message, detail: advice, state: 'failed' });
-      return false;
-    }
-  };
 }
 
 function useAttachments() {

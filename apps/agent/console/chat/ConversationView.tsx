@@ -1,4 +1,4 @@
-import { asApiError, Button, ErrorState, Progress, useToast } from '@trunkline/ui';
+import { Button, ErrorState, Progress, useAttempt } from '@trunkline/ui';
 import { useCallback, useEffect, useRef } from 'react';
 import { Composer } from './Composer.tsx';
 import { TurnView } from './TurnView.tsx';
@@ -15,7 +15,7 @@ interface ConversationViewProps {
 
 /** One conversation, with the place to go on with it. */
 export function ConversationView({ sessionId, onChange }: ConversationViewProps) {
-  const toast = useToast();
+  const attempt = useAttempt();
   const conversation = useConversation(sessionId, onChange);
   const { turns, loading, error, open, hasOlder } = conversation;
   const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`);
@@ -24,12 +24,6 @@ export function ConversationView({ sessionId, onChange }: ConversationViewProps)
     latest.current = conversation.send;
   });
   const answer = useCallback((text: string) => latest.current(text), []);
-  const say = (work: Promise<void>) =>
-    void work.catch((failure: unknown) => {
-      const { message, advice } = asApiError(failure);
-      toast({ title: message, detail: advice, state: 'failed' });
-    });
-
   return (
     <>
       <div ref={scroller} className="flex min-h-0 flex-1 flex-col overflow-y-auto" data-testid="conversation">
@@ -39,7 +33,7 @@ export function ConversationView({ sessionId, onChange }: ConversationViewProps)
           )}
           {loading && !error && turns.length === 0 && <Progress words="Loading the chat" />}
           {hasOlder && (
-            <Button className="self-center" size="small" onClick={() => say(conversation.loadOlder())}>
+            <Button className="self-center" size="small" onClick={() => void attempt(conversation.loadOlder)}>
               Show older turns
             </Button>
           )}
@@ -47,7 +41,7 @@ export function ConversationView({ sessionId, onChange }: ConversationViewProps)
             <TurnView key={turn.task_id} turn={turn} onAnswer={answer} />
           ))}
           {!loading && !error && turns.length === 0 && (
-            <Welcome onAsk={(text) => say(conversation.send(text))} />
+            <Welcome onAsk={(text) => void attempt(() => conversation.send(text))} />
           )}
         </div>
       </div>

@@ -1,4 +1,4 @@
-import { asApiError, Button, SchemaForm, TextAreaField, useToast } from '@trunkline/ui';
+import { Button, SchemaForm, TextAreaField, useAttempt } from '@trunkline/ui';
 import { MessageCircleQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { answerText, formOf, isYesOrNo, type QuestionForm } from './question.ts';
@@ -12,19 +12,13 @@ interface QuestionCardProps {
 /** What the agent asks and waits for: a line to answer, or a form. */
 export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
   const titleId = useId();
-  const toast = useToast();
+  const attempt = useAttempt();
   const [sending, setSending] = useState(false);
   const form = formOf(question.schema);
   const answer = async (text: string) => {
     setSending(true);
-    try {
-      await onAnswer(text);
-    } catch (error) {
-      const { message, advice } = asApiError(error);
-      toast({ title: message, detail: advice, state: 'failed' });
-    } finally {
-      setSending(false);
-    }
+    await attempt(() => onAnswer(text));
+    setSending(false);
   };
   return (
     <section

@@ -1,0 +1,188 @@
+import { join } from 'node:path';
+import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { agentPages, checkLooks } from './pages.suite.ts';
+
+const SOON = { timeout: 20_000 };
+const mcpServer = join(import.meta.dirname, '../tools/mcp/fixtures/server.ts');
+
+describeWithBrowser('the settings of the agent', () => {
+  let model: ModelServer;
+  const pages = agentPages(async () => {
+    model = await startModelServer({ apiKey: 'the-key', models: ['small', 'large'] });
+    return {
+      config: `# my own words
+knowledge: { embeddings: "off" }
+subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
+`,
+    };
+  });
+  afterAll(() => model.stop());
+
+  const config = async () => (await (await pages.agent().fetch('/api/config')).json()) as { text: string };
+
+  it('are set up by a wizard that tests the model and lists what there is [A007]', async () => {
+    const opened = await pages.open('/app#/settings');
+    const { page } = opened;
+    await page.getByText('Not set up yet').waitFor();
+    await page.getByLabel('Address').fill('nonsense');
+    await page.getByText('Give a whole address').waitFor();
+    await page.getByLabel('Address').fill(model.url);
+    await page.getByLabel('Key').fill('wrong');
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByText('It does not answer').waitFor();
+    await page.getByLabel('Key').fill('the-key');
+    await page.getByRole('button', { name: 'Test the connection' }).click();
+    await page.getByText('It answers with 2 models').waitFor();
+    await page.getByLabel('Model', { exact: true }).selectOption('large');
+    await checkLooks(opened);
+    await page.getByRole('button', { name: 'Use this model' }).click();
+    await page.getByText('The model is set up.').first().waitFor();
+    await page.getByText('Set up', { exact: true }).waitFor();
+    await expect.poll(async () => (await config()).text, SOON).toContain(model.url);
+    expect((await config()).text).not.toContain('the-key');
+    expect((await config()).text).toContain('# my own words');
+    model.enqueue('I am the large one.');
+    await expect
+      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/healthz')).json()), SOON)
+      .toContain('"large"');
+    await pages.agent().send('Who are you?');
+    expect(model.chats().at(-1)?.model).toBe('large');
+  });
+
+  it('are edited as text, with mistakes named at their lines', async () => {
+    const opened = await pages.open('/app#/settings/configuration');
+    const { page } = opened;
+    const editor = page.getByLabel('The configuration');
+    await expect.poll(() => editor.inputValue(), SOON).toContain('# my own words');
+    const good = await editor.inputValue();
+    await editor.fill(`${good}nonsense: 1\n`);
+    const line = good.split('\n').length;
+    const problems = page.getByRole('alert', { name: 'What is wrong' });
+    await problems.getByText(`Line ${line}`).waitFor();
+    await problems.getByText('unknown key "nonsense"').waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await checkLooks(opened);
+    await problems.getByRole('button').click();
+    expect(
+      await page.evaluate(() => String(document.getSelection()) || document.activeElement?.tagName),
+    ).toBeTruthy();
+    await editor.fill(`${good}identity: { name: Iris }\n`);
+    await page.getByText('Not saved yet').waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByText('This is what is in force.').waitFor();
+    expect((await config()).text).toContain('name: Iris');
+  });
+
+  it('show helpers and give them work', async () => {
+    const opened = await pages.open('/app#/helpers');
+    const { page } = opened;
+    await page.getByText('Digs holes').waitFor();
+    model.enqueue('A **deep** hole.');
+    await page.getByLabel('Work').fill('Dig');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('deep').waitFor();
+    await checkLooks(opened);
+  });
+
+  it('show skills, which are written, tried, switched off and deleted', async () => {
+    const opened = await pages.open('/app#/skills');
+    const { page } = opened;
+    await page.getByText('No skills yet').waitFor();
+    await page.getByRole('button', { name: 'New skill' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Haiku writer');
+    await dialog.getByLabel('When it fits').fill('Somebody wants a poem');
+    await dialog.getByLabel('What to do').fill('Write exactly three lines.');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'Haiku writer' });
+    await row.getByText('Somebody wants a poem').waitFor();
+    await checkLooks(opened);
+    await row.getByLabel('On').click();
+    await row.getByLabel('Off').waitFor();
+    await row.getByLabel('Off').click();
+    await row.getByLabel('On').waitFor();
+    model.enqueue('Three lines.');
+    await row.getByRole('button', { name: 'Try Haiku writer' }).click();
+    await page.getByLabel('Say something').fill('A poem');
+    await page.getByRole('button', { name: 'Begin the chat' }).click();
+    await page.getByRole('article', { name: 'Turn' }).getByText('Three lines.').waitFor();
+    expect(JSON.stringify(model.chats().at(-1)?.messages[0])).toContain('exactly three lines');
+    await page.goto(`${pages.agent().url}/app#/skills`);
+    await row.getByRole('button', { name: 'Delete Haiku writer' }).click();
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByText('No skills yet').waitFor();
+  });
+
+  it('switch plugins on, and say what one lacks', async () => {
+    const opened = await pages.open('/app#/connections');
+    const { page } = opened;
+    const row = page.getByRole('listitem').filter({ hasText: 'cloud' }).last();
+    await row.getByText('Off', { exact: true }).waitFor();
+    await row.getByLabel('Use cloud').click();
+    await row.getByText('Not set up').waitFor();
+    await row.getByText(/CLOUD_CLIENT_ID/).waitFor();
+    await checkLooks(opened);
+    await row.getByLabel('Use cloud').click();
+    await row.getByText('Off', { exact: true }).waitFor();
+  });
+
+  it('add MCP servers, tested first, and take their tools', async () => {
+    const opened = await pages.open('/app#/connections');
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'MCP servers' }).click();
+    await page.getByText('No MCP servers yet').waitFor();
+    await page.getByRole('button', { name: 'Add a server' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('files');
+    await dialog.getByLabel('Or command').fill('nothing-of-this-name');
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await page.getByText('files does not answer.').first().waitFor();
+    await dialog.getByLabel('Or command').fill(process.execPath);
+    await dialog.getByLabel('Arguments').fill(mcpServer);
+    await dialog.getByRole('button', { name: 'Test' }).click();
+    await page.getByText('files answers.').first().waitFor();
+    await checkLooks(opened);
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'files' }).last();
+    await row.getByText('Connected').waitFor();
+    await page.getByRole('tab', { name: 'All tools' }).click();
+    await page.getByLabel('Find a tool').fill('files_');
+    await page
+      .getByText(/^files_/)
+      .first()
+      .waitFor();
+    await page.getByRole('tab', { name: 'MCP servers' }).click();
+    await row.getByLabel('Use files').click();
+    await row.getByText('Off', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Remove files' }).click();
+    await page.getByText('No MCP servers yet').waitFor();
+  });
+
+  it('add delegates, test them, and switch them off', async () => {
+    const opened = await pages.open('/app#/connections');
+    const { page } = opened;
+    await page.getByRole('tab', { name: 'Delegates' }).click();
+    await page.getByRole('button', { name: 'Add a delegate' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('poet');
+    await dialog.getByLabel('Kind').selectOption('A model with an OpenAI-compatible API');
+    await dialog.getByLabel('Address').fill(model.url);
+    await dialog.getByLabel('Model').fill('small');
+    await dialog.getByLabel('Token').fill('the-key');
+    await dialog.getByRole('button', { name: 'Add', exact: true }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'poet' }).last();
+    await row.getByText('compat').waitFor();
+    await expect
+      .poll(async () => JSON.stringify(await (await pages.agent().fetch('/api/delegates')).json()), SOON)
+      .toContain('poet');
+    model.enqueue('I am here.');
+    await row.getByRole('button', { name: 'Test poet' }).click();
+    await page.getByText('poet answers.').first().waitFor();
+    await checkLooks(opened);
+    await row.getByLabel('Use poet').click();
+    await expect.poll(() => row.getByRole('button', { name: 'Test poet' }).isDisabled(), SOON).toBe(true);
+    await row.getByRole('button', { name: 'Remove poet' }).click();
+    await page.getByText('No delegates yet').waitFor();
+  });
+});

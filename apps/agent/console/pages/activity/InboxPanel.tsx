@@ -1,0 +1,119 @@
+import {
+  Badge,
+  Button,
+  EmptyState,
+  PagedItems,
+  Panel,
+  RelativeTime,
+  SchemaForm,
+  useApi,
+  useAttempt,
+  usePages,
+} from '@trunkline/ui';
+import { Check, Inbox } from 'lucide-react';
+import { useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+
+interface InboxItem {
+  id: number;
+  text: string;
+  priority: 'now' | 'next' | 'later';
+  source: string;
+  created_at: string;
+  delivered_at: string | null;
+}
+
+const FORM = {
+  type: 'object',
+  required: ['text', 'priority'],
+  properties: {
+    text: { type: 'string', title: 'Message', maxLength: 20_000 },
+    priority: {
+      title: 'How urgent',
+      default: 'next',
+      oneOf: [
+        { const: 'now', title: 'Now: starts a turn' },
+        { const: 'next', title: 'Next: when the agent looks' },
+        { const: 'later', title: 'Later' },
+      ],
+    },
+  },
+};
+
+/** What waits for the agent, and a way to put something there. */
+export function InboxPanel() {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [round, setRound] = useState(0);
+  const list = usePages<InboxItem, { items: InboxItem[]; next: number | null }>({
+    key: 'inbox',
+    path: (cursor) => `/api/inbox?include_delivered=true&limit=50&offset=${cursor ?? 0}`,
+    read: ({ items, next }) => ({ items, next }),
+  });
+  useLive(['inbox', 'tasks'], list.reload);
+  const add = async (values: Readonly<Record<string, unknown>>) => {
+    const body = { ...values, source: 'console' };
+    if (await attempt(() => api.request('/api/inbox', { body }), { title: 'It is in the inbox.' }))
+      setRound((count) => count + 1);
+  };
+  const deliver = ({ id }: InboxItem) =>
+    void attempt(() => api.request(`/api/inbox/${id}/deliver`, { method: 'POST' }));
+  return (
+    <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
+      <Panel title="In the inbox" flush>
+        <PagedItems
+          list={list}
+          failed="The inbox could not be loaded."
+          empty={
+            <EmptyState
+              icon={<Inbox aria-hidden />}
+              title="The inbox is empty"
+              next="Programs put messages here with POST /api/inbox; you can with the form."
+            />
+          }
+        >
+          {(items) => (
+            <ul className="flex flex-col">
+              {items.map((item) => (
+                <Row key={item.id} item={item} onDeliver={() => deliver(item)} />
+              ))}
+            </ul>
+          )}
+        </PagedItems>
+      </Panel>
+      <Panel title="Put something there">
+        <SchemaForm
+          key={round}
+          schema={FORM}
+          onSubmit={(values) => void add(values)}
+          actions={
+            <Button type="submit" variant="primary">
+              Put it into the inbox
+            </Button>
+          }
+        />
+      </Panel>
+    </div>
+  );
+}
+
+function Row({ item, onDeliver }: { item: InboxItem; onDeliver(): void }) {
+  const waits = item.delivered_at === null;
+  return (
+    <li className="flex items-start gap-3 border-line border-b px-4 py-3 last:border-b-0">
+      <div className="min-w-0 flex-1">
+        <p className="whitespace-pre-wrap break-words">{item.text}</p>
+        <p className="mt-1 flex flex-wrap items-center gap-2 text-12 text-muted">
+          <Badge tone={waits ? 'waiting' : 'plain'}>{waits ? `Waits: ${item.priority}` : 'Delivered'}</Badge>
+          {item.source && <span className="font-mono">{item.source}</span>}
+          <RelativeTime at={item.created_at} />
+        </p>
+      </div>
+      {waits && (
+        <Button size="small" icon={<Check aria-hidden />} onClick={onDeliver}>
+          Mark as read
+        </Button>
+      )}
+    </li>
+  );
+}

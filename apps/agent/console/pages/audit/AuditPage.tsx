@@ -1,0 +1,144 @@
+import {
+  CodeView,
+  EmptyState,
+  Lamp,
+  PagedItems,
+  Panel,
+  RelativeTime,
+  SelectField,
+  TextField,
+  usePages,
+} from '@trunkline/ui';
+import { ChevronRight, ScrollText } from 'lucide-react';
+import { useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+import { duration } from '../../shared/figures.ts';
+
+interface AuditLine {
+  ts: string;
+  session_id: string;
+  tool: string;
+  args: unknown;
+  result_summary: string;
+  duration_ms: number;
+  success: boolean;
+}
+
+interface Filters {
+  q: string;
+  tool: string;
+  session: string;
+  success: string;
+}
+
+const NONE: Filters = { q: '', tool: '', session: '', success: '' };
+const OUTCOMES = [
+  { value: '', label: 'Any outcome' },
+  { value: 'true', label: 'Succeeded' },
+  { value: 'false', label: 'Failed' },
+];
+
+/** Every call of a tool, as it stands in the audit log. */
+export default function AuditPage() {
+  const [filters, setFilters] = useState(NONE);
+  const query = new URLSearchParams(
+    Object.entries(filters).flatMap(([name, value]): [string, string][] =>
+      value.trim() === '' ? [] : [[name, value.trim()]],
+    ),
+  ).toString();
+  const list = usePages<AuditLine, { lines: AuditLine[]; next: string | null }>({
+    key: query,
+    path: (cursor) => `/api/audit?limit=50&${query}${cursor === undefined ? '' : `&before=${cursor}`}`,
+    read: ({ lines, next }) => ({ items: lines, next }),
+  });
+  useLive(['audit'], list.reload);
+  const filtered = query !== '';
+  return (
+    <PageFrame
+      title="Audit log"
+      intro="Every call of a tool: what it was given, what came of it, and in which conversation."
+    >
+      <FilterFields filters={filters} onChange={setFilters} />
+      <Panel title="Calls" flush>
+        <PagedItems
+          list={list}
+          failed="The audit log could not be read."
+          empty={
+            <EmptyState
+              icon={<ScrollText aria-hidden />}
+              title={filtered ? 'No call fits' : 'No tool was called yet'}
+              next={filtered ? 'Loosen a filter.' : 'Ask in the chat for the time in Tokyo.'}
+            />
+          }
+        >
+          {(lines) => (
+            <ul>
+              {lines.map((line, index) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: two calls may be alike in every field
+                <Row key={`${line.ts} ${line.session_id} ${lines.length - index}`} line={line} />
+              ))}
+            </ul>
+          )}
+        </PagedItems>
+      </Panel>
+    </PageFrame>
+  );
+}
+
+function FilterFields({ filters, onChange }: { filters: Filters; onChange(filters: Filters): void }) {
+  const text = (name: keyof Filters, label: string) => (
+    <TextField
+      label={label}
+      type="search"
+      value={filters[name]}
+      onChange={(event) => onChange({ ...filters, [name]: event.target.value })}
+    />
+  );
+  return (
+    <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+      {text('q', 'Words')}
+      {text('tool', 'Tool')}
+      {text('session', 'Conversation')}
+      <SelectField
+        label="Outcome"
+        options={OUTCOMES}
+        value={filters.success}
+        onChange={(event) => onChange({ ...filters, success: event.target.value })}
+      />
+    </div>
+  );
+}
+
+function Row({ line }: { line: AuditLine }) {
+  return (
+    <li className="border-line border-b [contain-intrinsic-size:auto_3rem] [content-visibility:auto] last:border-b-0">
+      <details className="group/call">
+        <summary className="flex min-h-12 cursor-pointer list-none items-center gap-3 px-4 py-2 transition-colors hover:bg-hover focus-visible:-outline-offset-2">
+          <ChevronRight
+            aria-hidden
+            className="size-4 shrink-0 text-muted transition-transform group-open/call:rotate-90"
+          />
+          <Lamp
+            state={line.success ? 'live' : 'failed'}
+            word={line.success ? 'Done' : 'Failed'}
+            className="w-16"
+          />
+          <span className="min-w-0 flex-1 truncate">
+            <code className="text-12">{line.tool}</code>
+            <span className="ml-3 text-muted">{line.result_summary}</span>
+          </span>
+          <span className="hidden font-mono text-12 text-muted sm:inline">{duration(line.duration_ms)}</span>
+          <span className="text-12 text-muted">
+            <RelativeTime at={line.ts} />
+          </span>
+        </summary>
+        <div className="flex flex-col gap-3 px-4 pb-4">
+          <p className="font-mono text-12 break-all text-muted">Conversation {line.session_id}</p>
+          <CodeView title="Given" code={JSON.stringify(line.args, null, 2) ?? ''} wrap />
+          <CodeView title="Result" code={line.result_summary} wrap />
+        </div>
+      </details>
+    </li>
+  );
+}

@@ -1,0 +1,42 @@
+export type IssueState = 'open' | 'in_progress' | 'blocked' | 'deferred' | 'closed';
+
+export interface Issue {
+  id: string;
+  title: string;
+  description: string;
+  priority: number;
+  issue_type: string;
+  status: IssueState;
+  reason: string | null;
+  updated_at: string;
+}
+
+export const COLUMNS: readonly { state: IssueState; title: string }[] = [
+  { state: 'open', title: 'Open' },
+  { state: 'in_progress', title: 'In progress' },
+  { state: 'blocked', title: 'Blocked' },
+  { state: 'deferred', title: 'Deferred' },
+  { state: 'closed', title: 'Closed' },
+];
+
+export const PRIORITIES = ['Most urgent', 'Urgent', 'Normal', 'Low', 'Lowest'];
+
+export const FORM = {
+  type: 'object',
+  required: ['title', 'priority', 'issue_type'],
+  properties: {
+    title: { type: 'string', title: 'Title' },
+    description: { type: 'string', title: 'Description', maxLength: 20_000 },
+    priority: {
+      title: 'Priority',
+      default: 2,
+      oneOf: PRIORITIES.map((title, priority) => ({ const: priority, title })),
+    },
+    issue_type: { title: 'Kind', default: 'task', enum: ['task', 'bug', 'feature', 'chore', 'epic'] },
+  },
+};
+
+/** The state beside another one on the board; none at the edges. */
+export function neighbour(state: IssueState, step: 1 | -1): IssueState | undefined {
+  return COLUMNS[COLUMNS.findIndex((column) => column.state === state) + step]?.state;
+}

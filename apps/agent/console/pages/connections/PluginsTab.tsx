@@ -1,0 +1,110 @@
+import {
+  Badge,
+  EmptyState,
+  Lamp,
+  type LampState,
+  PagedItems,
+  Panel,
+  SwitchField,
+  usePages,
+} from '@trunkline/ui';
+import { Plug } from 'lucide-react';
+import { useLive } from '../../app/live.tsx';
+import { useConfig } from '../../shared/useConfig.ts';
+
+interface PluginState {
+  id: string;
+  description: string;
+  state: 'off' | 'on' | 'missing' | 'failed';
+  tools: string[];
+  reason?: string;
+}
+
+const LAMPS: Record<PluginState['state'], { lamp: LampState; word: string }> = {
+  off: { lamp: 'idle', word: 'Off' },
+  on: { lamp: 'live', word: 'On' },
+  missing: { lamp: 'waiting', word: 'Not set up' },
+  failed: { lamp: 'failed', word: 'Failed' },
+};
+
+/** Plugins, each switched on and off; where one lacks something, it says what. */
+export function PluginsTab() {
+  const { config, change, reload } = useConfig();
+  const list = usePages<PluginState, { plugins: PluginState[] }>({
+    key: 'plugins',
+    path: () => '/api/plugins',
+    read: ({ plugins }) => ({ items: plugins, next: null }),
+  });
+  useLive(['config'], () => {
+    list.reload();
+    reload();
+  });
+  const enable = (id: string, on: boolean) => {
+    const { enabled, disabled } = config?.plugins ?? { enabled: [], disabled: [] };
+    const others = enabled.filter((known) => known !== id);
+    void change(
+      on ? `${id} is being switched on.` : `${id} is off.`,
+      { op: 'set', path: ['plugins', 'enabled'], value: on ? [...others, id] : others },
+      { op: 'set', path: ['plugins', 'disabled'], value: disabled.filter((known) => known !== id) },
+    );
+  };
+  return (
+    <Panel
+      title="Plugins"
+      detail="Your own stand in the folder plugins beside the configuration: a plugin.yaml and a module each."
+      flush
+    >
+      <PagedItems
+        list={list}
+        failed="The plugins could not be loaded."
+        empty={
+          <EmptyState
+            icon={<Plug aria-hidden />}
+            title="No plugins"
+            next="Put one into the folder plugins."
+          />
+        }
+      >
+        {(plugins) => (
+          <ul>
+            {plugins.map((plugin) => (
+              <Row
+                key={plugin.id}
+                plugin={plugin}
+                enabled={config?.plugins.enabled.includes(plugin.id) ?? plugin.state !== 'off'}
+                onEnable={(on) => enable(plugin.id, on)}
+              />
+            ))}
+          </ul>
+        )}
+      </PagedItems>
+    </Panel>
+  );
+}
+
+interface RowProps {
+  plugin: PluginState;
+  enabled: boolean;
+  onEnable(on: boolean): void;
+}
+
+function Row({ plugin, enabled, onEnable }: RowProps) {
+  const { lamp, word } = LAMPS[plugin.state];
+  return (
+    <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="flex items-center gap-3 font-medium">
+          {plugin.id} <Lamp state={lamp} word={word} />
+        </p>
+        <p className="text-muted">{plugin.description}</p>
+        {plugin.reason && <p className="text-12 text-waiting-text">{plugin.reason}</p>}
+        <p className="mt-1 flex flex-wrap gap-1">
+          {plugin.tools.map((tool) => (
+            <Badge key={tool}>{tool}</Badge>
+          ))}
+        </p>
+      </div>
+      <SwitchField label={`Use ${plugin.id}`} checked={enabled} onChange={onEnable} />
+    </li>
+  );
+}

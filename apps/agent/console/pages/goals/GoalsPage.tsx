@@ -1,0 +1,111 @@
+import {
+  Button,
+  EmptyState,
+  hashRoute,
+  Lamp,
+  type LampState,
+  PagedItems,
+  Panel,
+  useApi,
+  useAttempt,
+  usePages,
+} from '@trunkline/ui';
+import { Flag, Trash2 } from 'lucide-react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+
+interface Goal {
+  session_id: string;
+  condition: string;
+  verifier: { type: string; command?: string; path?: string };
+  status: 'active' | 'achieved' | 'exhausted' | 'unachievable';
+  iteration: number;
+  reason: string;
+  evidence: string;
+}
+
+const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
+  active: { lamp: 'live', word: 'Being worked on' },
+  achieved: { lamp: 'idle', word: 'Reached' },
+  exhausted: { lamp: 'failed', word: 'Given up' },
+  unachievable: { lamp: 'failed', word: 'Cannot be reached' },
+};
+
+/** What conversations are to reach, and how far they are. */
+export default function GoalsPage() {
+  const list = usePages<Goal, { goals: Goal[] }>({
+    key: 'goals',
+    path: () => '/api/goals',
+    read: ({ goals }) => ({ items: goals, next: null }),
+  });
+  useLive(['goals', 'tasks'], list.reload);
+  return (
+    <PageFrame
+      title="Goals"
+      intro="What a conversation works towards, turn after turn, until a check says it is reached."
+    >
+      <Panel title="Goals" flush>
+        <PagedItems
+          list={list}
+          failed="The goals could not be loaded."
+          empty={
+            <EmptyState
+              icon={<Flag aria-hidden />}
+              title="No goals yet"
+              next="Ask in the chat for something with a clear end: go on until the file report.md has a summary."
+            />
+          }
+        >
+          {(goals) => (
+            <ul>
+              {goals.map((goal) => (
+                <Row key={goal.session_id} goal={goal} />
+              ))}
+            </ul>
+          )}
+        </PagedItems>
+      </Panel>
+    </PageFrame>
+  );
+}
+
+function Row({ goal }: { goal: Goal }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const { lamp, word } = STATES[goal.status];
+  const drop = () =>
+    void attempt(
+      () => api.request(`/api/goals/${encodeURIComponent(goal.session_id)}`, { method: 'DELETE' }),
+      {
+        title: 'Goal dropped.',
+      },
+    );
+  return (
+    <li className="flex items-start gap-3 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] last:border-b-0">
+      <div className="min-w-0 flex-1">
+        <p className="font-medium break-words">{goal.condition}</p>
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
+          <Lamp state={lamp} word={word} />
+          <span>checked {goal.iteration} times</span>
+          <span>
+            by {goal.verifier.type} <code>{goal.verifier.command ?? goal.verifier.path ?? ''}</code>
+          </span>
+          <a
+            className="font-mono underline underline-offset-2"
+            href={`/${hashRoute('chat', goal.session_id)}`}
+          >
+            {goal.session_id}
+          </a>
+        </p>
+        {(goal.reason || goal.evidence) && (
+          <p className="mt-1 break-words text-muted">
+            {[goal.reason, goal.evidence].filter(Boolean).join(' ')}
+          </p>
+        )}
+      </div>
+      <Button size="small" icon={<Trash2 aria-hidden />} onClick={drop}>
+        Drop
+      </Button>
+    </li>
+  );
+}

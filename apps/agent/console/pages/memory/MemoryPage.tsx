@@ -1,0 +1,153 @@
+import {
+  Badge,
+  Button,
+  EmptyState,
+  IconButton,
+  PagedItems,
+  type PagedList,
+  Panel,
+  RelativeTime,
+  SelectField,
+  TextField,
+  useApi,
+  useAttempt,
+  usePages,
+  useResource,
+} from '@trunkline/ui';
+import { Brain, Pencil, Plus, Trash2 } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+import { countOf } from '../../shared/figures.ts';
+import { ChunkDialog } from './ChunkDialog.tsx';
+import type { Chunk } from './wire.ts';
+
+const CALM_MS = 250;
+
+/** What the agent was told to remember. */
+export default function MemoryPage() {
+  const [words, setWords] = useState('');
+  const [domain, setDomain] = useState('');
+  const [edited, setEdited] = useState<Chunk | 'new' | null>(null);
+  const search = useCalm(words.trim());
+  const list = useChunks(search, domain);
+  const stats = useResource<{ domains: { domain: string; chunks: number }[] }>('/api/knowledge/stats');
+  useLive(['memory', 'config'], () => {
+    list.reload();
+    stats.reload();
+  });
+  return (
+    <PageFrame
+      title="Memory"
+      intro="What the agent remembers over all chats, found by words and by meaning."
+      actions={
+        <Button variant="primary" icon={<Plus aria-hidden />} onClick={() => setEdited('new')}>
+          Remember something
+        </Button>
+      }
+    >
+      <div className="flex flex-wrap gap-4">
+        <TextField
+          className="min-w-56 flex-1"
+          label="Search"
+          type="search"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+        />
+        <SelectField
+          className="w-56"
+          label="Domain"
+          value={domain}
+          disabled={search !== ''}
+          onChange={(event) => setDomain(event.target.value)}
+          options={domainOptions(stats.body?.domains ?? [])}
+        />
+      </div>
+      <Panel title={search === '' ? 'Remembered' : 'Found'} flush>
+        <PagedItems list={list} failed="The memory could not be loaded." empty={<Nothing search={search} />}>
+          {(chunks) => (
+            <ul>
+              {chunks.map((chunk) => (
+                <Row key={chunk.id} chunk={chunk} onEdit={() => setEdited(chunk)} />
+              ))}
+            </ul>
+          )}
+        </PagedItems>
+      </Panel>
+      {edited !== null && (
+        <ChunkDialog chunk={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
+      )}
+    </PageFrame>
+  );
+}
+
+function useChunks(search: string, domain: string): PagedList<Chunk> {
+  const query = search === '' ? `list ${domain}` : `search ${search}`;
+  const from = domain === '' ? '' : `&domain=${encodeURIComponent(domain)}`;
+  return usePages<Chunk, { chunks?: Chunk[]; results?: Chunk[]; next?: string | null }>({
+    key: query,
+    path: (cursor) => {
+      if (search !== '') return `/api/knowledge/search?k=20&q=${encodeURIComponent(search)}`;
+      return `/api/knowledge/chunks?limit=50${from}${cursor === undefined ? '' : `&before=${encodeURIComponent(cursor)}`}`;
+    },
+    read: ({ chunks, results, next }) => ({ items: chunks ?? results ?? [], next: next ?? null }),
+  });
+}
+
+// What is typed counts when the person pauses.
+function useCalm(text: string): string {
+  const [calm, setCalm] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setCalm(text), CALM_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return calm;
+}
+
+function domainOptions(domains: readonly { domain: string; chunks: number }[]) {
+  const all = domains.reduce((sum, { chunks }) => sum + chunks, 0);
+  return [
+    { value: '', label: `All domains (${countOf(all)})` },
+    ...domains.map(({ domain, chunks }) => ({ value: domain, label: `${domain} (${countOf(chunks)})` })),
+  ];
+}
+
+function Nothing({ search }: { search: string }) {
+  return search === '' ? (
+    <EmptyState
+      icon={<Brain aria-hidden />}
+      title="Nothing is remembered yet"
+      next="Say in the chat: remember that my door code is 4711. Or write it here."
+    />
+  ) : (
+    <EmptyState icon={<Brain aria-hidden />} title="Nothing was found" next="Try other words, or fewer." />
+  );
+}
+
+function Row({ chunk, onEdit }: { chunk: Chunk; onEdit(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const again = () => {
+    const { content, domain, heading } = chunk;
+    return api.request('/api/knowledge/chunks', { body: { content, domain, heading } });
+  };
+  const forget = () =>
+    void attempt(() => api.request(`/api/knowledge/chunks/${chunk.id}`, { method: 'DELETE' }), {
+      title: 'Forgotten.',
+      undo: () => void attempt(again),
+    });
+  return (
+    <li className="flex items-start gap-2 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] last:border-b-0">
+      <div className="min-w-0 flex-1">
+        {chunk.heading && <p className="font-medium break-words">{chunk.heading}</p>}
+        <p className="line-clamp-6 whitespace-pre-wrap break-words">{chunk.content}</p>
+        <p className="mt-1 flex items-center gap-2 text-12 text-muted">
+          <Badge>{chunk.domain}</Badge>
+          <RelativeTime at={chunk.updated_at} />
+        </p>
+      </div>
+      <IconButton small label="Edit" icon={<Pencil aria-hidden />} onClick={onEdit} />
+      <IconButton small label="Forget" icon={<Trash2 aria-hidden />} onClick={forget} />
+    </li>
+  );
+}

@@ -1,0 +1,7 @@
+export interface Chunk {
+  id: number;
+  domain: string;
+  heading: string;
+  content: string;
+  updated_at: string;
+}

@@ -1,0 +1,167 @@
+import {
+  Badge,
+  Button,
+  EmptyState,
+  IconButton,
+  Lamp,
+  PagedItems,
+  Panel,
+  RelativeTime,
+  SchemaForm,
+  useApi,
+  useAttempt,
+  usePages,
+} from '@trunkline/ui';
+import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
+import { useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+
+interface Job {
+  id: string;
+  prompt: string;
+  schedule: string;
+  next?: string;
+  upcoming: string[];
+  paused: boolean;
+  running: boolean;
+}
+
+const FORM = {
+  type: 'object',
+  required: ['prompt', 'when'],
+  properties: {
+    prompt: {
+      type: 'string',
+      title: 'What to do',
+      maxLength: 10_000,
+      description: 'It runs as a turn of its own.',
+    },
+    when: {
+      type: 'string',
+      title: 'When',
+      description: 'Five cron fields, such as 0 9 * * 1-5, or a time such as 2027-01-31T09:00. Both in UTC.',
+    },
+    job_id: { type: 'string', title: 'Name', description: 'The same name again replaces the schedule.' },
+  },
+};
+
+/** Prompts that run later, once or again and again. */
+export default function SchedulesPage() {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [round, setRound] = useState(0);
+  const list = usePages<Job, { jobs: Job[] }>({
+    key: 'jobs',
+    path: () => '/api/scheduler/jobs',
+    read: ({ jobs }) => ({ items: jobs, next: null }),
+  });
+  useLive(['schedules', 'config'], list.reload);
+  const add = async (body: Readonly<Record<string, unknown>>) => {
+    const added = await attempt(() => api.request('/api/scheduler/jobs', { body }), { title: 'Scheduled.' });
+    if (added) setRound((count) => count + 1);
+  };
+  return (
+    <PageFrame title="Schedules" intro="What the agent does later, by the clock.">
+      <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
+        <Panel title="Scheduled" flush>
+          <PagedItems
+            list={list}
+            failed="The schedules could not be loaded."
+            empty={
+              <EmptyState
+                icon={<CalendarClock aria-hidden />}
+                title="Nothing is scheduled"
+                next="Fill in the form, or ask in the chat: remind me in one minute to stretch."
+              />
+            }
+          >
+            {(jobs) => (
+              <ul>
+                {jobs.map((job) => (
+                  <JobRow key={job.id} job={job} />
+                ))}
+              </ul>
+            )}
+          </PagedItems>
+        </Panel>
+        <Panel title="Schedule something">
+          <SchemaForm
+            key={round}
+            schema={FORM}
+            onSubmit={(values) => void add(values)}
+            actions={
+              <Button type="submit" variant="primary">
+                Schedule it
+              </Button>
+            }
+          />
+        </Panel>
+      </div>
+    </PageFrame>
+  );
+}
+
+function JobRow({ job }: { job: Job }) {
+  const act = useJobActions(job);
+  return (
+    <li className="flex flex-col gap-2 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_6rem] [content-visibility:auto] last:border-b-0">
+      <div className="flex items-start gap-2">
+        <div className="min-w-0 flex-1">
+          <p className="font-medium break-words">{job.prompt}</p>
+          <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
+            <State job={job} />
+            <code>{job.schedule}</code>
+            <span className="max-w-full truncate font-mono">{job.id}</span>
+          </p>
+        </div>
+        <div className="flex">
+          <IconButton small label="Run now" icon={<CirclePlay aria-hidden />} onClick={act.run} />
+          {job.paused ? (
+            <IconButton small label="Go on" icon={<Play aria-hidden />} onClick={act.resume} />
+          ) : (
+            <IconButton small label="Pause" icon={<Pause aria-hidden />} onClick={act.pause} />
+          )}
+          <IconButton small label="Cancel the schedule" icon={<Trash2 aria-hidden />} onClick={act.cancel} />
+        </div>
+      </div>
+      {!job.paused && job.upcoming.length > 0 && (
+        <ol
+          aria-label="Next fires"
+          className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
+        >
+          {job.upcoming.map((time) => (
+            <li key={time}>
+              <RelativeTime at={time} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </li>
+  );
+}
+
+function State({ job }: { job: Job }) {
+  if (job.running) return <Lamp state="live" word="Running" />;
+  return job.paused ? <Badge tone="waiting">Paused</Badge> : <Lamp state="idle" word="Waits" />;
+}
+
+function useJobActions(job: Job) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const path = `/api/scheduler/jobs/${encodeURIComponent(job.id)}`;
+  const post = (action: string, title: string) => () =>
+    void attempt(() => api.request(`${path}/${action}`, { method: 'POST' }), { title });
+  const again = () =>
+    api.request('/api/scheduler/jobs', { body: { prompt: job.prompt, when: job.schedule, job_id: job.id } });
+  return {
+    run: post('run', 'Running now. The activity shows what comes of it.'),
+    pause: post('pause', 'Paused.'),
+    resume: post('resume', 'It goes on.'),
+    cancel: () =>
+      void attempt(() => api.request(path, { method: 'DELETE' }), {
+        title: 'Schedule cancelled.',
+        undo: () => void attempt(again),
+      }),
+  };
+}

@@ -1,0 +1,210 @@
+import {
+  Badge,
+  Button,
+  ErrorState,
+  Lamp,
+  Panel,
+  SelectField,
+  Skeleton,
+  TextField,
+  useApi,
+  useAttempt,
+  useResource,
+} from '@trunkline/ui';
+import { RadioTower } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { useServiceHealth } from '../../shared/AgentShell.tsx';
+
+interface ModelSettings {
+  api_base: string;
+  model: string;
+  has_key: boolean;
+  setup_complete: boolean;
+}
+
+interface ModelCheck {
+  ok: boolean;
+  message: string;
+  models: string[];
+}
+
+const TRIAL_MS = 20_000;
+
+/** Sets up the model in three steps: where it is, whether it answers, and which one to use. */
+export function ModelSetup() {
+  const { body, error, reload } = useResource<ModelSettings>('/api/config/model');
+  useLive(['config'], reload);
+  if (error)
+    return <ErrorState what="The settings could not be loaded." why={error.message} todo={error.advice} />;
+  if (body === undefined) return <Skeleton rows={6} />;
+  return (
+    <div className="flex flex-col gap-4">
+      <Present settings={body} />
+      <Wizard key={`${body.api_base} ${body.model}`} settings={body} onSaved={reload} />
+    </div>
+  );
+}
+
+function Present({ settings }: { settings: ModelSettings }) {
+  const { health } = useServiceHealth();
+  return (
+    <p className="flex flex-wrap items-center gap-3">
+      <Lamp
+        state={settings.setup_complete ? 'live' : 'waiting'}
+        word={settings.setup_complete ? 'Set up' : 'Not set up yet'}
+      />
+      {health?.model && (
+        <>
+          <span className="font-mono text-12">{health.model.name}</span>
+          <Badge tone={health.model.demo ? 'accent' : 'live'}>
+            {health.model.demo ? 'Offline demo' : 'Real model'}
+          </Badge>
+        </>
+      )}
+    </p>
+  );
+}
+
+function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [address, setAddress] = useState(settings.api_base);
+  const [key, setKey] = useState('');
+  const [model, setModel] = useState(settings.model);
+  const [check, setCheck] = useState<ModelCheck>();
+  const [busy, setBusy] = useState<'test' | 'save' | null>(null);
+  const valid = /^https?:\/\/./.test(address.trim()) && URL.canParse(address.trim());
+  const given = () => ({
+    ...(valid && { api_base: address.trim() }),
+    ...(key !== '' && { api_key: key }),
+    ...(model !== '' && { model }),
+  });
+  const during = async (what: 'test' | 'save', work: () => Promise<unknown>) => {
+    setBusy(what);
+    await work();
+    setBusy(null);
+  };
+  const test = () =>
+    attempt(async () => {
+      const found = await api.request<ModelCheck>('/api/config/test-model', {
+        body: given(),
+        timeLimitMs: TRIAL_MS,
+      });
+      setCheck(found);
+      if (model === '' && found.models[0] !== undefined) setModel(found.models[0]);
+    });
+  const save = async () => {
+    const saved = await attempt(() => api.request('/api/config/setup', { body: given() }), {
+      title: 'The model is set up.',
+      detail: 'The next message goes to it.',
+    });
+    if (saved) onSaved();
+  };
+  return (
+    <ol className="flex flex-col gap-4">
+      <Step number={1} title="Where the model is">
+        <TextField
+          label="Address"
+          mono
+          type="url"
+          placeholder="https://models.example/v1"
+          hint="Any OpenAI-compatible address, such as http://127.0.0.1:11434/v1 for a model on this machine."
+          value={address}
+          error={
+            address !== '' && !valid
+              ? 'Give a whole address that starts with http:// or https://.'
+              : undefined
+          }
+          onChange={(event) => setAddress(event.target.value)}
+        />
+        <TextField
+          label="Key"
+          mono
+          type="password"
+          autoComplete="off"
+          hint={
+            settings.has_key
+              ? 'A key is kept already; leave this empty to keep it.'
+              : 'Kept in secrets.yaml on the service alone. Where none is needed, enter any word.'
+          }
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+      </Step>
+      <Step number={2} title="Whether it answers">
+        <div className="flex flex-wrap items-center gap-3">
+          <Button
+            icon={<RadioTower aria-hidden />}
+            busy={busy === 'test'}
+            disabled={!valid}
+            onClick={() => void during('test', test)}
+          >
+            Test the connection
+          </Button>
+          <span role="status">
+            {check && <Lamp state={check.models.length > 0 ? 'live' : 'failed'} word={wordOf(check)} />}
+          </span>
+        </div>
+        {check && !check.ok && <p className="break-words text-muted">{check.message}</p>}
+      </Step>
+      <Step number={3} title="Which model">
+        <ModelChoice models={check?.models ?? []} value={model} onChange={setModel} />
+        <div className="flex justify-end">
+          <Button
+            variant="primary"
+            busy={busy === 'save'}
+            disabled={!valid || model === '' || (key === '' && !settings.has_key)}
+            onClick={() => void during('save', save)}
+          >
+            Use this model
+          </Button>
+        </div>
+      </Step>
+    </ol>
+  );
+}
+
+function wordOf({ models }: ModelCheck): string {
+  return models.length > 0 ? `It answers with ${models.length} models` : 'It does not answer';
+}
+
+interface ModelChoiceProps {
+  models: readonly string[];
+  value: string;
+  onChange(model: string): void;
+}
+
+// A list once the endpoint has told its models; a name to type before that.
+function ModelChoice({ models, value, onChange }: ModelChoiceProps) {
+  if (models.length === 0) {
+    return (
+      <TextField
+        label="Model"
+        mono
+        hint="Test the connection to choose from a list."
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  }
+  const known = models.includes(value) || value === '' ? models : [value, ...models];
+  return (
+    <SelectField
+      label="Model"
+      value={value}
+      options={known.map((name) => ({ value: name, label: name }))}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
+  return (
+    <li>
+      <Panel title={`${number}. ${title}`}>
+        <div className="flex flex-col gap-4">{children}</div>
+      </Panel>
+    </li>
+  );
+}

@@ -1,0 +1,8 @@
+export interface Skill {
+  slug: string;
+  name: string;
+  description: string;
+  tools?: string[];
+  body: string;
+  enabled: boolean;
+}

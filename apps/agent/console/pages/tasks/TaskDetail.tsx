@@ -1,0 +1,119 @@
+import {
+  Button,
+  CopyButton,
+  ErrorState,
+  Lamp,
+  MarkdownView,
+  Skeleton,
+  Tabs,
+  useApi,
+  useAttempt,
+  useResource,
+} from '@trunkline/ui';
+import { Square } from 'lucide-react';
+import { type ReactNode, useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { QuestionCard } from '../../chat/QuestionCard.tsx';
+import { isOpen } from '../../chat/wire.ts';
+import { countOf, dollars, duration } from '../../shared/figures.ts';
+import { Deliveries, EventLog } from './TaskLogs.tsx';
+import { STATES, type TaskSummary } from './wire.ts';
+
+/** One task: what was asked, what came of it, what happened on the way, and who was told. */
+export function TaskDetail({ id }: { id: string }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [tab, setTab] = useState('events');
+  const { body, error, reload } = useResource<{ task: TaskSummary }>(`/api/tasks/${encodeURIComponent(id)}`);
+  useLive(['tasks'], reload);
+  if (error)
+    return <ErrorState what="The task could not be loaded." why={error.message} todo={error.advice} />;
+  if (body === undefined) return <Skeleton rows={6} />;
+  const { task } = body;
+  const path = `/api/tasks/${encodeURIComponent(id)}`;
+  const stop = () =>
+    void attempt(() => api.request(`${path}/cancel`, { method: 'POST' }), { title: 'Task stopped.' });
+  const answer = async (text: string) => {
+    await api.request(`${path}/answer`, { body: { text } });
+    reload();
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      <div className="flex items-center justify-between gap-2">
+        <Lamp state={STATES[task.state].lamp} word={STATES[task.state].word} />
+        {isOpen(task) && (
+          <Button size="small" icon={<Square aria-hidden />} onClick={stop}>
+            Stop the task
+          </Button>
+        )}
+      </div>
+      <Facts task={task} />
+      <Part title="Asked">
+        <p className="whitespace-pre-wrap break-words">{task.asked}</p>
+      </Part>
+      {task.state === 'input-required' && task.question && (
+        <QuestionCard
+          question={{ kind: 'question', text: task.question.text, schema: task.question.schema ?? null }}
+          onAnswer={answer}
+        />
+      )}
+      {task.text !== '' && task.state !== 'input-required' && (
+        <Part title={task.state === 'completed' ? 'Answer' : 'Says'}>
+          <MarkdownView text={task.text} className="text-14" />
+        </Part>
+      )}
+      <Tabs
+        label="What happened"
+        value={tab}
+        onChange={setTab}
+        tabs={[
+          { id: 'events', label: 'Events', content: <EventLog id={id} /> },
+          { id: 'webhooks', label: 'Webhooks', content: <Deliveries id={id} /> },
+        ]}
+      />
+    </div>
+  );
+}
+
+function Facts({ task }: { task: TaskSummary }) {
+  const { usage, duration_ms } = task;
+  const facts: [string, ReactNode][] = [
+    ['Id', <Id key="id" value={task.id} label="Copy the task id" />],
+    ['Context', <Id key="context" value={task.context_id} label="Copy the context id" />],
+    ['From', task.origin],
+    [
+      'Tokens',
+      usage ? `${countOf(usage.inputTokens)} in, ${countOf(usage.outputTokens)} out` : 'not known yet',
+    ],
+    ['Cost', usage?.costUsd === undefined ? 'not known' : dollars(usage.costUsd)],
+    ['Time', duration_ms === null ? 'not known yet' : duration(duration_ms)],
+  ];
+  return (
+    <dl className="flex flex-col gap-1 text-12">
+      {facts.map(([name, value]) => (
+        <div key={name} className="flex items-center justify-between gap-4">
+          <dt className="text-muted">{name}</dt>
+          <dd className="flex min-w-0 items-center font-mono">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Id({ value, label }: { value: string; label: string }) {
+  return (
+    <>
+      <span className="truncate">{value}</span>
+      <CopyButton value={value} label={label} />
+    </>
+  );
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <section>
+      <h3 className="pb-1 font-medium text-12 text-muted">{title}</h3>
+      {children}
+    </section>
+  );
+}

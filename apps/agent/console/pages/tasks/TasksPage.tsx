@@ -1,0 +1,111 @@
+import {
+  EmptyState,
+  hashRoute,
+  Inspector,
+  Lamp,
+  Line,
+  PagedItems,
+  Panel,
+  RelativeTime,
+  SelectField,
+  useHashRoute,
+  usePages,
+} from '@trunkline/ui';
+import { ListChecks } from 'lucide-react';
+import { useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+import { countOf } from '../../shared/figures.ts';
+import { TaskDetail } from './TaskDetail.tsx';
+import { STATES, type TaskSummary } from './wire.ts';
+
+const FILTERS = [
+  { value: '', label: 'All states' },
+  ...Object.entries(STATES).map(([value, { word }]) => ({ value, label: word })),
+];
+
+/** All tasks of the last day, whoever gave them. */
+export default function TasksPage() {
+  const [, opened] = useHashRoute();
+  const [state, setState] = useState('');
+  const query = `limit=50${state === '' ? '' : `&state=${state}`}`;
+  const list = usePages<TaskSummary, { tasks: TaskSummary[]; next_page: string | null }>({
+    key: query,
+    path: (cursor) =>
+      `/api/tasks?${query}${cursor === undefined ? '' : `&page=${encodeURIComponent(cursor)}`}`,
+    read: ({ tasks, next_page }) => ({ items: tasks, next: next_page }),
+  });
+  useLive(['tasks'], list.reload);
+  const close = () => {
+    window.location.hash = hashRoute('tasks');
+  };
+  return (
+    <PageFrame
+      title="Tasks"
+      intro="What people, schedules and other agents asked for. Tasks are kept for a day."
+      actions={
+        <SelectField
+          className="w-44"
+          label="State"
+          options={FILTERS}
+          value={state}
+          onChange={(event) => setState(event.target.value)}
+        />
+      }
+      inspector={
+        <Inspector open={opened !== undefined} onClose={close} title="Task">
+          {opened !== undefined && <TaskDetail key={opened} id={opened} />}
+        </Inspector>
+      }
+    >
+      <Panel title="Tasks" flush>
+        <PagedItems
+          list={list}
+          failed="The tasks could not be loaded."
+          empty={
+            <EmptyState
+              icon={<ListChecks aria-hidden />}
+              title={state === '' ? 'No tasks yet' : 'No task is in this state'}
+              next={
+                state === ''
+                  ? 'Ask for something in the chat, or send a message over A2A.'
+                  : 'Choose another state.'
+              }
+            />
+          }
+        >
+          {(tasks) => (
+            <ul>
+              {tasks.map((task) => (
+                <TaskLine key={task.id} task={task} selected={task.id === opened} />
+              ))}
+            </ul>
+          )}
+        </PagedItems>
+      </Panel>
+    </PageFrame>
+  );
+}
+
+function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) {
+  const { lamp, word } = STATES[task.state];
+  return (
+    <Line
+      title={task.asked || '(no text)'}
+      href={hashRoute('tasks', task.id)}
+      lit={task.state === 'working'}
+      selected={selected}
+      lead={<Lamp state={lamp} word={word} className="w-20 sm:w-24" />}
+      detail={<span className="block truncate">{task.text}</span>}
+      trail={
+        <>
+          <span className="hidden sm:inline">{task.origin}</span>
+          {task.usage && (
+            <span className="hidden font-mono lg:inline">{countOf(task.usage.totalTokens)} tokens</span>
+          )}
+          <RelativeTime at={task.updated_at} />
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,176 @@
+import {
+  type Column,
+  EmptyState,
+  ErrorState,
+  Panel,
+  Plot,
+  SelectField,
+  Skeleton,
+  Table,
+  useResource,
+} from '@trunkline/ui';
+import { ChartLine } from 'lucide-react';
+import { useState } from 'react';
+import { useLive } from '../../app/live.tsx';
+import { PageFrame } from '../../app/PageFrame.tsx';
+import { countOf, dollars, duration } from '../../shared/figures.ts';
+
+interface Point {
+  at: string;
+  calls: number;
+  errors: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  latency_ms: { p50: number; p95: number } | null;
+}
+
+interface ModelFigures {
+  model: string;
+  calls: number;
+  errors: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  calls_without_price: number;
+  latency_ms: { p50: number; p95: number };
+}
+
+interface Report {
+  since: string;
+  cost_usd: number;
+  models: ModelFigures[];
+}
+
+const SPANS = [
+  { value: '60', label: 'The last hour' },
+  { value: '360', label: 'The last 6 hours' },
+  { value: '1440', label: 'The last day' },
+];
+const STEPS = 60;
+
+/** What the model costs and how fast it is. */
+export default function TelemetryPage() {
+  const [minutes, setMinutes] = useState('60');
+  const series = useResource<{ points: Point[] }>(`/api/telemetry/series?minutes=${minutes}&steps=${STEPS}`, {
+    refreshMs: 60_000,
+  });
+  const report = useResource<Report>('/api/telemetry');
+  useLive(['telemetry'], () => {
+    series.reload();
+    report.reload();
+  });
+  const error = series.error ?? report.error;
+  const used = report.body !== undefined && report.body.models.length > 0;
+  return (
+    <PageFrame
+      title="Telemetry"
+      intro="Calls of the model since the service started: what they cost, how many tokens, how long they took."
+      actions={
+        <SelectField
+          className="w-44"
+          label="Span"
+          options={SPANS}
+          value={minutes}
+          onChange={(event) => setMinutes(event.target.value)}
+        />
+      }
+    >
+      {error && (
+        <ErrorState what="The figures could not be loaded." why={error.message} todo={error.advice} />
+      )}
+      {report.body === undefined && !error && <Skeleton rows={8} />}
+      {report.body && !used && (
+        <EmptyState
+          icon={<ChartLine aria-hidden />}
+          title="No call of the model yet"
+          next="Ask for something in the chat, then come back."
+        />
+      )}
+      {used && series.body && <Plots points={series.body.points} />}
+      {used && report.body && <Models report={report.body} />}
+    </PageFrame>
+  );
+}
+
+function Plots({ points }: { points: readonly Point[] }) {
+  const times = points.map(({ at }) => Date.parse(at));
+  const of = (read: (point: Point) => number | null) => points.map(read);
+  return (
+    <div className="grid gap-4 lg:grid-cols-2">
+      <Panel title="Cost">
+        <Plot
+          title="Dollars"
+          times={times}
+          format={dollars}
+          lines={[{ name: 'Cost', tone: 'accent', values: of(({ cost_usd }) => cost_usd) }]}
+        />
+      </Panel>
+      <Panel title="Tokens">
+        <Plot
+          title="Tokens"
+          times={times}
+          format={countOf}
+          lines={[
+            { name: 'In', tone: 'accent', values: of(({ input_tokens }) => input_tokens) },
+            { name: 'Out', tone: 'live', values: of(({ output_tokens }) => output_tokens) },
+          ]}
+        />
+      </Panel>
+      <Panel title="Latency">
+        <Plot
+          title="Time of a call"
+          times={times}
+          format={duration}
+          lines={[
+            {
+              name: 'Half are faster than',
+              tone: 'accent',
+              values: of(({ latency_ms }) => latency_ms?.p50 ?? null),
+            },
+            {
+              name: '95 % are faster than',
+              tone: 'live',
+              values: of(({ latency_ms }) => latency_ms?.p95 ?? null),
+            },
+          ]}
+        />
+      </Panel>
+      <Panel title="Calls">
+        <Plot
+          title="Calls"
+          times={times}
+          format={countOf}
+          lines={[
+            { name: 'Calls', tone: 'accent', values: of(({ calls }) => calls) },
+            { name: 'Failed', tone: 'failed', values: of(({ errors }) => errors) },
+          ]}
+        />
+      </Panel>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<ModelFigures>[] = [
+  { id: 'model', header: 'Model', cell: ({ model }) => <span className="font-mono text-12">{model}</span> },
+  { id: 'calls', header: 'Calls', align: 'right', cell: ({ calls }) => countOf(calls) },
+  { id: 'errors', header: 'Failed', align: 'right', cell: ({ errors }) => countOf(errors) },
+  { id: 'in', header: 'Tokens in', align: 'right', cell: ({ input_tokens }) => countOf(input_tokens) },
+  { id: 'out', header: 'Tokens out', align: 'right', cell: ({ output_tokens }) => countOf(output_tokens) },
+  {
+    id: 'cost',
+    header: 'Cost',
+    align: 'right',
+    cell: ({ cost_usd, calls_without_price }) =>
+      `${dollars(cost_usd)}${calls_without_price > 0 ? ' or more' : ''}`,
+  },
+  { id: 'p95', header: '95 % within', align: 'right', cell: ({ latency_ms }) => duration(latency_ms.p95) },
+];
+
+function Models({ report }: { report: Report }) {
+  return (
+    <Panel title="By model" detail={`${dollars(report.cost_usd)} in all`} flush>
+      <Table caption="Figures by model" columns={COLUMNS} rows={report.models} rowId={({ model }) => model} />
+    </Panel>
+  );
+}

@@ -1,0 +1,118 @@
+import { useEffect, useRef, useState } from 'react';
+import { cn } from '../lib/cn.ts';
+
+/** What is wrong in a line, counted from 1. */
+export interface LineMessage {
+  line: number;
+  message: string;
+}
+
+interface TextEditorProps {
+  /** What is edited, read aloud: "The configuration". */
+  label: string;
+  value: string;
+  onChange(text: string): void;
+  messages?: readonly LineMessage[];
+  readOnly?: boolean;
+}
+
+const LINE_PX = 20;
+const PADDING_PX = 12;
+
+/** Text with numbered lines; what is wrong is marked at its line, and each message leads there. */
+export function TextEditor({ label, value, onChange, messages = [], readOnly = false }: TextEditorProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [top, setTop] = useState(0);
+  const lines = value.split('\n');
+  const wrong = new Set(messages.map(({ line }) => line));
+  const goTo = (line: number) => {
+    const start = lines.slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0);
+    const element = field.current;
+    element?.focus();
+    element?.setSelectionRange(start, start + (lines[line - 1]?.length ?? 0));
+    if (element) element.scrollTop = Math.max(0, (line - 4) * LINE_PX);
+  };
+  return (
+    <div className="flex min-w-0 flex-col gap-3">
+      <div className="relative flex h-[60dvh] min-h-80 overflow-hidden rounded-corner border border-edge bg-raised focus-within:border-ink">
+        <Gutter count={lines.length} wrong={wrong} top={top} />
+        <textarea
+          ref={field}
+          aria-label={label}
+          aria-invalid={messages.length > 0 || undefined}
+          value={value}
+          readOnly={readOnly}
+          wrap="off"
+          spellCheck={false}
+          autoCapitalize="off"
+          autoComplete="off"
+          onChange={(event) => onChange(event.target.value)}
+          onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+          className="min-w-0 flex-1 resize-none overflow-auto bg-transparent px-3 font-mono text-12 leading-5 outline-none [tab-size:2] pointer-coarse:text-16"
+          style={{ paddingBlock: PADDING_PX }}
+        />
+      </div>
+      <Messages messages={messages} onOpen={goTo} />
+    </div>
+  );
+}
+
+interface GutterProps {
+  count: number;
+  wrong: ReadonlySet<number>;
+  top: number;
+}
+
+// Only the numbers that can be seen are drawn.
+function Gutter({ count, wrong, top }: GutterProps) {
+  const [height, setHeight] = useState(800);
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (element.current === null) return;
+    const observer = new ResizeObserver(([entry]) => setHeight(entry?.contentRect.height ?? 800));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
+  const first = Math.max(0, Math.floor(top / LINE_PX) - 2);
+  const last = Math.min(count, first + Math.ceil(height / LINE_PX) + 4);
+  return (
+    <div
+      ref={element}
+      aria-hidden
+      className="relative w-12 shrink-0 overflow-hidden border-line border-r bg-sunken font-mono text-12 text-muted select-none pointer-coarse:hidden"
+    >
+      {Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index + 1).map((line) => (
+        <span
+          key={line}
+          className={cn(
+            'absolute inset-x-0 pr-3 text-right leading-5',
+            wrong.has(line) && 'bg-failed-wash font-semibold text-failed-text',
+          )}
+          style={{ top: PADDING_PX + (line - 1) * LINE_PX - top }}
+        >
+          {line}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+function Messages({ messages, onOpen }: { messages: readonly LineMessage[]; onOpen(line: number): void }) {
+  if (messages.length === 0) return null;
+  return (
+    <ul aria-label="What is wrong" role="alert" className="flex flex-col rounded-corner bg-failed-wash">
+      {messages.map(({ line, message }) => (
+        <li key={`${line} ${message}`}>
+          <button
+            type="button"
+            onClick={() => onOpen(line)}
+            className="flex w-full cursor-pointer gap-3 px-4 py-2 text-left hover:underline"
+          >
+            <span className="shrink-0 font-mono text-12 leading-5.25 text-failed-text">Line {line}</span>
+            <span className="min-w-0 break-words">{message}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
