@@ -1,6 +1,5 @@
-import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
+import { type Crew, startCrew } from '../fixtures/crew.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
 let crew: Crew;

@@ -1,3 +1,4 @@
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { Logger } from '@trunkline/config';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 import { type McpLink, type McpTool, openMcpLink } from './mcp-link.ts';
@@ -13,7 +14,7 @@ export class McpServerLine {
   #link: McpLink | undefined;
   #opening: Promise<McpLink> | undefined;
   #tools: readonly McpTool[] = [];
-  #error: string | undefined;
+  #error: string | undefined = 'it has not answered yet';
   #failures = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -41,7 +42,13 @@ export class McpServerLine {
 
   async call(tool: string, input: Record<string, unknown>, signal: AbortSignal) {
     const link = this.#link ?? (await this.#connect());
-    return await link.call(tool, input, signal);
+    try {
+      return await link.call(tool, input, signal);
+    } catch (error) {
+      // A server that answers is there, also when its answer is an error; not every way tells that it is gone.
+      if (!signal.aborted && !isAnswer(error)) await this.#drop(link, error);
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -49,6 +56,12 @@ export class McpServerLine {
     clearTimeout(this.#timer);
     await Promise.allSettled([this.#opening]);
     await this.#link?.close();
+  }
+
+  async #drop(link: McpLink, error: unknown): Promise<void> {
+    if (this.#link !== link) return;
+    this.#lose(error instanceof Error ? error.message : String(error));
+    await link.close();
   }
 
   #connect(): Promise<McpLink> {
@@ -60,6 +73,7 @@ export class McpServerLine {
   }
 
   async #tryOnce(): Promise<McpLink> {
+    if (this.#closed) throw new Error(`the MCP server ${this.server.name} is no longer configured like this`);
     try {
       const link = await openMcpLink(this.server, () => this.#lose('the server went away'));
       this.#link = link;
@@ -84,4 +98,12 @@ export class McpServerLine {
     // A failure has been told by `#lose` already.
     this.#timer = setTimeout(() => void this.open(), pause).unref();
   }
+}
+
+function isAnswer(error: unknown): boolean {
+  return (
+    error instanceof McpError &&
+    error.code !== ErrorCode.ConnectionClosed &&
+    error.code !== ErrorCode.RequestTimeout
+  );
 }

@@ -1,0 +1,170 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agent } from '../fixtures/crew.ts';
+import { type Observer, observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { whitelistedTools } from './agent-tools.ts';
+
+const everyTool = [
+  'publish_event',
+  'get_projects',
+  'get_incidents',
+  'report_incident',
+  'get_ceremonies',
+  'run_ceremony',
+];
+const files = {
+  'agents/ava.yaml': agent('ava', `role: devops\ntools: [${everyTool}]\nskills: [{ name: work }]`),
+  'agents/mute.yaml': agent('mute', 'role: general\ntools: []\nskills: [{ name: talk }]'),
+  'ceremonies/standup.yaml':
+    'id: standup\nname: Stand-up\nschedule: 0 9 * * 1-5\nskill: sing\nenabled: false',
+};
+
+let model: ModelServer;
+let board: TestSwitchboard;
+let seen: Observer;
+let number = 0;
+beforeAll(async () => {
+  model = await startModelServer({ script: () => 'fine' });
+  board = await start({});
+  seen = await observe(board);
+});
+afterAll(async () => {
+  seen.close();
+  await board.stop();
+  await model.stop();
+});
+
+const start = (env: Record<string, string>) =>
+  startSwitchboard({
+    files,
+    env: {
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'the-key',
+      LLM_MODEL: 'm',
+      PATH: '/usr/bin:/bin',
+      ...env,
+    },
+  });
+
+/** Has the model call a tool, and gives what the tool answered. */
+async function use(name: string, input: Json, on = board, watched = seen): Promise<string> {
+  model.enqueue({ toolCalls: [{ name, arguments: input }] }, 'done');
+  const correlationId = `use-${++number}`;
+  const payload = { skillHint: 'work', content: 'x' };
+  await on.call('/publish', { topic: 'agent.skill.request', payload, correlationId });
+  await watched.first(`agent.skill.response.${correlationId}`);
+  const last = model
+    .chats()
+    .at(-1)
+    ?.messages.findLast(({ role }) => role === 'tool');
+  return String(last?.content);
+}
+
+describe('tools of an agent', () => {
+  it('are those of its whitelist and the built-in ones; a chat-only agent has none [S040]', async () => {
+    const listed = async (skillHint: string, correlationId: string) => {
+      const payload = { skillHint, content: 'x' };
+      await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId });
+      await seen.first(`agent.skill.response.${correlationId}`);
+      return model
+        .chats()
+        .at(-1)
+        ?.tools?.map((tool) => tool.function.name);
+    };
+    const builtIn = [
+      'list_dir',
+      'read_file',
+      'find_files',
+      'search_files',
+      'write_file',
+      'edit_file',
+      'run_command',
+    ];
+    expect(await listed('work', 'l1')).toEqual([...everyTool, ...builtIn, 'ask_human']);
+    expect(await listed('talk', 'l2')).toEqual(['ask_human']);
+  });
+
+  it('reach the model behind LLM_GATEWAY_URL with LLM_API_KEY [S045] [S046]', async () => {
+    await use('get_incidents', {});
+    const call = model.requests.findLast(({ path }) => path === '/v1/chat/completions');
+    expect(call?.headers.authorization).toBe('Bearer the-key');
+  });
+
+  it('list ceremonies and begin one by the bus', async () => {
+    expect(await use('get_ceremonies', {})).toBe('standup: Stand-up (0 9 * * 1-5 UTC, off)');
+    expect(await use('run_ceremony', { id: 'none' })).toBe('Error: there is no ceremony none.');
+    expect(await use('run_ceremony', { id: 'standup' })).toBe('The ceremony standup has begun.');
+    expect((await seen.first('ceremony.standup.execute')).payload).toEqual({
+      id: 'standup',
+      requestedBy: 'ava',
+    });
+  });
+
+  it('list the projects', async () => {
+    const github = { owner: 'acme', repo: 'sea' };
+    const project = { id: 'p', name: 'Sea', slug: 'sea', path: '/srv/sea', github, defaultBranch: 'main' };
+    const answer = (projects: (typeof project)[]) => {
+      const parts = { projects: { list: () => projects }, ceremonies: () => [] } as never;
+      const tool = whitelistedTools(parts, 'c', 'ava').find(({ name }) => name === 'get_projects');
+      return tool?.execute?.({}, { signal: new AbortController().signal, sessionId: 's', toolCallId: 't' });
+    };
+    expect(await answer([project])).toBe('sea: Sea at acme/sea, branch main');
+    expect(await answer([])).toBe('There are no projects.');
+    expect(await use('get_projects', {})).toBe('There are no projects.');
+  });
+
+  it('read, write and search files of one directory and none outside it', async () => {
+    const place = join(board.home, 'switchboard', 'files');
+    expect(await use('write_file', { path: 'notes/a.txt', content: 'the sea is wide' })).toContain('Wrote');
+    expect(readFileSync(join(place, 'notes/a.txt'), 'utf8')).toBe('the sea is wide');
+    expect(await use('search_files', { query: 'WIDE' })).toBe('notes/a.txt:1: the sea is wide');
+    writeFileSync(join(board.home, 'switchboard', 'secret.txt'), 'SECRET');
+    expect(await use('read_file', { path: '../secret.txt' })).toMatch(/^Error: /);
+    expect(await use('write_file', { path: '/tmp/switchboard-evil', content: 'x' })).toMatch(/^Error: /);
+    expect(existsSync('/tmp/switchboard-evil')).toBe(false);
+  });
+
+  it('run a command only after a person said yes', async () => {
+    const answer = async (words: string, command: string) => {
+      const asked = use('run_command', { command });
+      const question = await expect
+        .poll(async () =>
+          (await board.call('/api/hitl/pending')).body.data.find((entry: Json) =>
+            entry.question.includes(command),
+          ),
+        )
+        .toBeTruthy()
+        .then(async () => (await board.call('/api/hitl/pending')).body.data.at(-1));
+      expect(question.question).toContain('ava: May I run this command');
+      await board.call('/api/a2a/input', { requestId: question.requestId, answer: words });
+      return await asked;
+    };
+    expect(await answer('yes', 'echo one > made.txt; cat made.txt')).toBe('one\n');
+    expect(await answer('better not', 'touch never.txt')).toMatch(/^Error: the person did not approve/);
+    expect(existsSync(join(board.home, 'switchboard/files/never.txt'))).toBe(false);
+  });
+
+  it('run commands unasked, or not at all, where the operator says so', async () => {
+    const open = await start({ SWITCHBOARD_SHELL: 'on' });
+    const watched = await observe(open);
+    expect(await use('run_command', { command: 'pwd' }, open, watched)).toBe(
+      `${open.home}/switchboard/files\n`,
+    );
+    watched.close();
+    await open.stop();
+    const closed = await start({ SWITCHBOARD_SHELL: 'off' });
+    const looking = await observe(closed);
+    await use('run_command', { command: 'pwd' }, closed, looking);
+    expect(
+      model
+        .chats()
+        .at(-1)
+        ?.tools?.map((tool) => tool.function.name),
+    ).not.toContain('run_command');
+    looking.close();
+    await closed.stop();
+  });
+});

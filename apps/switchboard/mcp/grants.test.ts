@@ -1,0 +1,130 @@
+import { join } from 'node:path';
+import { startModelServer, waitFor } from '@trunkline/testing';
+import { expect, it } from 'vitest';
+import { agent } from '../fixtures/crew.ts';
+import { observe } from '../fixtures/observe.ts';
+import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
+import { startSseServer } from './fixtures/sse-server.ts';
+import { isEnabled, isGranted } from './trust.ts';
+
+const program = join(import.meta.dirname, 'fixtures/server.ts');
+const server = (name: string, more: string) =>
+  `name: ${name}\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${program}, mortal]\n${more}`;
+/** Processes take their time to start on a busy machine. */
+const patience = { timeoutMs: 18_000 };
+const errorOf = async (board: Json, name: string) =>
+  (await board.call(`/api/mcp-servers/${name}`)).body.data.error;
+const skillNames = async (board: Json) =>
+  (await board.call('/api/agents')).body.data.flatMap(({ skills }: Json) =>
+    skills.map(({ name }: Json) => name),
+  );
+
+it('gives the tools of a server to the agents that it is granted to, and to no other', async () => {
+  const model = await startModelServer({ script: ({ model: name }) => `${name} heard you` });
+  const board = await startSwitchboard({
+    env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', SUM_TOKEN: 'hush' },
+    files: {
+      'agents/ava.yaml': agent('ava', 'role: general\ntools: [get_incidents]\nskills: [{ name: count }]'),
+      'agents/bea.yaml': agent('bea', 'role: general\ntools: [get_incidents]\nskills: [{ name: look }]'),
+      'agents/cleo.yaml': agent('cleo', 'role: general\ntools: []\nskills: [{ name: talk }]'),
+      'mcp-servers.d/sums.yaml': server(
+        'sums',
+        `trust: trusted\ngrants: [ava]\nallowedTools: [add]\nenv: { T: "\${SUM_TOKEN}" }`,
+      ),
+      'mcp-servers.d/base.yaml': server('base', 'trust: builtin\nexcludeTools: [die, hidden, fail]'),
+    },
+  });
+  const seen = await observe(board);
+  await waitFor(async () => {
+    const names = await skillNames(board);
+    return names.includes('sums.add') && names.includes('base.add');
+  }, patience);
+  const toolsOf = async (skillHint: string, correlationId: string) => {
+    await board.call('/publish', {
+      topic: 'agent.skill.request',
+      payload: { skillHint, content: 'x' },
+      correlationId,
+    });
+    await seen.first(`agent.skill.response.${correlationId}`);
+    return (
+      model
+        .chats()
+        .at(-1)
+        ?.tools?.map((tool) => tool.function.name) ?? []
+    );
+  };
+  model.enqueue({ toolCalls: [{ name: 'sums_add', arguments: { a: 4, b: 5 } }] }, 'nine');
+  expect(await toolsOf('count', 'g1')).toEqual(expect.arrayContaining(['sums_add', 'base_add']));
+  expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('"9"');
+  const other = await toolsOf('look', 'g2');
+  expect(other).toContain('base_add');
+  expect(other).not.toContain('sums_add');
+  expect(await toolsOf('talk', 'g3')).toEqual(['ask_human']);
+  seen.close();
+  await board.stop();
+  await model.stop();
+});
+
+it.each([
+  [{ trust: 'builtin' }, true, true],
+  [{ trust: 'trusted' }, true, false],
+  [{ trust: 'trusted', enabled: false }, false, false],
+  [{ trust: 'trusted', grants: ['*'] }, true, true],
+  [{ trust: 'builtin', grants: ['bea'] }, true, false],
+  [{ trust: 'community' }, false, false],
+  [{ trust: 'community', enabled: true, grants: ['ava'] }, true, true],
+])('treats %j by its tier: enabled %s, granted to ava %s', (given, enabled, granted) => {
+  const entry = { name: 's', transport: 'sse', url: 'http://x/', ...given } as never;
+  expect([isEnabled(entry), isGranted(entry, 'ava')]).toEqual([enabled, granted]);
+});
+
+it('makes the way to a server anew when its process dies', async () => {
+  const board = await startSwitchboard({
+    files: { 'mcp-servers.d/sums.yaml': server('sums', 'trust: trusted') },
+  });
+  const seen = await observe(board);
+  await waitFor(async () => (await skillNames(board)).includes('sums.die'), patience);
+  const run = async (skillHint: string, content: string, correlationId: string) => {
+    const payload = { skillHint, content };
+    await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId });
+    return (await seen.first(`agent.skill.response.${correlationId}`)).payload;
+  };
+  expect((await run('sums.die', '{}', 'd1')).taskState).toBe('failed');
+  expect(await run('sums.add', '{"a":1,"b":2}', 'd2')).toMatchObject({ content: '3' });
+  expect(await errorOf(board, 'sums')).toBeNull();
+  seen.close();
+  await board.stop();
+});
+
+it('speaks to a server over server-sent events, and finds it again when it was away', async () => {
+  const first = await startSseServer();
+  const board = await startSwitchboard({
+    files: { 'mcp-servers.d/echo.yaml': `name: echo\ntrust: trusted\ntransport: sse\nurl: ${first.url}` },
+  });
+  const seen = await observe(board);
+  await waitFor(async () => (await skillNames(board)).includes('echo.echo'));
+  const payload = { skillHint: 'echo.echo', content: '{"words":"hello"}' };
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'e1' });
+  expect((await seen.first('agent.skill.response.e1')).payload.content).toBe('hello');
+  const trial = await board.call('/api/mcp-servers/test', {
+    name: 'try',
+    trust: 'trusted',
+    transport: 'sse',
+    url: first.url,
+  });
+  expect(trial.body.data.tools).toEqual([{ name: 'echo', description: 'Says it again.' }]);
+  await first.stop();
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'e2' });
+  expect((await seen.first('agent.skill.response.e2')).payload.taskState).toBe('failed');
+  const second = await startSseServer();
+  board.write('mcp-servers.d/echo.yaml', `name: echo\ntrust: trusted\ntransport: sse\nurl: ${second.url}`);
+  await waitFor(async () => {
+    const { url, error } = (await board.call('/api/mcp-servers/echo')).body.data;
+    return url === second.url && error === null;
+  });
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'e3' });
+  expect((await seen.first('agent.skill.response.e3')).payload.content).toBe('hello');
+  seen.close();
+  await board.stop();
+  await second.stop();
+});
