@@ -6,8 +6,6 @@ import { wordsOf } from '../errors.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/latency.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
-import { toFloat32 } from '../speech/audio/samples.ts';
-import { StreamResampler } from '../speech/audio/stream-resampler.ts';
 import type { SpeechParts } from '../speech/speech.ts';
 import type { Model } from '../turn/model-settings.ts';
 import type { Persona } from '../turn/persona.ts';
@@ -15,12 +13,12 @@ import { Alarm } from './clock.ts';
 import { Courtesies } from './courtesies.ts';
 import { Dialogue } from './dialogue.ts';
 import type { Line, LineMessage } from './line.ts';
-import { Ear } from './listening/ear.ts';
+import { type Hearing, openHearing } from './listening/hearing.ts';
 import { Listener } from './listening/listener.ts';
 import { createMessenger, type Outgoing, readMessage } from './messenger.ts';
 import { History } from './replying/history.ts';
 import type { Memory } from './replying/memory.ts';
-import { ClauseSplitter } from './speaking/clauses.ts';
+import { announce } from './speaking/announce.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { Mouth } from './speaking/mouth.ts';
 import type { PhraseBook } from './speaking/phrases.ts';
@@ -38,7 +36,7 @@ export interface CallSettings {
 export interface CallParts {
   line: Line;
   persona: Persona;
-  speech: Pick<SpeechParts, 'synthesizer' | 'recognizer' | 'openDetector'>;
+  speech: Omit<SpeechParts, 'transcriber' | 'describe' | 'close'>;
   phrases: PhraseBook;
   memory: Memory;
   latency: LatencyLog;
@@ -49,7 +47,6 @@ export interface CallParts {
   logger: Logger;
 }
 
-const listeningRate = 16_000;
 /** Without a frame for this long, the microphone counts as silent. */
 const droughtMs = 500;
 
@@ -65,7 +62,7 @@ export class Call implements VoiceSession {
   readonly #news: NewsDesk;
   readonly #dialogue: Dialogue;
   readonly #drought: Alarm;
-  #ear: Ear | undefined;
+  #hearing: Hearing | undefined;
   #stoppedAt = -Infinity;
   #frameAt = -Infinity;
   #closed = false;
@@ -113,16 +110,14 @@ export class Call implements VoiceSession {
   async listen(): Promise<void> {
     const { speech, logger } = this.#parts;
     try {
-      const detector = await speech.openDetector();
-      if (this.#closed) return await detector.close();
-      const resampler = new StreamResampler(listeningRate);
-      this.#ear = new Ear({
-        detector,
-        downsample: (frame) => toFloat32(resampler.push(frame).samples),
+      this.#hearing = await openHearing({
+        speech,
         isOpen: () => this.#isMicrophoneOpen,
         heard: (samples, probability) => this.#listener.accept(samples, probability),
         logger,
       });
+      this.#listener.judgeEndsBy(await speech.openSmartTurn());
+      if (this.#closed) await this.#stopListening();
     } catch (error) {
       logger.error({ err: error }, 'the caller cannot be heard');
       this.#fail('I cannot hear you; you can write to me', error);
@@ -137,11 +132,19 @@ export class Call implements VoiceSession {
     if (this.#closed) return;
     this.#closed = true;
     this.#news.close();
-    this.#ear?.close();
     this.#drought.cancel();
     this.#dialogue.close();
     this.#mouth.close();
     this.#history.close();
+    void this.#stopListening();
+  }
+
+  async #stopListening(): Promise<void> {
+    try {
+      await this.#hearing?.close();
+    } catch (error) {
+      this.#parts.logger.warn({ err: error }, 'a microphone was not closed in good order');
+    }
   }
 
   get #isMicrophoneOpen(): boolean {
@@ -152,7 +155,7 @@ export class Call implements VoiceSession {
 
   #hear(frame: AudioFrame): void {
     this.#frameAt = this.#parts.clock.now();
-    this.#ear?.accept(frame);
+    if (!this.#closed) this.#hearing?.accept(frame);
   }
 
   #receive(message: LineMessage): void {
@@ -178,7 +181,8 @@ export class Call implements VoiceSession {
     const { latency } = this.#parts;
     latency.add(marks.latency);
     const { p50, p95, turns } = latency.summary();
-    this.#send({ type: 'metrics', data: { turn: marks.latency, p50, p95, turns } });
+    const voice_to_voice_ms = marks.latency.first_packet_ms;
+    this.#send({ type: 'metrics', data: { voice_to_voice_ms, turn: marks.latency, p50, p95, turns } });
   }
 
   #openHistory(): History {
@@ -261,30 +265,14 @@ export class Call implements VoiceSession {
       clock,
       quietMs: () => this.#dialogue.quietMs,
       isListening: () => this.#listener.active,
-      isMuted: () => this.#ear?.muted === true || clock.now() - this.#frameAt > 2 * droughtMs,
-      say: (words, urgent, done) => this.#announce(words, urgent, done),
+      isMuted: () => this.#hearing?.muted === true || clock.now() - this.#frameAt > 2 * droughtMs,
+      say: (words, urgent, done) =>
+        announce(this.#mouth, words, urgent, (heard) => {
+          // What was heard belongs to the conversation.
+          if (heard) this.#history.add([{ role: 'assistant', content: words }]);
+          done(heard);
+        }),
     });
-  }
-
-  /** Says something that is no answer; what was heard of it belongs to the conversation. */
-  #announce(words: string, urgent: boolean, done: (heard: boolean) => void): void {
-    const splitter = new ClauseSplitter();
-    const clauses = [...splitter.push(words), ...splitter.flush()].map(({ text }) => text);
-    let open = true;
-    const finish = (heard: boolean) => {
-      if (!open) return;
-      open = false;
-      if (heard) this.#history.add([{ role: 'assistant', content: words }]);
-      done(heard);
-    };
-    const sayings = clauses.map((text, index) => ({
-      text,
-      heard: () => index === clauses.length - 1 && finish(true),
-      cut: () => finish(false),
-      failed: () => finish(false),
-    }));
-    if (urgent) for (const saying of sayings.toReversed()) this.#mouth.sayNext(saying);
-    else for (const saying of sayings) this.#mouth.say(saying);
   }
 
   #fail(words: string, error: unknown): void {

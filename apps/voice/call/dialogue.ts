@@ -184,7 +184,7 @@ export class Dialogue {
     mouth.cut();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
-    if (spoke) send({ type: 'bot-interrupted' });
+    if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
   }
 
   #judgePause(): void {

@@ -56,6 +56,7 @@ describe('a written message', () => {
       tool_calls_by_name: { calculator: 1 },
       clone_requests_total: 0,
       audio_frames_late_total: 0,
+      turn_latency: expect.objectContaining({ turns: 0 }),
     });
   });
 

@@ -1,19 +1,13 @@
 import type { Logger } from '@trunkline/config';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
+import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
 import type { Pace } from '../turns/pace.ts';
 import { type Tone, toneOf } from '../turns/tone.ts';
 import { ActivityTracker, windowMs } from './activity.ts';
 import { Recording } from './recording.ts';
 
-/** A model that hears whether a speaker has finished. */
-export interface TurnEndModel {
-  /** Takes what was said, 16 kHz, and gives the probability that it is whole. */
-  probability(samples: Float32Array): Promise<number>;
-}
-
 export interface ListenerParts {
   recognizer: Recognizer;
-  turnEnd?: TurnEndModel | undefined;
   pace: Pace;
   logger: Logger;
   /** Somebody has begun to speak, or goes on after a pause. */
@@ -37,6 +31,7 @@ export class Listener {
   readonly #parts: ListenerParts;
   readonly #activity = new ActivityTracker();
   readonly #recording = new Recording();
+  #turnEnd: SmartTurn | undefined;
   #active = false;
   /** Counts the times that speech began, so that late results of an earlier pause are known as such. */
   #version = 0;
@@ -53,6 +48,11 @@ export class Listener {
 
   constructor(parts: ListenerParts) {
     this.#parts = parts;
+  }
+
+  /** From now on a model too hears whether the speaker has finished. */
+  judgeEndsBy(model: SmartTurn | undefined): void {
+    this.#turnEnd = model;
   }
 
   /** Something was said that nobody has taken yet. */
@@ -198,9 +198,10 @@ export class Listener {
 
   async #judgeEnd(samples: Float32Array, version: number): Promise<void> {
     try {
-      const finished = await this.#parts.turnEnd?.probability(samples.slice(-turnEndSamples));
+      const finished = await this.#turnEnd?.judge(samples.slice(-turnEndSamples), this.#stopped.signal);
       if (version === this.#version) this.#finished = finished;
     } catch (error) {
+      if (version !== this.#version) return;
       this.#parts.logger.warn(
         { err: error },
         'the end-of-turn model gave no answer; pauses and words decide',

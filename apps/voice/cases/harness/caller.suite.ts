@@ -14,6 +14,7 @@ export class SyntheticCaller implements Line {
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closed: ((reason: string) => void)[] = [];
   readonly received: { at: number; message: LineMessage }[] = [];
+  readonly #receivers: ((message: LineMessage) => void)[] = [];
   #saying: Int16Array[] = [];
   muted = false;
   /** Share of what is heard that comes back through the microphone. */
@@ -34,6 +35,18 @@ export class SyntheticCaller implements Line {
 
   send(message: LineMessage): void {
     this.received.push({ at: this.#now(), message });
+    for (const receiver of this.#receivers) receiver(message);
+  }
+
+  onReceive(receiver: (message: LineMessage) => void): void {
+    this.#receivers.push(receiver);
+  }
+
+  /** What was received, as lines. */
+  get events(): string[] {
+    return this.received.map(
+      ({ at, message }) => `${Math.round(at)} ${message.type} ${JSON.stringify(message.data ?? '')}`,
+    );
   }
 
   onMessage(listener: (message: LineMessage) => void): void {
@@ -100,6 +113,7 @@ export class SyntheticSpeaker implements Speaker {
   /** Takes nothing any more, as a line that is stuck. */
   stuck = false;
   readonly played: AudioFrame[] = [];
+  #nextSound: (() => void) | undefined;
 
   get queuedMs(): number {
     return this.#queue.reduce(
@@ -138,6 +152,11 @@ export class SyntheticSpeaker implements Speaker {
     this.#started.push(listener);
   }
 
+  /** Told of the next sound, and of none after it. */
+  onNextSound(listener: () => void): void {
+    this.#nextSound = listener;
+  }
+
   play(): Int16Array | undefined {
     const [current] = this.#queue;
     if (current === undefined || this.isHeld || this.stuck) return undefined;
@@ -147,6 +166,8 @@ export class SyntheticSpeaker implements Speaker {
     current.samples = current.samples.subarray(count);
     if (current.samples.length === 0) this.#queue.shift();
     this.playedMs += (samples.length / current.sampleRate) * 1000;
+    this.#nextSound?.();
+    this.#nextSound = undefined;
     this.#tell();
     return Int16Array.from(samples);
   }

@@ -73,7 +73,7 @@ export function scriptedModel(answers: readonly ScriptedAnswer[], clock: FakeClo
       prompts.push(options.prompt);
       asked += 1;
       const answer = choose(answers, options.prompt);
-      return { stream: ReadableStream.from(parts(answer, options)) as ReadableStream<StreamPart> };
+      return { stream: streamOf(parts(answer, options)) };
     },
   };
   return { model, prompts, abandoned: () => abandoned };
@@ -89,4 +89,14 @@ function choose(answers: readonly ScriptedAnswer[], prompt: StreamOptions['promp
   const said = JSON.stringify(last?.content ?? '').toLowerCase();
   const named = asked.find(({ to }) => to !== undefined && said.includes(to.toLowerCase()));
   return named ?? asked.find(({ to }) => to === undefined) ?? {};
+}
+
+function streamOf(parts: AsyncGenerator<StreamPart>): ReadableStream<StreamPart> {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await parts.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+  });
 }

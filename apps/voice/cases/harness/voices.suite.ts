@@ -22,8 +22,8 @@ export interface Sounds {
 
 export interface Delays {
   /** Milliseconds that recognition takes, and the first sound of a voice. */
-  recognition?: number;
-  synthesis?: number;
+  recognition?: number | undefined;
+  synthesis?: number | undefined;
   /** The voice gives no sound at all. */
   mute?: boolean;
 }
@@ -58,6 +58,9 @@ export function scriptedVoices(clock: FakeClock, delays: Delays = {}): Voices {
         reset: () => undefined,
         close: async () => undefined,
       }),
+      openNoiseFilter: async () => undefined,
+      openSmartTurn: async () => undefined,
+      warm: () => undefined,
     },
     sounds: { speech: async (text) => speechOf(text), cough: coughOf, noise: noiseOf, silence: silenceOf },
     settle: async () => undefined,

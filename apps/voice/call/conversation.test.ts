@@ -1,0 +1,251 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Stage, type StageSetup } from '../cases/harness/stage.suite.ts';
+import { scriptedVoices } from '../cases/harness/voices.suite.ts';
+
+async function openCall(setup: StageSetup = {}) {
+  const stage = new Stage(setup);
+  onTestFinished(() => stage.close());
+  await stage.call();
+  return stage;
+}
+
+const texts = (stage: Stage, type: string) =>
+  stage.caller.received
+    .filter(({ message }) => message.type === type)
+    .map(({ message }) => (message.data as { text: string }).text);
+
+const heard = (stage: Stage) => texts(stage, 'bot-tts-text').join(' ');
+
+describe('a conversation', () => {
+  it('says that it is ready when the page is', async () => {
+    const stage = await openCall();
+    stage.caller.tell({ type: 'client-ready', id: '7' });
+    expect(stage.caller.received[0]?.message).toMatchObject({ type: 'bot-ready', id: '7' });
+  });
+
+  it('tells the page of every step of a turn, in order', async () => {
+    const tools = { lookup: { takes: 200, result: 'sunny' } };
+    const answers = [
+      { to: 'weather', text: 'Let me look.', tool: 'lookup' },
+      { result_of: 'lookup', text: 'It is sunny.' },
+    ];
+    const stage = await openCall({ answers, tools });
+    await stage.say('What is the weather?');
+    await stage.until(() => heard(stage).endsWith('sunny.'));
+    await stage.pass(1000);
+    const types = stage.types();
+    const order = [
+      'user-started-speaking',
+      'user-transcription',
+      'user-stopped-speaking',
+      'bot-llm-started',
+      'bot-llm-text',
+      'llm-function-call-started',
+      'llm-function-call-stopped',
+      'bot-llm-stopped',
+      'bot-stopped-speaking',
+    ];
+    const places = order.map((type) => types.indexOf(type));
+    expect(places).toEqual(places.toSorted((left, right) => left - right));
+    expect(places).not.toContain(-1);
+    expect(types).toEqual(expect.arrayContaining(['bot-started-speaking', 'bot-tts-text', 'metrics']));
+    const { data } = stage.caller.received.find(({ message }) => message.type === 'metrics')?.message ?? {};
+    expect(data).toMatchObject({
+      voice_to_voice_ms: expect.any(Number),
+      turn: { end_of_utterance_ms: expect.any(Number), first_packet_ms: expect.any(Number) },
+      p50: { first_token_ms: expect.any(Number) },
+      p95: { first_speech_ms: expect.any(Number) },
+      turns: 1,
+    });
+    expect(stage.latency.summary().turns).toBe(1);
+  });
+
+  it('begins an answer before the turn is certain, and uses its tools only after', async () => {
+    const tools = { lookup: { takes: 10, result: 'sunny' } };
+    const answers = [
+      { to: 'weather', tool: 'lookup', after: 20 },
+      { result_of: 'lookup', text: 'It is sunny.' },
+    ];
+    const stage = await openCall({ answers, tools });
+    await stage.say('What is the weather in Rome');
+    await stage.until(() => stage.model.prompts.length > 0);
+    const askedAt = stage.clock.now();
+    await stage.until(() => stage.ran.length > 0);
+    const over =
+      stage.caller.received.find(({ message }) => message.type === 'user-stopped-speaking')?.at ?? 0;
+    expect(askedAt).toBeLessThan(over);
+    expect(stage.ran[0]?.at).toBeGreaterThanOrEqual(over);
+  });
+
+  it('shows the model the whole conversation, and nothing that was not heard', async () => {
+    const answers = [
+      {
+        to: 'story',
+        text: 'Once upon a time there was a king, and he lived in a castle far away from here.',
+      },
+      { to: 'stop', text: 'Okay.' },
+    ];
+    const stage = await openCall({ answers });
+    await stage.say('Tell me a story.');
+    await stage.until(() => heard(stage).includes('king,'));
+    await stage.say('Please stop that.');
+    await stage.until(() => heard(stage).endsWith('Okay.'));
+    const last = JSON.stringify(stage.model.prompts.at(-1));
+    expect(last).toContain('Once upon a time');
+    expect(last).not.toContain('castle');
+  });
+
+  it('answers a written message without a sound when the page wants none', async () => {
+    const stage = await openCall();
+    stage.caller.tell({ type: 'send-text', data: { content: 'Hello', options: { audio_response: false } } });
+    await stage.until(() => stage.types().includes('bot-llm-stopped'));
+    await stage.pass(1000);
+    expect([texts(stage, 'bot-llm-text').join(''), stage.caller.speaker.playedMs]).toEqual(['Fine.', 0]);
+    expect(JSON.stringify(stage.memory.recall('default', 'default'))).toContain('Fine.');
+  });
+
+  it('lets a written message wait that is in no hurry', async () => {
+    const answers = [
+      { to: 'first', text: 'This is the first answer of the two.' },
+      { to: 'second', text: 'And this the second.' },
+    ];
+    const stage = await openCall({ answers });
+    stage.caller.tell({ type: 'send-text', data: { text: 'first' } });
+    await stage.until(() => heard(stage).includes('first'));
+    stage.caller.tell({
+      type: 'send-text',
+      data: { content: 'second', options: { run_immediately: false } },
+    });
+    await stage.until(() => heard(stage).endsWith('second.'));
+    expect(heard(stage)).toBe('This is the first answer of the two. And this the second.');
+  });
+
+  it('ends when the page asks for it, and leaves nothing behind', async () => {
+    const stage = await openCall({
+      answers: [{ text: 'A long answer that goes on for quite a while, I think.' }],
+    });
+    expect(stage.sessions.size).toBe(1);
+    await stage.say('Tell me something.');
+    await stage.until(() => heard(stage) !== '');
+    stage.caller.tell({ type: 'disconnect-bot' });
+    await stage.clock.advanceBy(1000);
+    expect([stage.caller.isClosed, stage.sessions.size, stage.clock.pendingTimers]).toEqual([true, 0, 0]);
+    stage.caller.tell({ type: 'send-text', data: { content: 'Are you there?' } });
+    await stage.clock.advanceBy(1000);
+    expect(stage.model.prompts).toHaveLength(1);
+  });
+
+  it.each([{}, { content: '' }, { content: 7 }, 'text', null])(
+    'takes no notice of a message with %j',
+    async (data) => {
+      const stage = await openCall();
+      stage.caller.tell({ type: 'send-text', data });
+      stage.caller.tell({ type: 'unheard-of', data });
+      await stage.pass(500);
+      expect(stage.model.prompts).toEqual([]);
+    },
+  );
+
+  it('gives up a model that hangs, and can be asked again', async () => {
+    const answers = [
+      { to: 'hang', text: 'x', after: 100_000 },
+      { to: 'again', text: 'Here I am.' },
+    ];
+    const stage = await openCall({ answers, behavior: { micro_ack: false } });
+    await stage.say('Please hang.');
+    await stage.until(() => heard(stage).includes('stuck'));
+    expect(stage.clock.now()).toBeLessThan(35_000);
+    await stage.pass(5000);
+    await stage.say('Now again please.');
+    await stage.until(() => heard(stage).endsWith('Here I am.'));
+  });
+
+  it('goes on by text when the voice fails', async () => {
+    const voices = (clock: Stage['clock']) => {
+      const scripted = scriptedVoices(clock);
+      const synthesizer = {
+        ...scripted.speech.synthesizer,
+        // biome-ignore lint/correctness/useYield: a voice that fails before its first sound
+        async *speak(): AsyncGenerator<never> {
+          throw new Error('no voice is installed');
+        },
+      };
+      return { ...scripted, speech: { ...scripted.speech, synthesizer } };
+    };
+    const stage = await openCall({ voices });
+    await stage.say('Hello there.');
+    await stage.until(() => stage.types().includes('error'));
+    await stage.pass(500);
+    const error = stage.caller.received.find(({ message }) => message.type === 'error')?.message.data;
+    expect(error).toEqual({ message: 'I cannot speak at the moment: no voice is installed', fatal: false });
+    await stage.say('Are you there?');
+    await stage.until(() => texts(stage, 'bot-llm-text').length === 2);
+    expect(JSON.stringify(stage.model.prompts.at(-1))).toContain('Fine.');
+  });
+
+  it('goes on by text when nobody can be heard', async () => {
+    const voices = (clock: Stage['clock']) => {
+      const scripted = scriptedVoices(clock);
+      const openDetector = () => Promise.reject(new Error('no model is installed'));
+      return { ...scripted, speech: { ...scripted.speech, openDetector } };
+    };
+    const stage = await openCall({ voices });
+    await stage.pass(100);
+    expect(stage.types()).toEqual(['error']);
+    stage.caller.tell({ type: 'send-text', data: { content: 'Hello' } });
+    await stage.until(() => heard(stage) === 'Fine.');
+  });
+
+  it('is refused, with words, where no persona can answer', async () => {
+    const persona = () => {
+      throw new Error('set LLM_MODEL to the name of a model');
+    };
+    const stage = await openCall({ persona });
+    expect(stage.caller.received.map(({ message }) => message)).toEqual([
+      { type: 'error', data: { message: 'set LLM_MODEL to the name of a model', fatal: true } },
+    ]);
+    expect([stage.caller.isClosed, stage.sessions.size]).toEqual([true, 0]);
+  });
+
+  it('ends a turn although the microphone has gone dead in mid-sentence', async () => {
+    const stage = await openCall();
+    await stage.say('What is the weather in');
+    await stage.clock.advanceBy(20_000);
+    expect(texts(stage, 'user-transcription').at(-1)).toBe('What is the weather in');
+    expect(stage.types()).toContain('bot-llm-stopped');
+  });
+
+  it('does not take endless sound for an endless turn', async () => {
+    const stage = await openCall();
+    await stage.sound(stage.voices.sounds.cough(40_000));
+    const types = stage.types();
+    expect(types.filter((type) => type === 'user-stopped-speaking').length).toBeGreaterThan(1);
+    await stage.pass(3000);
+    await stage.say('Are you there?');
+    await stage.until(() => heard(stage).endsWith('Fine.'));
+  });
+
+  it('keeps two callers apart', async () => {
+    const stage = await openCall({
+      answers: [
+        { to: 'one', text: 'First.' },
+        { to: 'two', text: 'Second.' },
+      ],
+    });
+    const first = stage.caller;
+    await stage.call();
+    const second = stage.caller;
+    first.tell({ type: 'send-text', data: { content: 'one' } });
+    second.tell({ type: 'send-text', data: { content: 'two' } });
+    for (let tick = 0; tick < 300; tick += 1) {
+      first.pass();
+      await stage.tick();
+    }
+    const said = (caller: typeof first) =>
+      caller.received
+        .filter(({ message }) => message.type === 'bot-tts-text')
+        .map(({ message }) => message.data);
+    expect([said(first), said(second)]).toEqual([[{ text: 'First.' }], [{ text: 'Second.' }]]);
+    expect(stage.sessions.size).toBe(2);
+  });
+});

@@ -1,0 +1,201 @@
+import { FakeClock } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
+import { Pace } from '../turns/pace.ts';
+import { ActivityTracker } from './activity.ts';
+import { Ear } from './ear.ts';
+import { Listener, type ListenerParts } from './listener.ts';
+
+const drop = () => undefined;
+const logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => logger };
+
+describe('voice activity', () => {
+  const feed = (tracker: ActivityTracker, probability: number, windows: number) =>
+    Array.from({ length: windows }, () => tracker.accept(probability)).filter(Boolean).length;
+
+  it('begins after 200 ms of voice, not with a click', () => {
+    const tracker = new ActivityTracker();
+    expect([feed(tracker, 0.9, 3), feed(tracker, 0.1, 5), feed(tracker, 0.9, 5)]).toEqual([0, 0, 0]);
+    expect(feed(tracker, 0.9, 1)).toBe(1);
+    expect(tracker.speaking).toBe(true);
+  });
+
+  it('bridges gaps between words, and counts speech without the silence after it', () => {
+    const tracker = new ActivityTracker();
+    feed(tracker, 0.9, 10);
+    feed(tracker, 0.1, 4);
+    expect([tracker.speaking, tracker.silenceMs]).toEqual([true, 128]);
+    feed(tracker, 0.5, 4);
+    expect([tracker.speaking, tracker.silenceMs]).toEqual([true, 0]);
+    feed(tracker, 0.1, 20);
+    expect([tracker.speaking, tracker.silenceMs]).toEqual([false, 640]);
+    expect(tracker.speechMs).toBeGreaterThan(500);
+    expect(tracker.speechMs).toBeLessThan(640);
+  });
+
+  it('does not take uncertain sound for speech', () => {
+    const tracker = new ActivityTracker();
+    expect(feed(tracker, 0.55, 100)).toBe(0);
+  });
+});
+
+describe('the ear', () => {
+  const frame = (samples: Int16Array): AudioFrame => ({ samples, sampleRate: 16_000 });
+  function open(accept: (samples: Float32Array) => Promise<number>) {
+    const heard: number[] = [];
+    const state = { open: true };
+    const ear = new Ear({
+      detector: { accept, reset: drop, close: async () => undefined },
+      downsample: ({ samples }) => Float32Array.from(samples),
+      isOpen: () => state.open,
+      heard: (_samples, probability) => heard.push(probability),
+      logger,
+    });
+    return { ear, heard, state };
+  }
+
+  it('gives whole windows in their order, however frames are cut', async () => {
+    let count = 0;
+    const { ear, heard } = open(async () => {
+      count += 1;
+      return count;
+    });
+    for (let index = 0; index < 32; index += 1) ear.accept(frame(new Int16Array(160)));
+    await new FakeClock(0).advanceBy(0);
+    expect(heard).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  });
+
+  it('skips the oldest sound when the detector falls behind, and goes on after a failure', async () => {
+    const waiting: (() => void)[] = [];
+    const { ear, heard } = open(
+      () =>
+        new Promise((resolve, reject) =>
+          waiting.push(() => (heard.length === 0 ? reject(new Error('x')) : resolve(1))),
+        ),
+    );
+    for (let index = 0; index < 500; index += 1) ear.accept(frame(new Int16Array(512)));
+    const clock = new FakeClock(0);
+    while (waiting.length > 0) {
+      waiting.shift()?.();
+      await clock.advanceBy(0);
+    }
+    expect([heard.length, heard[0], heard[1]]).toEqual([101, 0, 1]);
+  });
+
+  it('knows a muted microphone, and hears nothing while it is closed', async () => {
+    const { ear, heard, state } = open(async () => 1);
+    for (let index = 0; index < 101; index += 1) ear.accept(frame(new Int16Array(160)));
+    expect(ear.muted).toBe(true);
+    ear.accept(frame(new Int16Array(160).fill(50)));
+    expect(ear.muted).toBe(false);
+    await new FakeClock(0).advanceBy(0);
+    const before = heard.length;
+    state.open = false;
+    for (let index = 0; index < 50; index += 1) ear.accept(frame(new Int16Array(160).fill(50)));
+    await new FakeClock(0).advanceBy(0);
+    expect(heard.length).toBe(before);
+  });
+});
+
+describe('the listener', () => {
+  function open(parts: Partial<ListenerParts> = {}) {
+    const lengths: number[] = [];
+    const texts: string[] = [];
+    const clock = new FakeClock(0);
+    const listener = new Listener({
+      recognizer: {
+        backend: 'test',
+        async recognize(samples) {
+          lengths.push(samples.length / 16_000);
+          return textIn(samples);
+        },
+        close: async () => undefined,
+      },
+      pace: new Pace(),
+      logger,
+      speechStarted: drop,
+      progressed: drop,
+      understood: (text) => texts.push(text),
+      ...parts,
+    });
+    const hear = async (samples: Int16Array) => {
+      for (let at = 0; at + 512 <= samples.length; at += 512) {
+        const window = Float32Array.from(samples.subarray(at, at + 512), (sample) => sample / 2 ** 15);
+        listener.accept(window, window.some((sample) => Math.abs(sample) > 0.05) ? 0.95 : 0.05);
+        await clock.advanceBy(0);
+      }
+    };
+    return { listener, hear, lengths, texts };
+  }
+
+  it('keeps the first sound and understands more and more', async () => {
+    const { listener, hear, texts } = open();
+    await hear(silenceOf(2000));
+    await hear(speechOf('one two three four five six'));
+    await hear(silenceOf(300));
+    expect(listener.whole).toBe('one two three four five six');
+    expect(texts.length).toBeGreaterThan(2);
+    for (const text of texts) expect('one two three four five six'.startsWith(text)).toBe(true);
+  });
+
+  it('recognises a long speech in parts, so that the last part is ready soon', async () => {
+    const { listener, hear, lengths } = open();
+    const words = Array.from({ length: 30 }, (_, index) => `number${index}`);
+    for (let part = 0; part < 6; part += 1) {
+      await hear(speechOf(words.slice(part * 5, part * 5 + 5).join(' ')));
+      await hear(speechOf(words.slice(part * 5, part * 5 + 5).join(' ')));
+      await hear(silenceOf(700));
+    }
+    const all = Array.from({ length: 6 }, (_, part) => words.slice(part * 5, part * 5 + 5).join(' '));
+    expect(listener.whole).toBe(all.flatMap((text) => [text, text]).join(' '));
+    expect(Math.max(...lengths)).toBeLessThan(30);
+  });
+
+  it('is bounded for somebody who never pauses', async () => {
+    const { listener, hear, lengths } = open();
+    for (let part = 0; part < 30; part += 1) await hear(speechOf('this goes on and on and on and on'));
+    await hear(silenceOf(300));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(46);
+    expect(listener.whole?.split(' ').length).toBeGreaterThan(230);
+  });
+
+  it('forgets what a recogniser says about an utterance that is over', async () => {
+    const answers: ((text: string) => void)[] = [];
+    const texts: string[] = [];
+    const { listener, hear } = open({
+      recognizer: {
+        backend: 'test',
+        recognize: () => new Promise((resolve) => answers.push(resolve)),
+        close: async () => undefined,
+      },
+      understood: (text) => texts.push(text),
+    });
+    await hear(speechOf('hello there everybody'));
+    listener.reset();
+    for (const answer of answers) answer('late');
+    await hear(silenceOf(500));
+    expect([texts, listener.active, listener.text]).toEqual([[], false, undefined]);
+  });
+
+  it('has the model of turn ends hear the last eight seconds, and does without when it fails', async () => {
+    const heard: number[] = [];
+    const close = async () => undefined;
+    const good = open();
+    good.listener.judgeEndsBy({
+      async judge(samples) {
+        heard.push(samples.length);
+        return 0.9;
+      },
+      close,
+    });
+    await good.hear(speechOf('one two three four five six seven eight nine ten eleven twelve'.repeat(4)));
+    await good.hear(silenceOf(300));
+    expect([good.listener.finished, heard[0]]).toEqual([0.9, 128_000]);
+    const bad = open();
+    bad.listener.judgeEndsBy({ judge: () => Promise.reject(new Error('x')), close });
+    await bad.hear(speechOf('one two three'));
+    await bad.hear(silenceOf(300));
+    expect([bad.listener.finished, bad.listener.whole]).toEqual([undefined, 'one two three']);
+  });
+});

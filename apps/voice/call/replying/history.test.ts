@@ -1,0 +1,116 @@
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openVoiceDatabase } from '../../store/database.ts';
+import type { Model } from '../../turn/model-settings.ts';
+import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
+import { History } from './history.ts';
+import { Memory } from './memory.ts';
+import { Script } from './script.ts';
+
+const usage = {
+  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 1, text: 1, reasoning: 0 },
+};
+
+function summariser(text: string | undefined): Model {
+  return {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'test',
+    supportedUrls: {},
+    async doGenerate() {
+      if (text === undefined) throw new Error('out of order');
+      return {
+        content: [{ type: 'text', text }],
+        finishReason: { unified: 'stop', raw: 'stop' },
+        usage,
+        warnings: [],
+      };
+    },
+    doStream: () => Promise.reject(new Error('not asked')),
+  };
+}
+
+const drop = () => undefined;
+const logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => logger };
+
+function open(summary: string | undefined, earlier: ModelMessages = []) {
+  let kept: ModelMessages = [];
+  const history = new History({
+    earlier,
+    summariser: () => summariser(summary),
+    keep: (messages) => {
+      kept = messages;
+    },
+    logger,
+  });
+  return { history, kept: () => kept };
+}
+
+const turn = (number: number): ModelMessage[] => [
+  { role: 'user', content: `Question ${number} ${'about this and that '.repeat(20)}` },
+  { role: 'assistant', content: `Answer ${number} ${'which is long enough '.repeat(20)}` },
+];
+
+describe('the conversation', () => {
+  it('is summarised by the model when it grows, and goes on meanwhile', async () => {
+    const { history, kept } = open('They spoke of many things.');
+    for (let number = 1; number <= 40; number += 1) history.add(turn(number));
+    await waitFor(() => JSON.stringify(kept()[0]).includes('They spoke of many things.'));
+    expect(JSON.stringify(history.messages)).toContain('Answer 40');
+    expect(JSON.stringify(history.messages)).not.toContain('Question 2 ');
+    expect(kept()).toEqual(history.messages);
+  });
+
+  it('stays bounded when no summary can be had', async () => {
+    const { history } = open(undefined);
+    for (let number = 1; number <= 300; number += 1) history.add(turn(number));
+    expect(history.messages.length).toBeLessThanOrEqual(80);
+    expect(history.messages[0]?.role).toBe('user');
+  });
+
+  it('is kept for each user and skill', () => {
+    const { path, remove } = temporaryDirectory();
+    const database = openVoiceDatabase(path);
+    onTestFinished(() => {
+      database.close();
+      remove();
+    });
+    const memory = new Memory(database);
+    memory.keep('ada', 'chef', turn(1));
+    memory.keep('ada', 'chef', turn(2));
+    memory.keep('ben', 'chef', turn(3));
+    expect(new Memory(database).recall('ada', 'chef')).toEqual(turn(2));
+    expect(memory.recall('ben', 'chef')).toEqual(turn(3));
+    expect(memory.recall('ada', 'default')).toEqual([]);
+  });
+});
+
+describe('an answer with tools', () => {
+  it('keeps what was heard of its texts, and every call with its result', () => {
+    const script = new Script();
+    script.addText('Let me look.');
+    script.addCall('1', 'search', { query: 'x' });
+    script.addCall('2', 'clock', {});
+    script.addResult('2', 'noon');
+    script.addResult('1', 'found');
+    script.addText('\n\nIt is under the sofa.');
+    const results = (messages: ModelMessage[]) =>
+      JSON.stringify(messages.filter(({ role }) => role === 'tool'));
+    expect(script.messages(script.text.length)).toMatchObject([
+      { role: 'assistant', content: [{ type: 'text', text: 'Let me look.' }, {}, {}] },
+      { role: 'tool', content: [{ toolCallId: '1' }, { toolCallId: '2' }] },
+      { role: 'assistant', content: 'It is under the sofa.' },
+    ]);
+    expect(script.messages(16).at(-1)).toMatchObject({ role: 'assistant', content: 'It' });
+    expect(script.messages(5)).toHaveLength(2);
+    expect(results(script.messages(0))).toContain('found');
+  });
+
+  it('says of a tool that was stopped that it was', () => {
+    const script = new Script();
+    script.addCall('1', 'search', {});
+    expect([script.hasResults, script.openCalls]).toMatchObject([false, [{ name: 'search' }]]);
+    expect(JSON.stringify(script.messages(0))).toContain('the user went on');
+  });
+});

@@ -1,0 +1,21 @@
+import { ClauseSplitter } from './clauses.ts';
+import type { Mouth } from './mouth.ts';
+
+/** Says a text that is no answer, clause by clause; tells once whether all of it was heard. */
+export function announce(mouth: Mouth, words: string, urgent: boolean, done: (heard: boolean) => void): void {
+  const splitter = new ClauseSplitter();
+  const clauses = [...splitter.push(words), ...splitter.flush()];
+  let open = true;
+  const finish = (heard: boolean) => {
+    if (open) done(heard);
+    open = false;
+  };
+  const sayings = clauses.map(({ text }, index) => ({
+    text,
+    heard: () => index === clauses.length - 1 && finish(true),
+    cut: () => finish(false),
+    failed: () => finish(false),
+  }));
+  if (urgent) for (const saying of sayings.toReversed()) mouth.sayNext(saying);
+  else for (const saying of sayings) mouth.say(saying);
+}

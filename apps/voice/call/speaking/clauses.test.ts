@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ClauseSplitter } from './clauses.ts';
+import { isSayable, spokenText } from './spoken-text.ts';
+
+function split(...chunks: string[]): string[] {
+  const splitter = new ClauseSplitter();
+  return [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()].map(({ text }) => text);
+}
+
+describe('a text that is being written', () => {
+  it('is spoken from its first clause on, before the sentence stands', () => {
+    const splitter = new ClauseSplitter();
+    expect(splitter.push('The museum opens at nine,')).toEqual([]);
+    expect(splitter.push(' and')).toEqual([{ text: 'The museum opens at nine,', start: 0, end: 25 }]);
+    expect(splitter.push(' it closes at six, on every day')).toEqual([]);
+    expect(splitter.push('. So')).toEqual([
+      { text: 'and it closes at six, on every day.', start: 26, end: 61 },
+    ]);
+    expect(splitter.flush().map(({ text }) => text)).toEqual(['So']);
+  });
+
+  it.each([
+    [['It costs 3.5 dollars. Good.'], ['It costs 3.5 dollars.', 'Good.']],
+    [['It costs 3', '.5 dollars'], ['It costs 3.5 dollars']],
+    [['Dr. Watson met Mr. Holmes. They talked.'], ['Dr. Watson met Mr. Holmes.', 'They talked.']],
+    [['Oh, well. Yes!'], ['Oh, well.', 'Yes!']],
+    [['one\n\ntwo'], ['one', 'two']],
+    [['There are 1,000 of them here.'], ['There are 1,000 of them here.']],
+    [['   '], []],
+  ])('cuts %j into %j', (chunks, clauses) => {
+    expect(split(...chunks)).toEqual(clauses);
+  });
+
+  it('does not wait for a sentence that does not end', () => {
+    const endless = Array.from({ length: 100 }, (_, index) => `word${index}`).join(' ');
+    const clauses = split(endless);
+    expect(clauses.length).toBeGreaterThan(3);
+    expect(clauses[0]?.split(' ')).toHaveLength(12);
+    expect(split('x'.repeat(2000)).every(({ length }) => length <= 400)).toBe(true);
+  });
+
+  it('loses nothing and says nothing twice, however it arrives', () => {
+    const words = fc.array(
+      fc.constantFrom('one', 'two,', 'three.', 'four?', '5', '6.5', '\n', 'Mr.', '-', 'x!'),
+      {
+        maxLength: 60,
+      },
+    );
+    fc.assert(
+      fc.property(words, fc.integer({ min: 1, max: 9 }), (list, size) => {
+        const text = list.join(' ');
+        const chunks = text.match(new RegExp(`.{1,${size}}`, 'gs')) ?? [];
+        const splitter = new ClauseSplitter();
+        const clauses = [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.flush()];
+        const flat = (value: string) => value.replace(/\s+/g, '');
+        expect(flat(clauses.map((clause) => clause.text).join(''))).toBe(flat(text));
+        for (const clause of clauses) expect(text.slice(clause.start, clause.end).trim()).toBe(clause.text);
+      }),
+    );
+  });
+});
+
+describe('a text that is spoken', () => {
+  it.each([
+    ['**Bold** and `code`', 'Bold and code'],
+    ['# Title', 'Title'],
+    ['- first', 'first'],
+    ['See [the page](https://x.example/a) now', 'See the page now'],
+    ['At https://x.example/long?query=1 today', 'At a link today'],
+    ['Nice 😀 day', 'Nice day'],
+    ['snake_case stays', 'snake_case stays'],
+    ['2 * 3', '2 3'],
+  ])('says %j as %j', (written, spoken) => {
+    expect(spokenText(written)).toBe(spoken);
+  });
+
+  it('knows what makes no sound', () => {
+    expect(isSayable('...')).toBe(false);
+    expect(isSayable('5')).toBe(true);
+  });
+});

@@ -1,0 +1,163 @@
+import { FakeClock } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { SyntheticSpeaker } from '../../cases/harness/caller.suite.ts';
+import { speechOf } from '../../cases/harness/code.suite.ts';
+import { framesOf } from '../../cases/harness/voices.suite.ts';
+import { Mouth } from './mouth.ts';
+import { PhraseBook } from './phrases.ts';
+import type { Saying, Voice } from './piece.ts';
+
+function open(voice?: Voice) {
+  const clock = new FakeClock(0);
+  const speaker = new SyntheticSpeaker();
+  const told: string[] = [];
+  const made: string[] = [];
+  const spoken: Voice =
+    voice ??
+    async function* ({ text }) {
+      made.push(text);
+      yield* framesOf(speechOf(text));
+    };
+  const mouth = new Mouth({
+    speaker,
+    voice: spoken,
+    clock,
+    patienceMs: 5000,
+    started: () => told.push('started'),
+    stopped: () => told.push('stopped'),
+    caption: (words) => told.push(words),
+    failed: (error) => told.push(`failed: ${(error as Error).message}`),
+  });
+  const pass = async (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 10) {
+      speaker.play();
+      await clock.advanceBy(10);
+    }
+  };
+  return { clock, speaker, told, made, mouth, pass };
+}
+
+/** Notes what becomes of a saying. */
+function saying(text: string, fate: string[]): Saying {
+  return {
+    text,
+    begun: () => fate.push('begun'),
+    heard: () => fate.push('heard'),
+    cut: (share) => fate.push(`cut at ${share.toFixed(1)}`),
+    failed: () => fate.push('failed'),
+  };
+}
+
+describe('the mouth', () => {
+  it('shows each word when it is heard, and tells when it starts and stops', async () => {
+    const { told, mouth, pass, clock } = open();
+    const fate: string[] = [];
+    mouth.say(saying('one two three', fate));
+    await pass(50);
+    expect([told, fate]).toEqual([['started', 'one'], ['begun']]);
+    await pass(2000);
+    expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
+    expect([fate, mouth.idle, clock.pendingTimers]).toEqual([['begun', 'heard'], true, 0]);
+  });
+
+  it('makes the next while one is played, and not the whole speech at once', async () => {
+    const { made, mouth, pass } = open();
+    for (let number = 1; number <= 9; number += 1)
+      mouth.say({ text: `sentence ${number} is of some length` });
+    await pass(20);
+    expect(made.length).toBeGreaterThanOrEqual(2);
+    expect(made.length).toBeLessThanOrEqual(4);
+    await pass(20_000);
+    expect(made).toHaveLength(9);
+  });
+
+  it('stops within one packet when it is cut, and knows how much was heard', async () => {
+    const { mouth, pass, speaker, told } = open();
+    const first: string[] = [];
+    const second: string[] = [];
+    mouth.say(saying('one two three four', first));
+    mouth.say(saying('five six', second));
+    await pass(500);
+    mouth.cut();
+    expect([speaker.queuedMs, mouth.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
+    expect([first, second]).toEqual([['begun', 'cut at 0.5'], ['cut at 0.0']]);
+    await pass(2000);
+    expect(told.filter((word) => word === 'five')).toEqual([]);
+  });
+
+  it('goes on where it was held', async () => {
+    const { mouth, pass, told } = open();
+    mouth.say({ text: 'one two three' });
+    await pass(200);
+    mouth.hold();
+    await pass(5000);
+    expect(told).toEqual(['started', 'one']);
+    mouth.resume();
+    await pass(2000);
+    expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
+  });
+
+  it('says what is urgent after the piece that is being said', async () => {
+    const { mouth, pass, told } = open();
+    for (const text of ['one', 'two', 'three']) mouth.say({ text: `${text} ${'x'.repeat(20)}` });
+    await pass(20);
+    mouth.sayNext({ text: 'now' });
+    await pass(9000);
+    const order = told.filter((word) => /^(one|two|three|now)$/.test(word));
+    expect(order.indexOf('now')).toBeLessThan(order.indexOf('three'));
+  });
+
+  it('gives up a voice that makes no sound, and says the next thing', async () => {
+    const { mouth, pass, told } = open(async function* ({ text }, signal) {
+      if (text === 'mute') await new Promise((_, reject) => signal.addEventListener('abort', reject));
+      yield* framesOf(speechOf(text));
+    });
+    const fate: string[] = [];
+    mouth.say(saying('mute', fate));
+    mouth.say({ text: 'hello' });
+    await pass(7000);
+    expect(fate).toEqual(['failed']);
+    expect(told).toEqual(['failed: the voice gave no sound within 5 s', 'started', 'hello', 'stopped']);
+  });
+
+  it('tells of a voice that fails, and is not silent for ever', async () => {
+    const { mouth, pass, told } = open(async function* ({ text }) {
+      if (text === 'broken') throw new Error('no such voice');
+      yield* framesOf(speechOf(text));
+    });
+    mouth.say({ text: 'broken' });
+    mouth.say({ text: 'hello' });
+    await pass(2000);
+    expect(told).toEqual(['failed: no such voice', 'started', 'hello', 'stopped']);
+  });
+
+  it('does not hang on a line that takes no sound', async () => {
+    const { mouth, pass, told, speaker } = open();
+    const fate: string[] = [];
+    mouth.say(saying('one two three', fate));
+    await pass(300);
+    speaker.stuck = true;
+    await pass(6000);
+    expect(told.slice(-2)).toEqual(['failed: the line takes no sound', 'stopped']);
+    expect([mouth.idle, fate.length]).toEqual([true, 2]);
+  });
+});
+
+describe('phrases', () => {
+  it('are made once for each voice', async () => {
+    const made: string[] = [];
+    const book = new PhraseBook({
+      backend: 'test',
+      async *speak({ text, voice }) {
+        made.push(`${text} ${voice}`);
+        yield { samples: new Int16Array(10), sampleRate: 16_000 };
+      },
+      close: async () => undefined,
+    });
+    let frames = 0;
+    for (const voice of ['a', 'b', 'a', 'a'])
+      for await (const frame of book.speak({ text: 'Okay.', voice })) frames += frame.samples.length / 10;
+    expect(frames).toBe(4);
+    expect(made).toEqual(['Okay. a', 'Okay. b']);
+  });
+});

@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { withoutEcho } from './echo.ts';
+
+const spoken = 'The museum opens at nine, and it closes at six in the evening.';
+
+describe('what is heard while we speak', () => {
+  it.each([
+    ['the museum opens at nine', ''],
+    ['opens at nine and it closes', ''],
+    ['museum', ''],
+    ['the museum opened at nine and it closes', ''],
+    ['please stop now', 'please stop now'],
+    ['stop', 'stop'],
+    ['opens at nine and stop it please', 'stop it please'],
+    ['no wait when does it close on Sundays', 'no wait when does it close on Sundays'],
+    ['What about Monday?', 'What about Monday?'],
+    ['', ''],
+  ])('%j is %j without our own words', (heard, own) => {
+    expect(withoutEcho(heard, spoken)).toBe(own);
+  });
+
+  it('is all the caller’s own while we say nothing', () => {
+    expect(withoutEcho('the museum opens', '')).toBe('the museum opens');
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { Pace } from './pace.ts';
+import { isLikelyWhole, judgeOverlap, type Pause, silenceNeeded } from './turn-rule.ts';
+
+const pause = (text: string | undefined, more: Partial<Pause> = {}): Pause => ({
+  text,
+  tone: 'level',
+  usualPauseMs: 0,
+  ...more,
+});
+
+describe('the end of a turn', () => {
+  it.each([
+    ['What is the weather in Paris?', 400],
+    ['I am from Berlin', 550],
+    ['Where do you come from?', 400],
+    ['I would like to know the weather in', 1700],
+    ['I went there because', 1700],
+    ['Well, um', 1700],
+    ['First the eggs,', 1700],
+    ['I think...', 1700],
+    ['My phone number is 555', 2000],
+    ['My phone number is five five five', 2000],
+    ['four two seven', 2000],
+    ['My phone number is 555 123 4567', 550],
+    ['My card number is 4111 1111 1111', 2000],
+    ['What is 17 times 23?', 400],
+    ['What about 3', 550],
+    ['', 550],
+  ])('after %j takes %i ms of silence', (text, needed) => {
+    expect(silenceNeeded(pause(text))).toBe(needed);
+  });
+
+  it('comes sooner after a falling voice, later after one that rises without a question', () => {
+    expect(silenceNeeded(pause('It is red.', { tone: 'falling' }))).toBe(350);
+    expect(silenceNeeded(pause('It is red.', { tone: 'rising' }))).toBe(650);
+    expect(silenceNeeded(pause('Is it red?', { tone: 'rising' }))).toBe(400);
+    expect(silenceNeeded(pause('eggs', { tone: 'rising' }))).toBe(800);
+  });
+
+  it('waits for the words, and never longer than three seconds', () => {
+    expect(silenceNeeded(pause(undefined))).toBe(3000);
+    expect(silenceNeeded(pause('and', { usualPauseMs: 9000 }))).toBeLessThanOrEqual(3000);
+  });
+
+  it('lets a model of its own decide, but not in the middle of a number', () => {
+    expect(silenceNeeded(pause('I think that', { finished: 0.95 }))).toBe(300);
+    expect(silenceNeeded(pause('It is red.', { finished: 0.55 }))).toBe(550);
+    expect(silenceNeeded(pause('It is red.', { finished: 0.3 }))).toBe(1200);
+    expect(silenceNeeded(pause('It is red.', { finished: 0.1 }))).toBe(1700);
+    expect(silenceNeeded(pause('my code is 4 7', { finished: 0.99 }))).toBe(2000);
+  });
+
+  it('adapts to a speaker who pauses long in mid-thought', () => {
+    const pace = new Pace();
+    const needed = () => silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }));
+    pace.note(900);
+    pace.note(900);
+    expect(needed()).toBe(400);
+    pace.note(900);
+    expect(needed()).toBe(1050);
+    for (let times = 0; times < 12; times += 1) pace.note(200);
+    expect(needed()).toBe(400);
+  });
+
+  it('learns at once from having cut somebody off', () => {
+    const pace = new Pace();
+    pace.noteCutOff(700);
+    expect(silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }))).toBe(850);
+    pace.noteCutOff(60_000);
+    expect(silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }))).toBe(1500);
+  });
+
+  it('prepares an answer only where more is not to be expected', () => {
+    expect(isLikelyWhole(pause('What is the weather?'))).toBe(true);
+    expect(isLikelyWhole(pause('What is the weather in'))).toBe(false);
+    expect(isLikelyWhole(pause('my pin is 4 7'))).toBe(false);
+    expect(isLikelyWhole(pause(undefined))).toBe(false);
+  });
+});
+
+describe('speech while the other side speaks', () => {
+  const judge = (speechMs: number, words: string | undefined, over = false) =>
+    judgeOverlap({ speechMs, words, over });
+
+  it('is waited for, then held for, while nothing is understood', () => {
+    expect(judge(300, undefined)).toBe('wait');
+    expect(judge(499, undefined)).toBe('wait');
+    expect(judge(500, undefined)).toBe('hold');
+  });
+
+  it.each(['mhm', 'Mm-hmm.', 'Yeah, right.', 'I see', 'uh huh', 'Okay.', 'oh really', 'um'])(
+    'lets %j pass however long it lasts',
+    (words) => {
+      expect(judge(900, words)).toBe('ignore');
+      expect(judge(200, words, true)).toBe('ignore');
+    },
+  );
+
+  it.each([
+    ['an order of one word', 250, 'Stop!'],
+    ['two words', 250, 'what about'],
+    ['one word that lasts', 350, 'Berlin'],
+    ['a murmur that goes on to more', 900, 'yeah but what about Monday'],
+  ])('yields to %s', (_, speechMs, words) => {
+    expect(judge(speechMs, words)).toBe('yield');
+  });
+
+  it('takes no single short word and no echo for an interruption', () => {
+    expect(judge(250, 'Berlin')).toBe('wait');
+    expect(judge(250, 'Berlin', true)).toBe('ignore');
+    expect(judge(2000, '')).toBe('ignore');
+    expect(judge(900, '', true)).toBe('ignore');
+  });
+});
