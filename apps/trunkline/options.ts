@@ -4,6 +4,7 @@ import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
 import { chatOptions } from './commands/chat.ts';
+import { sendOptions } from './commands/send.ts';
 
 /** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
 export const upOptions = defineOptions('trunkline', 'All four services together', {
@@ -23,6 +24,7 @@ export const optionTables = [
   researchOptions,
   switchboardOptions,
   chatOptions,
+  sendOptions,
 ];
 
 function port(env: string, value: number, service: string) {

@@ -21,4 +21,8 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Hold a conversation with the agent service in this terminal.',
     load: () => import('./chat.ts'),
   },
+  send: {
+    summary: 'Send a message through the switchboard, or many line by line, and print the answers.',
+    load: () => import('./send.ts'),
+  },
 };

@@ -1,0 +1,76 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { freePort, type ModelServer, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+const home = temporaryHome();
+let model: ModelServer;
+let url: string;
+const children: ReturnType<typeof startChild>[] = [];
+
+const run = (argv: string[], environment: Record<string, string> = {}) => {
+  const variables = { TRUNKLINE_HOME: home.path, SWITCHBOARD_API_KEY: 'key-of-the-test', ...environment };
+  const child = startChild(launcher, { arguments: argv, environment: variables });
+  children.push(child);
+  return child;
+};
+
+beforeAll(async () => {
+  model = await startModelServer({ script: ({ messages }) => `heard: ${messages.at(-1)?.content}` });
+  const agents = join(home.path, 'switchboard/workspace/agents');
+  mkdirSync(agents, { recursive: true });
+  const skills = 'skills: [{ name: chat }, { name: shout, systemPromptOverride: Shout. }]';
+  writeFileSync(
+    join(agents, 'helm.yaml'),
+    `name: helm\nrole: general\nmodel: m\nsystemPrompt: Hi.\n${skills}\n`,
+  );
+  const board = run(['switchboard', '--port', '0'], { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k' });
+  url = (await board.waitForLine(/^http:\/\/127\.0\.0\.1:\d+/, 60_000)).trim();
+});
+afterAll(async () => {
+  for (const child of children.reverse()) await child.kill('SIGTERM');
+  await model.stop();
+  home.remove();
+});
+
+describe('trunkline send', () => {
+  it('sends one message and prints the answer [S112]', async () => {
+    const child = run(['send', '--url', url, 'how', 'are', 'you?']);
+    expect(await child.exited).toMatchObject({ code: 0 });
+    expect(child.output()).toContain('heard: how are you?');
+  });
+
+  it('asks for a skill', async () => {
+    const child = run(['send', '--url', url, '--skill', 'shout', 'hey']);
+    await child.exited;
+    expect(model.chats().at(-1)?.messages[0]?.content).toContain('Shout.');
+  });
+
+  it('takes line by line from the terminal, and answers the questions of agents', async () => {
+    const child = run(['send', '--url', url]);
+    child.write('first\n');
+    await child.waitForLine('heard: first');
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which colour?' } }] });
+    child.write('paint it\n');
+    await child.waitForLine('? Which colour?');
+    child.write('blue\n');
+    await child.waitForLine(/heard: .*blue/);
+    child.write('\n');
+    expect(await child.exited).toMatchObject({ code: 0 });
+  });
+
+  it('ends with words and 1 when it cannot be done', async () => {
+    const failing = run(['send', '--url', url, '--skill', 'juggle', 'x']);
+    expect(await failing.exited).toMatchObject({ code: 1 });
+    expect(failing.output()).toContain('juggle');
+    const nobody = run(['send', '--url', `http://127.0.0.1:${await freePort()}`, 'x']);
+    expect(await nobody.exited).toMatchObject({ code: 1 });
+    expect(nobody.output()).toContain('set SWITCHBOARD_URL');
+    const stranger = run(['send', '--url', url, 'x'], { SWITCHBOARD_API_KEY: 'wrong' });
+    expect(await stranger.exited).toMatchObject({ code: 1 });
+    expect(stranger.output()).toContain('SWITCHBOARD_API_KEY');
+    const wrong = run(['send', '--urll', url, 'x']);
+    expect(await wrong.exited).toMatchObject({ code: 2 });
+  });
+});

@@ -1,0 +1,114 @@
+import { createInterface, type Interface } from 'node:readline';
+import {
+  defineOptions,
+  type Environment,
+  helpText,
+  integer,
+  readOptions,
+  text,
+  url,
+} from '@trunkline/config';
+import { SendError, SwitchboardClient } from '../send/switchboard-client.ts';
+
+export const sendOptions = defineOptions(
+  'send',
+  'Send: a message to the switchboard from this terminal; without a text, line by line',
+  {
+    switchboardUrl: url({
+      env: 'SWITCHBOARD_URL',
+      flag: '--url',
+      default: 'http://127.0.0.1:3000',
+      doc: 'Where the switchboard is.',
+    }),
+    apiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the switchboard.' }),
+    skill: text({
+      flag: '--skill',
+      doc: 'The skill that is asked for.',
+      defaultDoc: 'as the router decides',
+    }),
+    timeoutS: integer({ flag: '--timeout', default: 600, min: 1, doc: 'Seconds to wait for an answer.' }),
+  },
+);
+
+/** Sends the words given, or each line of the terminal or a pipe, and prints what comes back. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    console.log(helpText('trunkline send [TEXT]', sendOptions));
+    return 0;
+  }
+  const { flags, words } = separate(argv);
+  const { switchboardUrl, apiKey, skill, timeoutS } = readOptions(sendOptions, { argv: flags, env });
+  const client = new SwitchboardClient({ url: switchboardUrl, key: apiKey, timeoutS });
+  const reader = createInterface({
+    input: process.stdin,
+    ...(process.stdin.isTTY && { output: process.stdout }),
+  });
+  const lines = reader[Symbol.asyncIterator]();
+  try {
+    if (words.length > 0) return await exchange(client, words.join(' '), skill, lines, reader);
+    return await converse(client, skill, lines, reader);
+  } catch (error) {
+    if (!(error instanceof SendError)) throw error;
+    console.error(error.message);
+    return 1;
+  } finally {
+    reader.close();
+  }
+}
+
+/** Every flag of this command takes a value; what is left are the words of the message. */
+function separate(argv: readonly string[]): { flags: string[]; words: string[] } {
+  const [flags, words]: [string[], string[]] = [[], []];
+  for (let at = 0; at < argv.length; at += 1) {
+    const token = argv[at] ?? '';
+    if (!token.startsWith('--')) words.push(token);
+    else if (token.includes('=')) flags.push(token);
+    else flags.push(token, ...argv.slice(at + 1, ++at + 1));
+  }
+  return { flags, words };
+}
+
+async function converse(
+  client: SwitchboardClient,
+  skill: string | undefined,
+  lines: AsyncIterator<string>,
+  reader: Interface,
+): Promise<number> {
+  let code = 0;
+  prompt(reader, '> ');
+  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
+    if (line.value.trim() === '') return code;
+    code = await exchange(client, line.value, skill, lines, reader);
+    prompt(reader, '> ');
+  }
+  return code;
+}
+
+/** One message and its answer; questions on the way are answered by the next line. */
+async function exchange(
+  client: SwitchboardClient,
+  message: string,
+  skill: string | undefined,
+  lines: AsyncIterator<string>,
+  reader: Interface,
+): Promise<number> {
+  for await (const event of client.send(message, skill)) {
+    if (event.type === 'end') {
+      if (event.failed) console.error(event.text);
+      else console.log(event.text);
+      return event.failed ? 1 : 0;
+    }
+    console.log(`? ${event.text}`);
+    prompt(reader, 'answer> ');
+    const line = await lines.next();
+    if (line.done === true) throw new SendError('The question was not answered; it waits in the console.');
+    await client.answer(event.requestId, line.value);
+  }
+  return 1;
+}
+
+function prompt(reader: Interface, words: string): void {
+  if (!process.stdin.isTTY) return;
+  reader.setPrompt(words);
+  reader.prompt();
+}
