@@ -31,7 +31,7 @@ export function VoicePage() {
   const { call, state } = useCall(settings);
   const [drawerOpen, setDrawerOpen] = useState(false);
   const [tried, setTried] = useState<Look | undefined>(undefined);
-  const skill = useSkillOfCall(activeSkill(skills.body), state.phase !== 'idle');
+  const skill = useSkillOfCall(activeSkill(skills.body), state);
   const look = useLook(skill?.viz, account.body?.pinned_viz, tried);
   useSpace(call);
   useCallHotkeys(call, state);
@@ -107,10 +107,11 @@ function Talk({
 }
 
 // A call keeps the skill it began with, whatever is chosen meanwhile.
-function useSkillOfCall<Skill>(chosen: Skill | undefined, inCall: boolean): Skill | undefined {
-  const kept = useRef(chosen);
-  if (!inCall || kept.current === undefined) kept.current = chosen;
-  return kept.current;
+function useSkillOfCall<Skill>(chosen: Skill | undefined, { phase, number }: CallState): Skill | undefined {
+  const kept = useRef({ number, skill: chosen });
+  const mayChange = phase === 'idle' || kept.current.number !== number || kept.current.skill === undefined;
+  if (mayChange) kept.current = { number, skill: chosen };
+  return kept.current.skill;
 }
 
 function useLook(viz: Viz | undefined, pinned: Viz | null | undefined, tried: Look | undefined): Look {

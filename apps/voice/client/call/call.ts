@@ -18,6 +18,8 @@ export type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnectin
 
 export interface CallState {
   phase: Phase;
+  /** Counts the calls of this page. */
+  number: number;
   /** Why there is no call, when it is not the caller's own wish. */
   problem: Problem | undefined;
   /** Without one the caller types. */
@@ -40,6 +42,7 @@ export interface CallSettings {
 
 const AT_REST: Omit<CallState, 'pushToTalk'> = {
   phase: 'idle',
+  number: 0,
   problem: undefined,
   hasMicrophone: false,
   muted: false,
@@ -81,8 +84,9 @@ export class Call {
   async start({ microphone = true } = {}): Promise<void> {
     if (this.#state.phase !== 'idle') return;
     const round = this.#begin();
-    const { exchange } = this.#state;
-    this.#update({ ...AT_REST, exchange, phase: microphone ? 'microphone' : 'connecting' });
+    const { exchange, number } = this.#state;
+    const phase = microphone ? 'microphone' : 'connecting';
+    this.#update({ ...AT_REST, exchange, number: number + 1, phase });
     try {
       const stream = microphone ? await openMicrophone(this.#settings.microphoneId) : undefined;
       if (round !== this.#round) return closeStream(stream);

@@ -168,11 +168,10 @@ function toolStopped(exchange: Exchange, data: Fields, now: number): Exchange {
 }
 
 // The service measures to the packet it sends; that is nearer to the truth than what the page can see.
-function measured(exchange: Exchange, data: Fields): Exchange {
-  const total = [data.total_ms, data.voice_to_voice_ms, data.latency_ms].find(
-    (value) => typeof value === 'number',
-  );
-  return total === undefined ? exchange : { ...exchange, latencyMs: total };
+function measured(exchange: Exchange, { turn }: Fields): Exchange {
+  const ms: unknown =
+    typeof turn === 'object' && turn !== null ? Reflect.get(turn, 'first_packet_ms') : undefined;
+  return typeof ms === 'number' ? { ...exchange, latencyMs: ms } : exchange;
 }
 
 function withAssistant(exchange: Exchange, change: (caption: Caption) => Caption): Exchange {

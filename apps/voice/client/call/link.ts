@@ -3,7 +3,7 @@ import type { Api } from '@trunkline/ui';
 import { CallProblem, problemOf } from './problems.ts';
 import { Trickle } from './trickle.ts';
 
-const CONNECT_LIMIT_MS = 15_000;
+const CONNECT_LIMIT_MS = 12_000;
 const KEEPALIVE_MS = 1000;
 /** The service sends a keepalive every second; this many missed ones mean that it is gone. */
 const SILENT_SECONDS = 5;

@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { describeWithBrowser, waitFor } from '@trunkline/testing';
+import { describe, expect, it } from 'vitest';
+import { startLines, tone } from '../media/lines.suite.ts';
+import {
+  captions,
+  DESKTOP,
+  DEVICES,
+  orb,
+  PHONE,
+  ROSTER,
+  says,
+  startCall,
+  withBrowser,
+} from './client.suite.ts';
+
+const QUIET = tone(0, 48_000, 1);
+
+describeWithBrowser('a call that meets trouble', () => {
+  const { open } = withBrowser({ microphone: QUIET });
+
+  it.each(DEVICES)('comes back by itself after the network was gone, on %s', async (_name, device) => {
+    const { voice, lines } = await startLines();
+    const { page } = await open(voice.url, device);
+    await startCall(page);
+    const first = await waitFor(() => lines[0]);
+    first.send({ type: 'user-transcription', data: { text: 'Before the break', final: true } });
+    await captions(page).getByText('Before the break').waitFor();
+    await page.context().setOffline(true);
+    await says(page, 'You are offline');
+    await page.context().setOffline(false);
+    await waitFor(() => lines[1], { timeoutMs: 20_000 });
+    await says(page, 'Listening');
+    await captions(page).getByText('Before the break').waitFor();
+  });
+
+  it('comes back by itself when the service was started again, and says so meanwhile', async () => {
+    const port = await freePort();
+    const first = await startLines({ env: { PORT: port } });
+    const { page } = await open(first.voice.url, PHONE);
+    await startCall(page);
+    await first.line();
+    await first.voice.stop();
+    await says(page, 'Connection lost');
+    await page.getByText(/Reconnecting, attempt \d/).waitFor();
+    const second = await startLines({ env: { PORT: port } });
+    await second.line();
+    await says(page, 'Listening');
+  });
+
+  it('says what to do where sound does not get through', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url, PHONE);
+    // Signalling works; the addresses of the service lead nowhere.
+    await page.route('**/api/offer', async (route) => {
+      if (route.request().method() !== 'POST') return route.fulfill({ json: { status: 'success' } });
+      const response = await route.fetch();
+      const answer = await response.json();
+      const sdp = String(answer.sdp).replaceAll(/a=candidate:.*\r\n/g, '');
+      await route.fulfill({ response, json: { ...answer, sdp } });
+    });
+    await orb(page).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('Sound does not get through.').waitFor({ timeout: 40_000 });
+    await alert.getByText(/same network.*TURN relay/).waitFor();
+    await alert.getByRole('button', { name: 'Try again' }).waitFor();
+  });
+
+  it('says so when the service does not answer, and connects once it does', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url);
+    await page.route('**/api/**', (route) => route.abort());
+    await orb(page).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText('The service does not answer.').waitFor();
+    await page.unroute('**/api/**');
+    await alert.getByRole('button', { name: 'Try again' }).click();
+    await says(page, 'Listening');
+  });
+
+  it('passes on why the service refuses a call', async () => {
+    const { voice } = await startLines({ env: { MAX_CALLS: '1' } });
+    const other = await open(voice.url);
+    await startCall(other.page);
+    const { page } = await open(voice.url);
+    await orb(page).click();
+    await page.getByRole('alert').getByText('All 1 lines are in use.').waitFor();
+  });
+
+  it.each([
+    ['NotFoundError', 'No microphone was found.', 'Plug one in'],
+    ['NotAllowedError', 'The microphone is not allowed.', 'Allow the microphone in the settings of the page'],
+    ['NotReadableError', 'The microphone cannot be opened.', 'Close the other program'],
+  ])('has words for %s, and lets the caller type', async (name, what, todo) => {
+    const { voice, line } = await startLines();
+    const { page } = await open(voice.url, PHONE);
+    await page.evaluate((kind) => {
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('no', kind));
+    }, name);
+    await orb(page).click();
+    const alert = page.getByRole('alert');
+    await alert.getByText(what).waitFor();
+    await alert.getByText(todo).waitFor();
+    await alert.getByRole('button', { name: 'Type instead' }).click();
+    await says(page, 'Connected');
+    await line();
+  });
+
+  it('says why an insecure page has no microphone', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url);
+    await page.evaluate(() => Object.defineProperty(navigator, 'mediaDevices', { value: undefined }));
+    await orb(page).click();
+    await page
+      .getByRole('alert')
+      .getByText(/over https, or at http:\/\/localhost/)
+      .waitFor();
+  });
+
+  it('says that it waits for leave while the browser asks', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url);
+    await page.evaluate(() => {
+      navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);
+    });
+    await orb(page).click();
+    await says(page, 'Allow the microphone');
+    await page.getByRole('button', { name: 'End the call' }).last().click();
+    await says(page, 'Tap to talk');
+  });
+
+  it('tells of a service that is degraded, and of what it lacks', async () => {
+    const { voice } = await startLines();
+    const { page } = await open(voice.url);
+    await page.route('**/healthz', (route) =>
+      route.fulfill({
+        json: { status: 'degraded', missing: [{ what: 'Speech', hint: 'Start the sidecar.' }] },
+      }),
+    );
+    await page.reload();
+    await page.getByText('The service is degraded.').waitFor();
+    await page.getByText('Speech: Start the sidecar.').waitFor();
+  });
+
+  describe('without a key', () => {
+    it.each(DEVICES)(
+      'asks for one, says when it is refused, and keeps the right one, on %s',
+      async (_name, device) => {
+        const { voice } = await startLines({ files: ROSTER });
+        const { page } = await open(voice.url, device);
+        const prompt = page.getByRole('dialog', { name: 'Enter your key' });
+        await prompt.getByLabel('Key').fill('wrong');
+        await page.keyboard.press('Enter');
+        await prompt.getByText('did not accept the last key').waitFor();
+        await prompt.getByLabel('Key').fill('cleo-key');
+        await page.keyboard.press('Enter');
+        await prompt.waitFor({ state: 'detached' });
+        await startCall(page);
+        await page.reload();
+        await page.getByRole('main').locator('header').getByText('Default').waitFor();
+        expect(await prompt.count()).toBe(0);
+      },
+    );
+
+    it('says so when the caller would rather not give one', async () => {
+      const { voice } = await startLines({ files: ROSTER });
+      const { page } = await open(voice.url, DESKTOP);
+      const prompt = page.getByRole('dialog', { name: 'Enter your key' });
+      await prompt.waitFor();
+      await page.keyboard.press('Escape');
+      await prompt.waitFor({ state: 'detached' });
+      await orb(page).click();
+      await prompt.waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('alert').getByText('You are not signed in.').waitFor();
+    });
+  });
+});
+
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return String(typeof address === 'object' ? address?.port : '');
+}
