@@ -16,5 +16,6 @@ export * from './network.ts';
 export * from './search/corpus.ts';
 export * from './search/server.ts';
 export * from './sidecar/server.ts';
+export * from './speech/server.ts';
 export * from './signal/server.ts';
 export * from './wait.ts';

@@ -24,6 +24,8 @@ export interface SidecarServerOptions {
   speech?: Uint8Array[];
   /** `json` answers in JSON whatever is asked for; default MessagePack unless JSON is asked for. */
   answers?: 'json' | 'messagepack';
+  /** Refuses to speak with a reference that is not saved; default: speaks all the same. */
+  refuseUnknown?: boolean;
   /** An older server lists by POST only. */
   listMethod?: 'GET' | 'POST';
 }
@@ -59,6 +61,10 @@ export async function startSidecarServer(options: SidecarServerOptions = {}): Pr
     if (typeof fault === 'number') return void response.writeHead(fault).end();
     const reply = (body: object) => send(response, body, recorded.accept, options.answers);
     if (fault !== undefined) return reply({ success: false, message: fault.refuse });
+    const { reference_id: voice } = recorded.body;
+    const isUnknown = voice !== undefined && !references.has(String(voice));
+    if (recorded.path === '/v1/tts' && options.refuseUnknown && isUnknown)
+      return void response.writeHead(400).end();
     if (recorded.path === '/v1/tts') return speak(response, options.speech ?? [new Uint8Array(4)]);
     const upload = recorded.path.endsWith('/add') ? await uploadOf(request, bytes) : undefined;
     const body = work(recorded, upload, references, options.listMethod);

@@ -91,9 +91,9 @@ const numbers: readonly Rule[] = [
     /(?<![\d.,-])(1[1-9]|20)(\d\d)(?!\d|[.,-]\d| ?(?:dollar|euro|pound|percent|degree|kilo|metre|mega|giga))/g,
     (whole, first = '', second = '') => year(first, second) ?? whole,
   ],
+  [/\+?\d{7,}/g, (digits) => spelledDigits(digits)],
   [/(?<=\d),(?=\d{3}\b)/g, ''],
   [/(\d) ?[–-] ?(?=\d)(?!\d+-)/g, '$1 to '],
-  [/\+?\d{7,}/g, (digits) => spelledDigits(digits)],
   [/#(?=\d)/g, 'number '],
 ];
 

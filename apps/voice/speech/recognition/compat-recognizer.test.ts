@@ -1,0 +1,65 @@
+import { startSpeechServer } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { decodeWav } from '../audio/wav.ts';
+import { createCompatRecognizer } from './compat-recognizer.ts';
+
+/** Two seconds, of which the detector takes all or nothing for speech. */
+const samples = new Float32Array(32_000).fill(0.25);
+
+async function start(probability = 0.9, url?: string) {
+  const server = await startSpeechServer({ transcript: ' Hello there. ' });
+  onTestFinished(() => server.stop());
+  const recognizer = createCompatRecognizer({
+    url: url ?? server.url,
+    model: 'whisper-1',
+    apiKey: 'secret',
+    timeoutMs: 2000,
+    scan: async () => Array.from({ length: 62 }, () => probability),
+    close: async () => undefined,
+  });
+  return { server, hear: (signal?: AbortSignal) => recognizer.recognize(samples, { final: true, signal }) };
+}
+
+describe('recognition by an endpoint', () => {
+  it('sends a WAV file of what was spoken', async () => {
+    const { server, hear } = await start();
+    expect(await hear()).toBe('Hello there.');
+    const [request] = server.requests;
+    expect(request).toMatchObject({
+      path: '/v1/audio/transcriptions',
+      authorization: 'Bearer secret',
+      fields: { model: 'whisper-1' },
+      file: { name: 'speech.wav' },
+    });
+    const { channels, sampleRate } = decodeWav(request?.file?.bytes ?? new Uint8Array());
+    expect([sampleRate, channels[0]?.length]).toEqual([16_000, 32_000]);
+    expect(channels[0]?.[100]).toBeCloseTo(0.25, 3);
+  });
+
+  it('sends no silence', async () => {
+    const { server, hear } = await start(0.1);
+    expect(await hear()).toBe('');
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    [503, 'refused'],
+    ['cut', 'unreachable'],
+    ['stall', 'timeout'],
+  ] as const)('fails with a code: %s', async (fault, code) => {
+    const { server, hear } = await start();
+    server.fault = fault;
+    await expect(hear()).rejects.toMatchObject({ code });
+  });
+
+  it('is left when the caller is', async () => {
+    const { server, hear } = await start();
+    server.fault = 'stall';
+    const controller = new AbortController();
+    const hearing = hear(controller.signal);
+    await vi.waitFor(() => expect(server.requests).toHaveLength(1));
+    controller.abort(new Error('gone'));
+    await expect(hearing).rejects.toThrow('gone');
+    await vi.waitFor(() => expect(server.requests[0]?.abandoned).toBe(true));
+  });
+});

@@ -1,0 +1,149 @@
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Notices } from '../notices.ts';
+import { loggerInto } from '../speech.suite.ts';
+import { createFallbackSynthesizer } from './fallback-synthesizer.ts';
+import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
+
+type Behaviour = 'fine' | 'down' | 'stalls' | 'silent' | 'cut';
+
+/** A backend that says the same loudness all along, so that it is known who spoke. */
+class Scripted implements Synthesizer {
+  readonly backend: string;
+  readonly #loudness: number;
+  behaviour: Behaviour = 'fine';
+  readonly asked: SpeechRequest[] = [];
+  abandoned = 0;
+
+  constructor(backend: string, loudness: number) {
+    this.backend = backend;
+    this.#loudness = loudness;
+  }
+
+  async *speak(request: SpeechRequest) {
+    this.asked.push(request);
+    const frame = { samples: new Int16Array(16_000).fill(this.#loudness), sampleRate: 16_000 };
+    request.signal?.addEventListener('abort', () => {
+      this.abandoned += 1;
+    });
+    if (this.behaviour === 'down') throw new Error(`${this.backend} is down`);
+    if (this.behaviour === 'stalls') await new Promise(() => undefined);
+    if (this.behaviour === 'silent') return;
+    yield frame;
+    yield frame;
+    if (this.behaviour === 'cut') throw new Error('the line broke');
+    yield frame;
+  }
+
+  close = async () => undefined;
+}
+
+function setUp() {
+  const logged: string[] = [];
+  const clock = { now: 0 };
+  const notices = new Notices(loggerInto(logged), () => clock.now);
+  const [first, second] = [new Scripted('first', 1), new Scripted('second', 2)];
+  const synthesizer = createFallbackSynthesizer({
+    backend: 'first',
+    order: () => [first, second],
+    patienceMs: () => 50,
+    notices,
+    now: () => clock.now,
+    close: async () => undefined,
+  });
+  onTestFinished(() => synthesizer.close());
+  const say = async (text: string, signal?: AbortSignal) => {
+    const heard: number[] = [];
+    for await (const { samples } of synthesizer.speak({ text, signal })) heard.push(samples[0] ?? 0);
+    return heard;
+  };
+  return { synthesizer, first, second, say, notices, logged, clock };
+}
+
+describe('a backend that fails', () => {
+  it.each(['down', 'stalls', 'silent'] as const)(
+    '(%s) is followed by one that works, with a warning',
+    async (behaviour) => {
+      const { first, second, say, notices, logged } = setUp();
+      first.behaviour = behaviour;
+      expect(await say('Hello there.')).toEqual([2, 2, 2]);
+      expect(second.asked[0]?.text).toBe('Hello there.');
+      expect(notices.words).toEqual([
+        expect.stringMatching(/^first does not speak: .*\(second speaks instead\)$/),
+      ]);
+      expect(logged).toEqual(notices.words);
+    },
+  );
+
+  it('is left out at once by those who come after, and warned of once a minute', async () => {
+    const { first, say, logged, clock } = setUp();
+    first.behaviour = 'down';
+    await say('One.');
+    await say('Two.');
+    expect(first.asked).toHaveLength(1);
+    clock.now = 61_000;
+    await say('Three.');
+    await vi.waitFor(() => expect(first.asked).toHaveLength(2));
+    await vi.waitFor(() => expect(logged).toHaveLength(2));
+  });
+
+  it('comes back by itself when it works again, while nobody waits for the trial', async () => {
+    const { first, say, notices, logged, clock } = setUp();
+    first.behaviour = 'down';
+    await say('One.');
+    first.behaviour = 'fine';
+    clock.now = 6000;
+    expect(await say('Two.')).toEqual([2, 2, 2]);
+    await vi.waitFor(() => expect(notices.words).toEqual([]));
+    expect(logged.at(-1)).toBe('first speaks again');
+    expect(await say('Three.')).toEqual([1, 1, 1]);
+  });
+
+  it('in the middle is followed by the next for the rest of the text', async () => {
+    const { first, second, say } = setUp();
+    first.behaviour = 'cut';
+    const text = 'This is the first clause, and this is the second one, which is never heard from the first.';
+    expect(await say(text)).toEqual([1, 1, 2, 2, 2]);
+    expect(second.asked[0]?.text).toBe('and this is the second one, which is never heard from the first.');
+  });
+
+  it('at the very end is followed by nobody', async () => {
+    const { first, second, say } = setUp();
+    first.behaviour = 'cut';
+    expect(await say('Short.')).toEqual([1, 1]);
+    expect(second.asked).toEqual([]);
+  });
+
+  it('is told of when nothing else works either', async () => {
+    const { first, second, say, notices } = setUp();
+    first.behaviour = 'down';
+    second.behaviour = 'down';
+    await expect(say('Hello.')).rejects.toThrow('first is down');
+    expect(notices.words).toHaveLength(2);
+    second.behaviour = 'fine';
+    expect(await say('Hello.')).toEqual([2, 2, 2]);
+  });
+});
+
+describe('a request', () => {
+  it('that is aborted blames nobody', async () => {
+    const { first, second, say, notices } = setUp();
+    first.behaviour = 'stalls';
+    const controller = new AbortController();
+    const saying = say('Hello.', controller.signal);
+    controller.abort(new Error('barge-in'));
+    await expect(saying).rejects.toThrow();
+    expect([notices.words, second.asked]).toEqual([[], []]);
+  });
+
+  it('whose reader leaves frees the backend', async () => {
+    const { first, synthesizer, notices } = setUp();
+    for await (const _frame of synthesizer.speak({ text: 'Hello.' })) break;
+    expect([first.abandoned, notices.words]).toEqual([1, []]);
+  });
+
+  it('with nothing to say asks nobody', async () => {
+    const { first, say } = setUp();
+    expect(await say(' ... ')).toEqual([]);
+    expect(first.asked).toEqual([]);
+  });
+});

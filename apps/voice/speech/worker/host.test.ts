@@ -1,0 +1,100 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loggerInto } from '../speech.suite.ts';
+import { WorkerHost } from './host.ts';
+
+/** What the worker of these tests can be told to do. */
+type Work = { do: 'echo' | 'count' | 'fail' | 'crash' | 'exit' | 'stick' | 'listen'; value?: number };
+
+function start(options: { mostWaiting?: number; timeoutMs?: number } = {}) {
+  const logged: string[] = [];
+  const host = new WorkerHost({
+    name: 'the test',
+    script: new URL('./host.fixture.ts', import.meta.url),
+    mostWaiting: 5,
+    timeoutMs: 20_000,
+    logger: loggerInto(logged),
+    ...options,
+  });
+  onTestFinished(() => host.close());
+  return { host, logged, ask: (work: Work, more = {}) => host.ask(work, more) };
+}
+
+describe('a worker', () => {
+  it('answers, and streams values as they come', async () => {
+    const { host, ask } = start();
+    expect(await ask({ do: 'echo', value: 7 })).toBe(7);
+    const values: number[] = [];
+    for await (const value of host.stream<number>({ do: 'count', value: 3 })) values.push(value);
+    expect(values).toEqual([0, 1, 2]);
+  });
+
+  it('works one piece after the other, urgent ones first', async () => {
+    const { ask } = start();
+    const order: string[] = [];
+    const note = (name: string, urgent: boolean) =>
+      ask({ do: 'echo', value: 1 }, { urgent }).then(() => order.push(name));
+    await Promise.all([
+      note('running', false),
+      note('later', false),
+      note('first', true),
+      note('second', true),
+    ]);
+    expect(order).toEqual(['running', 'first', 'second', 'later']);
+  });
+
+  it('is told to stop by a signal, and by a reader that leaves', async () => {
+    const { host, ask } = start();
+    const controller = new AbortController();
+    const listening = ask({ do: 'listen' }, { signal: controller.signal });
+    controller.abort(new Error('changed my mind'));
+    await expect(listening).rejects.toThrow('changed my mind');
+    expect(await ask({ do: 'echo', value: 1 })).toBe(1);
+    for await (const value of host.stream<number>({ do: 'count', value: 1e9 })) if (value === 2) break;
+    expect(await ask({ do: 'echo', value: 2 })).toBe(2);
+    await expect(ask({ do: 'echo' }, { signal: AbortSignal.abort(new Error('too late')) })).rejects.toThrow(
+      'too late',
+    );
+  });
+
+  it('hands on errors in their words', async () => {
+    const { ask } = start();
+    await expect(ask({ do: 'fail' })).rejects.toMatchObject({ code: 'missing', message: 'not there' });
+  });
+
+  it.each(['crash', 'exit'] as const)(
+    'that dies (%s) fails what it did, and is there again for the rest',
+    async (how) => {
+      const { ask, logged } = start();
+      const [dead, next] = await Promise.allSettled([ask({ do: how }), ask({ do: 'echo', value: 5 })]);
+      expect(dead).toMatchObject({ status: 'rejected', reason: { code: 'crashed' } });
+      expect(next).toEqual({ status: 'fulfilled', value: 5 });
+      expect(logged).toEqual(['the test died; it is started anew when it is needed']);
+    },
+  );
+
+  it('that is stuck is ended, and is there again for the rest', async () => {
+    const { ask } = start({ timeoutMs: 4000 });
+    const [stuck, next] = await Promise.allSettled([ask({ do: 'stick' }), ask({ do: 'echo', value: 5 })]);
+    expect(stuck).toMatchObject({ status: 'rejected', reason: { code: 'timeout' } });
+    expect(next).toEqual({ status: 'fulfilled', value: 5 });
+  });
+
+  it('refuses more than may wait', async () => {
+    const { ask } = start({ mostWaiting: 1 });
+    const controller = new AbortController();
+    const { signal } = controller;
+    const running = ask({ do: 'listen' }, { signal });
+    const waiting = ask({ do: 'listen' }, { signal });
+    await expect(ask({ do: 'echo' })).rejects.toMatchObject({ code: 'busy' });
+    controller.abort();
+    await Promise.allSettled([running, waiting]);
+  });
+
+  it('fails what waits when it is closed, and takes nothing more', async () => {
+    const { host, ask } = start();
+    const asked = Promise.allSettled([ask({ do: 'listen' }), ask({ do: 'echo' })]);
+    await host.close();
+    for (const outcome of await asked) expect(outcome).toMatchObject({ reason: { code: 'closed' } });
+    await expect(ask({ do: 'echo' })).rejects.toMatchObject({ code: 'closed' });
+  });
+});
