@@ -118,14 +118,18 @@ export class Call implements Line {
   #makePeer(): Peer {
     return this.#options.makePeer({
       stateChanged: () => this.#noticeState(),
-      audio: (frame) => {
-        for (const listener of this.#audio) listener(frame);
+      audio: (frame) => this.#listen(frame),
+      channelOpened: (channel) => {
+        this.#begin();
+        this.#link.opened(channel);
       },
-      channelOpened: (channel) => this.#link.opened(channel),
       channelClosed: (channel) => {
         if (this.#link.closed(channel)) this.close('the client hung up');
       },
-      message: (_channel, message) => this.#link.received(message),
+      message: (_channel, message) => {
+        this.#watch.noticeLife();
+        this.#link.received(message);
+      },
     });
   }
 
@@ -146,10 +150,11 @@ export class Call implements Line {
   #noticeState(): void {
     const { state } = this.#peer;
     if (state === 'lost') this.close('the connection was lost');
-    if (state === 'connected' && !this.#connected && !this.#closed) this.#begin();
+    if (state === 'connected') this.#begin();
   }
 
   #begin(): void {
+    if (this.#connected || this.#closed) return;
     this.#connected = true;
     this.#connecting.cancel();
     this.#link.start();
@@ -157,6 +162,13 @@ export class Call implements Line {
     this.#stopPacing = this.#options.pacer.add(() => this.speaker.advance());
     this.#options.logger.info({ call: this.id, user: this.user.id }, 'call connected');
     this.#options.onConnected(this);
+  }
+
+  /** A line that is gone gives silence for ever. */
+  #listen(frame: AudioFrame): void {
+    this.#options.pacer.nudge();
+    if (frame.samples.some((sample) => sample !== 0)) this.#watch.noticeLife();
+    for (const listener of this.#audio) listener(frame);
   }
 
   #hear(message: LineMessage): void {
@@ -167,8 +179,12 @@ export class Call implements Line {
   #watchLife(): LifeWatch {
     return new LifeWatch({
       clock: this.#options.mediaClock,
+      isConnected: () => {
+        // What the library tells of its state may come too early to show the new one.
+        if (!this.#connected) this.#noticeState();
+        return this.#connected;
+      },
       packetsReceived: () => this.#peer.packetsReceived(),
-      onLook: () => this.#noticeState(),
       onGone: (reason) => this.close(reason),
       onError: (error) => this.close(`the connection cannot be looked at: ${error}`),
     });

@@ -34,6 +34,8 @@ export class DataLink {
   #answering = false;
   #silentTicks = 0;
   #warnings = 0;
+  /** Characters sent since the channel was last asked what waits. */
+  #unchecked = 0;
 
   constructor(options: DataLinkOptions) {
     this.#options = options;
@@ -78,8 +80,20 @@ export class DataLink {
   send(message: LineMessage): void {
     const channel = this.#channel;
     if (channel === undefined) this.#keepForLater(message);
-    else if (channel.waiting <= mostWaitingBytes) channel.send(sealEnvelope(message));
+    else if (this.#keepsUp(channel)) this.#post(channel, sealEnvelope(message));
     else this.#warn({ type: message.type }, 'the page reads too slowly; a message was dropped');
+  }
+
+  #post(channel: Channel, text: string): void {
+    this.#unchecked += text.length;
+    channel.send(text);
+  }
+
+  /** Asked only after so much was sent that it may matter, as the library takes its time to say. */
+  #keepsUp(channel: Channel): boolean {
+    if (this.#unchecked < mostWaitingBytes) return true;
+    this.#unchecked = channel.waiting;
+    return this.#unchecked < mostWaitingBytes;
   }
 
   received(message: string | ArrayBuffer): void {

@@ -3,6 +3,8 @@ import { StreamResampler } from '../speech/audio/stream-resampler.ts';
 
 export const frameMs = 10;
 const framesPerSecond = 1000 / frameMs;
+/** Sums of fractions are not exact. */
+const roundingMs = 0.001;
 /** For rates that cannot be cut into frames of 10 ms, such as 22,050. */
 const evenRate = 48_000;
 
@@ -19,6 +21,10 @@ export class FrameQueue {
 
   get waitingMs(): number {
     return this.#waitingMs;
+  }
+
+  get hasWholeFrame(): boolean {
+    return this.#waitingMs > frameMs - roundingMs;
   }
 
   push(frame: AudioFrame): void {

@@ -1,28 +1,37 @@
 import type { Clock, Timer } from '@trunkline/schedule';
 
-const lookEveryMs = 500;
-/** Two seconds without one packet. */
+const lookEveryMs = 400;
+/** So many looks in a row without one packet. */
 const stillLooks = 4;
 
 export interface LifeWatchOptions {
   clock: Clock;
+  /** Whether there is a connection that could be lost. */
+  isConnected(): boolean;
   packetsReceived(): Promise<number>;
-  /** Called at every look, for events of the library may come too early to show the new state. */
-  onLook(): void;
   onGone(reason: string): void;
   onError(error: unknown): void;
 }
 
-/** Notices that no packet comes any more, long before the library does. */
+/**
+ * Notices within about two seconds that nothing comes any more, long before the library does. What is heard or read is
+ * life enough: counting packets keeps the library from its work, and so is done only in silence.
+ */
 export class LifeWatch {
   readonly #options: LifeWatchOptions;
   #timer: Timer | undefined;
+  #alive = false;
   #packets = 0;
   #still = 0;
 
   constructor(options: LifeWatchOptions) {
     this.#options = options;
     this.#arm();
+  }
+
+  /** Something came. */
+  noticeLife(): void {
+    this.#alive = true;
   }
 
   stop(): void {
@@ -37,13 +46,17 @@ export class LifeWatch {
   }
 
   async #look(): Promise<void> {
-    this.#options.onLook();
-    const packets = await this.#options.packetsReceived();
+    if (this.#options.isConnected() && !this.#alive) await this.#count();
+    else this.#still = 0;
+    this.#alive = false;
     if (this.#timer === undefined) return;
-    // Before the first packet there is nothing to miss.
-    this.#still = packets !== this.#packets || packets === 0 ? 0 : this.#still + 1;
-    this.#packets = packets;
     this.#arm();
-    if (this.#still >= stillLooks) this.#options.onGone('no packet came for two seconds');
+    if (this.#still >= stillLooks) this.#options.onGone('nothing came any more');
+  }
+
+  async #count(): Promise<void> {
+    const packets = await this.#options.packetsReceived();
+    this.#still = packets === this.#packets ? this.#still + 1 : 0;
+    this.#packets = packets;
   }
 }

@@ -74,6 +74,19 @@ describe('paced output', () => {
     expect(sounding().length).toBe(10);
   });
 
+  it('puts pieces that come in time together without a gap', () => {
+    const { speaker, sent, sounding, pass } = createSpeaker();
+    for (let piece = 0; piece < 30; piece += 1) {
+      speaker.enqueue(sound(25));
+      pass(20);
+    }
+    pass(500);
+    const first = sent.indexOf(sounding()[0] as AudioFrame);
+    const whole = sent.slice(first, first + 75).every(({ samples }) => !samples.includes(0));
+    expect(whole).toBe(true);
+    expect(speaker.playedMs).toBeCloseTo(750, 6);
+  });
+
   it('brings rates that have no whole frames to 48 kHz', () => {
     const { speaker, sounding, pass } = createSpeaker();
     speaker.enqueue(sound(500, 22_050));

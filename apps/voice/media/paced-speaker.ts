@@ -3,13 +3,14 @@ import type { AudioFrame } from '../speech/audio/frame.ts';
 import { FrameQueue, frameMs } from './frame-queue.ts';
 
 /** How far ahead of its time sound is sent: enough for a busy machine, little enough to be cut off at once. */
-const leadMs = 40;
+const leadMs = 50;
 /** After a longer gap, such as a sleeping machine, time starts anew instead of being caught up with. */
 const longestGapMs = 500;
 /** What may wait at most. */
 const longestQueueMs = 10 * 60_000;
 
-const silence: AudioFrame = { samples: new Int16Array(480), sampleRate: 48_000 };
+/** Low enough to be cheap, and that of most speech. */
+const firstRate = 24_000;
 
 export interface PacedSpeakerOptions {
   send(frame: AudioFrame): void;
@@ -27,6 +28,7 @@ export class PacedSpeaker implements Speaker {
   readonly #queue = new FrameQueue();
   readonly #drained: (() => void)[] = [];
   readonly #started: (() => void)[] = [];
+  #silence = silenceAt(firstRate);
   #due: number | undefined;
   #playedMs = 0;
   #held = false;
@@ -86,14 +88,15 @@ export class PacedSpeaker implements Speaker {
     const now = this.#options.now();
     this.#countLate(now);
     if (now - this.#due > longestGapMs) this.#due = now;
-    while (this.#due <= now + (this.#canSpeak ? leadMs : 0)) {
+    while (this.#due <= now + (this.#mayLead ? leadMs : 0)) {
       this.#due += frameMs;
       this.#sendOne();
     }
   }
 
-  get #canSpeak(): boolean {
-    return !this.#held && this.queuedMs > 0;
+  /** What is left of a frame waits until its time has come: the rest of it may still be on its way. */
+  get #mayLead(): boolean {
+    return !this.#held && this.#queue.hasWholeFrame;
   }
 
   #countLate(now: number): void {
@@ -104,8 +107,9 @@ export class PacedSpeaker implements Speaker {
 
   #sendOne(): void {
     const frame = this.#held ? undefined : this.#queue.take();
-    this.#options.send(frame ?? silence);
+    this.#options.send(frame ?? this.#silence);
     if (frame === undefined) return;
+    if (frame.sampleRate !== this.#silence.sampleRate) this.#silence = silenceAt(frame.sampleRate);
     this.#playedMs += frame.soundMs;
     if (!this.#speaking) this.#tell(true, this.#started);
     if (this.queuedMs === 0) this.#tell(false, this.#drained);
@@ -115,4 +119,9 @@ export class PacedSpeaker implements Speaker {
     this.#speaking = speaking;
     for (const listener of listeners) listener();
   }
+}
+
+/** At the rate of what was said, so that the library need not adapt. */
+function silenceAt(sampleRate: number): AudioFrame {
+  return { samples: new Int16Array((sampleRate * frameMs) / 1000), sampleRate };
 }

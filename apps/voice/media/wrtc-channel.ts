@@ -10,16 +10,22 @@ export interface ChannelEvents {
 export class WrtcChannel implements Channel {
   readonly madeBy: Channel['madeBy'];
   readonly #channel: RTCDataChannel;
+  /** Asking the library itself would wait for its threads. */
+  #open = false;
   #released = false;
 
   constructor(channel: RTCDataChannel, madeBy: Channel['madeBy'], events: ChannelEvents) {
     this.#channel = channel;
     this.madeBy = madeBy;
     channel.binaryType = 'arraybuffer';
-    const unlessReleased = (tell: () => void) => () => this.#released || tell();
-    if (channel.readyState === 'open') queueMicrotask(unlessReleased(events.opened));
-    else channel.addEventListener('open', unlessReleased(events.opened));
-    channel.addEventListener('close', unlessReleased(events.closed));
+    const becomes = (open: boolean, tell: () => void) => () => {
+      if (this.#released || this.#open === open) return;
+      this.#open = open;
+      tell();
+    };
+    channel.addEventListener('open', becomes(true, events.opened));
+    channel.addEventListener('close', becomes(false, events.closed));
+    if (channel.readyState === 'open') queueMicrotask(becomes(true, events.opened));
     channel.addEventListener('message', ({ data }) => {
       if (!this.#released) events.message(data as string | ArrayBuffer);
     });
@@ -30,7 +36,7 @@ export class WrtcChannel implements Channel {
   }
 
   send(text: string): void {
-    if (this.#channel.readyState === 'open') this.#channel.send(text);
+    if (this.#open) this.#channel.send(text);
   }
 
   /** Nothing is told from now on. */
