@@ -77,14 +77,14 @@ describe('paced output', () => {
   it('puts pieces that come in time together without a gap', () => {
     const { speaker, sent, sounding, pass } = createSpeaker();
     for (let piece = 0; piece < 30; piece += 1) {
-      speaker.enqueue(sound(25));
+      speaker.enqueue(sound(35));
       pass(20);
     }
-    pass(500);
+    pass(1000);
     const first = sent.indexOf(sounding()[0] as AudioFrame);
-    const whole = sent.slice(first, first + 75).every(({ samples }) => !samples.includes(0));
+    const whole = sent.slice(first, first + 105).every(({ samples }) => !samples.includes(0));
     expect(whole).toBe(true);
-    expect(speaker.playedMs).toBeCloseTo(750, 6);
+    expect(speaker.playedMs).toBeCloseTo(1050, 6);
   });
 
   it('brings rates that have no whole frames to 48 kHz', () => {
