@@ -40,6 +40,7 @@ import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
+import { VectorPlugin } from './vectors/plugin.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
 import { seedWorkspace } from './workspace/seed.ts';
@@ -62,6 +63,7 @@ export async function start(
     apiKey: options.llmApiKey,
     model: options.llmModel,
     fastModel: options.llmFastModel,
+    ...(options.vectorUrl !== undefined && { embeddingModel: options.embedModel }),
     logger,
   });
   const bus = await openBus(options, { logger });
@@ -86,7 +88,12 @@ export async function start(
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
   const parts = createPlugins(options);
   const { projects } = parts;
-  const exchange = createExchange({ options, home, env, bus, workspace, projects, gateway, logger }, closing);
+  const vectors = new VectorPlugin(options, gateway.embed);
+  const agentTools = () => vectors.tools();
+  const exchange = createExchange(
+    { options, home, env, bus, workspace, projects, agentTools, gateway, logger },
+    closing,
+  );
   const missing = () => missingModel(gateway.describe());
   const app = createApp<Caller>({
     service: 'switchboard',
@@ -146,7 +153,7 @@ export async function start(
     home,
     url: () => options.publicUrl ?? address,
   };
-  const plugins = new PluginHost(parts.list, context);
+  const plugins = new PluginHost([...parts.list, vectors], context);
   mountPlugins(app, plugins);
   plugins.mount(app);
   const a2a = openGateway({ options, home, bus, exchange, logger, url: () => address });

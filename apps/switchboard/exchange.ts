@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
-import type { ModelGateway } from '@trunkline/llm';
+import type { ModelGateway, Tool } from '@trunkline/llm';
 import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
 import { startCommands } from './control/commands.ts';
@@ -34,6 +34,8 @@ export interface ExchangeSettings {
   bus: Bus;
   workspace: Workspace;
   projects: ProjectDirectory;
+  /** Tools of plugins, for every agent that has tools. */
+  agentTools: () => Tool[];
   gateway: ModelGateway;
   logger: Logger;
 }
@@ -164,7 +166,7 @@ interface AgentSurroundings {
 }
 
 function registerAgents(
-  { options, env, home, workspace, projects, bus, gateway }: ExchangeSettings,
+  { options, env, home, workspace, projects, agentTools, bus, gateway }: ExchangeSettings,
   { registry, incidents, desk, stores, mcpServers }: AgentSurroundings,
 ): void {
   if (options.disableAgentRuntime) return;
@@ -181,7 +183,7 @@ function registerAgents(
     desk,
     memory: createTurnMemory(stores.conversations),
     builtIn: { directory, shell: options.shell, path },
-    moreTools: (agent) => mcpServers.toolsFor(agent),
+    moreTools: (agent) => [...agentTools(), ...mcpServers.toolsFor(agent)],
     turnTimeoutMs: options.skillTimeoutMs,
   };
   const executors = workspace.agents().map((agent) => createAgentExecutor(agent, parts));

@@ -1,0 +1,127 @@
+import type { Message } from '@trunkline/bus';
+import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import type { ModelGateway, Tool } from '@trunkline/llm';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import type { SwitchboardOptions } from '../options.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { checked, type Embed, EmbeddingQueue, type Passage } from './embedding-queue.ts';
+import { passagesOf } from './passages.ts';
+import { QdrantStore } from './qdrant.ts';
+import { createSearchKnowledge } from './search-tool.ts';
+import type { VectorMatch, VectorStore } from './vector-store.ts';
+
+const document = z.object({
+  id: z.string().min(1).max(500),
+  title: z.string().max(500).optional(),
+  text: z.string().min(1).max(2_000_000),
+});
+
+const searchQuery = z.object({
+  q: z.string().min(1).max(2000),
+  limit: z.coerce.number().int().min(1).max(50).default(10),
+});
+
+const errors = defineErrors({
+  vectors_failed: [502, ({ words }: { words: string }) => `The search failed: ${words}`],
+});
+
+const pauseMs = 1000;
+
+/** Puts what is said to agents and by them, and documents, where agents find it again by its meaning. */
+export class VectorPlugin implements Plugin {
+  readonly name = 'vectors';
+  readonly off: string | undefined;
+  readonly #size: number;
+  readonly #embed: Embed | undefined;
+  readonly #store: VectorStore | undefined;
+  readonly #tool: Tool;
+  #queue: EmbeddingQueue | undefined;
+
+  constructor(
+    { vectorUrl: url, vectorApiKey: apiKey, vectorSize: size }: SwitchboardOptions,
+    embed: ModelGateway['embed'],
+  ) {
+    this.off = reasonOff(url, embed);
+    this.#size = size;
+    this.#embed = embed;
+    this.#store =
+      url === undefined
+        ? undefined
+        : new QdrantStore({ url, apiKey, size, collection: 'trunkline_switchboard' });
+    this.#tool = createSearchKnowledge((...given) => this.#search(...given));
+  }
+
+  /** What agents with tools get beside their own. */
+  tools(): Tool[] {
+    return this.off === undefined ? [this.#tool] : [];
+  }
+
+  mount(app: Hono<SwitchboardEnv>): void {
+    app.get('/api/vectors', describeRoute({ summary: 'How the vector pipeline is' }), (context) =>
+      context.json({ success: true, data: this.#queue?.status() ?? null }),
+    );
+    const add = describeRoute({ summary: 'Takes in a document that agents can search', status: 202 });
+    app.post('/api/vectors/documents', add, validate('json', document), (context) => {
+      const passages = this.#take(context.req.valid('json'), Date.now());
+      return context.json({ success: true, data: { passages } }, 202);
+    });
+    const find = describeRoute({ summary: 'Searches by meaning', errors: [errors.vectors_failed] });
+    app.get('/api/vectors/search', find, validate('query', searchQuery), async (context) => {
+      const { q, limit } = context.req.valid('query');
+      const found = await this.#search(q, limit, context.req.raw.signal).catch((cause: unknown) => {
+        throw errors.vectors_failed(
+          { words: cause instanceof Error ? cause.message : String(cause) },
+          { cause },
+        );
+      });
+      return context.json({ success: true, data: found });
+    });
+  }
+
+  async start({ bus, logger }: PluginContext): Promise<void> {
+    if (this.#embed === undefined || this.#store === undefined) return;
+    const settings = { embed: this.#embed, store: this.#store, size: this.#size, pauseMs, logger };
+    this.#queue = new EmbeddingQueue(settings);
+    const options = { group: 'vectors', plugin: 'vectors' };
+    await bus.subscribe('agent.chat.*', (message) => this.#hear(message), options);
+    const take = ({ payload, timestamp }: Message) => void this.#take(document.parse(payload), timestamp);
+    await bus.subscribe('knowledge.document', take, options);
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue?.close();
+  }
+
+  #hear({ topic, payload, correlationId, timestamp: at }: Message): void {
+    const fields = fieldsOf(payload);
+    const said = text(fields.content);
+    if (said === undefined) return;
+    const agent = text(fields.agent) ?? 'an agent';
+    const origin = topic.endsWith('.inbound') ? `said to ${agent}` : `said by ${agent}`;
+    this.#add(passagesOf(said), { id: `${topic} ${correlationId}`, origin, at });
+  }
+
+  #take({ id, title, text: content }: z.output<typeof document>, at: number): number {
+    const passages = passagesOf(content);
+    this.#add(passages, { id: `document ${id}`, origin: `document ${title ?? id}`, at });
+    return passages.length;
+  }
+
+  #add(passages: readonly string[], { id, ...rest }: Omit<Passage, 'text'>): void {
+    this.#queue?.add(passages.map((passage, index) => ({ id: `${id} ${index}`, text: passage, ...rest })));
+  }
+
+  async #search(query: string, limit: number, signal: AbortSignal): Promise<VectorMatch[]> {
+    if (this.#embed === undefined || this.#store === undefined) return [];
+    const [vector] = await this.#embed([query], signal);
+    return await this.#store.search(checked(vector, this.#size), limit, signal);
+  }
+}
+
+function reasonOff(url: string | undefined, embed: unknown): string | undefined {
+  if (url === undefined) return 'set VECTOR_URL to a Qdrant server';
+  return embed === undefined ? 'set LLM_GATEWAY_URL: it makes the vectors' : undefined;
+}

@@ -1,0 +1,24 @@
+/** A text with its vector, and what is known about it. */
+export interface VectorPoint {
+  /** The same for the same text of the same place, so that it is stored once. */
+  id: string;
+  vector: readonly number[];
+  text: string;
+  /** Where it comes from, in words for a model. */
+  origin: string;
+  at: number;
+}
+
+export interface VectorMatch {
+  text: string;
+  origin: string;
+  at: number;
+  /** Of 0 to 1. */
+  score: number;
+}
+
+/** Where vectors are kept and looked up. */
+export interface VectorStore {
+  put(points: readonly VectorPoint[], signal: AbortSignal): Promise<void>;
+  search(vector: readonly number[], limit: number, signal: AbortSignal): Promise<VectorMatch[]>;
+}
