@@ -1,8 +1,6 @@
-import { mountPage, StatusPage } from '@trunkline/ui';
+import { mountPage } from '@trunkline/ui';
 import '@trunkline/ui/styles.css';
+import { App } from './App.tsx';
+import { PAGE } from './settings.ts';
 
-mountPage(<StatusPage service="research" labels={{}} />, {
-  keyName: 'trunkline.research.key',
-  scheme: 'bearer',
-  owner: 'the research service',
-});
+mountPage(<App />, PAGE);

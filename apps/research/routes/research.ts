@@ -4,8 +4,10 @@ import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
 import { type DomainLists, isAllowed } from '../research/domains.ts';
 import { followEvents } from '../research/follow.ts';
+import type { Job, PlannedDimension } from '../research/job.ts';
 import { type SnapshotParts, snapshotOf } from '../research/snapshot.ts';
 import type { SourceKind } from '../sources/source.ts';
+import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder } from './find-job.ts';
 import { listSchema } from './list-query.ts';
@@ -118,14 +120,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
     (c) => {
       const job = find(c.req.param('id'));
       if (!job.awaitingPlan || job.status !== 'running') throw researchErrors.plan_not_awaited();
-      engine.submitPlan(
-        job,
-        c.req
-          .valid('json')
-          .dimensions.map((dimension) =>
-            typeof dimension === 'string' ? { name: dimension, queries: [dimension] } : dimension,
-          ),
-      );
+      engine.submitPlan(job, plannedDimensions(c.req.valid('json').dimensions, job, findings));
       return c.json(snapshotOf(find(job.id), parts));
     },
   );
@@ -164,6 +159,20 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
   app.delete(ID, describeRoute({ summary: 'Cancel a job', status: 204, errors }), (c) => {
     engine.cancel(find(c.req.param('id')));
     return c.body(null, 204);
+  });
+}
+
+/** A dimension that is only named keeps the searches that were planned for it, or gets some of its own. */
+function plannedDimensions(
+  given: z.output<typeof planSchema>['dimensions'],
+  { id, query }: Job,
+  findings: FindingStore,
+): PlannedDimension[] {
+  const proposed = findings.dimensions(id);
+  return given.map((dimension) => {
+    if (typeof dimension !== 'string') return dimension;
+    const known = proposed.find(({ name }) => name === dimension);
+    return { name: dimension, queries: known?.queries ?? [dimension, `${query} ${dimension}`.slice(0, 300)] };
   });
 }
 

@@ -57,12 +57,14 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
 
   // The page comes with status 404 for a link that does not hold, and is never kept: the link may be taken back.
   app.use('/share/:token', async (c, next) => {
+    const isShared = sharedJob(c.req.param('token')) !== undefined;
     await next();
     const { status, headers, body } = c.res;
     if (status !== 200) return;
     headers.delete('etag');
     headers.set('cache-control', 'no-store');
-    const isShared = sharedJob(c.req.param('token')) !== undefined;
+    // Set aside first, or the two answers would be merged.
+    c.res = undefined;
     c.res = new Response(body, { status: isShared ? 200 : 404, headers });
   });
 }

@@ -1,0 +1,66 @@
+import { ErrorState, Progress } from '@trunkline/ui';
+import { useMemo } from 'react';
+import { CitedText } from '../citations/CitedText.tsx';
+import { placeOf } from '../lib/format.ts';
+import type { CitedSource } from '../lib/types.ts';
+import { type ChatMessage, citedBy, withoutSourceList } from './messages.ts';
+
+const NO_SOURCES: CitedSource[] = [];
+
+/** An answer as it comes, with the sources it cites. */
+export function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean }) {
+  const { content, sources = NO_SOURCES, searches = [], error } = message;
+  const text = useMemo(() => withoutSourceList(content), [content]);
+  const search = searches.at(-1);
+  return (
+    <div className="flex flex-col gap-4" aria-busy={isOpen}>
+      {isOpen && content === '' && (
+        <Progress words={search === undefined ? 'Thinking' : `Read the results for “${search}”`} />
+      )}
+      {text !== '' && <CitedText text={text} claims={[]} sources={sources} streaming={isOpen} />}
+      {error && <ErrorState what="The answer broke off." why={error} todo="Ask again, or ask otherwise." />}
+      {sources.length > 0 && <SourceList sources={isOpen ? sources : citedBy(text, sources)} />}
+    </div>
+  );
+}
+
+function SourceList({ sources }: { sources: readonly CitedSource[] }) {
+  return (
+    <section aria-label="Sources">
+      <ol className="grid gap-2 sm:grid-cols-2">
+        {sources.map((source) => (
+          <SourceCard key={source.url} source={source} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function SourceCard({ source: { number, title, url } }: { source: CitedSource }) {
+  const words = (
+    <>
+      <span className="font-mono text-12 text-muted">{number}</span>
+      <span className="min-w-0 flex-1">
+        <span className="line-clamp-1 font-medium text-14 break-words">{title}</span>
+        <span className="block truncate text-12 text-muted">{placeOf(url)}</span>
+      </span>
+    </>
+  );
+  const look = 'flex items-baseline gap-3 rounded-corner border border-line bg-raised px-3 py-2';
+  return (
+    <li>
+      {/^https?:/.test(url) ? (
+        <a
+          href={url}
+          target="_blank"
+          rel="noopener noreferrer"
+          className={`${look} transition-colors hover:border-edge`}
+        >
+          {words}
+        </a>
+      ) : (
+        <div className={look}>{words}</div>
+      )}
+    </li>
+  );
+}

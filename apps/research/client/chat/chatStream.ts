@@ -1,0 +1,49 @@
+import type { CitedSource } from '../lib/types.ts';
+
+/** What the lines of the chat stream tell. */
+export type ChatPart =
+  | { type: 'text'; text: string }
+  | { type: 'tool'; name: string; query: string; results: CitedSource[]; error: string | undefined }
+  | { type: 'question'; question: string }
+  | { type: 'end' }
+  | { type: 'error'; message: string };
+
+/** Reads a chat stream piece by piece; a line may come in several pieces. */
+export async function* readChat(body: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<ChatPart> {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    const lines = (rest + (value ?? '')).split('\n');
+    rest = done ? '' : (lines.pop() ?? '');
+    for (const line of lines) yield* partsOf(line);
+    if (done) return;
+  }
+}
+
+interface Line {
+  toolName?: string;
+  args?: { query?: unknown };
+  result?: CitedSource[];
+  error?: string;
+  question?: string;
+  message?: string;
+}
+
+export function partsOf(line: string): ChatPart[] {
+  const [, prefix, json] = /^([028de]):(.+)$/.exec(line) ?? [];
+  if (prefix === undefined || json === undefined) return [];
+  const value = JSON.parse(json) as unknown;
+  if (prefix === '0') return [{ type: 'text', text: String(value) }];
+  if (prefix === 'd') return [{ type: 'end' }];
+  if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
+  const entries = value as Line[];
+  if (prefix === '8') return entries.map(({ question = '' }) => ({ type: 'question', question }));
+  return entries.map(({ toolName = '', args = {}, result = [], error }) => ({
+    type: 'tool',
+    name: toolName,
+    query: String(args.query ?? ''),
+    results: result,
+    error,
+  }));
+}

@@ -1,0 +1,41 @@
+/** "1 min 5 s" */
+export function durationWords(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+/** "12.4k" */
+export function countWords(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 1_000_000 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1_000_000).toFixed(2)}M`;
+}
+
+/** "$0.042"; the price of some models is not known. */
+export function costWords(dollars: number | null): string {
+  if (dollars === null) return 'not known';
+  if (dollars === 0) return '$0';
+  return dollars < 0.01 ? '< $0.01' : `$${dollars.toFixed(2)}`;
+}
+
+export function bytesWords(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+}
+
+export function plural(count: number, word: string): string {
+  return `${count} ${count === 1 ? word : `${word}s`}`;
+}
+
+/** The host of an address, or what an address without one stands for. */
+export function placeOf(url: string): string {
+  return /^https?:/.test(url) && URL.canParse(url) ? new URL(url).host : 'Your file';
+}
+
+/** An id that works in pages without TLS, too. */
+export function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

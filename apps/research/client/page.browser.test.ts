@@ -1,0 +1,215 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describeWithBrowser, type TestPage } from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { DESKTOP, flawsOf, PHONE, type Stage, startStage } from '../fixtures/stage.ts';
+
+const MOST_SCRIPT = 200_000;
+const SEARCH = { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal power' } }] };
+const ANSWER = 'Tidal power uses the sea [1]. Stations were built early [2].';
+
+describeWithBrowser('the research page', () => {
+  let stage: Stage;
+  let opened: TestPage | undefined;
+  beforeAll(async () => {
+    stage = await startStage();
+  }, 120_000);
+  afterEach(async () => {
+    stage.reset();
+    stage.model.release();
+    await opened?.close();
+  });
+  afterAll(() => stage.stop());
+
+  const open = async (...parameters: Parameters<Stage['open']>) => {
+    opened = await stage.open(...parameters);
+    return opened;
+  };
+
+  it.each([
+    ['desktop, light', DESKTOP],
+    ['desktop, dark', { ...DESKTOP, colorScheme: 'dark' as const }],
+    ['phone, light', PHONE],
+    ['phone, dark', { ...PHONE, colorScheme: 'dark' as const }],
+  ])('shows every section without flaws: %s', async (_name, options) => {
+    const { page, problems } = await open('', options);
+    for (const [section, heading] of [
+      ['Ask', 'What do you want to know?'],
+      ['Library', 'Library'],
+      ['Files', 'Your files'],
+      ['Sources', 'Sources'],
+    ] as const) {
+      await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: section }).click();
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
+      expect(await page.evaluate(flawsOf)).toEqual([]);
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it('answers with numbered sources as it comes, and keeps the conversation', async () => {
+    const { page, problems } = await open();
+    stage.model.enqueue(SEARCH, { fault: 'stall', text: 'Tidal power uses', answer: ' the sea [1].' });
+    await page.keyboard.press('/');
+    await page.keyboard.type('What is tidal power?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Tidal power uses').waitFor();
+    const sources = page.getByRole('region', { name: 'Sources' });
+    await sources.getByRole('link').nth(2).waitFor();
+    stage.model.release();
+    await page.getByRole('link', { name: /^Source 1: / }).hover();
+    await page.getByRole('tooltip').getByRole('blockquote').waitFor();
+    await expect.poll(() => sources.getByRole('link').count()).toBe(1);
+
+    await page.reload();
+    await page.getByRole('heading', { name: 'What is tidal power?' }).waitFor();
+    await page.getByRole('link', { name: /^Source 1: / }).focus();
+    await page.getByRole('tooltip').getByRole('blockquote').waitFor();
+    stage.model.enqueue('They are rare.');
+    await page.getByRole('textbox', { name: 'A further question' }).fill('How many are there?');
+    await page.keyboard.press('Enter');
+    await page.getByText('They are rare.').waitFor();
+    expect(
+      stage.model
+        .chats()
+        .at(-1)
+        ?.messages.map(({ role }) => role),
+    ).toEqual(['system', 'user', 'assistant', 'user']);
+    expect(problems).toEqual([]);
+  });
+
+  it('takes the answer to a question of its own', async () => {
+    const { page } = await open('', PHONE);
+    stage.model.enqueue({
+      toolCalls: [{ name: 'askClarification', arguments: { question: 'Which Paris?' } }],
+    });
+    await page.getByRole('textbox', { name: 'Your question' }).fill('Weather in Paris');
+    await page.getByRole('button', { name: 'Search' }).tap();
+    await page.getByText('Which Paris?').waitFor();
+    stage.model.enqueue('Fine in Texas.');
+    await page.getByRole('textbox', { name: 'A further question' }).fill('Texas');
+    await page.getByRole('button', { name: 'Send' }).tap();
+    await page.getByText('Fine in Texas.').waitFor();
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+  });
+
+  it('stops an answer, says why one failed, and asks again', async () => {
+    const { page } = await open();
+    stage.model.enqueue({ fault: 'stall', text: 'So far' });
+    await page.getByRole('textbox', { name: 'Your question' }).fill('What are tides?');
+    await page.keyboard.press('Enter');
+    await page.getByText('So far').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('You stopped the answer.').waitFor();
+    stage.model.enqueue({ fault: 'status', status: 401 });
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/LLM_API_KEY/)
+      .waitFor();
+    stage.model.enqueue('Now whole.');
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByText('Now whole.').waitFor();
+  });
+
+  it('offers to ask again when it was left before the answer', async () => {
+    const { page } = await open();
+    stage.model.enqueue({ fault: 'stall' });
+    await page.getByRole('textbox', { name: 'Your question' }).fill('What are neap tides?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Thinking').waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'What are neap tides?' }).waitFor();
+    await page.getByText('The answer was cut off.').waitFor();
+    stage.model.enqueue('Small ones.');
+    await page.getByRole('button', { name: 'Ask again' }).click();
+    await page.getByText('Small ones.').waitFor();
+  });
+
+  it('finds past work by its words, and runs it again from there', async () => {
+    const id = await stage.client.startJob({ query: 'tidal power of the Severn' });
+    await stage.client.events(id);
+    const { page } = await open('#/library');
+    await page.getByRole('searchbox', { name: 'Search the library' }).fill('severn');
+    const lines = page.getByRole('main').getByRole('listitem');
+    await expect.poll(() => lines.count()).toBe(1);
+    await lines.getByRole('button', { name: 'Run again' }).click();
+    await page.waitForURL((url) => url.hash.startsWith('#/research/') && !url.hash.includes(id));
+    await page.goBack();
+    await page.getByRole('searchbox', { name: 'Search the library' }).fill('no such words');
+    await page.getByText('Nothing has “no such words”').waitFor();
+  });
+
+  it('takes files, and gives them up', async () => {
+    const { page } = await open('#/files');
+    const notes = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nTides.') };
+    await page.getByLabel('Files to upload').setInputFiles(notes);
+    await page.getByText('1 file added.').waitFor();
+    await page.getByRole('button', { name: 'Remove notes.md' }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('No files yet').waitFor();
+    const picture = { name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') };
+    await page.getByLabel('Files to upload').setInputFiles(picture);
+    await page.getByText(/no file that can be read here/).waitFor();
+  });
+
+  it('shows the health of the sources', async () => {
+    stage.search.faults.searxng = { status: 403 };
+    const id = await stage.client.startJob({ query: 'tidal power' });
+    await stage.client.events(id);
+    const { page } = await open();
+    await page.getByText('SearXNG fails').click();
+    await page.getByText(/add json to search.formats/).waitFor();
+    await page.getByText('gpt-5-mini').waitFor();
+  });
+
+  it('can be driven from the palette and by keyboard', async () => {
+    const { page } = await open();
+    await page.keyboard.press('Control+k');
+    await page.locator('[role=combobox]:focus').waitFor();
+    await page.keyboard.type('library');
+    await page.locator('[role=option][data-selected=true]').getByText('Open Library').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
+  });
+
+  it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
+    const assets = join(import.meta.dirname, '../dist/assets');
+    const scripts = readdirSync(assets).filter((file) => file.endsWith('.js'));
+    const sizes = scripts.map((file) => gzipSync(readFileSync(join(assets, file))).length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_SCRIPT);
+  });
+});
+
+describeWithBrowser('the research page of a service with a token', () => {
+  let stage: Stage;
+  let opened: TestPage;
+  beforeAll(async () => {
+    stage = await startStage({ RESEARCH_AUTH_TOKEN: 'sesame' });
+  }, 120_000);
+  afterEach(() => opened.close());
+  afterAll(() => stage.stop());
+
+  it('asks for the key, and keeps it', async () => {
+    opened = await stage.open('#/library');
+    const { page } = opened;
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Key').fill('wrong');
+    await page.keyboard.press('Enter');
+    await dialog
+      .getByText('did not accept the last key')
+      .first()
+      .waitFor();
+    await dialog.getByLabel('Key').fill('sesame');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing here yet').waitFor();
+    await page.reload();
+    await page.getByText('Nothing here yet').waitFor();
+    expect(await dialog.count()).toBe(0);
+    stage.model.enqueue(SEARCH, ANSWER);
+    await page.getByRole('link', { name: 'Ask' }).first().click();
+    await page.getByRole('textbox', { name: 'Your question' }).fill('What is tidal power?');
+    await page.keyboard.press('Enter');
+    await page.getByText('Stations were built early').waitFor();
+  });
+});

@@ -1,0 +1,57 @@
+import { type RefObject, useMemo, useRef } from 'react';
+import { CitedText } from '../citations/CitedText.tsx';
+import type { CitedSource, Claim } from '../lib/types.ts';
+
+interface ReportViewProps {
+  report: string;
+  claims: readonly Claim[];
+  sources: readonly CitedSource[];
+  streaming?: boolean;
+}
+
+/** The report with its table of contents beside it. */
+export function ReportView({ report, claims, sources, streaming = false }: ReportViewProps) {
+  const article = useRef<HTMLElement>(null);
+  // The query is the title of the page already.
+  const body = useMemo(() => report.replace(/^# .*\n+/, ''), [report]);
+  const headings = useMemo(() => [...body.matchAll(/^## (.+)$/gm)].map(([, words = '']) => words), [body]);
+  return (
+    <div className="grid items-start gap-8 xl:grid-cols-[minmax(0,1fr)_14rem]">
+      <Contents headings={headings} article={article} />
+      <article ref={article} aria-label="Report" aria-busy={streaming} className="min-w-0 xl:order-first">
+        <CitedText text={body} claims={claims} sources={sources} streaming={streaming} />
+      </article>
+    </div>
+  );
+}
+
+interface ContentsProps {
+  headings: readonly string[];
+  article: RefObject<HTMLElement | null>;
+}
+
+function Contents({ headings, article }: ContentsProps) {
+  if (headings.length < 2) return <div className="hidden xl:block" />;
+  const show = (index: number) => {
+    const found = article.current?.querySelectorAll('h3')[index];
+    found?.scrollIntoView({ behavior: 'smooth', block: 'start' });
+  };
+  return (
+    <nav aria-label="Contents" className="xl:sticky xl:top-8">
+      <p className="pb-2 font-medium text-12 text-muted">Contents</p>
+      <ol className="flex flex-col border-line border-l">
+        {headings.map((words, index) => (
+          <li key={words}>
+            <button
+              type="button"
+              onClick={() => show(index)}
+              className="w-full cursor-pointer border-transparent border-l-2 py-1 pl-3 text-left text-14 text-muted break-words transition-colors hover:border-accent-strong hover:text-ink"
+            >
+              {words}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
