@@ -15,6 +15,7 @@ import {
 } from '@trunkline/config';
 import { operatorOptions } from './operator/options.ts';
 import { projectOptions } from './projects/options.ts';
+import { chatSurfaceOptions } from './surfaces/chat/options.ts';
 import { cloudOptions } from './surfaces/cloud/options.ts';
 import { codehostOptions } from './surfaces/codehost/options.ts';
 import { messengerOptions } from './surfaces/messenger/options.ts';
@@ -128,12 +129,19 @@ export const switchboardOptions = defineOptions(
       min: 1,
       doc: 'Milliseconds before a message that could not be sent out is tried again; later pauses are longer, up to 60 times this.',
     }),
+    takeoverMs: integer({
+      env: 'SWITCHBOARD_TAKEOVER_MS',
+      default: 15_000,
+      min: 1000,
+      doc: 'With NATS_URL: milliseconds without a sign of life after which another switchboard takes over what one was working on.',
+    }),
     leaseMs: integer({
       env: 'SWITCHBOARD_LEASE_MS',
       default: 5000,
       min: 1000,
       doc: 'With NATS_URL: milliseconds after which another switchboard fires the schedules when the one that leads is gone.',
     }),
+    ...chatSurfaceOptions,
     ...cloudOptions,
     ...codehostOptions,
     ...messengerOptions,

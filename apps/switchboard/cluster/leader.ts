@@ -1,6 +1,9 @@
-import type { Bus, Lease } from '@trunkline/bus';
-import type { Logger } from '@trunkline/config';
-import type { Plugin } from '../core/plugin.ts';
+import type { Lease } from '@trunkline/bus';
+import type { Hono } from 'hono';
+import type { Plugin, PluginContext } from '../core/plugin.ts';
+import { mountCluster } from '../routes/cluster.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { nodeName } from './node-name.ts';
 
 /** Whether this switchboard is the one that keeps time for all that share the bus. */
 export interface Leader {
@@ -16,6 +19,7 @@ export class LeaderPlugin implements Plugin, Leader {
   readonly name = 'leader';
   readonly #ttlMs: number;
   readonly #listeners: ((token: number | undefined) => void)[] = [];
+  #node = '';
   #lease: Lease | undefined;
   #asking: Promise<number> | undefined;
   #next: Promise<number> | undefined;
@@ -24,7 +28,12 @@ export class LeaderPlugin implements Plugin, Leader {
     this.#ttlMs = ttlMs;
   }
 
-  async start({ bus, logger }: { bus: Bus; logger: Logger }): Promise<void> {
+  mount(app: Hono<SwitchboardEnv>, { bus }: PluginContext): void {
+    mountCluster(app, bus, { node: () => this.#node, isLeader: () => this.isLeader() });
+  }
+
+  async start({ bus, logger, home }: PluginContext): Promise<void> {
+    this.#node = await nodeName(home);
     const onChange = (token: number | undefined) => {
       logger.info(
         { term: token },

@@ -33,13 +33,30 @@ interface Order {
   undoes?: number;
 }
 
+/** A file as it was written; null means that it was removed. */
+export interface WrittenFile {
+  kind: KindName;
+  name: string;
+  /** Its path inside the workspace. */
+  file: string;
+  text: string | null;
+  by: string;
+}
+
 /** The only writer of the workspace: every change is checked, written whole, and noted with what was there before. */
 export class Registrar {
   readonly #settings: RegistrarSettings;
+  readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(settings: RegistrarSettings) {
     this.#settings = settings;
+  }
+
+  /** Tells of every change made here, before it is answered; gives back what stops it. */
+  onWrite(listener: (written: WrittenFile) => Promise<void>): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Adds or replaces an entry. A kind that is one file (`incidents`) has the kind as its name. */
@@ -90,6 +107,7 @@ export class Registrar {
       throw error;
     }
     if (note.quiet === true) this.#settings.changes.amend(file, before, text);
+    else for (const tell of this.#listeners) await tell({ kind, name, file, text, by: note.actor });
     return change;
   }
 

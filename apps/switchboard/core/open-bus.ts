@@ -22,6 +22,7 @@ const durableTopics = [
   'cloud.mail.reply.#',
   'operator.message.request',
   'schedule.fires',
+  'config.files',
   'ceremony.#',
 ];
 
@@ -34,7 +35,13 @@ export async function openBus(options: SwitchboardOptions, shared: BusSettings =
       ...shared,
     });
   }
-  return createNatsBus({ servers: options.natsUrl.join(','), durableTopics, ...access(options), ...shared });
+  return createNatsBus({
+    servers: options.natsUrl.join(','),
+    durableTopics,
+    ackWaitMs: options.takeoverMs,
+    ...access(options),
+    ...shared,
+  });
 }
 
 function access(options: SwitchboardOptions) {

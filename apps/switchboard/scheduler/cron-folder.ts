@@ -85,6 +85,11 @@ export class CronFolder {
     else this.#take(id, mark, this.text(id) ?? '');
   }
 
+  /** Reads whatever changed since it was read last, without waiting for the file system to tell. */
+  compare(): void {
+    for (const id of new Set([...this.#entries.keys(), ...idsIn(this.#settings.directory)])) this.refresh(id);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#watcher?.close();

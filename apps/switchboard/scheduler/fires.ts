@@ -38,7 +38,8 @@ export class Fires {
     await this.#settings.leader.confirm();
     if (this.#settings.known(fire.fireId) !== undefined) return false;
     if ((fire.missed || fire.attempt > 1) && (await this.#wasPublished(job, fire))) {
-      await this.#fired(job, fire);
+      const row = await this.#fired(job, fire);
+      await this.inherit([row]);
       return false;
     }
     return await this.#isClear(job, fire);
@@ -119,8 +120,10 @@ export class Fires {
     }
   }
 
-  #fired(job: ScheduleJob, fire: Fire): Promise<void> {
-    return this.#settings.note(this.#row(job, fire, 'fired', null));
+  async #fired(job: ScheduleJob, fire: Fire): Promise<FireRow> {
+    const row = this.#row(job, fire, 'fired', null);
+    await this.#settings.note(row);
+    return row;
   }
 
   async #end(job: ScheduleJob, fire: Fire, coming: Promise<Outcome | undefined> | undefined): Promise<void> {

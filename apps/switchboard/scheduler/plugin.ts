@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { Leader } from '../cluster/leader.ts';
 import { nodeName } from '../cluster/node-name.ts';
+import { SharedLog } from '../cluster/shared-log.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { mountSchedules } from '../routes/schedules.ts';
@@ -14,9 +15,8 @@ import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
 import { LastFired } from './last-fired.ts';
 import { type FireRow, Ledger } from './ledger.ts';
-import { type Outcome, Outcomes } from './outcomes.ts';
-import { Replica } from './replica.ts';
-import { Schedules } from './schedules.ts';
+import { Outcomes } from './outcomes.ts';
+import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
 /** Beyond the time that a skill may take. */
 const marginMs = 60_000;
@@ -27,11 +27,14 @@ export class SchedulerPlugin implements Plugin {
   readonly name = 'scheduler';
   readonly #leader: Leader;
   readonly #clock: Clock;
+  readonly #catchUp: () => Promise<void>;
   #schedules: Schedules | undefined;
   #close: () => Promise<void> = async () => undefined;
 
-  constructor(leader: Leader, clock: Clock = systemClock) {
+  /** `catchUp` resolves when the workspace has what other switchboards wrote. */
+  constructor(leader: Leader, catchUp: () => Promise<void>, clock: Clock = systemClock) {
     this.#leader = leader;
+    this.#catchUp = catchUp;
     this.#clock = clock;
   }
 
@@ -47,14 +50,19 @@ export class SchedulerPlugin implements Plugin {
     const folder = this.#openFolder(context, ledger, closing);
     const outcomeLimitMs = options.skillTimeoutMs + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];
-    const outcomes = new Outcomes({ bus, clock, limitMs: outcomeLimitMs, onStray: noteStray(ledger, clock) });
+    const outcomes = new Outcomes({
+      bus,
+      clock,
+      limitMs: outcomeLimitMs,
+      onStray: (...given) => void this.#schedules?.ended(...given),
+    });
     await outcomes.start();
     const replica = await this.#openReplica(context, { ledger, folder }, closing);
     const lastFired = new LastFired({ folder, registrar, logger });
     closing.defer(() => lastFired.close());
     await folder.open();
     const parts = { bus, clock, leader, folder, ledger, outcomes, lastFired, registrar, replica, logger };
-    const schedules = new Schedules({ ...parts, outcomeLimitMs });
+    const schedules = new Schedules({ ...parts, catchUp: this.#catchUp, outcomeLimitMs });
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());
     const { targets } = workspace;
@@ -62,6 +70,7 @@ export class SchedulerPlugin implements Plugin {
     const leading = this.#followLeader({ bus, schedules, folder, registrar, lastFired, logger }, closing);
     // What others fired may take a while to come in.
     if (replica === undefined) await leading();
+    else void schedules.recall();
     const opened = closing.move();
     this.#close = () => opened.disposeAsync();
   }
@@ -101,17 +110,16 @@ export class SchedulerPlugin implements Plugin {
     { bus, home, registrar }: PluginContext,
     { ledger, folder }: { ledger: Ledger; folder: CronFolder },
     closing: AsyncDisposableStack,
-  ): Promise<Replica | undefined> {
+  ): Promise<FireReplica | undefined> {
     if (bus.status().engine === 'embedded') return undefined;
-    const replica = new Replica({
-      bus,
-      node: await nodeName(home),
-      onFire: (row) => ledger.put(row),
-      onEnd: async (id) => {
-        await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired elsewhere', quiet: true });
-        folder.refresh(id);
-      },
-    });
+    const onEntry = async (entry: SharedFire, isOwn: boolean) => {
+      if (isOwn) return;
+      if ('row' in entry) return ledger.put(entry.row);
+      await registrar.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
+      folder.refresh(entry.ended);
+    };
+    const durable = `schedules-${await nodeName(home)}`;
+    const replica = new SharedLog<SharedFire>({ bus, topic: 'schedule.fires', durable, onEntry });
     await replica.start();
     closing.defer(() => replica.stop());
     return replica;
@@ -142,12 +150,4 @@ export class SchedulerPlugin implements Plugin {
     });
     return () => turn;
   }
-}
-
-/** How a fire ended that was begun by another process. */
-function noteStray(ledger: Ledger, clock: Clock) {
-  return (fireId: string, outcome: Outcome) => {
-    const row = ledger.get(fireId);
-    if (row?.status === 'fired') ledger.put({ ...row, ...outcome, endedAt: clock.now() });
-  };
 }

@@ -3,17 +3,22 @@ import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, parseSchedule } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
+import type { SharedLog } from '../cluster/shared-log.ts';
 import type { Registrar } from '../control/registrar.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { Fires } from './fires.ts';
 import type { LastFired } from './last-fired.ts';
 import type { FireRow, Ledger } from './ledger.ts';
-import type { Outcomes } from './outcomes.ts';
+import type { Outcome, Outcomes } from './outcomes.ts';
 import type { Entry } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
-import type { Replica } from './replica.ts';
 import { Term } from './term.ts';
 import { type ScheduleView, viewOf } from './view.ts';
+
+/** What switchboards tell each other: a fire and how it went on, or that a one-shot is over. */
+export type SharedFire = { row: FireRow } | { ended: string };
+
+export type FireReplica = Pick<SharedLog<SharedFire>, 'share' | 'catchUp'>;
 
 export interface ScheduleSettings {
   bus: Bus;
@@ -25,7 +30,9 @@ export interface ScheduleSettings {
   lastFired: LastFired;
   registrar: Registrar;
   /** Carries fires to the other switchboards; undefined when there are none. */
-  replica: Replica | undefined;
+  replica: FireReplica | undefined;
+  /** Resolves when the records of all switchboards are here. */
+  catchUp: () => Promise<void>;
   logger: Logger;
   /** How long the outcome of a fire is waited for. */
   outcomeLimitMs: number;
@@ -35,6 +42,7 @@ const stopLimitMs = 5000;
 const sweepEveryMs = 3_600_000;
 const retryMs = 1000;
 const previewed = 5;
+const mostRecalled = 500;
 
 /** All schedules: what they are, when they come, what they did; and, while this switchboard leads, their timer. */
 export class Schedules {
@@ -63,6 +71,33 @@ export class Schedules {
   /** A file came, changed or went. */
   changed(id: string, entry: Entry | undefined): void {
     this.#term?.change(id, entry);
+  }
+
+  /** How a fire ended that was begun by another process. */
+  async ended(fireId: string, outcome: Outcome): Promise<void> {
+    const { ledger, leader, clock, logger } = this.#settings;
+    const row = ledger.get(fireId);
+    if (row?.status !== 'fired') return;
+    const ended = { ...row, ...outcome, endedAt: clock.now() };
+    try {
+      if (leader.isLeader()) await this.#note(ended);
+      else ledger.put(ended);
+    } catch (error) {
+      logger.error({ err: error, fireId }, 'the end of a fire could not be noted');
+    }
+  }
+
+  /** Learns from the journal how fires ended while this switchboard was away. */
+  async recall(): Promise<void> {
+    const { ledger, outcomes, clock, outcomeLimitMs, logger } = this.#settings;
+    try {
+      for (const { fireId } of ledger.open(clock.now() - outcomeLimitMs).slice(0, mostRecalled)) {
+        const outcome = await outcomes.past(fireId);
+        if (outcome !== undefined) await this.ended(fireId, outcome);
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'the journal could not be asked for the end of fires');
+    }
   }
 
   get(id: string): ScheduleView | undefined {
@@ -116,8 +151,10 @@ export class Schedules {
   }
 
   async #begin(): Promise<void> {
-    const { replica, leader, ledger, clock, outcomeLimitMs } = this.#settings;
+    const { replica, folder, leader, ledger, clock, outcomeLimitMs } = this.#settings;
+    await this.#settings.catchUp();
     await replica?.catchUp();
+    folder.compare();
     if (!leader.isLeader() || this.#term !== undefined) return;
     await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
     const term = new Term({
@@ -142,7 +179,7 @@ export class Schedules {
     const entry = folder.get(row.scheduleId);
     const isRecurring = entry !== undefined && !/^\d{4}-\d/.test(entry.record.schedule.trim());
     if (isRecurring && !row.manual) lastFired.note(row.scheduleId, row.scheduledAt);
-    await replica?.share(row);
+    await replica?.share({ row });
   }
 
   async #finished(id: string): Promise<void> {
@@ -150,7 +187,7 @@ export class Schedules {
     await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
     folder.refresh(id);
     logger.info({ schedule: id }, 'a one-shot is over; its file is removed');
-    await replica?.shareEnd(id);
+    await replica?.share({ ended: id });
   }
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {

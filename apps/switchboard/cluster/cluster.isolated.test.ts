@@ -1,0 +1,207 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSse } from '@trunkline/http';
+import {
+  type ModelServer,
+  type NatsServer,
+  natsMissing,
+  startModelServer,
+  startNatsServer,
+  waitFor,
+} from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  journalled,
+  type ProcessSwitchboard,
+  processHome,
+  waitForFire,
+} from '../fixtures/process-switchboard.ts';
+
+const patient = { timeoutMs: 40_000, intervalMs: 50 };
+const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
+const sorted = (values: string[]) => values.toSorted();
+
+/** Two switchboards in processes of their own, with homes and workspaces of their own, on one real NATS server. */
+describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server', () => {
+  let nats: NatsServer;
+  let model: ModelServer;
+  let homes: ReturnType<typeof processHome>[];
+  let boards: [ProcessSwitchboard, ProcessSwitchboard];
+
+  beforeAll(async () => {
+    nats = await startNatsServer();
+    model = await startModelServer({ script: () => 'Done.' });
+    const environment = {
+      NATS_URL: nats.url,
+      SWITCHBOARD_LEASE_MS: '1000',
+      SWITCHBOARD_TAKEOVER_MS: '2000',
+      LLM_GATEWAY_URL: model.url,
+      LLM_API_KEY: 'k',
+      LLM_MODEL: 'm',
+    };
+    homes = [processHome(environment), processHome(environment)];
+    for (const home of homes) home.write('agents/helm.yaml', helm);
+    const [one, other] = await Promise.all(homes.map((home) => home.start()));
+    boards = [one as ProcessSwitchboard, other as ProcessSwitchboard];
+  }, 60_000);
+  afterAll(async () => {
+    model.release();
+    await Promise.all(homes.map((home) => home.remove()));
+    await model.stop();
+    await nats.stop();
+  });
+
+  const leads = async (board: ProcessSwitchboard) =>
+    (await board.call('/api/cluster')).body.data.isLeader === true;
+  const leader = () =>
+    waitFor(async () => {
+      const [first, second] = await Promise.all(boards.map(leads));
+      return first === second ? undefined : first ? { index: 0 } : { index: 1 };
+    }, patient).then(({ index }) => ({
+      index,
+      leading: boards[index] as ProcessSwitchboard,
+      other: boards[1 - index] as ProcessSwitchboard,
+    }));
+  const restart = async (index: number) => {
+    boards[index] = (await homes[index]?.start()) as ProcessSwitchboard;
+  };
+  const record = (id: string, schedule: string) => ({
+    id,
+    schedule,
+    topic: `cron.${id}`,
+    payload: { content: id },
+  });
+
+  it('take over from each other in turn, and every schedule fires once', async () => {
+    for (const round of [0, 1]) {
+      const { index, leading, other } = await leader();
+      const at = new Date(Date.now() + 4000).toISOString();
+      const ids = Array.from({ length: 20 }, (_, number) => `round-${round}-${number}`);
+      // Handed in at the one that does not lead.
+      const added = await Promise.all(ids.map((id) => other.call('/api/schedules', record(id, at))));
+      expect(added.map(({ status }) => status)).toEqual(ids.map(() => 201));
+      await waitFor(
+        () => homes.every(({ workspace }) => existsSync(join(workspace, 'crons', `${ids[19]}.yaml`))),
+        patient,
+      );
+      await firstLive(leading, 'cron.#');
+      await leading.child.kill('SIGKILL');
+      await waitFor(async () => (await other.call('/api/schedules')).body.data.count === 0, patient);
+      const fires = (await journalled(other, 'cron.#'))
+        .map(({ id }) => id)
+        .filter((id) => id.startsWith(`round-${round}`));
+      expect(sorted(fires)).toEqual(sorted(ids.map((id) => `${id}@${at}`)));
+      for (const id of ids) {
+        await waitForFire(other, id, 'done');
+        expect((await other.call(`/api/schedules/${id}`)).body.data.history).toHaveLength(1);
+      }
+      await restart(index);
+      // The one that was away learns what happened meanwhile.
+      await waitForFire(boards[index] as ProcessSwitchboard, ids[0] as string, 'done');
+    }
+    const answers = (await journalled(boards[0], 'message.outbound.cli')).map(
+      ({ correlationId }) => correlationId,
+    );
+    expect(new Set(answers).size).toBe(answers.length);
+    expect(answers).toHaveLength(40);
+  }, 120_000);
+
+  it('handle each request once, whichever took it in', async () => {
+    const before = model.chats().length;
+    const ask = (number: number) =>
+      (boards[number % 2] as ProcessSwitchboard).call('/publish', {
+        topic: 'message.inbound.cli',
+        payload: { content: `Question ${number}` },
+        correlationId: `question-${number}`,
+      });
+    const count = 30;
+    await Promise.all(Array.from({ length: count }, (_, number) => ask(number)));
+    const answered = async () =>
+      (await journalled(boards[1], 'message.outbound.cli')).filter(({ correlationId }) =>
+        correlationId.startsWith('question-'),
+      );
+    await waitFor(async () => (await answered()).length >= count, patient);
+    expect(new Set((await answered()).map(({ correlationId }) => correlationId)).size).toBe(count);
+    expect(await answered()).toHaveLength(count);
+    expect(model.chats().length - before).toBe(count);
+    const flows = await Promise.all(boards.map((board) => board.call('/api/flows?limit=1000')));
+    const own = flows.map(
+      ({ body }) =>
+        body.data.flows.filter(({ id }: { id: string }) => id.startsWith('skill-question-')).length,
+    );
+    expect(own.reduce((sum, each) => sum + each, 0)).toBe(count);
+  }, 60_000);
+
+  it('take over the work of one that was killed in the middle of it', async () => {
+    model.enqueue({ fault: 'stall', answer: 'Too late.' });
+    await boards[0].call('/publish', {
+      topic: 'message.inbound.cli',
+      payload: { content: 'Work' },
+      correlationId: 'mid-work',
+    });
+    const isWorking = async (board: ProcessSwitchboard) =>
+      (await board.call('/api/flows/skill-mid-work')).body.data?.stage === 'running';
+    const index = await waitFor(async () => {
+      const [first, second] = await Promise.all(boards.map(isWorking));
+      return first ? { value: 0 } : second ? { value: 1 } : undefined;
+    }, patient).then(({ value }) => value);
+    await boards[index]?.child.kill('SIGKILL');
+    const survivor = boards[1 - index] as ProcessSwitchboard;
+    const answers = async () =>
+      (await journalled(survivor, 'message.outbound.cli')).filter(
+        ({ correlationId }) => correlationId === 'mid-work',
+      );
+    await waitFor(async () => (await answers()).length > 0, patient);
+    expect((await answers()).map(({ payload }) => payload.content)).toEqual(['Done.']);
+    await restart(index);
+  }, 90_000);
+
+  it('carry changes of the workspace to each other', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
+    const route = { name: 'bell', when: { topic: 'bell.rang' }, then: { skill: 'chat' } };
+    expect((await boards[0].call('/api/routes', route)).status).toBe(201);
+    for (const { workspace } of homes)
+      await waitFor(() => existsSync(join(workspace, 'routes.d', 'bell.yaml')), patient);
+    await waitFor(
+      async () => (await boards[1].call('/api/routes/bell', undefined, 'DELETE')).status === 200,
+      patient,
+    );
+    for (const { workspace } of homes)
+      await waitFor(() => !existsSync(join(workspace, 'routes.d', 'bell.yaml')), patient);
+  }, 60_000);
+
+  it('let a leader that stood still do no harm when it wakes', async () => {
+    const { leading, other } = await leader();
+    const at = new Date(Date.now() + 3000).toISOString();
+    await other.call('/api/schedules', record('stale', at));
+    process.kill(leading.child.pid, 'SIGSTOP');
+    await waitForFire(other, 'stale', 'done');
+    process.kill(leading.child.pid, 'SIGCONT');
+    await waitFor(async () => !(await leads(leading)), patient);
+    await waitFor(async () => (await leading.call('/api/schedules')).body.data.count === 0, patient);
+    expect(await journalled(other, 'cron.stale')).toHaveLength(1);
+    expect((await leading.call('/api/schedules/stale')).body.data.history).toHaveLength(1);
+  }, 60_000);
+
+  it('perform a ceremony once', async () => {
+    for (const home of homes)
+      home.write('ceremonies/retro.yaml', 'id: retro\nname: Retro\nschedule: "0 9 * * 1"\nskill: chat\n');
+    await waitFor(async () => (await boards[0].call('/api/ceremonies')).body.data.length === 1, patient);
+    await waitFor(async () => (await boards[1].call('/api/ceremonies')).body.data.length === 1, patient);
+    const { runId } = (await boards[0].call('/api/ceremonies/retro/run', {})).body.data;
+    const runs = async (board: ProcessSwitchboard) =>
+      (await board.call('/api/ceremonies/retro')).body.data.runs;
+    for (const board of boards)
+      await waitFor(async () => (await runs(board))[0]?.status === 'success', patient);
+    expect(await journalled(boards[0], 'ceremony.retro.completed')).toMatchObject([
+      { payload: { outcome: { runId } } },
+    ]);
+  }, 60_000);
+});
+
+/** Resolves at the first message of a topic that a switchboard sees. */
+async function firstLive(board: ProcessSwitchboard, topic: string): Promise<void> {
+  const response = await fetch(`${board.url}/api/bus/stream?topic=${encodeURIComponent(topic)}`);
+  for await (const { data } of readSse(response.body as ReadableStream<Uint8Array>))
+    if (data.includes('"topic"')) return;
+}
