@@ -7,7 +7,7 @@ import { DataLink } from './data-link.ts';
 import { LifeWatch } from './life-watch.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
 import type { Pacer } from './pacer.ts';
-import type { Candidate, Peer, PeerEvents } from './peer.ts';
+import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 
 /** How long a client has to connect after its offer. */
 const connectLimitMs = 30_000;
@@ -36,11 +36,11 @@ export class Call implements Line {
   readonly #options: CallOptions;
   readonly #link: DataLink;
   readonly #watch: LifeWatch;
-  readonly #connecting: Timer;
   readonly #audio: ((frame: AudioFrame) => void)[] = [];
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closing: ((reason: string) => void)[] = [];
   #peer: Peer;
+  #connecting: Timer;
   #stopPacing: (() => void) | undefined;
   #connected = false;
   #closed = false;
@@ -65,7 +65,7 @@ export class Call implements Line {
       onGone: (reason) => this.close(reason),
     });
     this.#watch = this.#watchLife();
-    this.#connecting = clock.setTimer(connectLimitMs, () => this.close('the client did not connect in time'));
+    this.#connecting = this.#limitConnecting();
     this.#peer = this.#makePeer();
   }
 
@@ -106,7 +106,7 @@ export class Call implements Line {
     this.speaker.clear();
     this.#peer.close();
     this.#options.logger.info({ call: this.id, user: this.user.id, reason }, 'call ended');
-    for (const listener of this.#closing) listener(reason);
+    for (const listener of this.#closing) this.#safely(() => listener(reason));
   }
 
   #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -116,21 +116,31 @@ export class Call implements Line {
   }
 
   #makePeer(): Peer {
-    return this.#options.makePeer({
-      stateChanged: () => this.#noticeState(),
-      audio: (frame) => this.#listen(frame),
-      channelOpened: (channel) => {
-        this.#begin();
-        this.#link.opened(channel);
-      },
+    const { makePeer } = this.#options;
+    return makePeer({
+      stateChanged: () => this.#safely(() => this.#noticeState()),
+      audio: (frame) => this.#safely(() => this.#listen(frame)),
+      channelOpened: (channel) => this.#safely(() => this.#openChannel(channel)),
       channelClosed: (channel) => {
         if (this.#link.closed(channel)) this.close('the client hung up');
       },
-      message: (_channel, message) => {
-        this.#watch.noticeLife();
-        this.#link.received(message);
-      },
+      message: (_channel, message) => this.#safely(() => this.#read(message)),
     });
+  }
+
+  /** What goes wrong in one call ends that call, and no other. */
+  #safely(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#options.logger.error({ call: this.id, error }, 'a call failed');
+      this.close('something went wrong');
+    }
+  }
+
+  #limitConnecting(): Timer {
+    const giveUp = () => this.close('the client did not connect in time');
+    return this.#options.clock.setTimer(connectLimitMs, giveUp);
   }
 
   /** The old connection stays until the new one has an answer. */
@@ -141,6 +151,8 @@ export class Call implements Line {
       this.#peer.close();
       this.#link.forget();
       this.#peer = fresh;
+      this.#connecting.cancel();
+      this.#connecting = this.#limitConnecting();
       return answer;
     } finally {
       if (this.#peer !== fresh || this.#closed) fresh.close();
@@ -153,13 +165,24 @@ export class Call implements Line {
     if (state === 'connected') this.#begin();
   }
 
+  #openChannel(channel: Channel): void {
+    this.#begin();
+    this.#link.opened(channel);
+  }
+
+  #read(message: string | ArrayBuffer): void {
+    this.#watch.noticeLife();
+    this.#link.received(message);
+  }
+
+  /** The connection stands; the first one begins the call. */
   #begin(): void {
+    this.#connecting.cancel();
     if (this.#connected || this.#closed) return;
     this.#connected = true;
-    this.#connecting.cancel();
     this.#link.start();
     this.speaker.open();
-    this.#stopPacing = this.#options.pacer.add(() => this.speaker.advance());
+    this.#stopPacing = this.#options.pacer.add(() => this.#safely(() => this.speaker.advance()));
     this.#options.logger.info({ call: this.id, user: this.user.id }, 'call connected');
     this.#options.onConnected(this);
   }
@@ -181,8 +204,8 @@ export class Call implements Line {
       clock: this.#options.mediaClock,
       isConnected: () => {
         // What the library tells of its state may come too early to show the new one.
-        if (!this.#connected) this.#noticeState();
-        return this.#connected;
+        this.#safely(() => this.#noticeState());
+        return this.#peer.state === 'connected';
       },
       packetsReceived: () => this.#peer.packetsReceived(),
       onGone: (reason) => this.close(reason),

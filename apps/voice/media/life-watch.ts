@@ -46,7 +46,7 @@ export class LifeWatch {
   }
 
   async #look(): Promise<void> {
-    if (this.#options.isConnected() && !this.#alive) await this.#count();
+    if (!this.#alive && this.#options.isConnected()) await this.#count();
     else this.#still = 0;
     this.#alive = false;
     if (this.#timer === undefined) return;

@@ -196,6 +196,26 @@ describe('a connection that changes', () => {
     expect(lines.map(({ ended }) => ended)).toEqual([undefined]);
   });
 
+  it('ends when its new way never comes about', async () => {
+    const { voice, clock, line } = await startLinesByHand();
+    const first = await dial(voice);
+    const opened = await line();
+    const lost = prepareCaller();
+    await lost.connection.setLocalDescription(await lost.connection.createOffer());
+    const sdp = lost.connection.localDescription?.sdp.replaceAll(/^a=candidate:.*\r\n/gm, '');
+    const { body } = await voice.post('/api/offer', {
+      sdp,
+      type: 'offer',
+      pc_id: first.id,
+      restart_pc: true,
+    });
+    expect(body.pc_id).toBe(first.id);
+    await clock.advanceBy(29_999);
+    expect(opened.ended).toBeUndefined();
+    await clock.advanceBy(1);
+    expect(opened.ended).toBe('the client did not connect in time');
+  });
+
   it('outlives a later offer that is bad', async () => {
     const { voice, line } = await startLines();
     const caller = await dial(voice);

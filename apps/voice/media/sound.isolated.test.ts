@@ -5,6 +5,24 @@ import { pitch, startLines, tone } from './lines.suite.ts';
 
 const near = (hertz: number, wanted: number) => Math.abs(hertz - wanted) < 15;
 
+describe('a failure', () => {
+  it('ends the call in which it happens, and no other', async () => {
+    const { voice, lines } = await startLines();
+    const callers = [await dial(voice), await dial(voice)];
+    await waitFor(() => lines.length === 2);
+    const [broken, whole] = callers.map(({ id }) => lines.find((line) => line.id === id));
+    broken?.onAudio(() => {
+      throw new Error('a defect');
+    });
+    await waitFor(() => broken?.ended);
+    expect(broken?.ended).toBe('something went wrong');
+    expect(voice.lines.at(-2)).toMatchObject({ level: 'error', fields: { call: broken?.id } });
+    const before = whole?.heard.length ?? 0;
+    await waitFor(() => (whole?.heard.length ?? 0) > before + 20);
+    expect(whole?.ended).toBeUndefined();
+  });
+});
+
 describe('sound', () => {
   it('comes in at 48 kHz over Opus [V009]', async () => {
     const { voice, line } = await startLines();

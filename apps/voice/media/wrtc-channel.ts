@@ -36,7 +36,12 @@ export class WrtcChannel implements Channel {
   }
 
   send(text: string): void {
-    if (this.#open) this.#channel.send(text);
+    if (!this.#open) return;
+    try {
+      this.#channel.send(text);
+    } catch {
+      // It is closing, which its event is about to tell.
+    }
   }
 
   /** Nothing is told from now on. */
