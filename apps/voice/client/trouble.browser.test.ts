@@ -130,17 +130,25 @@ describeWithBrowser('a call that meets trouble', () => {
     await says(page, 'Tap to talk');
   });
 
-  it('tells of a service that is degraded, and of what it lacks', async () => {
+  it.each([
+    [
+      'is degraded',
+      { status: 'degraded', missing: [{ what: 'Speech', hint: 'Start the sidecar.' }] },
+      'The service is degraded. Speech: Start the sidecar.',
+    ],
+    [
+      'speaks with another voice',
+      { status: 'ok', speech: { warnings: ['the sidecar does not speak'] } },
+      'Speech is not at its best. the sidecar does not speak',
+    ],
+  ])('tells of a service that %s, until that is put away', async (_how, health, words) => {
     const { voice } = await startLines();
     const { page } = await open(voice.url);
-    await page.route('**/healthz', (route) =>
-      route.fulfill({
-        json: { status: 'degraded', missing: [{ what: 'Speech', hint: 'Start the sidecar.' }] },
-      }),
-    );
+    await page.route('**/healthz', (route) => route.fulfill({ json: health }));
     await page.reload();
-    await page.getByText('The service is degraded.').waitFor();
-    await page.getByText('Speech: Start the sidecar.').waitFor();
+    const notice = page.getByRole('status').filter({ hasText: words });
+    await notice.getByRole('button', { name: 'Dismiss' }).click();
+    await notice.waitFor({ state: 'detached' });
   });
 
   describe('without a key', () => {

@@ -62,10 +62,14 @@ export class Motion {
     };
   }
 
-  /** Nothing fades and nobody is heard: few pictures are enough. */
+  /** Nothing fades and nobody is heard. */
+  isCalm(now: number): boolean {
+    return now - this.#changedAt > FADE_MS && this.#ear < 0.01 && this.#voice < 0.01;
+  }
+
+  /** Calm and outside a call: few pictures are enough. */
   isAtRest(now: number): boolean {
-    const quiet = this.#ear < 0.01 && this.#voice < 0.01;
-    return this.#state === 'idle' && now - this.#changedAt > FADE_MS && quiet;
+    return this.#state === 'idle' && this.isCalm(now);
   }
 
   #sharesAt(now: number): number[] {

@@ -5,6 +5,8 @@ import type { Gl } from './program.ts';
 import { createScene, type Scene } from './scenes.ts';
 
 const REST_INTERVAL_MS = 250;
+/** Of a call in which nobody speaks; half the pictures of a screen are enough. */
+const CALM_INTERVAL_MS = 28;
 const MOST_PIXELS = 760;
 const SLOW_PICTURE_MS = 26;
 const PICTURES_A_TRIAL = 24;
@@ -65,6 +67,7 @@ class Player implements OrbPlayer {
   #timer: number | undefined;
   #frame: number | undefined;
   #share = 1;
+  #drawnAt = 0;
   #trial = { pictures: 0, since: 0 };
 
   constructor({ canvas, gl, readLevels, onFailed }: PlayerParts, view: OrbView) {
@@ -124,6 +127,11 @@ class Player implements OrbPlayer {
   #picture(now: number): void {
     this.#frame = undefined;
     if (this.#gl.isContextLost()) return;
+    if (this.#motion.isCalm(now) && now - this.#drawnAt < CALM_INTERVAL_MS) {
+      this.#frame = requestAnimationFrame((next) => this.#picture(next));
+      return;
+    }
+    this.#drawnAt = now;
     try {
       this.#draw(now);
     } catch (error) {

@@ -62,12 +62,12 @@ vec4 surroundings(vec2 p, float size) {
   vec3 tint = mix(mix(u_low, u_middle, 0.6), u_high, u_states.z * 0.5 + u_states.w * 0.25);
   float strength = dot(u_states, vec4(0.2, 0.34, 0.34, 0.42)) + 0.5 * loudness();
   float halo = exp(-d * mix(5.6, 4.2, loudness())) * strength * u_glow * 0.5;
-  vec2 below = p + vec2(0.0, 0.1);
-  float shadow = exp(-max(0.0, length(below * vec2(1.0, 0.96)) - size * 0.96) * 8.5) * 0.32;
+  float below = length(p + vec2(0.0, 0.11)) - size * 0.94;
+  float shadow = 0.3 * exp(-below * below * 20.0) * smoothstep(0.5, -0.05, below);
   // Nothing reaches the edge of the picture.
   float fade = smoothstep(1.42, 1.08, length(p));
   vec4 night = vec4(encode(tint * 1.3) * halo, halo * 0.55);
-  float paper = max(halo * 0.6, shadow) ;
+  float paper = halo * 0.45 + shadow * (1.0 - halo * 0.45);
   vec4 day = vec4(encode(mix(u_low, tint, 0.5)) * paper, paper);
   return mix(night, day, u_light) * fade;
 }
@@ -79,13 +79,19 @@ float comet(vec2 p) {
   return pow(along, 6.0) * smoothstep(1.0, 0.93, along) + 0.5 * pow(other, 9.0) * smoothstep(1.0, 0.93, other);
 }
 
+// Hides the steps between faint colours.
+vec4 dithered(vec4 colour) {
+  float noise = (hash(gl_FragCoord.xy + 17.0) - 0.5) / 255.0;
+  return colour.a > 0.002 && colour.a < 0.999 ? max(colour + vec4(noise), 0.0) : colour;
+}
+
 // Puts a ball over its surroundings, with a smooth edge.
 vec4 compose(vec3 inside, vec2 p, float size) {
   float pixel = 2.84 / min(u_resolution.x, u_resolution.y);
   float cover = 1.0 - smoothstep(size - pixel * 1.5, size, length(p));
   vec4 around = surroundings(p, size);
   vec4 ball = vec4(encode(inside), 1.0) * cover;
-  return ball + around * (1.0 - cover);
+  return dithered(ball + around * (1.0 - cover));
 }
 
 // The shine of a glass ball: a bright rim, a window above, light that gathers below.

@@ -115,6 +115,6 @@ void main() {
   vec4 colour = 0.5 * (ray(p + vec2(0.5, 0.2) * pixel, size) + ray(p - vec2(0.5, 0.2) * pixel, size));
   float bright = dot(u_states, vec4(0.85, 1.1, 1.15, 1.2)) * mix(1.0, u_glow, 0.35);
   vec4 ball = vec4(encode(colour.rgb / max(colour.a, 0.001) * bright * 1.5), 1.0) * colour.a;
-  o_colour = ball + surroundings(p, size * 0.8) * (1.0 - colour.a);
+  o_colour = dithered(ball + surroundings(p, size * 0.8) * (1.0 - colour.a));
 }
 `;

@@ -17,10 +17,10 @@ vec2 threads(vec3 q, float detail) {
 vec3 inside(vec3 front) {
   float detail = u_own.x, twist = u_own.y, depth = u_own.z;
   vec3 sum = vec3(0.0);
-  float span = 2.0 * front.z / 32.0;
+  float span = 2.0 * front.z / 36.0;
   float at = span * grain(gl_FragCoord.xy);
-  float thin = 0.03 + 0.02 * u_voice;
-  for (float i = 0.0; i < 32.0; i++) {
+  float thin = 0.042 + 0.02 * u_voice;
+  for (float i = 0.0; i < 36.0; i++) {
     vec3 q = vec3(front.xy, front.z - at);
     float far = length(q);
     q.xz = turn(u_time * 0.13 + q.y * twist * (0.9 + 1.1 * u_states.z)) * q.xz;
@@ -33,7 +33,7 @@ vec3 inside(vec3 front) {
     hue = mix(hue, u_high, smoothstep(0.6, 1.0, along + 0.25 * (far - 0.5)));
     float shell = smoothstep(1.0, 0.86, far);
     float bright = thread * thread * (1.3 + core * (0.9 + 3.0 * u_voice)) + thread * 0.22;
-    sum += hue * bright * shell * span * exp(-at * 0.9 / depth) * 3.2;
+    sum += hue * bright * shell * span * exp(-at * 0.9 / depth) * 2.9;
     sum += u_spark * pow(thread, 6.0) * shell * span * (0.35 + 1.2 * u_voice + 0.5 * u_ear) * exp(-at);
     at += span;
   }

@@ -66,7 +66,7 @@ void main() {
     // Seen through glass, the stars bend towards the rim, and end before it.
     vec2 sky = ball * (0.7 + 0.3 * normal.z);
     float stars = star(sky * 9.0 + u_time * 0.03, u_own.z) + 0.7 * star(sky * 16.0 - u_time * 0.02, u_own.z);
-    colour = u_deep * (0.75 + 0.25 * normal.y) + u_spark * stars * gas.a * smoothstep(0.1, 0.5, normal.z);
+    colour = u_deep * (0.75 + 0.25 * normal.y) + u_spark * stars * gas.a * smoothstep(0.35, 0.7, normal.z);
     colour = colour * gas.a + gas.rgb * bright * mix(1.0, u_glow, 0.5) * 1.2;
     colour += glass(normal, ball) * 0.9;
   }

@@ -131,6 +131,6 @@ void main() {
 export const LINK_FRAGMENT = `${INK}
 void main() {
   float listening = 0.65 + 0.5 * u_states.y + 1.2 * u_ear + 0.5 * u_voice;
-  shine(mix(u_middle, u_high, v_depth * 0.6), brightness() * 0.2 * u_own.w * listening);
+  shine(mix(u_middle, u_high, v_depth * 0.6), brightness() * 0.3 * u_own.w * listening);
 }
 `;
