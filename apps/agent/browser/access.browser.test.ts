@@ -81,7 +81,7 @@ describeWithBrowser('each page', () => {
         if (request.resourceType() !== 'script') return;
         sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
       });
-      await page.goto(`${pages.agent().url}${path}`, { waitUntil: 'networkidle' }).catch(() => undefined);
+      await page.goto(`${pages.agent().url}${path}`, { waitUntil: 'load' });
       await page.getByRole('heading', { level: 1 }).waitFor();
       const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
       expect(total).toBeGreaterThan(50_000);

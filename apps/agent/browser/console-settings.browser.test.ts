@@ -1,47 +1,44 @@
 import { join } from 'node:path';
 import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
+import { modelEnvironment, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, checkLooks } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 const mcpServer = join(import.meta.dirname, '../tools/mcp/fixtures/server.ts');
 
-describeWithBrowser('the settings of the agent', () => {
+const config = async (agent: TestAgent) =>
+  (await (await agent.fetch('/api/config')).json()) as { text: string };
+
+describeWithBrowser('an agent without a model', () => {
   let model: ModelServer;
   const pages = agentPages(async () => {
     model = await startModelServer({ apiKey: 'the-key', models: ['small', 'large'] });
-    return {
-      config: `# my own words
-knowledge: { embeddings: "off" }
-subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
-`,
-    };
+    return { config: '# my own words\nknowledge: { embeddings: "off" }\n' };
   });
   afterAll(() => model.stop());
 
-  const config = async () => (await (await pages.agent().fetch('/api/config')).json()) as { text: string };
-
-  it('are set up by a wizard that tests the model and lists what there is [A007]', async () => {
+  it('sets it up by a wizard that tests the model and lists what there is [A007]', async () => {
     const opened = await pages.open('/app#/settings');
     const { page } = opened;
     await page.getByText('Not set up yet').waitFor();
-    await page.getByLabel('Address').fill('nonsense');
+    await page.getByLabel('Address', { exact: true }).fill('nonsense');
     await page.getByText('Give a whole address').waitFor();
-    await page.getByLabel('Address').fill(model.url);
-    await page.getByLabel('Key').fill('wrong');
+    await page.getByLabel('Address', { exact: true }).fill(model.url);
+    await page.getByLabel('Key', { exact: true }).fill('wrong');
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await page.getByText('It does not answer').waitFor();
-    await page.getByLabel('Key').fill('the-key');
+    await page.getByLabel('Key', { exact: true }).fill('the-key');
     await page.getByRole('button', { name: 'Test the connection' }).click();
     await page.getByText('It answers with 2 models').waitFor();
-    await page.getByLabel('Model', { exact: true }).selectOption('large');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('large');
     await checkLooks(opened);
     await page.getByRole('button', { name: 'Use this model' }).click();
     await page.getByText('The model is set up.').first().waitFor();
     await page.getByText('Set up', { exact: true }).waitFor();
-    await expect.poll(async () => (await config()).text, SOON).toContain(model.url);
-    expect((await config()).text).not.toContain('the-key');
-    expect((await config()).text).toContain('# my own words');
+    await expect.poll(async () => (await config(pages.agent())).text, SOON).toContain(model.url);
+    expect((await config(pages.agent())).text).not.toContain('the-key');
+    expect((await config(pages.agent())).text).toContain('# my own words');
     model.enqueue('I am the large one.');
     await expect
       .poll(async () => JSON.stringify(await (await pages.agent().fetch('/healthz')).json()), SOON)
@@ -49,6 +46,21 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await pages.agent().send('Who are you?');
     expect(model.chats().at(-1)?.model).toBe('large');
   });
+});
+
+describeWithBrowser('the settings of the agent', () => {
+  let model: ModelServer;
+  const pages = agentPages(async () => {
+    model = await startModelServer();
+    return {
+      env: modelEnvironment(model.url),
+      config: `# my own words
+knowledge: { embeddings: "off" }
+subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
+`,
+    };
+  });
+  afterAll(() => model.stop());
 
   it('are edited as text, with mistakes named at their lines', async () => {
     const opened = await pages.open('/app#/settings/configuration');
@@ -61,7 +73,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const problems = page.getByRole('alert', { name: 'What is wrong' });
     await problems.getByText(`Line ${line}`).waitFor();
     await problems.getByText('unknown key "nonsense"').waitFor();
-    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
     await checkLooks(opened);
     await problems.getByRole('button').click();
     expect(
@@ -71,7 +83,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await page.getByText('Not saved yet').waitFor();
     await page.keyboard.press('Control+s');
     await page.getByText('This is what is in force.').waitFor();
-    expect((await config()).text).toContain('name: Iris');
+    expect((await config(pages.agent())).text).toContain('name: Iris');
   });
 
   it('show helpers and give them work', async () => {
@@ -79,7 +91,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     const { page } = opened;
     await page.getByText('Digs holes').waitFor();
     model.enqueue('A **deep** hole.');
-    await page.getByLabel('Work').fill('Dig');
+    await page.getByLabel('Work', { exact: true }).fill('Dig');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('deep').waitFor();
     await checkLooks(opened);

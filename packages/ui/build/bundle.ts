@@ -36,8 +36,12 @@ function configuration({ source, output, assets }: BundleOptions, entries: strin
     oxc: { jsx: { development: false } },
     plugins: [react(), tailwindcss(), pageHead()],
     resolve: {
-      // The original writes <style> elements, which a strict content policy refuses.
-      alias: { 'react-style-singleton': fileURLToPath(import.meta.resolve('../src/lib/styleSingleton.ts')) },
+      alias: {
+        // The original writes <style> elements, which a strict content policy refuses.
+        'react-style-singleton': fileURLToPath(import.meta.resolve('../src/lib/styleSingleton.ts')),
+        // Pages read Markdown and never write it.
+        'mdast-util-to-markdown': fileURLToPath(import.meta.resolve('../src/lib/noMarkdownWriter.ts')),
+      },
       dedupe: ['react', 'react-dom'],
     },
     build: {

@@ -7,7 +7,7 @@ export * from './components/Badge.tsx';
 export * from './components/Button.tsx';
 export * from './components/CheckboxField.tsx';
 export * from './components/CodeView.tsx';
-export * from './components/CommandPalette.tsx';
+export type { Command } from './components/CommandPalette.tsx';
 export * from './components/ConfirmDialog.tsx';
 export * from './components/CopyButton.tsx';
 export { Dialog } from './components/Dialog.tsx';

@@ -1,8 +1,7 @@
 import { Badge, CopyButton, ErrorState, Lamp, MarkdownView } from '@trunkline/ui';
 import { Paperclip } from 'lucide-react';
-import { memo } from 'react';
+import { lazy, memo, Suspense } from 'react';
 import { countOf, dollars, duration } from '../shared/figures.ts';
-import { QuestionCard } from './QuestionCard.tsx';
 import { readableAnswer } from './question.ts';
 import { ToolTimeline } from './ToolTimeline.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';
@@ -37,6 +36,9 @@ export const TurnView = memo(function TurnView({ turn, onAnswer }: TurnViewProps
   );
 });
 
+// Forms are loaded with the first question.
+const QuestionCard = lazy(async () => ({ default: (await import('./QuestionCard.tsx')).QuestionCard }));
+
 type Block = Exclude<Entry, ToolEntry> | { kind: 'tools'; tools: ToolEntry[] };
 
 // Tools that follow each other share one timeline.
@@ -68,7 +70,13 @@ function Block({ block, live, last, parked, onAnswer }: BlockProps) {
     case 'tools':
       return <ToolTimeline tools={block.tools} live={live} />;
     case 'question':
-      if (parked && last) return <QuestionCard question={block} onAnswer={onAnswer} />;
+      if (parked && last) {
+        return (
+          <Suspense fallback={<Lamp state="waiting" word="Asks you" />}>
+            <QuestionCard question={block} onAnswer={onAnswer} />
+          </Suspense>
+        );
+      }
       return (
         <p className="max-w-reading border-accent border-l-2 pl-4 whitespace-pre-wrap text-muted">
           {block.text}

@@ -1,5 +1,5 @@
-import { type ReactNode, useState } from 'react';
-import { type Command, CommandPalette } from '../components/CommandPalette.tsx';
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
 import { useHotkeys } from '../hooks/useHotkeys.ts';
 import { BottomBar } from './BottomBar.tsx';
@@ -40,11 +40,21 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
       </main>
       {inspector}
       <BottomBar {...frame} />
-      <CommandPalette open={open === 'palette'} onClose={close} commands={[...commands, ...shellCommands]} />
+      {open === 'palette' && (
+        <Suspense>
+          <CommandPalette open onClose={close} commands={[...commands, ...shellCommands]} />
+        </Suspense>
+      )}
       <ShortcutHelp open={open === 'shortcuts'} onClose={close} />
     </div>
   );
 }
+
+// Loaded when it is first opened.
+const CommandPalette = lazy(async () => {
+  const { CommandPalette: Palette } = await import('../components/CommandPalette.tsx');
+  return { default: Palette };
+});
 
 // A button, since a link would change the address, which pages may keep their route in.
 function SkipLink() {

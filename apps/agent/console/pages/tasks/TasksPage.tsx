@@ -8,15 +8,15 @@ import {
   Panel,
   RelativeTime,
   SelectField,
+  Skeleton,
   useHashRoute,
   usePages,
 } from '@trunkline/ui';
 import { ListChecks } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { countOf } from '../../shared/figures.ts';
-import { TaskDetail } from './TaskDetail.tsx';
 import { STATES, type TaskSummary } from './wire.ts';
 
 const FILTERS = [
@@ -54,7 +54,9 @@ export default function TasksPage() {
       }
       inspector={
         <Inspector open={opened !== undefined} onClose={close} title="Task">
-          {opened !== undefined && <TaskDetail key={opened} id={opened} />}
+          <Suspense fallback={<Skeleton rows={6} />}>
+            {opened !== undefined && <TaskDetail key={opened} id={opened} />}
+          </Suspense>
         </Inspector>
       }
     >
@@ -86,6 +88,9 @@ export default function TasksPage() {
     </PageFrame>
   );
 }
+
+// Loaded when a task is opened.
+const TaskDetail = lazy(async () => ({ default: (await import('./TaskDetail.tsx')).TaskDetail }));
 
 function TaskLine({ task, selected }: { task: TaskSummary; selected: boolean }) {
   const { lamp, word } = STATES[task.state];
