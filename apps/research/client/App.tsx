@@ -1,13 +1,17 @@
-import { AppShell, type Command, type Section, useHealth } from '@trunkline/ui';
+import { AppShell, type Command, type Section, Skeleton, useHealth } from '@trunkline/ui';
 import { FileText, LibraryBig, PlugZap, Search } from 'lucide-react';
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { AskPage } from './ask/AskPage.tsx';
-import { ChatPage } from './chat/ChatPage.tsx';
-import { FilesPage } from './files/FilesPage.tsx';
 import { goTo, hrefOf, type Route, useRoute } from './lib/route.ts';
-import { LibraryPage } from './library/LibraryPage.tsx';
-import { ResearchPage } from './research/ResearchPage.tsx';
-import { SourcesPage } from './status/SourcesPage.tsx';
+
+// The box is there at once; what is opened from it is loaded when it is opened.
+const ChatPage = lazy(async () => ({ default: (await import('./chat/ChatPage.tsx')).ChatPage }));
+const FilesPage = lazy(async () => ({ default: (await import('./files/FilesPage.tsx')).FilesPage }));
+const LibraryPage = lazy(async () => ({ default: (await import('./library/LibraryPage.tsx')).LibraryPage }));
+const ResearchPage = lazy(async () => ({
+  default: (await import('./research/ResearchPage.tsx')).ResearchPage,
+}));
+const SourcesPage = lazy(async () => ({ default: (await import('./status/SourcesPage.tsx')).SourcesPage }));
 
 const SECTIONS: readonly Section[] = [
   { id: 'ask', label: 'Ask', icon: <Search aria-hidden />, href: hrefOf({ name: 'ask' }) },
@@ -30,7 +34,9 @@ export function App() {
       currentSection={sectionOf(route)}
       commands={useCommands()}
     >
-      <Content route={route} />
+      <Suspense fallback={<Skeleton rows={6} className="mx-auto max-w-4xl px-4 py-10 sm:px-8" />}>
+        <Content route={route} />
+      </Suspense>
     </AppShell>
   );
 }

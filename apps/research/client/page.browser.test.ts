@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describeWithBrowser, type TestPage } from '@trunkline/testing';
@@ -144,13 +144,16 @@ describeWithBrowser('the research page', () => {
     const { page } = await open('#/files');
     const notes = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nTides.') };
     await page.getByLabel('Files to upload').setInputFiles(notes);
-    await page.getByText('1 file added.').waitFor();
+    await page.getByText('1 file added.', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Remove notes.md' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No files yet').waitFor();
     const picture = { name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') };
     await page.getByLabel('Files to upload').setInputFiles(picture);
-    await page.getByText(/no file that can be read here/).waitFor();
+    await page
+      .getByText(/no file that can be read here/)
+      .first()
+      .waitFor();
   });
 
   it('shows the health of the sources', async () => {
@@ -173,10 +176,18 @@ describeWithBrowser('the research page', () => {
     await page.getByRole('heading', { name: 'Library', level: 1 }).waitFor();
   });
 
-  it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
-    const assets = join(import.meta.dirname, '../dist/assets');
-    const scripts = readdirSync(assets).filter((file) => file.endsWith('.js'));
-    const sizes = scripts.map((file) => gzipSync(readFileSync(join(assets, file))).length);
+  it(`begins with less than ${MOST_SCRIPT / 1000} kB of script`, async () => {
+    const { page } = await open();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    const names = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .map(({ name }) => new URL(name).pathname)
+        .filter((path) => path.endsWith('.js')),
+    );
+    const dist = join(import.meta.dirname, '../dist');
+    const sizes = [...new Set(names)].map((path) => gzipSync(readFileSync(join(dist, path))).length);
+    expect(sizes.length).toBeGreaterThan(1);
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_SCRIPT);
   });
 });
@@ -196,10 +207,7 @@ describeWithBrowser('the research page of a service with a token', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Key').fill('wrong');
     await page.keyboard.press('Enter');
-    await dialog
-      .getByText('did not accept the last key')
-      .first()
-      .waitFor();
+    await dialog.getByText('did not accept the last key').first().waitFor();
     await dialog.getByLabel('Key').fill('sesame');
     await page.keyboard.press('Enter');
     await page.getByText('Nothing here yet').waitFor();

@@ -53,7 +53,7 @@ describeWithBrowser('the page of a research job', () => {
       .getByRole('region', { name: 'Progress' })
       .getByText(/^Researching: /)
       .waitFor();
-    await page.getByText('Running').waitFor();
+    await page.getByText('Running', { exact: true }).waitFor();
     await expect.poll(() => page.getByText('Tokens').locator('..').textContent()).toMatch(/[1-9]/);
 
     await page.reload();
@@ -61,8 +61,13 @@ describeWithBrowser('the page of a research job', () => {
     stage.script.replace = () => undefined;
     stage.model.release();
     await report(page).getByRole('heading', { name: 'Sources' }).waitFor();
-    await page.getByText('Complete').waitFor();
-    expect(await report(page).getByRole('heading').allTextContents()).toContain('Tidal streams');
+    await page.getByText('Complete', { exact: true }).waitFor();
+    const id = new URL(page.url()).hash.split('/').at(-1) ?? '';
+    expect((await stage.client.status(id)).dimensions).toEqual([
+      'Costs of tidal power',
+      'History of tidal power',
+      'Tidal streams',
+    ]);
     expect(problems).toEqual([]);
   });
 
@@ -94,7 +99,7 @@ describeWithBrowser('the page of a research job', () => {
   it('leads through the report by its contents, and to sources, evidence and activity', async () => {
     const { page } = await open(`#/research/${await finished()}`);
     const contents = page.getByRole('navigation', { name: 'Contents' });
-    expect((await contents.getByRole('button').allTextContents()).at(-1)).toBe('Sources');
+    await contents.getByRole('button', { name: 'Sources' }).waitFor();
     await contents.getByRole('button', { name: 'Stations' }).click();
     await page.getByRole('tab', { name: /^Sources/ }).click();
     await page.getByText('Cited', { exact: true }).first().waitFor();
@@ -233,6 +238,6 @@ describeWithBrowser('the page of a research job', () => {
     const { page } = await open(`#/research/${id}`, DESKTOP);
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.waitForURL((url) => url.hash.startsWith('#/research/') && !url.hash.includes(id));
-    await page.getByText('Complete').waitFor();
+    await page.getByText('Complete', { exact: true }).waitFor();
   });
 });

@@ -27,16 +27,10 @@ const SERVICES = [
 ];
 
 const HEALTH = {
-  research: {
-    ok: true,
-    model: { name: 'qwen3-32b', demo: false, url: 'http://gateway.local:8000/v1' },
-    services: [],
-  },
   switchboard: { status: 'ok', model: MODEL, missing: MISSING, services: SERVICES },
 };
 
 const APPS = [
-  { app: 'research', title: 'Research', shown: ['qwen3-32b', 'Real model', 'This service runs alone.'] },
   { app: 'switchboard', title: 'Switchboard', shown: ['LLM_GATEWAY_URL', 'For full function'] },
 ] as const;
 
