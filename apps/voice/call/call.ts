@@ -23,6 +23,7 @@ import { Fillers } from './speaking/fillers.ts';
 import { Mouth } from './speaking/mouth.ts';
 import type { PhraseBook } from './speaking/phrases.ts';
 import type { Voice } from './speaking/piece.ts';
+import { EchoMatcher } from './turns/echo-matcher.ts';
 import { Pace } from './turns/pace.ts';
 
 export interface CallSettings {
@@ -62,6 +63,7 @@ export class Call implements VoiceSession {
   readonly #news: NewsDesk;
   readonly #dialogue: Dialogue;
   readonly #drought: Alarm;
+  readonly #echo = new EchoMatcher();
   #hearing: Hearing | undefined;
   #stoppedAt = -Infinity;
   #frameAt = -Infinity;
@@ -94,6 +96,7 @@ export class Call implements VoiceSession {
       }),
       history: this.#history,
       pace,
+      echo: this.#echo,
       clock,
       logger,
       echoGuardMs: settings.echoGuardMs,
@@ -113,7 +116,7 @@ export class Call implements VoiceSession {
       this.#hearing = await openHearing({
         speech,
         isOpen: () => this.#isMicrophoneOpen,
-        heard: (samples, probability) => this.#listener.accept(samples, probability),
+          heard: (samples, probability) => this.#heard(samples, probability),
         logger,
       });
       this.#listener.judgeEndsBy(await speech.openSmartTurn());
@@ -156,6 +159,11 @@ export class Call implements VoiceSession {
   #hear(frame: AudioFrame): void {
     this.#frameAt = this.#parts.clock.now();
     if (!this.#closed) this.#hearing?.accept(frame);
+  }
+
+  #heard(samples: Float32Array, probability: number): void {
+    this.#echo.hear(samples, this.#parts.clock.now());
+    this.#listener.accept(samples, probability);
   }
 
   #receive(message: LineMessage): void {
@@ -220,6 +228,8 @@ export class Call implements VoiceSession {
       patienceMs: settings.voicePatienceMs,
       started: () => this.#botStarted(),
       stopped: () => this.#botStopped(),
+      queued: (inMs, frame) => this.#echo.play(clock.now() + inMs, frame),
+      silenced: () => this.#echo.stop(clock.now()),
       caption: (text) => this.#send({ type: 'bot-tts-text', data: { text } }),
       failed: (error) => {
         logger.warn({ err: error }, 'something could not be said');

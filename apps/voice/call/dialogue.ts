@@ -12,6 +12,7 @@ import { Reply } from './replying/reply.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { Mouth } from './speaking/mouth.ts';
 import { withoutEcho } from './turns/echo.ts';
+import type { EchoMatcher } from './turns/echo-matcher.ts';
 import type { Pace } from './turns/pace.ts';
 import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
 import { isMurmur, wordsIn } from './turns/words.ts';
@@ -25,6 +26,7 @@ export interface DialogueParts {
   courtesies: Courtesies;
   history: History;
   pace: Pace;
+  echo: EchoMatcher;
   clock: Clock;
   logger: Logger;
   /** How long an echo may come after the voice has stopped. */
@@ -40,6 +42,7 @@ export interface DialogueParts {
 const recognitionLimitMs = 8000;
 /** Sound that goes on for this long without a word is no speech. */
 const wordlessLimitMs = 15_000;
+const echoTailMs = 600;
 
 /** Whose turn it is, and what becomes of it: what the listener hears comes in, what the mouth says goes out. */
 export class Dialogue {
@@ -139,10 +142,11 @@ export class Dialogue {
   }
 
   #judgeOverlap(): void {
-    const { listener, mouth, persona } = this.#parts;
+    const { listener, mouth, persona, echo } = this.#parts;
     const over = !listener.speaking && listener.whole !== undefined;
+    if (mouth.speaking && echo.isUnsure && !over) return;
     const words = listener.text ? this.#own(listener.text) : over ? '' : undefined;
-    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over });
+    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over, echo: mouth.speaking && echo.isEcho });
     const mayInterrupt = persona.skill.behavior.bargein !== false || !mouth.speaking;
     if (verdict === 'yield' && mayInterrupt) this.#interrupt();
     else if (verdict === 'hold' && mayInterrupt && !this.#passed) this.#hold();
@@ -164,7 +168,8 @@ export class Dialogue {
   }
 
   #interrupt(): void {
-    const { listener, pace, mouth } = this.#parts;
+    const { listener, pace, mouth, echo } = this.#parts;
+    echo.reset();
     if (this.#reply?.hasEffect === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
     this.#echo = mouth.recentText();
     this.#yield();
@@ -209,13 +214,18 @@ export class Dialogue {
     const marks = this.#drafts.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#fellSilentAt = clock.now() - listener.silenceMs;
-    const [speechMs, passed] = [listener.totalSpeechMs, this.#passed];
+    const [speechMs, passed, tail] = [listener.totalSpeechMs, this.#passed, this.#isEchoTail];
     this.#endUtterance();
     const understood = wordsIn(text).length > 0;
     // Murmurs and noise from the time when the other side spoke need no answer.
-    if (understood && !(passed && isMurmur(text))) this.#answer(text, marks, true);
+    if (understood && !tail && !(passed && isMurmur(text))) this.#answer(text, marks, true);
     else this.#drafts.drop();
     if (!understood && !passed) courtesies.puzzle(speechMs);
+  }
+
+  /** Nothing but our own voice was heard, and it stopped when we did. */
+  get #isEchoTail(): boolean {
+    return this.#parts.echo.wasEcho && this.#fellSilentAt - this.#botStoppedAt < echoTailMs;
   }
 
   #giveUpListening(): void {
@@ -226,8 +236,9 @@ export class Dialogue {
   }
 
   #endUtterance(): void {
-    const { listener, send, clock } = this.#parts;
+    const { listener, echo, send, clock } = this.#parts;
     listener.reset();
+    echo.reset();
     this.#quietSince = clock.now();
     this.#passed = false;
     this.#echo = '';

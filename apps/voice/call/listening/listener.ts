@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
-import type { Recognizer } from '../../speech/recognition/recognizer.ts';
 import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
+import type { Recognizer } from '../../speech/recognition/recognizer.ts';
 import type { Pace } from '../turns/pace.ts';
 import { type Tone, toneOf } from '../turns/tone.ts';
 import { ActivityTracker, windowMs } from './activity.ts';

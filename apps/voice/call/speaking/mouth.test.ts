@@ -26,6 +26,8 @@ function open(voice?: Voice) {
     started: () => told.push('started'),
     stopped: () => told.push('stopped'),
     caption: (words) => told.push(words),
+    queued: () => undefined,
+    silenced: () => undefined,
     failed: (error) => told.push(`failed: ${(error as Error).message}`),
   });
   const pass = async (ms: number) => {

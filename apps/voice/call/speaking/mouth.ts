@@ -16,6 +16,10 @@ export interface MouthParts {
   stopped(): void;
   /** The next words are being heard. */
   caption(words: string): void;
+  /** Sound was handed to the line, to be sent in so many milliseconds. */
+  queued(inMs: number, frame: AudioFrame): void;
+  /** What was handed to the line is not sent now. */
+  silenced(): void;
   /** Something could not be said. */
   failed(error: unknown): void;
 }
@@ -85,6 +89,7 @@ export class Mouth {
   hold(): void {
     this.#held = true;
     this.#parts.speaker.hold();
+    this.#parts.silenced();
   }
 
   resume(): void {
@@ -103,6 +108,7 @@ export class Mouth {
     const pieces = [...this.#playing, ...this.#waiting];
     [this.#playing, this.#waiting] = [[], []];
     speaker.clear();
+    this.#parts.silenced();
     if (this.#held) speaker.resume();
     this.#held = false;
     for (const piece of pieces) this.#giveUp(piece, playedMs);
@@ -172,6 +178,7 @@ export class Mouth {
   #enqueue(piece: Piece, frame: AudioFrame): void {
     const { speaker, clock } = this.#parts;
     piece.startMs ??= speaker.playedMs + speaker.queuedMs;
+    this.#parts.queued(speaker.queuedMs, frame);
     this.#movedAt = clock.now();
     speaker.enqueue(frame);
   }

@@ -81,7 +81,7 @@ describe('the end of a turn', () => {
 
 describe('speech while the other side speaks', () => {
   const judge = (speechMs: number, words: string | undefined, over = false) =>
-    judgeOverlap({ speechMs, words, over });
+    judgeOverlap({ speechMs, words, over, echo: false });
 
   it('is waited for, then held for, while nothing is understood', () => {
     expect(judge(300, undefined)).toBe('wait');
@@ -111,5 +111,6 @@ describe('speech while the other side speaks', () => {
     expect(judge(250, 'Berlin', true)).toBe('ignore');
     expect(judge(2000, '')).toBe('ignore');
     expect(judge(900, '', true)).toBe('ignore');
+    expect(judgeOverlap({ speechMs: 900, words: 'easy hole', over: false, echo: true })).toBe('ignore');
   });
 });

@@ -67,6 +67,8 @@ export interface Overlap {
   words: string | undefined;
   /** They have stopped, and the words are all there is. */
   over: boolean;
+  /** It sounds like the other side's own voice. */
+  echo: boolean;
 }
 
 /** `wait`: too early to say. `ignore`: let it pass. `hold`: stop and listen. `yield`: give up the turn. */
@@ -76,7 +78,8 @@ const sureMs = 350;
 const unsureMs = 500;
 const sureWords = 2;
 
-export function judgeOverlap({ speechMs, words, over }: Overlap): OverlapVerdict {
+export function judgeOverlap({ speechMs, words, over, echo }: Overlap): OverlapVerdict {
+  if (echo) return 'ignore';
   if (words === undefined) return speechMs >= unsureMs ? 'hold' : 'wait';
   const count = wordsIn(words).length;
   if (count === 0 || isMurmur(words)) return 'ignore';

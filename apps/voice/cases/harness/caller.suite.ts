@@ -1,5 +1,6 @@
 import type { Line, LineMessage, Speaker } from '../../call/line.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
+import { StreamResampler } from '../../speech/audio/stream-resampler.ts';
 
 const rate = 16_000;
 const frameMs = 10;
@@ -16,6 +17,8 @@ export class SyntheticCaller implements Line {
   readonly received: { at: number; message: LineMessage }[] = [];
   readonly #receivers: ((message: LineMessage) => void)[] = [];
   #saying: Int16Array[] = [];
+  readonly #resampler = new StreamResampler(rate);
+  readonly #coming: number[] = [];
   muted = false;
   /** Share of what is heard that comes back through the microphone. */
   echo = false;
@@ -80,10 +83,18 @@ export class SyntheticCaller implements Line {
     if (this.isClosed) return;
     const heard = this.speaker.play();
     const samples = this.#next();
-    if (this.echo && heard !== undefined && this.#isStill(samples))
-      samples.set(heard.subarray(0, samples.length));
+    if (this.echo && heard !== undefined) this.#echo(heard, samples);
     if (this.muted) samples.fill(0);
     for (const listener of this.#audio) listener({ samples, sampleRate: rate });
+  }
+
+  /** What is heard comes back, softer where it is a real voice. */
+  #echo(heard: AudioFrame, samples: Int16Array): void {
+    const back = this.#resampler.push(heard).samples;
+    const share = heard.sampleRate === rate ? 1 : 0.3;
+    this.#coming.push(...back.map((sample) => sample * share));
+    const echo = this.#coming.splice(0, samples.length);
+    if (this.#isStill(samples)) samples.set(echo);
   }
 
   #isStill(samples: Int16Array): boolean {
@@ -157,7 +168,7 @@ export class SyntheticSpeaker implements Speaker {
     this.#nextSound = listener;
   }
 
-  play(): Int16Array | undefined {
+  play(): AudioFrame | undefined {
     const [current] = this.#queue;
     if (current === undefined || this.isHeld || this.stuck) return undefined;
     const count = (current.sampleRate * frameMs) / 1000;
@@ -169,7 +180,7 @@ export class SyntheticSpeaker implements Speaker {
     this.#nextSound?.();
     this.#nextSound = undefined;
     this.#tell();
-    return Int16Array.from(samples);
+    return { samples, sampleRate: current.sampleRate };
   }
 
   #tell(): void {

@@ -1,7 +1,7 @@
 // Words as sound that a program can read: every word has a level of its own. Coughs and noise have levels without words.
 const rate = 16_000;
 const firstWord = 3000;
-const lastWord = 32_000;
+const wordLevels = 29_000;
 const coughLevel = 2000;
 const noiseLevel = 300;
 const gapSamples = rate / 100;
@@ -12,8 +12,9 @@ const words = new Map<number, string>();
 function levelOf(word: string): number {
   const known = levels.get(word);
   if (known !== undefined) return known;
-  const level = firstWord + levels.size;
-  if (level > lastWord) throw new Error('too many words for this code');
+  // Words that follow one another differ in loudness, as in a voice.
+  const level = firstWord + ((levels.size * 7919) % wordLevels);
+  if (levels.size >= wordLevels) throw new Error('too many words for this code');
   levels.set(word, level);
   words.set(level, word);
   return level;

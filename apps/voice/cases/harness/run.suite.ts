@@ -1,4 +1,5 @@
 import type { FakeClock } from '@trunkline/testing';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
 import { defaultUser } from '../../users/user.ts';
 import type { Step, VoiceCase } from './case.suite.ts';
 import { Stage } from './stage.suite.ts';
@@ -21,6 +22,8 @@ export interface Outcome {
   timers: number;
   /** Everything the page was told, with the time. */
   events: string[];
+  /** Every sound that the caller heard. */
+  played: AudioFrame[];
 }
 
 /** Runs one case on a clock of its own. */
@@ -62,6 +65,7 @@ class Run {
       waiting: stash.waitingFor(defaultUser.id).length,
       timers: clock.pendingTimers,
       events: callers.flatMap(({ events }) => events),
+      played: callers.flatMap(({ speaker }) => speaker.played),
     };
   }
 

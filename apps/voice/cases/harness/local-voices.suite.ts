@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Logger, readOptions } from '@trunkline/config';
+import { temporaryDirectory } from '@trunkline/testing';
+import { voiceOptions } from '../../options.ts';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
+import { toFloat32 } from '../../speech/audio/samples.ts';
+import { StreamResampler } from '../../speech/audio/stream-resampler.ts';
+import { createSidecarClient } from '../../speech/sidecar/client.ts';
+import { createSpeechParts, type SpeechParts } from '../../speech/speech.ts';
+import { checkWeights, weights } from '../../speech/weights.ts';
+import type { Voices } from './voices.suite.ts';
+
+const rate = 16_000;
+const callerVoice = 'piper:60';
+const botVoice = 'piper';
+
+/** Whether the models that the cases need came with the installation. */
+export async function hasLocalVoices(): Promise<boolean> {
+  const needed = weights.filter(({ name }) => /Moonshine|Piper|Silero/.test(name));
+  const states = await Promise.all(needed.map((entry) => checkWeights(entry)));
+  return states.every((state) => state === 'ready');
+}
+
+/** The models of this machine: Piper speaks for both sides, Silero and Moonshine listen. */
+export async function openLocalVoices() {
+  const { path, remove } = temporaryDirectory();
+  const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: botVoice, SIDECAR_URL: 'http://127.0.0.1:9' };
+  const options = readOptions(voiceOptions, { env });
+  const sidecar = createSidecarClient({ url: options.sidecarUrl, timeoutMs: 1000 });
+  const speech = createSpeechParts(options, { sidecar, directory: path, logger: silent });
+  const spoken = new Map<string, Int16Array>();
+  const say = async (text: string) => {
+    const known = spoken.get(text) ?? (await soundOf(speech, text));
+    spoken.set(text, known);
+    return known;
+  };
+  return {
+    /** For one case; the models stay loaded. */
+    open: () => countedVoices(speech, say),
+    /** What a listener understands of what was played. */
+    transcribe: (frames: readonly AudioFrame[]) =>
+      speech.recognizer.recognize(toFloat32(resampled(frames)), { final: true }),
+    async close() {
+      await speech.close();
+      remove();
+    },
+  };
+}
+
+const drop = () => undefined;
+const silent: Logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => silent };
+
+async function soundOf(speech: SpeechParts, text: string): Promise<Int16Array> {
+  const frames: AudioFrame[] = [];
+  for await (const frame of speech.synthesizer.speak({ text, voice: callerVoice })) frames.push(frame);
+  return resampled(frames);
+}
+
+function resampled(frames: readonly AudioFrame[]): Int16Array {
+  const resampler = new StreamResampler(rate);
+  const parts = frames.map((frame) => resampler.push(frame).samples);
+  const all = new Int16Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** The models take no time on the case's clock: it stands still while one is at work. */
+function countedVoices(speech: SpeechParts, say: (text: string) => Promise<Int16Array>): Voices {
+  let busy = 0;
+  const counted = async <Value>(work: Promise<Value>): Promise<Value> => {
+    busy += 1;
+    try {
+      return await work;
+    } finally {
+      busy -= 1;
+    }
+  };
+  return {
+    speech: {
+      ...speech,
+      recognizer: {
+        ...speech.recognizer,
+        recognize: (samples, options) => counted(speech.recognizer.recognize(samples, options)),
+      },
+      synthesizer: {
+        ...speech.synthesizer,
+        async *speak(request) {
+          const frames = speech.synthesizer.speak(request)[Symbol.asyncIterator]();
+          for (let next = await counted(frames.next()); !next.done; next = await counted(frames.next()))
+            yield next.value;
+        },
+      },
+      openDetector: async () => {
+        const detector = await speech.openDetector();
+        return { ...detector, accept: (samples) => counted(detector.accept(samples)) };
+      },
+    },
+    sounds: { speech: say, cough: (ms) => rustle(ms, 6000), noise: (ms) => rustle(ms, 250), silence: (ms) => rustle(ms, 0) },
+    async settle() {
+      while (busy > 0) await delay(1);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** Noise of a level, swelling and fading like a cough does. */
+function rustle(ms: number, level: number): Int16Array {
+  const length = (ms * rate) / 1000;
+  let seed = 7;
+  return Int16Array.from({ length }, (_, index) => {
+    seed = (seed * 16_807) % 2_147_483_647;
+    const swell = level > 1000 ? Math.sin((Math.PI * index) / length) : 1;
+    return level * swell * ((2 * seed) / 2_147_483_647 - 1);
+  });
+}
