@@ -88,6 +88,32 @@ describe('the file tools', () => {
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('SECRET');
   });
 
+  it('take a name in another case for another name: neither a twin beside the workspace nor a link is a way out', async () => {
+    const twin = join(home.path, 'WORKSPACE');
+    mkdirSync(twin, { recursive: true });
+    writeFileSync(join(twin, 'secret.txt'), 'SECRET');
+    symlinkSync(outside, join(root, 'LINK'));
+    mkdirSync(join(root, 'link'), { recursive: true });
+    const ways = [
+      '../WORKSPACE/secret.txt',
+      join(twin, 'secret.txt'),
+      'LINK/secret.txt',
+      'src/../LINK/secret.txt',
+    ];
+    for (const path of ways) {
+      expect(await call('read_file', { path }), path).toMatch(/^Error: /);
+      expect(await call('write_file', { path, content: 'changed' }), path).toMatch(/^Error: /);
+    }
+    expect(await call('read_file', { path: 'SRC/a.ts' })).toMatch(/^Error: /);
+    await call('write_file', { path: 'SRC/a.ts', content: 'other' });
+    expect(readFileSync(join(root, 'SRC', 'a.ts'), 'utf8')).toBe('other');
+    expect(readFileSync(join(root, 'src', 'a.ts'), 'utf8')).toContain('const one');
+    expect([twin, outside].map((folder) => readFileSync(join(folder, 'secret.txt'), 'utf8'))).toEqual([
+      'SECRET',
+      'SECRET',
+    ]);
+  });
+
   it('follow links that stay inside, and see none that lead out when they walk', async () => {
     symlinkSync(join(root, 'src'), join(root, 'alias'));
     symlinkSync(outside, join(root, 'link'));
