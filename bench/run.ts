@@ -5,6 +5,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   start: () => import('./start.ts'),
   schedule: () => import('./schedule.ts'),
   bus: () => import('./bus.ts'),
+  switchboard: () => import('./switchboard.ts'),
   a2a: () => import('./a2a.ts'),
   agent: () => import('./agent.ts'),
   memory: () => import('./memory.ts'),
