@@ -7,6 +7,7 @@ import { FieldSpecimens } from './FieldSpecimens.tsx';
 import { Interactions } from './Interactions.tsx';
 import { PartSpecimens } from './PartSpecimens.tsx';
 import { ReadingSpecimens } from './ReadingSpecimens.tsx';
+import { WorkSpecimens } from './WorkSpecimens.tsx';
 
 const SECTIONS: Section[] = [
   { id: 'parts', label: 'Parts', icon: <Boxes aria-hidden />, href: '#parts' },
@@ -58,6 +59,9 @@ function Gallery() {
         </Themes>
         <Themes id="fields">
           <FieldSpecimens />
+        </Themes>
+        <Themes id="work">
+          <WorkSpecimens />
         </Themes>
         <Themes id="reading">
           <ReadingSpecimens />

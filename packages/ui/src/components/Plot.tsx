@@ -1,4 +1,12 @@
-import { type KeyboardEvent, type PointerEvent, useId, useState } from 'react';
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  type RefObject,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { cn } from '../lib/cn.ts';
 import { niceScale, runsOf } from '../lib/plotScale.ts';
 
@@ -19,10 +27,10 @@ interface PlotProps {
   format(value: number): string;
 }
 
-const WIDTH = 600;
-const HEIGHT = 160;
-const LEFT = 60;
-const BOTTOM = 22;
+const HEIGHT = 180;
+const LEFT = 68;
+const RIGHT = 8;
+const BOTTOM = 24;
 const TOP = 10;
 
 const STROKES = {
@@ -41,11 +49,12 @@ export function Plot({ title, times, lines, format }: PlotProps) {
   const [at, setAt] = useState<number | null>(null);
   const all = lines.flatMap(({ values }) => values.filter((value) => value !== null));
   const { top, ticks } = niceScale(Math.max(0, ...all));
-  const x = (index: number) => LEFT + (index / Math.max(1, times.length - 1)) * (WIDTH - LEFT - 8);
+  const [frame, width] = useWidth();
+  const x = (index: number) => LEFT + (index / Math.max(1, times.length - 1)) * (width - LEFT - RIGHT);
   const y = (value: number) => TOP + (1 - value / top) * (HEIGHT - TOP - BOTTOM);
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - 8);
+    const share = (event.clientX - box.left - LEFT) / (width - LEFT - RIGHT);
     setAt(Math.min(times.length - 1, Math.max(0, Math.round(share * (times.length - 1)))));
   };
   const step = (event: KeyboardEvent) => {
@@ -55,7 +64,7 @@ export function Plot({ title, times, lines, format }: PlotProps) {
     setAt((now) => Math.min(times.length - 1, Math.max(0, (now ?? times.length - 1) + move)));
   };
   return (
-    <figure aria-labelledby={id} className="flex min-w-0 flex-col gap-2">
+    <figure ref={frame} aria-labelledby={id} className="flex min-w-0 flex-col gap-2">
       <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
         <span id={id} className="font-medium">
           {title}
@@ -63,7 +72,8 @@ export function Plot({ title, times, lines, format }: PlotProps) {
         <Legend lines={lines} />
       </figcaption>
       <svg
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        viewBox={`0 0 ${width} ${HEIGHT}`}
+        height={HEIGHT}
         role="img"
         aria-label={`${title} over time. Use the arrow keys to read the values.`}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the values must be within reach of the keyboard
@@ -75,7 +85,7 @@ export function Plot({ title, times, lines, format }: PlotProps) {
         className="w-full touch-pan-y rounded-small"
       >
         {ticks.map((tick) => (
-          <Tick key={tick} y={y(tick)} words={format(tick)} />
+          <Tick key={tick} y={y(tick)} right={width - RIGHT} words={format(tick)} />
         ))}
         <Times times={times} x={x} />
         {lines.map((line) => (
@@ -88,6 +98,21 @@ export function Plot({ title, times, lines, format }: PlotProps) {
       </p>
     </figure>
   );
+}
+
+// Drawn in the pixels that are there, so that words keep their size.
+function useWidth(): [RefObject<HTMLElement | null>, number] {
+  const frame = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(480);
+  useEffect(() => {
+    if (frame.current === null) return;
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.max(200, entry?.contentRect.width ?? 480)),
+    );
+    observer.observe(frame.current);
+    return () => observer.disconnect();
+  }, []);
+  return [frame, width];
 }
 
 function readout(
@@ -127,11 +152,11 @@ function Legend({ lines }: { lines: readonly PlotLine[] }) {
   );
 }
 
-function Tick({ y, words }: { y: number; words: string }) {
+function Tick({ y, right, words }: { y: number; right: number; words: string }) {
   return (
     <>
-      <line x1={LEFT} x2={WIDTH - 8} y1={y} y2={y} className="stroke-line" />
-      <text x={LEFT - 8} y={y + 3.5} textAnchor="end" className="fill-muted font-mono text-[10px]">
+      <line x1={LEFT} x2={right} y1={y} y2={y} className="stroke-line" />
+      <text x={LEFT - 8} y={y + 4} textAnchor="end" className="fill-muted font-mono text-12">
         {words}
       </text>
     </>
@@ -147,7 +172,7 @@ function Times({ times, x }: { times: readonly number[]; x(index: number): numbe
       x={x(index)}
       y={HEIGHT - 6}
       textAnchor={anchors[place]}
-      className="fill-muted font-mono text-[10px]"
+      className="fill-muted font-mono text-12"
     >
       {clock(times[index] ?? 0)}
     </text>

@@ -96,7 +96,7 @@ function FilterFields({ filters, onChange }: { filters: Filters; onChange(filter
     />
   );
   return (
-    <div className="grid gap-3 sm:grid-cols-2 lg:grid-cols-4">
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4">
       {text('q', 'Words')}
       {text('tool', 'Tool')}
       {text('session', 'Conversation')}

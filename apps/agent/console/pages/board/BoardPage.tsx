@@ -47,7 +47,7 @@ export default function BoardPage() {
       {error && <ErrorState what="The board could not be loaded." why={error.message} todo={error.advice} />}
       {body === undefined && !error && <Skeleton rows={8} />}
       {body && (
-        <div className="grid auto-cols-[minmax(15rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
+        <div className="grid auto-cols-[minmax(11rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
           {COLUMNS.map(({ state, title }) => (
             <Column
               key={state}

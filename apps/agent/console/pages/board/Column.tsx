@@ -37,7 +37,7 @@ export function Column({ state, title, issues, focus, onMove, onOpen }: ColumnPr
       onDragOver={takes}
       onDragLeave={() => setOver(false)}
       onDrop={drop}
-      className={`flex min-h-60 flex-col gap-2 rounded-corner border p-2 transition-colors ${over ? 'border-accent-strong bg-accent-wash' : 'border-line bg-sunken'}`}
+      className={`flex min-h-[55dvh] flex-col gap-2 rounded-corner border p-2 transition-colors ${over ? 'border-accent-strong bg-accent-wash' : 'border-line bg-sunken'}`}
     >
       <h2 className="flex items-center justify-between px-1 text-14">
         {title}

@@ -97,7 +97,7 @@ function Row({ plugin, enabled, onEnable }: RowProps) {
           {plugin.id} <Lamp state={lamp} word={word} />
         </p>
         <p className="text-muted">{plugin.description}</p>
-        {plugin.reason && <p className="text-12 text-waiting-text">{plugin.reason}</p>}
+        {plugin.reason && <p className="text-12 text-waiting-text first-letter:uppercase">{plugin.reason}</p>}
         <p className="mt-1 flex flex-wrap gap-1">
           {plugin.tools.map((tool) => (
             <Badge key={tool}>{tool}</Badge>

@@ -43,7 +43,7 @@ export function NoteEditor({ tab, onSave, onDelete }: NoteEditorProps) {
           label="Text"
           rows={14}
           value={text}
-          className="[&_textarea]:max-h-[60dvh]"
+          className="[&_textarea]:max-h-[60dvh] [&_textarea]:min-h-[40dvh]"
           onChange={(event) => setText(event.target.value)}
         />
         <div className="flex flex-wrap items-center gap-3">

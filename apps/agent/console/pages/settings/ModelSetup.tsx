@@ -146,7 +146,7 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
             {check && <Lamp state={check.models.length > 0 ? 'live' : 'failed'} word={wordOf(check)} />}
           </span>
         </div>
-        {check && !check.ok && <p className="break-words text-muted">{check.message}</p>}
+        {check && check.models.length === 0 && <p className="break-words text-muted">{check.message}</p>}
       </Step>
       <Step number={3} title="Which model">
         <ModelChoice models={check?.models ?? []} value={model} onChange={setModel} />

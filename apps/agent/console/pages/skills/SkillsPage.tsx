@@ -111,7 +111,7 @@ function Row({ skill, onEnable, onEdit, onTry, onDelete }: RowProps) {
           ))}
         </p>
       </div>
-      <SwitchField label={skill.enabled ? 'On' : 'Off'} checked={skill.enabled} onChange={onEnable} />
+      <SwitchField label={`Use ${skill.name}`} checked={skill.enabled} onChange={onEnable} />
       <div className="flex">
         <IconButton
           small

@@ -10,7 +10,7 @@ import {
   useResource,
 } from '@trunkline/ui';
 import { ChartLine } from 'lucide-react';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { countOf, dollars, duration } from '../../shared/figures.ts';
@@ -98,15 +98,15 @@ function Plots({ points }: { points: readonly Point[] }) {
   const of = (read: (point: Point) => number | null) => points.map(read);
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      <Panel title="Cost">
+      <Framed>
         <Plot
-          title="Dollars"
+          title="Cost"
           times={times}
           format={dollars}
           lines={[{ name: 'Cost', tone: 'accent', values: of(({ cost_usd }) => cost_usd) }]}
         />
-      </Panel>
-      <Panel title="Tokens">
+      </Framed>
+      <Framed>
         <Plot
           title="Tokens"
           times={times}
@@ -116,10 +116,10 @@ function Plots({ points }: { points: readonly Point[] }) {
             { name: 'Out', tone: 'live', values: of(({ output_tokens }) => output_tokens) },
           ]}
         />
-      </Panel>
-      <Panel title="Latency">
+      </Framed>
+      <Framed>
         <Plot
-          title="Time of a call"
+          title="Latency"
           times={times}
           format={duration}
           lines={[
@@ -135,8 +135,8 @@ function Plots({ points }: { points: readonly Point[] }) {
             },
           ]}
         />
-      </Panel>
-      <Panel title="Calls">
+      </Framed>
+      <Framed>
         <Plot
           title="Calls"
           times={times}
@@ -146,9 +146,13 @@ function Plots({ points }: { points: readonly Point[] }) {
             { name: 'Failed', tone: 'failed', values: of(({ errors }) => errors) },
           ]}
         />
-      </Panel>
+      </Framed>
     </div>
   );
+}
+
+function Framed({ children }: { children: ReactNode }) {
+  return <div className="min-w-0 rounded-corner border border-line bg-raised p-4">{children}</div>;
 }
 
 const COLUMNS: readonly Column<ModelFigures>[] = [
