@@ -87,11 +87,9 @@ describe('a ceremony', () => {
   it('ends after ten minutes without an answer', async () => {
     const runId = await run();
     await waitFor(() => requests().length === 2);
-    // The run began by the real clock of its message.
-    const began = Date.now() - clock.now();
-    await clock.advanceBy(began + 599_000);
+    await clock.advanceBy(599_000);
     expect(completed()).toEqual([]);
-    await clock.advanceBy(10_000);
+    await clock.advanceBy(1000);
     await waitFor(() => completed().length === 1);
     expect(completed()[0].payload.outcome).toMatchObject({ runId, status: 'timeout' });
   });

@@ -76,6 +76,7 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
     const runId = randomUUID();
     await this.#context.bus.publish({
       topic: `ceremony.${escapeSegment(id)}.execute`,
+      timestamp: this.#clock.now(),
       payload: { runId, trigger: by },
       source: { interface: 'api', userId: by },
     });

@@ -70,7 +70,7 @@ export class Timetable {
   }
 
   async #begin({ id }: Job, { fireId, scheduledAt }: Fire): Promise<void> {
-    const { store, bus, logger } = this.#settings;
+    const { store, bus, clock, logger } = this.#settings;
     if (store.running().some(({ ceremonyId }) => ceremonyId === id)) {
       logger.warn({ ceremony: id }, 'left out, as its last run still goes on');
       return;
@@ -78,6 +78,7 @@ export class Timetable {
     await bus.publish({
       topic: `ceremony.${escapeSegment(id)}.execute`,
       id: derivedId(fireId, 'ceremony'),
+      timestamp: clock.now(),
       payload: { runId: derivedId(fireId, 'run'), trigger: 'schedule', scheduledAt },
       source: { interface: 'ceremony', channelId: id },
     });

@@ -6,7 +6,7 @@ import { derivedId } from '../core/derived-id.ts';
 import { isRouted } from '../router/router.ts';
 import type { FireRow, FireStatus } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
-import type { ScheduleJob } from './record.ts';
+import { type ScheduleJob, scheduleOf } from './record.ts';
 
 export interface FireSettings {
   bus: Bus;
@@ -140,8 +140,8 @@ export class Fires {
   }
 }
 
-function isOnce({ schedule }: ScheduleJob): boolean {
-  return /^\d{4}-\d/.test(schedule.trim());
+function isOnce({ record }: ScheduleJob): boolean {
+  return scheduleOf(record).type === 'once';
 }
 
 /** What the bus refuses for its content will not be accepted later. */

@@ -1,14 +1,24 @@
 import { parseYaml } from '@trunkline/config';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { type CronRecord, cronSchema } from '../workspace/schema/cron.ts';
 import { checkRecord } from './record.ts';
 
 /** Reads the text of `crons/<id>.yaml`; throws with line and words when it cannot be used. */
 export function readRecord(text: string, path: string, id: string): CronRecord {
-  const record = parseYaml(text, cronSchema, { file: path, expand: false });
+  const record = readQuickly(text) ?? parseYaml(text, cronSchema, { file: path, expand: false });
   checkRecord(record);
   if (record.id === id) return record;
   throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
+}
+
+/** A record that is right needs no places of its words, which take three times as long; undefined for any other. */
+function readQuickly(text: string): CronRecord | undefined {
+  try {
+    return cronSchema.safeParse(parse(text, { logLevel: 'silent' })).data;
+  } catch (error) {
+    if (error instanceof Error) return undefined;
+    throw error;
+  }
 }
 
 /** Sets one field at the top of a file and leaves everything else as it was written, comments included. */

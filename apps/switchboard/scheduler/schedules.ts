@@ -10,7 +10,7 @@ import { Fires } from './fires.ts';
 import type { LastFired } from './last-fired.ts';
 import type { FireRow, Ledger } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
-import type { Entry } from './record.ts';
+import { type Entry, scheduleOf } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import { Term } from './term.ts';
 import { type ScheduleView, viewOf } from './view.ts';
@@ -175,10 +175,12 @@ export class Schedules {
 
   async #note(row: FireRow): Promise<void> {
     const { ledger, lastFired, folder, replica } = this.#settings;
+    const before = ledger.lastFired(row.scheduleId);
     ledger.put(row);
     const entry = folder.get(row.scheduleId);
-    const isRecurring = entry !== undefined && !/^\d{4}-\d/.test(entry.record.schedule.trim());
-    if (isRecurring && !row.manual) lastFired.note(row.scheduleId, row.scheduledAt);
+    const isNewest = !row.manual && (before === undefined || row.scheduledAt > before);
+    const isRecurring = entry !== undefined && scheduleOf(entry.record).type === 'cron';
+    if (isNewest && isRecurring) lastFired.note(row.scheduleId, row.scheduledAt);
     await replica?.share({ row });
   }
 

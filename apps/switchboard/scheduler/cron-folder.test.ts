@@ -1,0 +1,71 @@
+import { readFileSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { schedulerHome, type TestScheduler } from '../fixtures/start-scheduler.ts';
+import type { Json } from '../fixtures/start-switchboard.ts';
+
+let place: ReturnType<typeof schedulerHome>;
+let board: TestScheduler;
+
+beforeEach(async () => {
+  place = schedulerHome('2026-03-02T08:59:30Z');
+  board = await place.start();
+});
+afterEach(async () => {
+  await board.stop();
+  place.remove();
+});
+
+const answer = (
+  message: { correlationId: string },
+  payload: object = { content: 'ok', taskState: 'completed' },
+) => board.bus.publish({ topic: 'agent.skill.response.x', correlationId: message.correlationId, payload });
+const restart = async () => {
+  await board.stop();
+  board = await place.start();
+};
+const file = (id: string) => join(board.workspace, 'crons', `${id}.yaml`);
+const fires = (topic: string) => board.on(topic);
+const fired = (count: number, topic: string) => waitFor(() => fires(topic).length === count);
+
+describe('files of crons/', () => {
+  const text =
+    'id: by-hand # mine\nschedule: "* * * * *"\ntimezone: UTC\ntopic: cron.by-hand\npayload: { content: Hello }\n';
+
+  it('are taken up, followed and dropped while it runs, and keep their comments [S070]', async () => {
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    await place.clock.advanceBy(30_000);
+    await fired(1, 'cron.by-hand');
+    await waitFor(() => readFileSync(file('by-hand'), 'utf8').includes('lastFired'));
+    expect(readFileSync(file('by-hand'), 'utf8')).toContain('# mine');
+    await answer(fires('cron.by-hand')[0] as Json);
+    board.write('crons/by-hand.yaml', text.replace('Hello', 'Changed'));
+    const content = async () => (await board.command({ action: 'list' })).data.schedules[0].payload.content;
+    await waitFor(async () => (await content()) === 'Changed');
+    unlinkSync(file('by-hand'));
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 0);
+  });
+
+  it('that are wrong are told, and the last good version stays', async () => {
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    board.write('crons/by-hand.yaml', text.replace('"* * * * *"', '"soon"'));
+    await waitFor(() => board.problems.list().length === 1);
+    expect(board.problems.list()[0]?.error).toContain('by-hand.yaml:2:');
+    await place.clock.advanceBy(30_000);
+    await fired(1, 'cron.by-hand');
+    board.write('crons/misnamed.yaml', text);
+    await waitFor(() => board.problems.list().length === 2);
+    board.write('crons/by-hand.yaml', text);
+    await waitFor(() => board.problems.list().length === 1);
+  });
+
+  it('that are examples are left out', async () => {
+    board.write('crons/by-hand.yaml.example', text);
+    board.write('crons/by-hand.example.yaml', text);
+    await restart();
+    expect((await board.command({ action: 'list' })).data.count).toBe(0);
+  });
+});
