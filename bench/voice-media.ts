@@ -6,11 +6,13 @@ import type { Heard, Order } from './voice-media/clients.ts';
 import type { Usage } from './voice-media/server.ts';
 
 const CALLS = 20;
-const SECONDS = 8;
+const SECONDS = 6;
 const CYCLES = 200;
 const AT_ONCE = 4;
 /** What is loaded and kept for later is no leak. */
 const WARM_UP = 60;
+/** No answer within this time means that the machine cannot carry the load at all. */
+const PATIENCE_MS = 30_000;
 
 type Side = 'ours' | 'plain';
 
@@ -68,8 +70,12 @@ async function growth(side: Side): Promise<number> {
   return await withPair(side, async ({ port, usage, order }) => {
     const cycle = async (count: number) => {
       await order({ kind: 'cycle', port, count, atOnce: AT_ONCE });
-      for (let now = await usage(); now.calls > 0; now = await usage()) await delay(50);
-      return await usage();
+      const deadline = performance.now() + PATIENCE_MS;
+      for (let now = await usage(); ; now = await usage()) {
+        if (now.calls === 0) return now;
+        if (performance.now() > deadline) throw new Error(`${now.calls} calls did not end.`);
+        await delay(50);
+      }
     };
     const before = await cycle(WARM_UP);
     const after = await cycle(CYCLES);
@@ -107,12 +113,20 @@ async function ask(child: ChildProcess, message: object | string): Promise<unkno
 }
 
 async function reply(child: ChildProcess): Promise<unknown> {
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`A process of the benchmark ended with ${code}.`);
-  });
-  ended.catch(() => undefined);
-  const [message] = (await Promise.race([once(child, 'message'), ended])) as [unknown];
-  return message;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([AbortSignal.timeout(PATIENCE_MS), ending.signal]);
+  const end = () => ending.abort();
+  child.once('exit', end);
+  try {
+    const [message] = (await once(child, 'message', { signal })) as [unknown];
+    return message;
+  } catch (cause) {
+    throw new Error('A process of the benchmark gave no answer; other work may fill this machine.', {
+      cause,
+    });
+  } finally {
+    child.off('exit', end);
+  }
 }
 
 if (import.meta.main) console.table(await run(), ['name', 'unit', 'ours', 'peers', 'ratio', 'goal']);

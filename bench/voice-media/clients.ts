@@ -1,5 +1,8 @@
 // Run as a child: clients that call a server, speak and hear; told by messages what to do.
-import { wrtc } from './wrtc.ts';
+
+import { loadWrtc } from '../../apps/voice/media/wrtc.ts';
+
+const wrtc = await loadWrtc();
 
 export type Order =
   | { kind: 'connect'; port: number; count: number }

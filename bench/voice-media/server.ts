@@ -1,14 +1,13 @@
 // Run as a child: answers offers with an echo, once with our layer and once with the bare library, and says what that costs.
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { createLogger } from '@trunkline/config';
 import { systemClock } from '@trunkline/schedule';
 import type { Line } from '../../apps/voice/call/line.ts';
 import { Calls } from '../../apps/voice/media/calls.ts';
-import { loadWrtcPeers } from '../../apps/voice/media/wrtc.ts';
+import { loadWrtc, loadWrtcPeers } from '../../apps/voice/media/wrtc.ts';
 import { StreamResampler } from '../../apps/voice/speech/audio/stream-resampler.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
-import { wrtc } from './wrtc.ts';
 
 type Answer = (sdp: string) => Promise<string>;
 
@@ -24,18 +23,26 @@ export interface Usage {
 const rate = 48_000;
 /** Sound goes back in pieces of 200 ms, as synthesizers give it. */
 const pieceSamples = rate / 5;
+const wrtc = await loadWrtc();
 const counts = { late: 0, calls: 0 };
 
 const answer = process.argv[2] === 'ours' ? ours() : plain;
-const server = createServer(async (request, response) => {
-  const { sdp } = (await json(request)) as { sdp: string };
-  response.end(JSON.stringify({ sdp: await answer(sdp) }));
+const server = createServer((request, response) => {
+  respond(request).then(
+    (body) => response.end(body),
+    (error: unknown) => response.writeHead(500).end(String(error)),
+  );
 });
 server.listen(0, '127.0.0.1', () => {
   const address = server.address();
   process.send?.({ port: typeof address === 'object' ? address?.port : 0 });
 });
 process.on('message', () => process.send?.(usage()));
+
+async function respond(request: IncomingMessage): Promise<string> {
+  const { sdp } = (await json(request)) as { sdp: string };
+  return JSON.stringify({ sdp: await answer(sdp) });
+}
 
 /** Our layer: paced speech out, sound for recognition at 16 kHz in. */
 function ours(): Answer {

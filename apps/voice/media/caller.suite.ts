@@ -3,11 +3,9 @@ import { onTestFinished } from 'vitest';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { TestVoice } from '../voice.suite.ts';
 import { hasCandidates } from './sdp.ts';
+import { loadWrtc } from './wrtc.ts';
 
-const { default: wrtc } = (await import('@roamhq/wrtc')) as unknown as {
-  default: typeof import('@roamhq/wrtc');
-};
-export const { RTCPeerConnection, nonstandard } = wrtc;
+const { RTCPeerConnection, nonstandard } = await loadWrtc();
 
 const frameSamples = 480;
 const rate = 48_000;

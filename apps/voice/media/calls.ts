@@ -26,7 +26,7 @@ export interface CallsOptions {
 }
 
 /** For the counters. */
-export interface CallObserver {
+interface CallObserver {
   connected(): void;
   ended(): void;
   /** So many frames of speech were sent after the moment they should have been heard. */

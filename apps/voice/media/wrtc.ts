@@ -14,7 +14,8 @@ export async function loadWrtcPeers(): Promise<PeerMaker> {
   return (settings, events) => new WrtcPeer(wrtc, settings, events);
 }
 
-async function loadWrtc(): Promise<Wrtc> {
+/** The library itself. */
+export async function loadWrtc(): Promise<Wrtc> {
   // The library ends the process when it is loaded anywhere else.
   if (!isMainThread) throw mediaErrors.webrtc_missing({ reason: 'it works only in the main thread' });
   loading ??= importWrtc();
