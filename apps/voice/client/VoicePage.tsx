@@ -36,7 +36,7 @@ export function VoicePage() {
   useSpace(call);
   useCallHotkeys(call, state);
   const toggleDrawer = () => setDrawerOpen((open) => !open);
-  const compact = state.exchange.entries.length > 0 || state.problem !== undefined;
+  const hasWords = state.exchange.entries.length > 0;
   return (
     <AppShell
       service="voice"
@@ -67,7 +67,7 @@ export function VoicePage() {
             call={call}
             state={state}
             look={look}
-            compact={compact}
+            compact={hasWords || state.problem !== undefined}
             onPushToTalk={(pushToTalk) => changeSettings({ pushToTalk })}
           >
             {state.problem && <ProblemCard call={call} problem={state.problem} />}
@@ -77,7 +77,7 @@ export function VoicePage() {
               </p>
             )}
           </Stage>
-          <Talk compact={compact} state={state} onSend={(text) => void call.sendText(text)} />
+          <Talk hasWords={hasWords} state={state} onSend={(text) => void call.sendText(text)} />
         </div>
       </div>
     </AppShell>
@@ -85,20 +85,20 @@ export function VoicePage() {
 }
 
 function Talk({
-  compact,
+  hasWords,
   state,
   onSend,
 }: {
-  compact: boolean;
+  hasWords: boolean;
   state: CallState;
   onSend(text: string): void;
 }) {
   return (
     <section
       aria-label="Words"
-      className={`flex min-h-0 flex-col border-line max-lg:border-t lg:border-l ${compact ? 'max-lg:flex-1' : 'max-lg:mt-auto'}`}
+      className={`flex min-h-0 flex-col border-line max-lg:border-t lg:border-l ${hasWords ? 'max-lg:flex-1' : 'max-lg:mt-auto'}`}
     >
-      <div className={`flex min-h-0 flex-1 flex-col ${compact ? '' : 'max-lg:hidden'}`}>
+      <div className={`flex min-h-0 flex-1 flex-col ${hasWords ? '' : 'max-lg:hidden'}`}>
         <Conversation exchange={state.exchange} />
       </div>
       <Composer onSend={onSend} />

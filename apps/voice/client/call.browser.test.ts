@@ -17,7 +17,7 @@ import {
 const TONE = 440;
 
 describeWithBrowser('a call from the page', () => {
-  const { open } = withBrowser({ microphone: tone(TONE, 48_000, 10) });
+  const { open } = withBrowser({ microphone: () => tone(TONE, 48_000, 10) });
 
   it.each(DEVICES)('connects, is heard, and hears, on %s', async (_name, device) => {
     const { voice, line } = await startLines();

@@ -33,15 +33,15 @@ export const ROSTER = {
 };
 
 /** A browser for all tests of a file, and the built page. */
-export function withBrowser(options: { microphone?: AudioFrame; args?: string[] } = {}) {
+export function withBrowser(options: { microphone?: () => AudioFrame | Promise<AudioFrame> } = {}) {
   const scratch = temporaryDirectory();
   let browser: TestBrowser;
   beforeAll(async () => {
     await ensurePages({ app: 'voice' });
-    const { microphone, args = [] } = options;
+    const sound = await options.microphone?.();
     browser = await launchBrowser({
-      args: ['--autoplay-policy=no-user-gesture-required', ...args],
-      ...(microphone && { fakeMicrophone: microphoneFile(join(scratch.path, 'microphone.wav'), microphone) }),
+      args: ['--autoplay-policy=no-user-gesture-required'],
+      ...(sound && { fakeMicrophone: microphoneFile(join(scratch.path, 'microphone.wav'), sound) }),
     });
   }, 180_000);
   afterAll(async () => {
@@ -65,7 +65,6 @@ export function withBrowser(options: { microphone?: AudioFrame; args?: string[] 
 }
 
 export const orb = (page: Page) => page.locator('[data-orb-button]');
-export const status = (page: Page) => page.getByRole('status').first();
 export const captions = (page: Page) => page.getByRole('list', { name: 'Conversation' });
 
 /** Waits until the page says this. */

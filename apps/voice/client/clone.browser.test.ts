@@ -7,7 +7,7 @@ import { startVoice } from '../voice.suite.ts';
 import { openDrawer, PHONE, withBrowser } from './client.suite.ts';
 
 describeWithBrowser('cloning a voice', () => {
-  const { open } = withBrowser({ microphone: tone(440, 48_000, 10) });
+  const { open } = withBrowser({ microphone: () => tone(440, 48_000, 10) });
 
   it('records in the page, shows the level, and uploads what the service can read', async () => {
     const sidecar = await startSidecarServer();

@@ -8,7 +8,7 @@ import { VARIANTS } from './orb/look.ts';
 const WINDOW = { viewport: { width: 1040, height: 420 }, reducedMotion: 'no-preference' } as const;
 
 describeWithBrowser('the orb', () => {
-  const { open } = withBrowser({ microphone: tone(440, 48_000, 10) });
+  const { open } = withBrowser({ microphone: () => tone(440, 48_000, 10) });
 
   const openWatched = async (url: string) => {
     const opened = await open(url, WINDOW);

@@ -11,8 +11,8 @@ import { captions, orb, PHONE, says, withBrowser } from './client.suite.ts';
 const READING = join(import.meta.dirname, '../speech/transcription/fixtures/austen.ogg');
 const SPOKEN_RATE = 44_100;
 
-describeWithBrowser('a spoken exchange', async () => {
-  const { open } = withBrowser({ microphone: await readingAfterSilence() });
+describeWithBrowser('a spoken exchange', () => {
+  const { open } = withBrowser({ microphone: readingAfterSilence });
 
   it('is heard, answered with a tool, shown in captions and spoken back [V001]', {
     timeout: 120_000,
@@ -60,13 +60,13 @@ describeWithBrowser('a spoken exchange', async () => {
   });
 });
 
-/** A second of silence, the first words of the reading, and silence for the answer. */
+/** Silence, the first words of the reading, and silence for the answer; round and round. */
 async function readingAfterSilence(): Promise<AudioFrame> {
   const { channels, sampleRate } = await decodeSound(new Uint8Array(readFileSync(READING)), 60);
   const speech = (channels[0] ?? new Float32Array()).subarray(0, sampleRate * 4);
-  const samples = new Int16Array(sampleRate * 30);
+  const samples = new Int16Array(sampleRate * 18);
   speech.forEach((sample, index) => {
-    samples[sampleRate + index] = Math.round(sample * 30_000);
+    samples[sampleRate * 4 + index] = Math.round(sample * 30_000);
   });
   return { samples, sampleRate };
 }

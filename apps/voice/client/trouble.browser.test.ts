@@ -15,10 +15,8 @@ import {
   withBrowser,
 } from './client.suite.ts';
 
-const QUIET = tone(0, 48_000, 1);
-
 describeWithBrowser('a call that meets trouble', () => {
-  const { open } = withBrowser({ microphone: QUIET });
+  const { open } = withBrowser({ microphone: () => tone(0, 48_000, 1) });
 
   it.each(DEVICES)('comes back by itself after the network was gone, on %s', async (_name, device) => {
     const { voice, lines } = await startLines();

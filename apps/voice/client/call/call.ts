@@ -199,7 +199,7 @@ export class Call {
       return;
     }
     const { exchange } = this.#state;
-    this.#update({ phase: 'reconnecting', attempt, talking: false, exchange: settle(exchange) });
+    this.#update({ phase: 'reconnecting', attempt, talking: false, exchange: settle(exchange, 'lost') });
     this.#retry = window.setTimeout(() => void this.#comeBack(round), wait);
   }
 
@@ -240,7 +240,7 @@ export class Call {
     if (this.#state.exchange.activity !== 'thinking') return;
     this.#thought = window.setTimeout(() => {
       const { exchange } = this.#state;
-      if (exchange.activity === 'thinking') this.#update({ exchange: settle(exchange) });
+      if (exchange.activity === 'thinking') this.#update({ exchange: settle(exchange, 'whole') });
     }, THOUGHT_LIMIT_MS);
   }
 
@@ -276,7 +276,7 @@ export class Call {
     window.clearTimeout(this.#thought);
     void this.#sound?.close();
     this.#sound = undefined;
-    this.#state = { ...this.#state, exchange: settle(this.#state.exchange) };
+    this.#state = { ...this.#state, exchange: settle(this.#state.exchange, 'lost') };
   }
 
   #update(change: Partial<CallState>): void {

@@ -50,6 +50,11 @@ describe('an exchange', () => {
       entries: [{ text: 'One.', pending: '', cut: true }],
     });
     expect(after(['bot-llm-text', { text: 'Never said.' }], ['bot-interrupted']).entries).toEqual([]);
+    const lost = settle(
+      after(['bot-llm-text', { text: 'One. Two.' }], ['bot-tts-text', { text: 'One.' }]),
+      'lost',
+    );
+    expect(lost.entries).toMatchObject([{ text: 'One.', cut: false }]);
   });
 
   it('begins a new caption for a new answer, and joins what comes after a pause', () => {
@@ -96,7 +101,7 @@ describe('an exchange', () => {
       { state: 'failed', result: 'Error: no clock' },
       { state: 'running' },
     ]);
-    expect(settle(exchange).entries[2]).toMatchObject({ state: 'failed' });
+    expect(settle(exchange, 'whole').entries[2]).toMatchObject({ state: 'failed' });
   });
 
   it('shows a typed text once, though the service repeats it', () => {

@@ -63,14 +63,17 @@ export function take(exchange: Exchange, message: ServerMessage, now: number): E
 
 /** The exchange after the caller has typed something. */
 export function typed(exchange: Exchange, text: string, now: number): Exchange {
-  const settled = settleAssistant(exchange, false);
+  const settled = closeAssistant(exchange, 'whole');
   const caption = { ...captionOf(settled, 'you'), text, typed: true };
   return { ...settled, entries: added(settled, caption), activity: 'thinking', askedAt: now };
 }
 
+/** How an answer ended: as written, broken off with the line, or by the caller who broke in. */
+type Ending = 'whole' | 'lost' | 'interrupted';
+
 /** Nothing more will come for what is still open: the line is gone, or nobody answered. */
-export function settle(exchange: Exchange): Exchange {
-  const { entries } = settleAssistant(exchange, true);
+export function settle(exchange: Exchange, ending: 'whole' | 'lost'): Exchange {
+  const { entries } = closeAssistant(exchange, ending);
   const ended = entries.map((entry) =>
     entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'failed' as const } : entry,
   );
@@ -84,12 +87,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'user-started-speaking': (exchange) => ({ ...exchange, hearing: true, warning: undefined }),
   'user-stopped-speaking': (exchange, _data, now) => ({ ...exchange, hearing: false, askedAt: now }),
   'user-transcription': heard,
-  'bot-llm-started': (exchange) => waiting(settleAssistant(exchange, false)),
+  'bot-llm-started': (exchange) => waiting(closeAssistant(exchange, 'whole')),
   'bot-llm-text': (exchange, data) => waiting(planned(exchange, textOf(data))),
   'bot-tts-text': (exchange, data) => spoken(exchange, textOf(data)),
   'bot-started-speaking': answered,
   'bot-stopped-speaking': (exchange) => ({ ...exchange, activity: afterSpeech(exchange) }),
-  'bot-interrupted': (exchange) => ({ ...settleAssistant(exchange, true), activity: 'listening' }),
+  'bot-interrupted': (exchange) => ({ ...closeAssistant(exchange, 'interrupted'), activity: 'listening' }),
   'llm-function-call-started': toolStarted,
   'llm-function-call-stopped': toolStopped,
   metrics: measured,
@@ -182,7 +185,7 @@ function withAssistant(exchange: Exchange, change: (caption: Caption) => Caption
     ? undefined
     : exchange.entries.find((entry, at): entry is Caption => at === index && isOpenAssistant(entry));
   if (open !== undefined) return { ...exchange, entries: exchange.entries.with(index, change(open)) };
-  const settled = settleAssistant(exchange, false);
+  const settled = closeAssistant(exchange, 'whole');
   return { ...settled, entries: added(settled, change(captionOf(settled, 'assistant'))) };
 }
 
@@ -190,13 +193,14 @@ function isOpenAssistant(entry: Entry): entry is Caption {
   return entry.kind === 'caption' && entry.who === 'assistant' && entry.open;
 }
 
-// An answer that is over: cut to what was spoken when the caller broke in, else with all that was written.
-function settleAssistant(exchange: Exchange, cut: boolean): Exchange {
+// An answer that is over: with all that was written, or only what was spoken.
+function closeAssistant(exchange: Exchange, ending: Ending): Exchange {
   const entries = exchange.entries.flatMap((entry): Entry[] => {
     if (!isOpenAssistant(entry)) return [entry];
-    const text = cut ? entry.text : joined(entry.text, entry.pending.trim());
+    const unspoken = entry.pending.trim();
+    const text = ending === 'whole' ? joined(entry.text, unspoken) : entry.text;
     if (text === '') return [];
-    return [{ ...entry, text, pending: '', open: false, cut: cut && entry.pending.trim() !== '' }];
+    return [{ ...entry, text, pending: '', open: false, cut: ending === 'interrupted' && unspoken !== '' }];
   });
   return { ...exchange, entries };
 }

@@ -13,7 +13,7 @@ export interface Parameter {
 }
 
 /** What every variant listens to, and what only it has. At most four of its own fit into the shaders. */
-export const SHARED_PARAMETERS: readonly Parameter[] = [
+const SHARED_PARAMETERS: readonly Parameter[] = [
   parameter('speed', 'Speed', 0.2, 2, 1),
   parameter('reactivity', 'Reactivity to voices', 0, 2, 1),
   parameter('glow', 'Glow', 0, 2, 1),

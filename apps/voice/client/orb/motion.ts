@@ -1,6 +1,6 @@
 // How an orb moves: states that fade into each other, levels that rise fast and fall slowly, and a clock of its own.
 
-export const ORB_STATES = ['idle', 'listening', 'thinking', 'speaking'] as const;
+const ORB_STATES = ['idle', 'listening', 'thinking', 'speaking'] as const;
 export type OrbState = (typeof ORB_STATES)[number];
 
 const FADE_MS = 600;

@@ -9,8 +9,10 @@ const REST_INTERVAL_MS = 250;
 const CALM_INTERVAL_MS = 28;
 const MOST_PIXELS = 760;
 const SLOW_PICTURE_MS = 26;
-const PICTURES_A_TRIAL = 24;
+const PICTURES_A_TRIAL = 10;
 const SMALLEST_SHARE = 0.4;
+/** Between two pictures where even the coarsest is slow, so that the call itself never waits for the orb. */
+const SLOW_INTERVAL_MS = 120;
 
 export interface OrbView {
   state: OrbState;
@@ -68,6 +70,7 @@ class Player implements OrbPlayer {
   #frame: number | undefined;
   #share = 1;
   #drawnAt = 0;
+  #pauseMs = 0;
   #trial = { pictures: 0, since: 0 };
 
   constructor({ canvas, gl, readLevels, onFailed }: PlayerParts, view: OrbView) {
@@ -145,8 +148,11 @@ class Player implements OrbPlayer {
       this.#timer = window.setTimeout(() => this.#wake(), REST_INTERVAL_MS);
       return;
     }
-    this.#watchPace(now);
-    this.#frame = requestAnimationFrame((next) => this.#picture(next));
+    // In a calm call the pause between pictures is meant.
+    if (this.#motion.isCalm(now)) this.#trial.pictures = 0;
+    else this.#watchPace(now);
+    if (this.#pauseMs > 0) this.#timer = window.setTimeout(() => this.#wake(), this.#pauseMs);
+    else this.#frame = requestAnimationFrame((next) => this.#picture(next));
   }
 
   #draw(now: number): void {
@@ -181,13 +187,19 @@ class Player implements OrbPlayer {
     canvas.height = side;
   }
 
-  // A machine that is too slow for the full picture gets a coarser one.
+  // A machine that is too slow for the full picture gets a coarser one, and at last fewer of them.
   #watchPace(now: number): void {
     if (this.#trial.pictures === 0) this.#trial.since = now;
     this.#trial.pictures += 1;
     if (this.#trial.pictures <= PICTURES_A_TRIAL) return;
-    const each = (now - this.#trial.since) / PICTURES_A_TRIAL;
-    if (each > SLOW_PICTURE_MS) this.#share = Math.max(SMALLEST_SHARE, this.#share * 0.8);
+    const each = (now - this.#trial.since) / PICTURES_A_TRIAL - this.#pauseMs;
+    if (each > SLOW_PICTURE_MS) this.#slowDown(each);
     this.#trial.pictures = 0;
+  }
+
+  #slowDown(each: number): void {
+    if (this.#share === SMALLEST_SHARE) this.#pauseMs = SLOW_INTERVAL_MS;
+    const factor = Math.max(0.5, Math.sqrt(SLOW_PICTURE_MS / each));
+    this.#share = Math.max(SMALLEST_SHARE, this.#share * factor);
   }
 }

@@ -24,7 +24,7 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
   return (
     <section
       aria-label="Call"
-      className={`flex min-h-0 flex-col items-center justify-center px-4 pb-4 ${compact ? 'gap-2 lg:gap-4' : 'flex-1 gap-4'}`}
+      className={`flex min-h-0 flex-col items-center justify-center px-4 pb-4 ${compact ? 'gap-3 lg:gap-4' : 'flex-1 gap-4'}`}
     >
       <button
         type="button"
@@ -45,7 +45,7 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
         >
           {title}
         </p>
-        <p className="max-w-sm text-14 text-balance text-muted">{hint}</p>
+        {state.problem === undefined && <p className="max-w-sm text-14 text-balance text-muted">{hint}</p>}
       </div>
       {children}
       <Controls call={call} state={state} onPushToTalk={onPushToTalk} />
