@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Bus, Delivery, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { derivedId } from '../core/derived-id.ts';
-import type { FlowStore } from '../flows/flow-store.ts';
+import type { Flow, FlowStore } from '../flows/flow-store.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
 import type { RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
@@ -80,9 +80,9 @@ export class Dispatcher {
   async #handle(message: Message, delivery: Delivery): Promise<void> {
     const { flows, registry, cooldowns, tasks, arms } = this.#settings;
     const dispatch = readDispatch(message);
-    const flow = flows.open(message.id, message.correlationId, dispatch.skill);
+    const flow = this.#open(dispatch, delivery.attempt === 1);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
-    if (delivery.attempt === 1) await this.#begin(flow.id, dispatch);
+    if (delivery.attempt === 1) await this.#announcer.flow('created', flows.get(flow.id), dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
     // A second attempt took its turn before the restart.
@@ -98,10 +98,15 @@ export class Dispatcher {
     }
   }
 
-  async #begin(flowId: string, dispatch: Dispatch): Promise<void> {
+  #open(dispatch: Dispatch, isFirst: boolean): Flow {
+    const { flows } = this.#settings;
     const { skill, agent, message, routing } = dispatch;
-    this.#settings.flows.trace(flowId, 'request', { skill, agent, messageId: message.id, routing });
-    await this.#announcer.flow('created', this.#settings.flows.get(flowId), dispatch);
+    return flows.together(() => {
+      const flow = flows.open(message.id, message.correlationId, skill);
+      const isNew = isFirst && flow.status !== 'complete';
+      if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId: message.id, routing });
+      return flow;
+    });
   }
 
   async #drop(flowId: string, dispatch: Dispatch, reason: DropReason, why: string): Promise<void> {
@@ -126,13 +131,15 @@ export class Dispatcher {
     // What the end of the process cut short is done again after the start.
     if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
     await this.#settle(flowId, dispatch, executor.agent, result, run.startedAt);
-    this.#settings.tasks.remove(trackId(dispatch));
+    if (run.task !== undefined) this.#settings.tasks.remove(trackId(dispatch));
   }
 
   async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
     const { flows } = this.#settings;
-    flows.start(flowId, executor.type, executor.agent);
-    flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
+    flows.together(() => {
+      flows.start(flowId, executor.type, executor.agent);
+      flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
+    });
     await this.#announcer.flow('updated', flows.get(flowId), dispatch);
     await this.#announcer.chat('inbound', dispatch, executor, dispatch.content);
   }
@@ -209,8 +216,10 @@ export class Dispatcher {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs);
     const { error, taskState } = result;
-    flows.trace(flowId, 'end', { taskState, error, replyTopic: dispatch.message.reply?.topic });
-    flows.finish(flowId, error);
+    flows.together(() => {
+      flows.trace(flowId, 'end', { taskState, error, replyTopic: dispatch.message.reply?.topic });
+      flows.finish(flowId, error);
+    });
     await this.#announcer.flow('completed', flows.get(flowId), dispatch);
   }
 }

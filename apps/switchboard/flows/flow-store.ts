@@ -62,6 +62,11 @@ export class FlowStore {
     this.#now = now;
   }
 
+  /** Several writes as one: whole or not at all, and with one wait for the file. */
+  together<T>(writes: () => T): T {
+    return this.#database.transaction(writes);
+  }
+
   /** Begins a flow, or goes on with that of the same message after a restart. */
   open(messageId: string, correlationId: string, skill: string): Flow {
     const known = this.#byMessage(messageId);
