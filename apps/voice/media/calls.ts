@@ -3,10 +3,10 @@ import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
-import { Call } from './call.ts';
 import { mediaErrors } from './errors.ts';
 import { Pacer } from './pacer.ts';
 import type { Candidate, PeerMaker, PeerSettings } from './peer.ts';
+import { PeerLine } from './peer-line.ts';
 import { mediaKinds } from './sdp.ts';
 
 export interface CallsOptions {
@@ -50,7 +50,7 @@ export interface Answer {
 /** The calls of all users: each reaches its own only. */
 export class Calls {
   readonly #options: CallsOptions;
-  readonly #calls = new Map<string, Call>();
+  readonly #calls = new Map<string, PeerLine>();
   readonly #pacer: Pacer;
   #count = 0;
 
@@ -86,11 +86,11 @@ export class Calls {
     for (const call of [...this.#calls.values()]) call.close('the service stops');
   }
 
-  async #open({ requestData }: Offer, user: User): Promise<Call> {
+  async #open({ requestData }: Offer, user: User): Promise<PeerLine> {
     const { settings, limit, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
     if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
-    const call = new Call({
+    const call = new PeerLine({
       id: this.#nextId(),
       user,
       requestData,
@@ -107,7 +107,7 @@ export class Calls {
     return call;
   }
 
-  #converse(call: Call, user: User): void {
+  #converse(call: PeerLine, user: User): void {
     const { observer, converse } = this.#options;
     observer.connected();
     call.onClose(() => observer.ended());
@@ -120,14 +120,14 @@ export class Calls {
     return `SmallWebRTCConnection#${number}-${randomUUID().replaceAll('-', '')}`;
   }
 
-  #owned(id: string, user: User): Call {
+  #owned(id: string, user: User): PeerLine {
     const call = this.#find(id, user);
     if (call === undefined) throw mediaErrors.connection_unknown();
     return call;
   }
 
   /** What belongs to another is as unknown as what never was. */
-  #find(id: string, user: User): Call | undefined {
+  #find(id: string, user: User): PeerLine | undefined {
     const call = this.#calls.get(id);
     return call?.user.id === user.id ? call : undefined;
   }

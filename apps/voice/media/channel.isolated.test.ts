@@ -1,5 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
+import { startVoice } from '../voice.suite.ts';
 import { dial } from './caller.suite.ts';
 import { pitch, startLines, startLinesByHand, tone } from './lines.suite.ts';
 
@@ -65,6 +66,21 @@ describe('the data channel', () => {
     for (let index = 0; index < 5; index += 1) line.send(early(index));
     await waitFor(() => caller.messages().length === 5);
     expect(caller.messages().map(({ data }) => data)).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('still brings the last words of a line that is closed before it opens', async () => {
+    const voice = await startVoice({
+      substitutes: {
+        converse: (line) => {
+          line.send({ type: 'error', data: { message: 'no model' } });
+          line.close('the call cannot be answered');
+        },
+      },
+    });
+    const caller = await dial(voice);
+    await waitFor(() => caller.messages().length > 0);
+    expect(caller.messages()).toEqual([{ label: 'rtvi-ai', type: 'error', data: { message: 'no model' } }]);
+    await waitFor(() => caller.channels.every(({ readyState }) => readyState === 'closed'));
   });
 
   it('ignores what it does not understand, with a warning', async () => {

@@ -77,6 +77,11 @@ export class DataLink {
     return index >= 0 && this.#channels.length === 0;
   }
 
+  /** Whether something was sent that no channel has taken yet. */
+  get hasWaiting(): boolean {
+    return this.#channels.length === 0 && (this.#waiting?.length ?? 0) > 0;
+  }
+
   send(message: LineMessage): void {
     const channel = this.#channel;
     if (channel === undefined) this.#keepForLater(message);

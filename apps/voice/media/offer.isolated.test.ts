@@ -11,7 +11,7 @@ const roster = `users:
 const candidate = { candidate: '', sdp_mid: '0', sdp_mline_index: 0 };
 
 describe('POST /api/offer', () => {
-  it('answers a complete offer and connects [V069] [V086] [V098]', async () => {
+  it('answers a complete offer and connects [V086] [V098]', async () => {
     const { voice, lines } = await startLines();
     const caller = prepareCaller();
     const body = await caller.offer(voice);
@@ -23,6 +23,19 @@ describe('POST /api/offer', () => {
     await caller.connected();
     await waitFor(() => lines.length === 1);
     expect(lines[0]?.id).toBe(body.pc_id);
+  });
+
+  it('answers with the skill that was chosen when the call connected [V069]', async () => {
+    const skills: string[] = [];
+    const voice = await startVoice({
+      substitutes: { converse: (_line, user) => void skills.push(voice.voice.persona(user).skill.slug) },
+    });
+    await dial(voice);
+    await waitFor(() => skills.length === 1);
+    await voice.post('/api/skills', { slug: 'chef' });
+    await dial(voice);
+    await waitFor(() => skills.length === 2);
+    expect(skills).toEqual(['default', 'chef']);
   });
 
   it('takes audio and video lines in any order and asks for no pictures [V097]', async () => {

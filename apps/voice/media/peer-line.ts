@@ -11,8 +11,9 @@ import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 
 /** How long a client has to connect after its offer. */
 const connectLimitMs = 30_000;
+const lastWordsMs = 1000;
 
-export interface CallOptions {
+export interface PeerLineOptions {
   id: string;
   user: User;
   requestData: unknown;
@@ -23,17 +24,17 @@ export interface CallOptions {
   /** Of packets and sound, which no test can hold back. */
   mediaClock: Clock;
   logger: Logger;
-  onConnected(call: Call): void;
+  onConnected(line: PeerLine): void;
   onLate(frames: number): void;
 }
 
 /** A caller's line over WebRTC. The connection below may be made anew while the line stays. */
-export class Call implements Line {
+export class PeerLine implements Line {
   readonly id: string;
   readonly user: User;
   readonly requestData: unknown;
   readonly speaker: PacedSpeaker;
-  readonly #options: CallOptions;
+  readonly #options: PeerLineOptions;
   readonly #link: DataLink;
   readonly #watch: LifeWatch;
   readonly #audio: ((frame: AudioFrame) => void)[] = [];
@@ -46,7 +47,7 @@ export class Call implements Line {
   #closed = false;
   #work: Promise<unknown> = Promise.resolve();
 
-  constructor(options: CallOptions) {
+  constructor(options: PeerLineOptions) {
     const { id, user, requestData, clock, logger } = options;
     this.#options = options;
     this.id = id;
@@ -101,12 +102,21 @@ export class Call implements Line {
     this.#closed = true;
     this.#connecting.cancel();
     this.#watch.stop();
-    this.#link.stop();
     this.#stopPacing?.();
     this.speaker.clear();
-    this.#peer.close();
+    this.#release();
     this.#options.logger.info({ call: this.id, user: this.user.id, reason }, 'call ended');
     for (const listener of this.#closing) this.#safely(() => listener(reason));
+  }
+
+  /** The last words get a moment to be sent where the channel has yet to open. */
+  #release(): void {
+    const release = () => {
+      this.#link.stop();
+      this.#peer.close();
+    };
+    if (this.#link.hasWaiting) this.#options.mediaClock.setTimer(lastWordsMs, release);
+    else release();
   }
 
   #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
