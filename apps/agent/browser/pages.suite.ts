@@ -1,5 +1,12 @@
 // What the tests of the agent's pages share: the service with its pages, a browser, and what must hold for every page.
-import { launchBrowser, type TestBrowser, type TestPage, type WindowOptions } from '@trunkline/testing';
+import {
+  launchBrowser,
+  namelessControls,
+  sidewaysScroll,
+  type TestBrowser,
+  type TestPage,
+  type WindowOptions,
+} from '@trunkline/testing';
 import { ensurePages } from '@trunkline/ui/build';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
@@ -57,20 +64,6 @@ export async function checkLooks({ page, problems }: TestPage): Promise<void> {
   }
   if (before) await page.setViewportSize(before);
   expect(problems).toEqual([]);
-}
-
-async function sidewaysScroll(page: Page): Promise<number> {
-  return await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
-}
-
-async function namelessControls(page: Page): Promise<string[]> {
-  const session = await page.context().newCDPSession(page);
-  const { nodes } = await session.send('Accessibility.getFullAXTree');
-  await session.detach();
-  const controls = ['button', 'link', 'textbox', 'checkbox', 'switch', 'combobox', 'tab', 'dialog', 'img'];
-  return nodes
-    .filter((node) => !node.ignored && controls.includes(String(node.role?.value)) && !node.name?.value)
-    .map((node) => `${String(node.role?.value)} (node ${node.backendDOMNodeId})`);
 }
 
 /** A picture for whoever looks the pages over: SCREENSHOTS names the folder. */

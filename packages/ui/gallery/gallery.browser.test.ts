@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import {
   describeWithBrowser,
   launchBrowser,
+  namelessControls,
+  sidewaysScroll,
   type TestBrowser,
   type TestPage,
   temporaryDirectory,
@@ -9,7 +11,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
-import { isFocused, namelessControls, openPalette, seenFocus, sidewaysScroll } from './pageChecks.suite.ts';
+import { isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
 import { type PageServer, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };

@@ -4,13 +4,15 @@ import { gzipSync } from 'node:zlib';
 import {
   describeWithBrowser,
   launchBrowser,
+  namelessControls,
+  sidewaysScroll,
   type TestBrowser,
   type TestPage,
   type WindowOptions,
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ensurePages } from '../build/ensure.ts';
-import { namelessControls, openPalette, sidewaysScroll } from './pageChecks.suite.ts';
+import { openPalette } from './pageChecks.suite.ts';
 import { type PageServer, type Route, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };

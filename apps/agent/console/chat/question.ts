@@ -1,7 +1,7 @@
 // The form of a question, as the agent's tool request_user_input asks for it.
 import type { JsonSchema, UiSchema } from '@trunkline/ui';
 
-export interface FormStep {
+interface FormStep {
   title: string | undefined;
   description: string | undefined;
   schema: JsonSchema;

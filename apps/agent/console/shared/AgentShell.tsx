@@ -37,7 +37,7 @@ export function useServiceHealth(): HealthResource {
   return resource;
 }
 
-export function factOf({ health }: HealthResource, key: string): string | undefined {
+function factOf({ health }: HealthResource, key: string): string | undefined {
   return health?.facts.find((fact) => fact.key === key)?.value;
 }
 

@@ -16,7 +16,7 @@ import {
   Users,
 } from 'lucide-react';
 
-export const CHAT: Section = { id: 'chat', label: 'Chat', icon: <MessageSquare aria-hidden />, href: '/' };
+const CHAT: Section = { id: 'chat', label: 'Chat', icon: <MessageSquare aria-hidden />, href: '/' };
 
 const inConsole = (id: string, label: string, icon: Section['icon']): Section => ({
   id,
@@ -26,7 +26,7 @@ const inConsole = (id: string, label: string, icon: Section['icon']): Section =>
 });
 
 /** The sections of the console; the first is shown when none is named. */
-export const CONSOLE: readonly Section[] = [
+const CONSOLE: readonly Section[] = [
   inConsole('activity', 'Activity', <Activity aria-hidden />),
   inConsole('tasks', 'Tasks', <ListChecks aria-hidden />),
   inConsole('schedules', 'Schedules', <CalendarClock aria-hidden />),

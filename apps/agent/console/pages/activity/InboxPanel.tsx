@@ -1,17 +1,7 @@
-import {
-  Badge,
-  Button,
-  EmptyState,
-  PagedItems,
-  Panel,
-  RelativeTime,
-  SchemaForm,
-  useApi,
-  useAttempt,
-  usePages,
-} from '@trunkline/ui';
+import { Badge, Button, Panel, RelativeTime, SchemaForm, useApi, useAttempt, usePages } from '@trunkline/ui';
 import { Check, Inbox } from 'lucide-react';
 import { useState } from 'react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
 
 interface InboxItem {
@@ -60,27 +50,19 @@ export function InboxPanel() {
     void attempt(() => api.request(`/api/inbox/${id}/deliver`, { method: 'POST' }));
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
-      <Panel title="In the inbox" flush>
-        <PagedItems
-          list={list}
-          failed="The inbox could not be loaded."
-          empty={
-            <EmptyState
-              icon={<Inbox aria-hidden />}
-              title="The inbox is empty"
-              next="Programs put messages here with POST /api/inbox; you can with the form."
-            />
-          }
-        >
-          {(items) => (
-            <ul className="flex flex-col">
-              {items.map((item) => (
-                <Row key={item.id} item={item} onDeliver={() => deliver(item)} />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="In the inbox"
+        what="the inbox"
+        list={list}
+        empty={{
+          icon: <Inbox aria-hidden />,
+          title: 'The inbox is empty',
+          next: 'Programs put messages here with POST /api/inbox; you can with the form.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(item) => <Row item={item} onDeliver={() => deliver(item)} />}
+      </ListPanel>
       <Panel title="Put something there">
         <SchemaForm
           key={round}

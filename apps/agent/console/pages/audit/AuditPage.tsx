@@ -1,16 +1,7 @@
-import {
-  CodeView,
-  EmptyState,
-  Lamp,
-  PagedItems,
-  Panel,
-  RelativeTime,
-  SelectField,
-  TextField,
-  usePages,
-} from '@trunkline/ui';
+import { CodeView, Lamp, RelativeTime, SelectField, TextField, usePages } from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { duration } from '../../shared/figures.ts';
@@ -60,28 +51,20 @@ export default function AuditPage() {
       intro="Every call of a tool: what it was given, what came of it, and in which conversation."
     >
       <FilterFields filters={filters} onChange={setFilters} />
-      <Panel title="Calls" flush>
-        <PagedItems
-          list={list}
-          failed="The audit log could not be read."
-          empty={
-            <EmptyState
-              icon={<ScrollText aria-hidden />}
-              title={filtered ? 'No call fits' : 'No tool was called yet'}
-              next={filtered ? 'Loosen a filter.' : 'Ask in the chat for the time in Tokyo.'}
-            />
-          }
-        >
-          {(lines) => (
-            <ul>
-              {lines.map((line, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: two calls may be alike in every field
-                <Row key={`${line.ts} ${line.session_id} ${lines.length - index}`} line={line} />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="Calls"
+        what="the audit log"
+        list={list}
+        empty={{
+          icon: <ScrollText aria-hidden />,
+          title: filtered ? 'No call fits' : 'No tool was called yet',
+          next: filtered ? 'Loosen a filter.' : 'Ask in the chat for the time in Tokyo.',
+        }}
+        // Two calls may be alike in every field; the oldest keeps its place.
+        itemKey={({ ts, session_id }, index) => `${ts} ${session_id} ${(list.items?.length ?? 0) - index}`}
+      >
+        {(line) => <Row line={line} />}
+      </ListPanel>
     </PageFrame>
   );
 }

@@ -1,15 +1,7 @@
-import {
-  Button,
-  Dialog,
-  ErrorState,
-  SchemaForm,
-  Skeleton,
-  useApi,
-  useAttempt,
-  useResource,
-} from '@trunkline/ui';
+import { Button, ErrorState, Skeleton, useApi, useAttempt, useResource } from '@trunkline/ui';
 import { Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import { FormDialog } from '../../app/FormDialog.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { Column } from './Column.tsx';
@@ -86,30 +78,23 @@ function useMoves(known: readonly Issue[]) {
 function IssueDialog({ issue, onClose }: { issue: Issue | undefined; onClose(): void }) {
   const api = useApi();
   const attempt = useAttempt();
-  const save = async (values: Readonly<Record<string, unknown>>) => {
+  const save = (values: Readonly<Record<string, unknown>>) => {
     const body = { description: '', ...values };
     const write =
       issue === undefined
         ? () => api.request('/api/beads/issues', { body })
         : () => api.request(`/api/beads/issues/${issue.id}`, { method: 'PATCH', body });
-    if (await attempt(write, { title: issue === undefined ? 'It is on the board.' : 'Saved.' })) onClose();
+    return attempt(write, { title: issue === undefined ? 'It is on the board.' : 'Saved.' });
   };
   return (
-    <Dialog open wide onClose={onClose} title={issue === undefined ? 'New issue' : issue.id}>
-      <SchemaForm
-        schema={FORM}
-        {...(issue && { values: pick(issue) })}
-        onSubmit={(values) => void save(values)}
-        actions={
-          <>
-            <Button onClick={onClose}>Leave it</Button>
-            <Button type="submit" variant="primary">
-              {issue === undefined ? 'Put it on the board' : 'Save'}
-            </Button>
-          </>
-        }
-      />
-    </Dialog>
+    <FormDialog
+      title={issue === undefined ? 'New issue' : issue.id}
+      schema={FORM}
+      values={issue && pick(issue)}
+      action={issue === undefined ? 'Put it on the board' : 'Save'}
+      onClose={onClose}
+      onSave={save}
+    />
   );
 }
 

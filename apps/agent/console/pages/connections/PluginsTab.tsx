@@ -1,15 +1,8 @@
-import {
-  Badge,
-  EmptyState,
-  Lamp,
-  type LampState,
-  PagedItems,
-  Panel,
-  SwitchField,
-  usePages,
-} from '@trunkline/ui';
+import { Badge, Lamp, type LampState, SwitchField } from '@trunkline/ui';
 import { Plug } from 'lucide-react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 import { useConfig } from '../../shared/useConfig.ts';
 
 interface PluginState {
@@ -30,15 +23,8 @@ const LAMPS: Record<PluginState['state'], { lamp: LampState; word: string }> = {
 /** Plugins, each switched on and off; where one lacks something, it says what. */
 export function PluginsTab() {
   const { config, change, reload } = useConfig();
-  const list = usePages<PluginState, { plugins: PluginState[] }>({
-    key: 'plugins',
-    path: () => '/api/plugins',
-    read: ({ plugins }) => ({ items: plugins, next: null }),
-  });
-  useLive(['config'], () => {
-    list.reload();
-    reload();
-  });
+  const list = useWholeList<PluginState>('/api/plugins', 'plugins', ['config']);
+  useLive(['config'], reload);
   const enable = (id: string, on: boolean) => {
     const { enabled, disabled } = config?.plugins ?? { enabled: [], disabled: [] };
     const others = enabled.filter((known) => known !== id);
@@ -49,36 +35,22 @@ export function PluginsTab() {
     );
   };
   return (
-    <Panel
+    <ListPanel
       title="Plugins"
       detail="Your own stand in the folder plugins beside the configuration: a plugin.yaml and a module each."
-      flush
+      what="the plugins"
+      list={list}
+      empty={{ icon: <Plug aria-hidden />, title: 'No plugins', next: 'Put one into the folder plugins.' }}
+      itemKey={({ id }) => id}
     >
-      <PagedItems
-        list={list}
-        failed="The plugins could not be loaded."
-        empty={
-          <EmptyState
-            icon={<Plug aria-hidden />}
-            title="No plugins"
-            next="Put one into the folder plugins."
-          />
-        }
-      >
-        {(plugins) => (
-          <ul>
-            {plugins.map((plugin) => (
-              <Row
-                key={plugin.id}
-                plugin={plugin}
-                enabled={config?.plugins.enabled.includes(plugin.id) ?? plugin.state !== 'off'}
-                onEnable={(on) => enable(plugin.id, on)}
-              />
-            ))}
-          </ul>
-        )}
-      </PagedItems>
-    </Panel>
+      {(plugin) => (
+        <Row
+          plugin={plugin}
+          enabled={config?.plugins.enabled.includes(plugin.id) ?? plugin.state !== 'off'}
+          onEnable={(on) => enable(plugin.id, on)}
+        />
+      )}
+    </ListPanel>
   );
 }
 

@@ -1,7 +1,8 @@
-import { Badge, EmptyState, PagedItems, Panel, TextField, usePages } from '@trunkline/ui';
+import { Badge, TextField } from '@trunkline/ui';
 import { Wrench } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { ListPanel } from '../../app/ListPanel.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 
 interface ToolHead {
   name: string;
@@ -12,12 +13,7 @@ interface ToolHead {
 /** Every tool that is on. */
 export function ToolsTab() {
   const [words, setWords] = useState('');
-  const list = usePages<ToolHead, { tools: ToolHead[] }>({
-    key: 'tools',
-    path: () => '/api/tools',
-    read: ({ tools }) => ({ items: tools, next: null }),
-  });
-  useLive(['config'], list.reload);
+  const list = useWholeList<ToolHead>('/api/tools', 'tools', ['config']);
   const fits = ({ name, description }: ToolHead) =>
     `${name} ${description}`.toLowerCase().includes(words.toLowerCase());
   return (
@@ -28,34 +24,25 @@ export function ToolsTab() {
         value={words}
         onChange={(event) => setWords(event.target.value)}
       />
-      <Panel title="Tools" flush>
-        <PagedItems
-          list={list}
-          failed="The tools could not be loaded."
-          empty={
-            <EmptyState
-              icon={<Wrench aria-hidden />}
-              title="No tools"
-              next="All are disabled in the settings."
-            />
-          }
-        >
-          {(tools) => (
-            <ul>
-              {tools.filter(fits).map((tool) => (
-                <li
-                  key={tool.name}
-                  className="flex flex-wrap items-baseline gap-x-3 border-line border-b px-4 py-2 last:border-b-0"
-                >
-                  <code className="text-12">{tool.name}</code>
-                  {tool.waits && <Badge tone="waiting">asks you</Badge>}
-                  <span className="min-w-0 flex-1 basis-64 text-muted">{tool.description}</span>
-                </li>
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="Tools"
+        what="the tools"
+        list={{ ...list, items: list.items?.filter(fits) }}
+        empty={{
+          icon: <Wrench aria-hidden />,
+          title: 'No tool fits',
+          next: 'Try another word, or look at tools.disabled in the settings.',
+        }}
+        itemKey={({ name }) => name}
+      >
+        {(tool) => (
+          <li className="flex flex-wrap items-baseline gap-x-3 border-line border-b px-4 py-2 last:border-b-0">
+            <code className="text-12">{tool.name}</code>
+            {tool.waits && <Badge tone="waiting">asks you</Badge>}
+            <span className="min-w-0 flex-1 basis-64 text-muted">{tool.description}</span>
+          </li>
+        )}
+      </ListPanel>
     </div>
   );
 }

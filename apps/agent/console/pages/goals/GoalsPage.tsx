@@ -1,18 +1,8 @@
-import {
-  Button,
-  EmptyState,
-  hashRoute,
-  Lamp,
-  type LampState,
-  PagedItems,
-  Panel,
-  useApi,
-  useAttempt,
-  usePages,
-} from '@trunkline/ui';
+import { Button, hashRoute, Lamp, type LampState, useApi, useAttempt } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
-import { useLive } from '../../app/live.tsx';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 
 interface Goal {
   session_id: string;
@@ -33,38 +23,25 @@ const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
 
 /** What conversations are to reach, and how far they are. */
 export default function GoalsPage() {
-  const list = usePages<Goal, { goals: Goal[] }>({
-    key: 'goals',
-    path: () => '/api/goals',
-    read: ({ goals }) => ({ items: goals, next: null }),
-  });
-  useLive(['goals', 'tasks'], list.reload);
+  const list = useWholeList<Goal>('/api/goals', 'goals', ['goals', 'tasks']);
   return (
     <PageFrame
       title="Goals"
       intro="What a conversation works towards, turn after turn, until a check says it is reached."
     >
-      <Panel title="Goals" flush>
-        <PagedItems
-          list={list}
-          failed="The goals could not be loaded."
-          empty={
-            <EmptyState
-              icon={<Flag aria-hidden />}
-              title="No goals yet"
-              next="Ask in the chat for something with a clear end: go on until the file report.md has a summary."
-            />
-          }
-        >
-          {(goals) => (
-            <ul>
-              {goals.map((goal) => (
-                <Row key={goal.session_id} goal={goal} />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="Goals"
+        what="the goals"
+        list={list}
+        empty={{
+          icon: <Flag aria-hidden />,
+          title: 'No goals yet',
+          next: 'Ask in the chat for something with a clear end: go on until the file report.md has a summary.',
+        }}
+        itemKey={({ session_id }) => session_id}
+      >
+        {(goal) => <Row goal={goal} />}
+      </ListPanel>
     </PageFrame>
   );
 }

@@ -1,4 +1,5 @@
-import { Button, Dialog, SchemaForm, useApi, useAttempt } from '@trunkline/ui';
+import { useApi, useAttempt } from '@trunkline/ui';
+import { FormDialog } from '../../app/FormDialog.tsx';
 import type { Chunk } from './wire.ts';
 
 const CONTENT = { type: 'string', title: 'What to remember', maxLength: 100_000 };
@@ -21,33 +22,20 @@ const EDIT = { type: 'object', required: ['content'], properties: { content: CON
 export function ChunkDialog({ chunk, onClose }: { chunk: Chunk | undefined; onClose(): void }) {
   const api = useApi();
   const attempt = useAttempt();
-  const save = async (body: Readonly<Record<string, unknown>>) => {
+  const save = (body: Readonly<Record<string, unknown>>) => {
     const write =
       chunk === undefined
         ? () => api.request('/api/knowledge/chunks', { body })
         : () => api.request(`/api/knowledge/chunks/${chunk.id}`, { method: 'PUT', body });
-    if (await attempt(write, { title: 'Remembered.' })) onClose();
+    return attempt(write, { title: 'Remembered.' });
   };
   return (
-    <Dialog
-      open
-      wide
-      onClose={onClose}
+    <FormDialog
       title={chunk === undefined ? 'Remember something' : 'Edit the memory'}
-    >
-      <SchemaForm
-        schema={chunk === undefined ? NEW : EDIT}
-        {...(chunk && { values: { content: chunk.content } })}
-        onSubmit={(values) => void save(values)}
-        actions={
-          <>
-            <Button onClick={onClose}>Leave it</Button>
-            <Button type="submit" variant="primary">
-              Save
-            </Button>
-          </>
-        }
-      />
-    </Dialog>
+      schema={chunk === undefined ? NEW : EDIT}
+      values={chunk && { content: chunk.content }}
+      onClose={onClose}
+      onSave={save}
+    />
   );
 }

@@ -1,11 +1,8 @@
 import {
   Badge,
   Button,
-  EmptyState,
   IconButton,
-  PagedItems,
   type PagedList,
-  Panel,
   RelativeTime,
   SelectField,
   TextField,
@@ -16,6 +13,7 @@ import {
 } from '@trunkline/ui';
 import { Brain, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { countOf } from '../../shared/figures.ts';
@@ -23,6 +21,11 @@ import { ChunkDialog } from './ChunkDialog.tsx';
 import type { Chunk } from './wire.ts';
 
 const CALM_MS = 250;
+const NOTHING = {
+  title: 'Nothing is remembered yet',
+  next: 'Say in the chat: remember that my door code is 4711. Or write it here.',
+};
+const NOT_FOUND = { title: 'Nothing was found', next: 'Try other words, or fewer.' };
 
 /** What the agent was told to remember. */
 export default function MemoryPage() {
@@ -63,17 +66,15 @@ export default function MemoryPage() {
           options={domainOptions(stats.body?.domains ?? [])}
         />
       </div>
-      <Panel title={search === '' ? 'Remembered' : 'Found'} flush>
-        <PagedItems list={list} failed="The memory could not be loaded." empty={<Nothing search={search} />}>
-          {(chunks) => (
-            <ul>
-              {chunks.map((chunk) => (
-                <Row key={chunk.id} chunk={chunk} onEdit={() => setEdited(chunk)} />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title={search === '' ? 'Remembered' : 'Found'}
+        what="the memory"
+        list={list}
+        empty={{ icon: <Brain aria-hidden />, ...(search === '' ? NOTHING : NOT_FOUND) }}
+        itemKey={({ id }) => id}
+      >
+        {(chunk) => <Row chunk={chunk} onEdit={() => setEdited(chunk)} />}
+      </ListPanel>
       {edited !== null && (
         <ChunkDialog chunk={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}
@@ -110,18 +111,6 @@ function domainOptions(domains: readonly { domain: string; chunks: number }[]) {
     { value: '', label: `All domains (${countOf(all)})` },
     ...domains.map(({ domain, chunks }) => ({ value: domain, label: `${domain} (${countOf(chunks)})` })),
   ];
-}
-
-function Nothing({ search }: { search: string }) {
-  return search === '' ? (
-    <EmptyState
-      icon={<Brain aria-hidden />}
-      title="Nothing is remembered yet"
-      next="Say in the chat: remember that my door code is 4711. Or write it here."
-    />
-  ) : (
-    <EmptyState icon={<Brain aria-hidden />} title="Nothing was found" next="Try other words, or fewer." />
-  );
 }
 
 function Row({ chunk, onEdit }: { chunk: Chunk; onEdit(): void }) {

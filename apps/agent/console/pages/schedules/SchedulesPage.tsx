@@ -1,21 +1,19 @@
 import {
   Badge,
   Button,
-  EmptyState,
   IconButton,
   Lamp,
-  PagedItems,
   Panel,
   RelativeTime,
   SchemaForm,
   useApi,
   useAttempt,
-  usePages,
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 
 interface Job {
   id: string;
@@ -51,12 +49,7 @@ export default function SchedulesPage() {
   const api = useApi();
   const attempt = useAttempt();
   const [round, setRound] = useState(0);
-  const list = usePages<Job, { jobs: Job[] }>({
-    key: 'jobs',
-    path: () => '/api/scheduler/jobs',
-    read: ({ jobs }) => ({ items: jobs, next: null }),
-  });
-  useLive(['schedules', 'config'], list.reload);
+  const list = useWholeList<Job>('/api/scheduler/jobs', 'jobs', ['schedules', 'config']);
   const add = async (body: Readonly<Record<string, unknown>>) => {
     const added = await attempt(() => api.request('/api/scheduler/jobs', { body }), { title: 'Scheduled.' });
     if (added) setRound((count) => count + 1);
@@ -64,27 +57,19 @@ export default function SchedulesPage() {
   return (
     <PageFrame title="Schedules" intro="What the agent does later, by the clock.">
       <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
-        <Panel title="Scheduled" flush>
-          <PagedItems
-            list={list}
-            failed="The schedules could not be loaded."
-            empty={
-              <EmptyState
-                icon={<CalendarClock aria-hidden />}
-                title="Nothing is scheduled"
-                next="Fill in the form, or ask in the chat: remind me in one minute to stretch."
-              />
-            }
-          >
-            {(jobs) => (
-              <ul>
-                {jobs.map((job) => (
-                  <JobRow key={job.id} job={job} />
-                ))}
-              </ul>
-            )}
-          </PagedItems>
-        </Panel>
+        <ListPanel
+          title="Scheduled"
+          what="the schedules"
+          list={list}
+          empty={{
+            icon: <CalendarClock aria-hidden />,
+            title: 'Nothing is scheduled',
+            next: 'Fill in the form, or ask in the chat: remind me in one minute to stretch.',
+          }}
+          itemKey={({ id }) => id}
+        >
+          {(job) => <JobRow job={job} />}
+        </ListPanel>
         <Panel title="Schedule something">
           <SchemaForm
             key={round}

@@ -1,4 +1,5 @@
-import { Button, Dialog, SchemaForm, useApi, useAttempt } from '@trunkline/ui';
+import { useApi, useAttempt } from '@trunkline/ui';
+import { FormDialog } from '../../app/FormDialog.tsx';
 import type { Skill } from './wire.ts';
 
 const FORM = {
@@ -21,30 +22,21 @@ const FORM = {
 export function SkillDialog({ skill, onClose }: { skill: Skill | undefined; onClose(): void }) {
   const api = useApi();
   const attempt = useAttempt();
-  const save = async (values: Readonly<Record<string, unknown>>) => {
+  const save = (values: Readonly<Record<string, unknown>>) => {
     const { tools, ...rest } = values;
     const listed = Array.isArray(tools) ? tools.filter((tool) => tool !== '') : [];
     const body = { ...rest, ...(listed.length > 0 && { tools: listed }) };
-    const slug = skill?.slug ?? slugOf(String(values.name));
-    const write = () => api.request(`/api/skills/${encodeURIComponent(slug)}`, { method: 'PUT', body });
-    if (await attempt(write, { title: 'Skill saved.' })) onClose();
+    const path = `/api/skills/${encodeURIComponent(skill?.slug ?? slugOf(String(values.name)))}`;
+    return attempt(() => api.request(path, { method: 'PUT', body }), { title: 'Skill saved.' });
   };
   return (
-    <Dialog open wide onClose={onClose} title={skill === undefined ? 'New skill' : `Edit ${skill.name}`}>
-      <SchemaForm
-        schema={FORM}
-        {...(skill && { values: valuesOf(skill) })}
-        onSubmit={(values) => void save(values)}
-        actions={
-          <>
-            <Button onClick={onClose}>Leave it</Button>
-            <Button type="submit" variant="primary">
-              Save
-            </Button>
-          </>
-        }
-      />
-    </Dialog>
+    <FormDialog
+      title={skill === undefined ? 'New skill' : `Edit ${skill.name}`}
+      schema={FORM}
+      values={skill && valuesOf(skill)}
+      onClose={onClose}
+      onSave={save}
+    />
   );
 }
 

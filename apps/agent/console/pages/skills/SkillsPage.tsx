@@ -1,20 +1,10 @@
-import {
-  Badge,
-  Button,
-  ConfirmDialog,
-  EmptyState,
-  IconButton,
-  PagedItems,
-  Panel,
-  SwitchField,
-  useApi,
-  useAttempt,
-  usePages,
-} from '@trunkline/ui';
+import { Badge, Button, ConfirmDialog, IconButton, SwitchField, useApi, useAttempt } from '@trunkline/ui';
 import { BookOpen, MessageSquare, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 import { useConfig } from '../../shared/useConfig.ts';
 import { SkillDialog } from './SkillDialog.tsx';
 import { TrySkill } from './TrySkill.tsx';
@@ -26,15 +16,8 @@ export default function SkillsPage() {
   const [tried, setTried] = useState<Skill | null>(null);
   const [deleting, setDeleting] = useState<Skill | null>(null);
   const { config, change, reload } = useConfig();
-  const list = usePages<Skill, { skills: Skill[] }>({
-    key: 'skills',
-    path: () => '/api/skills',
-    read: ({ skills }) => ({ items: skills, next: null }),
-  });
-  useLive(['config'], () => {
-    list.reload();
-    reload();
-  });
+  const list = useWholeList<Skill>('/api/skills', 'skills', ['config']);
+  useLive(['config'], reload);
   const enable = (name: string, on: boolean) => {
     const others = (config?.skills.disabled ?? []).filter((disabled) => disabled !== name);
     const value = on ? others : [...others, name];
@@ -54,34 +37,27 @@ export default function SkillsPage() {
         </Button>
       }
     >
-      <Panel title="Skills" flush>
-        <PagedItems
-          list={list}
-          failed="The skills could not be loaded."
-          empty={
-            <EmptyState
-              icon={<BookOpen aria-hidden />}
-              title="No skills yet"
-              next="Write one: a name, when it fits, and what to do."
-            />
-          }
-        >
-          {(skills) => (
-            <ul>
-              {skills.map((skill) => (
-                <Row
-                  key={skill.slug}
-                  skill={skill}
-                  onEnable={(on) => enable(skill.name, on)}
-                  onEdit={() => setEdited(skill)}
-                  onTry={() => setTried(skill)}
-                  onDelete={() => setDeleting(skill)}
-                />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="Skills"
+        what="the skills"
+        list={list}
+        empty={{
+          icon: <BookOpen aria-hidden />,
+          title: 'No skills yet',
+          next: 'Write one: a name, when it fits, and what to do.',
+        }}
+        itemKey={({ slug }) => slug}
+      >
+        {(skill) => (
+          <Row
+            skill={skill}
+            onEnable={(on) => enable(skill.name, on)}
+            onEdit={() => setEdited(skill)}
+            onTry={() => setTried(skill)}
+            onDelete={() => setDeleting(skill)}
+          />
+        )}
+      </ListPanel>
       {edited !== null && (
         <SkillDialog skill={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}

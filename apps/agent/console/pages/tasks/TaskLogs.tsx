@@ -1,5 +1,6 @@
 import { Badge, EmptyState, PagedItems, RelativeTime, usePages } from '@trunkline/ui';
 import { useLive } from '../../app/live.tsx';
+import { useWholeList } from '../../app/useWholeList.ts';
 import { type Delivery, STATES, type TaskEvent } from './wire.ts';
 
 /** Everything that happened to a task, in its order. */
@@ -48,12 +49,7 @@ function textOf(parts: readonly { text?: string }[] = []): string {
 /** Each attempt to tell a webhook of a task. */
 export function Deliveries({ id }: { id: string }) {
   const path = `/api/tasks/${encodeURIComponent(id)}/deliveries`;
-  const list = usePages<Delivery, { deliveries: Delivery[] }>({
-    key: path,
-    path: () => path,
-    read: ({ deliveries }) => ({ items: deliveries, next: null }),
-  });
-  useLive(['tasks'], list.reload);
+  const list = useWholeList<Delivery>(path, 'deliveries', ['tasks']);
   return (
     <PagedItems
       list={list}

@@ -1,11 +1,8 @@
 import {
-  EmptyState,
   hashRoute,
   Inspector,
   Lamp,
   Line,
-  PagedItems,
-  Panel,
   RelativeTime,
   SelectField,
   Skeleton,
@@ -14,6 +11,7 @@ import {
 } from '@trunkline/ui';
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import { ListPanel } from '../../app/ListPanel.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { countOf } from '../../shared/figures.ts';
@@ -60,31 +58,22 @@ export default function TasksPage() {
         </Inspector>
       }
     >
-      <Panel title="Tasks" flush>
-        <PagedItems
-          list={list}
-          failed="The tasks could not be loaded."
-          empty={
-            <EmptyState
-              icon={<ListChecks aria-hidden />}
-              title={state === '' ? 'No tasks yet' : 'No task is in this state'}
-              next={
-                state === ''
-                  ? 'Ask for something in the chat, or send a message over A2A.'
-                  : 'Choose another state.'
-              }
-            />
-          }
-        >
-          {(tasks) => (
-            <ul>
-              {tasks.map((task) => (
-                <TaskLine key={task.id} task={task} selected={task.id === opened} />
-              ))}
-            </ul>
-          )}
-        </PagedItems>
-      </Panel>
+      <ListPanel
+        title="Tasks"
+        what="the tasks"
+        list={list}
+        empty={{
+          icon: <ListChecks aria-hidden />,
+          title: state === '' ? 'No tasks yet' : 'No task is in this state',
+          next:
+            state === ''
+              ? 'Ask for something in the chat, or send a message over A2A.'
+              : 'Choose another state.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(task) => <TaskLine task={task} selected={task.id === opened} />}
+      </ListPanel>
     </PageFrame>
   );
 }
