@@ -15,6 +15,7 @@ import { type Asked, researcher } from './fixtures/model.ts';
 let search: SearchServer;
 let model: ModelServer;
 let stalled: Asked | undefined;
+let isLong = false;
 const asked: Asked[] = [];
 const home = temporaryDirectory();
 const children: Child[] = [];
@@ -22,8 +23,9 @@ const children: Child[] = [];
 beforeAll(async () => {
   search = await startSearchServer({ pages: corpus });
   model = await startModelServer({
-    script: researcher((kind) => {
+    script: researcher((kind, request) => {
       asked.push(kind);
+      if (kind === 'section' && isLong) return longSection(String(request.messages[1]?.content));
       return kind === stalled ? { fault: 'stall' } : undefined;
     }),
   });
@@ -90,6 +92,40 @@ describe('a job whose process is killed', () => {
     },
   );
 });
+
+it('a job whose process is killed while it sends the report goes on behind the last piece', async () => {
+  isLong = true;
+  stalled = undefined;
+  const first = await startProcess();
+  const id = await first.client.startJob({ query: 'tidal power' });
+  const before = await first.client.events(id, undefined, ({ type }) => type === 'synthesis_delta');
+  await first.child.kill('SIGKILL');
+  const killedAt = new Date().toISOString();
+  const drafted = count('section');
+
+  const second = await startProcess();
+  await second.client.events(id, before.at(-1)?.id);
+  const all = await second.client.events(id);
+  const pieces = all.filter(({ type }) => type === 'synthesis_delta');
+  expect(pieces.some(({ timestamp }) => timestamp < killedAt)).toBe(true);
+  expect(pieces.some(({ timestamp }) => timestamp > killedAt)).toBe(true);
+  expect(all.slice(0, before.length)).toEqual(before);
+  assertWhole(all);
+  const { report } = await second.client.status(id);
+  expect(pieces.map(({ data }) => data.text).join('')).toBe(report);
+  expect(String(report).match(/Fact \d+ of/g)?.length).toBe(3 * FACTS);
+  expect(count('section')).toBe(drafted);
+});
+
+const FACTS = 400;
+let facts = 0;
+
+/** Paragraphs enough that the report takes a while to send; no sentence comes twice. */
+function longSection(prompt: string): string {
+  const number = /^\[(\d+)\]/m.exec(prompt)?.[1] ?? '';
+  const fact = () => `Fact ${++facts} of this report stands in a source [${number}].`;
+  return Array.from({ length: FACTS }, fact).join('\n\n');
+}
 
 const searches = () => search.requests.filter((request) => request.includes('/search?')).length;
 

@@ -42,7 +42,13 @@ function toExecution(event: DeepEvent): ExecutionEvent[] {
     case 'end': {
       const failure = failureWords(event.job);
       if (failure !== undefined) return [{ type: 'failed', message: failure }];
-      return [{ type: 'completed', message: scoreOf(event.job.citations) }];
+      const { tokens, costUsd, citations } = event.job;
+      // A job counts its tokens together.
+      const usage = { inputTokens: 0, outputTokens: tokens, totalTokens: tokens };
+      return [
+        { type: 'usage', usage: { ...usage, ...(costUsd !== null && { costUsd }) } },
+        { type: 'completed', message: scoreOf(citations) },
+      ];
     }
   }
 }
