@@ -24,6 +24,9 @@ const remoteBackends = ['sidecar', 'compat'];
 /** How long a caller waits for the sound of another machine before a voice of this one speaks. */
 const remotePatienceMs = 8000;
 
+/** Piper's runtime reads its dictionaries from the first directory that it was given, as long as the process lives. */
+let piperDirectory: string | undefined;
+
 /** All voices, each followed by those that speak when it fails. */
 export function createVoices(options: VoiceOptions, parts: Parts): Synthesizer {
   const backends = createBackends(options, parts);
@@ -39,7 +42,8 @@ export function createVoices(options: VoiceOptions, parts: Parts): Synthesizer {
 
 function createBackends(options: VoiceOptions, { sidecar, directory, createHost, notices }: Parts): Backends {
   const { inprocVoice: voice, inprocLang: language } = options;
-  const settings: PiperSettings = { directory: join(directory, 'piper') };
+  piperDirectory ??= join(directory, 'piper');
+  const settings: PiperSettings = { directory: piperDirectory };
   const script = (path: string) => new URL(path, import.meta.url);
   const kokoro = createHost('the Kokoro voice', script('./inprocess/kokoro/kokoro.worker.ts'));
   const piper = createHost('the Piper voice', script('./inprocess/piper/piper.worker.ts'), settings);

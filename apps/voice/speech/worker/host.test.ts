@@ -97,4 +97,17 @@ describe('a worker', () => {
     for (const outcome of await asked) expect(outcome).toMatchObject({ reason: { code: 'closed' } });
     await expect(ask({ do: 'echo' })).rejects.toMatchObject({ code: 'closed' });
   });
+
+  it('is not cut off in the middle of its work when it is closed', async () => {
+    const { host, ask } = start();
+    const counting = host.stream<number>({ do: 'count', value: 1e9 })[Symbol.asyncIterator]();
+    await counting.next();
+    const waiting = ask({ do: 'echo', value: 1 });
+    await Promise.all([
+      host.close(),
+      expect(counting.next().then(() => counting.next())).rejects.toThrow('is closed'),
+      expect(waiting).rejects.toThrow('is closed'),
+    ]);
+    await expect(ask({ do: 'echo' })).rejects.toThrow('is closed');
+  });
 });

@@ -30,6 +30,9 @@ interface Task {
   values: Channel<unknown>;
 }
 
+/** A worker that is closed gets so long to come to the end of its work; on a busy machine a model takes that to load. */
+const closingMs = 30_000;
+
 /** A worker thread that does one piece of work after the other; started when first needed, and anew after it died. */
 export class WorkerHost {
   readonly #options: WorkerHostOptions;
@@ -38,6 +41,8 @@ export class WorkerHost {
   #worker: Worker | undefined;
   #alarm: NodeJS.Timeout | undefined;
   #last = 0;
+  /** Called when the work that runs is over. */
+  #finished: (() => void) | undefined;
   #closed = false;
 
   constructor(options: WorkerHostOptions) {
@@ -71,7 +76,20 @@ export class WorkerHost {
     this.#closed = true;
     const ended = new SpeechError('closed', `${this.#options.name} is closed`);
     for (const task of this.#waiting.splice(0)) task.values.fail(ended);
+    await this.#letFinish(ended);
     await this.#end(ended);
+  }
+
+  /** Native code that is cut off in the middle takes the process with it, so a worker may come to the end of its work. */
+  async #letFinish(ended: SpeechError): Promise<void> {
+    const task = this.#running;
+    if (task === undefined) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#finished = resolve;
+    this.#cancel(task, ended);
+    const patience = setTimeout(resolve, closingMs);
+    await promise;
+    clearTimeout(patience);
   }
 
   #enqueue(work: unknown, urgent: boolean): Task {
@@ -136,6 +154,7 @@ export class WorkerHost {
   #done(): void {
     clearTimeout(this.#alarm);
     this.#running = undefined;
+    this.#finished?.();
     this.#next();
   }
 

@@ -17,8 +17,8 @@ interface PiperVoiceOptions {
 
 /** Speakers of the voice, counted from 0. */
 const speakers = 904;
-/** A clear one. */
-const defaultSpeaker = 0;
+/** The clearest of those that were measured. */
+const defaultSpeaker = 79;
 const pattern = /^piper(?::(\d{1,3}))?$/;
 
 /** Speaks by Piper, six times as fast as Kokoro and plainer; a skill's voice is `piper` or `piper:<speaker>`. English only. */

@@ -1,0 +1,158 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeSound } from './audio/decode.ts';
+import { toMono } from './audio/resample.ts';
+import { whiteNoise, wordless } from './sounds.suite.ts';
+import { createSpeech, spoken } from './speech.suite.ts';
+import { wordError } from './word-error.suite.ts';
+
+const sentences = [
+  'Your meeting was moved to Thursday afternoon.',
+  'I found a small restaurant near the river.',
+  'Please take an umbrella with you tomorrow.',
+  'The train to London leaves in a few minutes.',
+  'Shall I send the letter to your brother?',
+  'The kitchen light is still on.',
+  'She asked whether the garden was open today.',
+  'We can talk about the budget next week.',
+  'The weather will be warm and sunny.',
+  'Thank you, I will call you back.',
+];
+
+const rate = 16_000;
+const windowLength = 512;
+let speech: ReturnType<typeof createSpeech>;
+beforeAll(() => {
+  speech = createSpeech({ TTS_BACKEND: 'inprocess', NOISE_FILTER: 'rnnoise' });
+});
+afterAll(() => speech.close());
+
+const say = async (text: string, voice: string) =>
+  toMono(await spoken(speech.synthesizer, { text, voice }), rate);
+const hear = (samples: Float32Array, final = true) => speech.recognizer.recognize(samples, { final });
+
+async function probabilities(samples: Float32Array): Promise<number[]> {
+  const detector = await speech.openDetector();
+  const frames: number[] = [];
+  for (let at = 0; at + windowLength <= samples.length; at += windowLength)
+    frames.push(await detector.accept(samples.slice(at, at + windowLength)));
+  await detector.close();
+  return frames;
+}
+
+describe('the voices of this machine', () => {
+  it('Piper is understood, by the small model too', async () => {
+    const [careful, quick]: [string[], string[]] = [[], []];
+    for (const text of sentences) {
+      const samples = await say(text, 'piper');
+      careful.push(await hear(samples));
+      quick.push(await hear(samples, false));
+    }
+    expect(wordError(sentences, careful)).toBeLessThanOrEqual(0.1);
+    expect(wordError(sentences, quick)).toBeLessThanOrEqual(0.2);
+  }, 120_000);
+
+  it('Kokoro is understood, with voices of both Englishes [V040]', async () => {
+    const voices = ['af_heart', 'am_michael', 'bf_emma', 'bm_george'];
+    const heard: string[] = [];
+    for (const [index, text] of sentences.entries()) {
+      const sound = await spoken(speech.synthesizer, { text, voice: voices[index % voices.length] });
+      expect(sound.sampleRate).toBe(24_000);
+      heard.push(await hear(await toMono(sound, rate)));
+    }
+    expect(wordError(sentences, heard)).toBeLessThanOrEqual(0.1);
+    expect(speech.describe().warnings).toEqual([]);
+  }, 240_000);
+
+  it('speak what half precision cannot', async () => {
+    expect(await hear(await say('It will rain tomorrow morning,', 'am_michael'))).toMatch(
+      /rain tomorrow morning/,
+    );
+  }, 60_000);
+
+  it('say numbers, sums and dates as people do', async () => {
+    const heard = await hear(await say('The ticket was $24.50 on March 3rd.', 'piper'));
+    expect(heard).toMatch(/(24\.50|twenty.four dollars and fifty cents).*march (3|third)/i);
+  }, 60_000);
+});
+
+describe('what is no speech', () => {
+  it.each(Object.entries(wordless))(
+    '%s becomes no words, and hardly looks like a voice',
+    async (_name, samples) => {
+      for (const final of [true, false]) expect(await hear(samples, final)).toBe('');
+      const frames = await probabilities(samples);
+      expect(frames.filter((probability) => probability > 0.5).length / frames.length).toBeLessThan(0.06);
+    },
+    60_000,
+  );
+});
+
+describe('speech', () => {
+  it('is noticed, in noise too, and not where it pauses', async () => {
+    const voice = await say(
+      'The kitchen light is still on. Shall I send the letter to your brother?',
+      'piper',
+    );
+    const silence = new Float32Array(rate);
+    const samples = Float32Array.from([...silence, ...voice, ...silence]);
+    const noise = whiteNoise(samples.length / rate + 1, 0.01);
+    const frames = await probabilities(samples.map((sample, index) => sample + (noise[index] ?? 0)));
+    const isSpoken = frames.map((_, index) => loudness(samples, index) > 0.02);
+    const sure = frames.map((probability) => probability > 0.5);
+    const recall = share(
+      isSpoken,
+      (spokenNow, index) => spokenNow && sure[index] === true,
+      isSpoken.filter(Boolean).length,
+    );
+    expect(recall).toBeGreaterThan(0.9);
+    const edges = [...frames.slice(5, 28), ...frames.slice(-20)];
+    expect(edges.filter((probability) => probability > 0.5).length).toBeLessThanOrEqual(2);
+  }, 60_000);
+
+  it('of several callers at once is judged as if each were alone', async () => {
+    const voice = await say('We can talk about the budget next week.', 'piper');
+    const [alone, ...together] = await Promise.all([
+      probabilities(voice),
+      probabilities(voice),
+      probabilities(wordless.noise ?? new Float32Array()),
+    ]);
+    expect(
+      together[0]?.every((probability, index) => Math.abs(probability - (alone?.[index] ?? 0)) < 0.01),
+    ).toBe(true);
+    expect(Math.max(...(together[1] ?? [1]))).toBeLessThan(0.5);
+  }, 60_000);
+});
+
+describe('the noise filter', () => {
+  it('raises speech above noise by at least four decibels', async () => {
+    const file = readFileSync(join(import.meta.dirname, 'transcription/fixtures/austen.ogg'));
+    const clean = (await toMono(await decodeSound(file, 10), 48_000)).subarray(0, 4 * 48_000);
+    const noise = whiteNoise(12, 1);
+    const gain = (rms(clean) / rms(noise)) * 10 ** (-5 / 20);
+    const noisy = clean.map((sample, index) => sample + gain * (noise[index] ?? 0));
+    const filter = await speech.openNoiseFilter();
+    const filtered = new Float32Array(clean.length);
+    for (let at = 0; at + 480 <= clean.length; at += 480)
+      filtered.set((await filter?.accept(noisy.slice(at, at + 480))) ?? [], at);
+    await filter?.close();
+    const delay = 480;
+    const from = 48_000;
+    const wanted = clean.subarray(from, -delay);
+    const left = wanted.map((sample, index) => (filtered[from + index + delay] ?? 0) - sample);
+    expect(20 * Math.log10(rms(wanted) / rms(left))).toBeGreaterThan(9);
+  }, 60_000);
+});
+
+function loudness(samples: Float32Array, window: number): number {
+  return rms(samples.subarray(window * windowLength, (window + 1) * windowLength));
+}
+
+function rms(samples: Float32Array): number {
+  return Math.sqrt(samples.reduce((sum, sample) => sum + sample * sample, 0) / samples.length);
+}
+
+function share<Value>(values: Value[], counts: (value: Value, index: number) => boolean, of: number): number {
+  return values.filter(counts).length / of;
+}

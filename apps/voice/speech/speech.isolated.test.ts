@@ -1,0 +1,110 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSidecarServer } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startVoice } from '../voice.suite.ts';
+import { meanModel } from './ending/mean-model.suite.ts';
+import { openSpeech, spoken } from './speech.suite.ts';
+import { readAloud } from './synthesis/inprocess/kokoro/phonemes.ts';
+import { presets } from './synthesis/inprocess/presets.ts';
+import { checkWeights, weights } from './weights.ts';
+
+async function temporary(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'speech-'));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+describe('voices', () => {
+  it('of a skill with a backend of its own come from there', async () => {
+    const sidecar = await startSidecarServer({ speech: [new Uint8Array(8820)] });
+    onTestFinished(() => sidecar.stop());
+    const { synthesizer } = openSpeech({ SIDECAR_URL: sidecar.url, TTS_BACKEND: 'inprocess' });
+    const sound = await spoken(synthesizer, { text: 'Hello.', backend: 'sidecar', voice: 'ada' });
+    expect(sound.sampleRate).toBe(44_100);
+    expect(sidecar.requests[0]?.body).toMatchObject({ text: 'Hello.', reference_id: 'ada' });
+  });
+
+  it('are af_heart in American English unless set otherwise; one that is unknown is replaced, with a warning [V046]', async () => {
+    const { synthesizer, describe: told } = openSpeech({ TTS_BACKEND: 'inprocess' });
+    const sound = await spoken(synthesizer, { text: 'Yes.', voice: 'zz_nobody' });
+    expect(sound.sampleRate).toBe(24_000);
+    expect(told().warnings).toEqual(['The local voice has no preset zz_nobody; af_heart speaks instead.']);
+  }, 60_000);
+
+  it('are 54, installed and whole [V040]', async () => {
+    expect([presets.length, new Set(presets).size]).toEqual([54, 54]);
+    const entry = weights.find(({ name }) => name === 'Kokoro voices');
+    expect(entry?.files).toHaveLength(54);
+    expect(entry && (await checkWeights(entry))).toBe('ready');
+  });
+
+  it('speak by turns: what one says is stopped without harm to the next', async () => {
+    const { synthesizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper:5' });
+    const controller = new AbortController();
+    const long = spoken(synthesizer, { text: 'A long story. '.repeat(40), signal: controller.signal });
+    controller.abort(new Error('barge-in'));
+    await expect(long).rejects.toThrow();
+    expect((await spoken(synthesizer, { text: 'Yes.' })).channels[0]?.length).toBeGreaterThan(2000);
+  }, 60_000);
+
+  it('where no sidecar answers are those of this machine, with a warning in the health body', async () => {
+    const voice = await startVoice({ env: { SIDECAR_URL: 'http://127.0.0.1:9', INPROC_VOICE: 'piper' } });
+    const { sampleRate } = await spoken(voice.voice.speech.synthesizer, { text: 'Hello.' });
+    expect(sampleRate).toBe(22_050);
+    const { body } = await voice.get('/healthz');
+    expect(body).toMatchObject({ tts_backend: 'sidecar', speech: { tts: 'sidecar', stt: 'local' } });
+    expect(body.speech.warnings).toEqual([
+      expect.stringMatching(
+        /^sidecar does not speak: .*SIDECAR_URL.*\(inprocess \(Piper\) speaks instead\)$/,
+      ),
+    ]);
+  }, 60_000);
+});
+
+describe('languages', () => {
+  it('American and British English differ [V047]', async () => {
+    expect((await readAloud('Ask for water, I go home.', 'a')).phonemes).toBe(
+      'ˈæsk fɔɹ wˈɔTəɹ, ˌI ɡˌO hˈOm.',
+    );
+    expect((await readAloud('Ask for water, I go home.', 'b')).phonemes).toBe(
+      'ˈɑːsk fɔː wˈɔːtə, ˌI ɡˌQ hˈQm.',
+    );
+  });
+
+  it('that cannot be read are read as English with a word about it, or not at all in other letters', async () => {
+    const { notice } = await readAloud('Konnichiwa', 'j');
+    expect(notice).toBe(
+      'The local voice cannot read Japanese and reads it as English: use TTS_BACKEND=sidecar for it.',
+    );
+    await expect(readAloud('こんにちは', 'j')).rejects.toMatchObject({ code: 'unsupported' });
+  });
+});
+
+describe('the end-of-turn model', () => {
+  it('is absent with one line in the log', async () => {
+    const { logged, openSmartTurn, describe: told } = openSpeech({ SMART_TURN: 'local' }, await temporary());
+    expect(await openSmartTurn()).toBeUndefined();
+    expect(logged).toEqual(['SMART_TURN=local does nothing: put smart-turn.onnx into this directory']);
+    expect(told().smart_turn).toBe('absent');
+  });
+
+  it('is off unless asked for', async () => {
+    const directory = await temporary();
+    await writeFile(join(directory, 'smart-turn.onnx'), meanModel());
+    const speech = openSpeech({}, directory);
+    expect([await speech.openSmartTurn(), await speech.openNoiseFilter()]).toEqual([undefined, undefined]);
+    expect(speech.logged).toEqual([]);
+  });
+
+  it('gets how loud 80 bands are in the last eight seconds', async () => {
+    const directory = await temporary();
+    await writeFile(join(directory, 'smart-turn.onnx'), meanModel());
+    const { openSmartTurn } = openSpeech({ SMART_TURN: 'local' }, directory);
+    const judge = await openSmartTurn();
+    expect(await judge?.judge(new Float32Array(16_000))).toBeCloseTo(-1.5, 3);
+    const tone = Float32Array.from({ length: 10 * 16_000 }, (_, index) => Math.sin(index / 3));
+    expect(await judge?.judge(tone)).toBeGreaterThan(-1);
+  }, 60_000);
+});
