@@ -1,5 +1,4 @@
 import { AlertingPlugin } from './alerting/plugin.ts';
-import type { CeremonyHall } from './ceremonies/hall.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
 import { WorkspaceReplica } from './cluster/workspace-replica.ts';
@@ -11,6 +10,7 @@ import type { SwitchboardOptions } from './options.ts';
 import { ProjectRegistry, type ProjectSource, remoteSource } from './projects/registry.ts';
 import { ProjectSync } from './projects/sync.ts';
 import { SchedulerPlugin } from './scheduler/plugin.ts';
+import { createChatSurface } from './surfaces/chat/surface.ts';
 import { createFolders } from './surfaces/cloud/folders.ts';
 import { createCloudSurface } from './surfaces/cloud/surface.ts';
 import { createCodehostSurface } from './surfaces/codehost/surface.ts';
@@ -24,7 +24,6 @@ export interface Plugins {
   list: Plugin[];
   /** Kept by the plugin that asks the project registry. */
   projects: ProjectDirectory;
-  ceremonies: CeremonyHall;
 }
 
 /** Every plugin of the switchboard. */
@@ -34,9 +33,9 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
   const files = new WorkspaceReplica();
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));
-  const ceremonies = new CeremonyPlugin(leader);
   const cloud = createCloudSurface(options, deliveries, leader);
   const surfaces = [
+    createChatSurface(options, { desk: deliveries, leader, projects }),
     createCodehostSurface(options, deliveries),
     createTrackerSurface(options, deliveries),
     createMessengerSurface(options, deliveries, leader),
@@ -53,11 +52,10 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
       sync,
       projects,
       new SchedulerPlugin(leader, () => files.catchUp()),
-      ceremonies,
+      new CeremonyPlugin(leader),
       ...surfaces,
     ],
     projects,
-    ceremonies,
   };
 }
 

@@ -80,7 +80,10 @@ export class JsonServer {
       return;
     }
     const { status = 200, headers = {}, body: answer } = reply;
-    outgoing.writeHead(status, { 'content-type': 'application/json', ...headers });
+    outgoing.writeHead(status, {
+      ...(answer !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    });
     outgoing.end(answer === undefined ? '' : typeof answer === 'string' ? answer : JSON.stringify(answer));
   }
 

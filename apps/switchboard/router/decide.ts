@@ -14,7 +14,7 @@ export interface Inbound {
   source?: Source;
 }
 
-type Rule = 'route' | 'skill-hint' | 'channel' | 'conversation' | 'project' | 'keyword' | 'default';
+type Rule = 'route' | 'skill-hint' | 'agent' | 'channel' | 'conversation' | 'project' | 'keyword' | 'default';
 
 /** Where a message goes and why; without a skill it goes nowhere. */
 export type Decision =
@@ -32,11 +32,12 @@ export interface Surroundings {
   defaultSkill: string | undefined;
 }
 
-/** Chooses by the first rule that fits: route, hint, channel, conversation, project, keyword, default. */
+/** Chooses by the first rule that fits: route, hint, agent, channel, conversation, project, keyword, default. */
 export function decide(inbound: Inbound, around: Surroundings): Decision {
   return (
     byRoute(inbound, around) ??
     byHint(inbound) ??
+    byAgent(inbound, around) ??
     unmentioned(inbound, around) ??
     byChannel(inbound, around) ??
     byConversation(inbound, around) ??
@@ -80,6 +81,14 @@ function byHint({ payload }: Inbound): Decision | undefined {
   if (skill === undefined) return undefined;
   const agent = text(fields.agent);
   return { skill, ...(agent && { agent }), rule: 'skill-hint', why: `the message names the skill ${skill}` };
+}
+
+/** The message was said to one agent, as to its own bot. */
+function byAgent(inbound: Inbound, { registry }: Surroundings): Decision | undefined {
+  const agent = text(fieldsOf(inbound.payload).agent);
+  return agent === undefined
+    ? undefined
+    : toAgent(agent, inbound, registry, 'agent', `the message is for ${agent}`);
 }
 
 /** In a channel that wants it so, a talk under way goes on only when the agent is mentioned. */

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { splitMessage } from '@trunkline/tools';
+import type { REST } from 'discord.js';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type ChatAddress, chatAddress } from './address.ts';
+import type { ProgressNotes } from './progress.ts';
+import type { ChatState } from './state.ts';
+
+export interface ChatSettings {
+  /** The door of an agent's own bot, or of the main one. */
+  restOf(agent: string | undefined): REST;
+  state: ChatState;
+  progress: ProgressNotes;
+  channels: { alert(): string | undefined; digest(): string | undefined };
+}
+
+/** Posts what stands on `message.outbound.chat.#`. */
+export function createChatSender(settings: ChatSettings) {
+  return async (parcel: Parcel): Promise<void> => {
+    const { message, done } = parcel;
+    const address = chatAddress(message.topic);
+    const content = text(fieldsOf(message.payload).content);
+    if (address === undefined) throw refused(`${message.topic} is no place on the chat platform.`);
+    if (content === undefined) throw refused('The message has no content.');
+    const rest = settings.restOf(address.agent);
+    const parts = splitMessage(content);
+    if (address.kind === 'slash') return await answerCommand(rest, address.id, parts, parcel, settings);
+    const channelId = await channelOf(rest, address, settings, parcel.signal);
+    for (const [index, part] of parts.entries()) {
+      if (index < done.length) continue;
+      const note = index === 0 ? await settings.progress.take(message.correlationId, channelId) : undefined;
+      const id = note
+        ? await edit(rest, channelId, note, part, parcel.signal)
+        : await post(rest, channelId, part, `${message.id} ${index}`, parcel.signal);
+      parcel.arrived(id);
+    }
+  };
+}
+
+async function channelOf(
+  rest: REST,
+  address: Exclude<ChatAddress, { kind: 'slash' }>,
+  { channels }: ChatSettings,
+  signal: AbortSignal,
+): Promise<string> {
+  if (address.kind === 'channel') return address.id;
+  if (address.kind === 'user') {
+    const body = { recipient_id: address.id };
+    const { id } = await call<{ id: string }>(() => rest.post('/users/@me/channels', { body, signal }));
+    return id;
+  }
+  const id = address.kind === 'alert' ? channels.alert() : channels.digest();
+  if (id !== undefined) return id;
+  throw refused(
+    address.kind === 'alert'
+      ? 'There is no channel for alerts: give an entry of channels.yaml the kind alerts, or set channels.digest of chat.yaml.'
+      : 'There is no channel for digests: set channels.digest of chat.yaml, or CHAT_DIGEST_CHANNEL.',
+  );
+}
+
+/** The same nonce when an attempt is repeated, so that the platform posts it once. */
+async function post(
+  rest: REST,
+  channelId: string,
+  content: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const nonce = createHash('sha256').update(key).digest('hex').slice(0, 25);
+  const body = { content, nonce, enforce_nonce: true, allowed_mentions: { parse: ['users'] } };
+  const { id } = await call<{ id: string }>(() =>
+    rest.post(`/channels/${channelId}/messages`, { body, signal }),
+  );
+  return id;
+}
+
+async function edit(
+  rest: REST,
+  channelId: string,
+  messageId: string,
+  content: string,
+  signal: AbortSignal,
+): Promise<string> {
+  await call(() => rest.patch(`/channels/${channelId}/messages/${messageId}`, { body: { content }, signal }));
+  return messageId;
+}
+
+/** The first part takes the place of "thinking"; when the command can no longer be answered, its channel gets it. */
+async function answerCommand(
+  rest: REST,
+  interactionId: string,
+  parts: readonly string[],
+  { message, done, arrived, signal }: Parcel,
+  { state }: ChatSettings,
+): Promise<void> {
+  const open = state.interaction(interactionId);
+  if (open === undefined)
+    throw refused('This command waits no more: the platform takes answers for 15 minutes.');
+  const path = `/webhooks/${open.applicationId}/${open.token}` as const;
+  for (const [index, content] of parts.entries()) {
+    if (index < done.length) continue;
+    const body = { content, allowed_mentions: { parse: ['users'] } };
+    const options = { body, signal, auth: false };
+    const { id } = await call<{ id: string }>(() =>
+      index === 0 ? rest.patch(`${path}/messages/@original`, options) : rest.post(path, options),
+    );
+    arrived(id ?? `${message.id} ${index}`);
+  }
+}
+
+function refused(words: string): DeliveryError {
+  return new DeliveryError(words, { permanent: true });
+}
+
+/** Limits are waited out by the library; what is left is a refusal, or a failure of the other side. */
+async function call<Answer>(work: () => Promise<unknown>): Promise<Answer> {
+  try {
+    return (await work()) as Answer;
+  } catch (error) {
+    const { status, message } = error as { status?: number; message?: string };
+    const permanent = status !== undefined && status >= 400 && status < 500 && status !== 429;
+    const words = `The chat platform answered${status === undefined ? '' : ` ${status}`}: ${message ?? String(error)}`;
+    throw new DeliveryError(words, { permanent, cause: error });
+  }
+}

@@ -1,0 +1,86 @@
+import type { Bus, Message, Subscription } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import type { REST } from 'discord.js';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+
+export interface ProgressSettings {
+  bus: Bus;
+  rest: REST;
+  logger: Logger;
+}
+
+interface Note {
+  channelId: string;
+  messageId?: string;
+  editedAt: number;
+  /** The request that is under way: one at a time. */
+  turn: Promise<void>;
+}
+
+const editEveryMs = 1500;
+const mostNotes = 1000;
+
+/** Shows what an agent is doing as one message that is edited; the answer then takes its place. */
+export class ProgressNotes {
+  readonly #settings: ProgressSettings;
+  readonly #notes = new Map<string, Note>();
+  #subscription: Subscription | undefined;
+
+  constructor(settings: ProgressSettings) {
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    const show = (message: Message) => this.#show(message);
+    this.#subscription = await this.#settings.bus.subscribe('agent.skill.toolframe.#', show, {
+      plugin: 'chat',
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.unsubscribe();
+    await Promise.all([...this.#notes.values()].map(({ turn }) => turn));
+  }
+
+  /** What is said under this correlation in that channel may show its progress there. */
+  watch(correlationId: string, channelId: string): void {
+    this.#notes.set(correlationId, { channelId, editedAt: 0, turn: Promise.resolve() });
+    const oldest = this.#notes.keys().next().value;
+    if (this.#notes.size > mostNotes && oldest !== undefined) this.#notes.delete(oldest);
+  }
+
+  /** The message that the answer takes the place of, if there is one; waits for what is being written. */
+  async take(correlationId: string, channelId: string): Promise<string | undefined> {
+    const note = this.#notes.get(correlationId);
+    if (note === undefined) return undefined;
+    note.editedAt = Number.POSITIVE_INFINITY;
+    await note.turn;
+    this.#notes.delete(correlationId);
+    return note.channelId === channelId ? note.messageId : undefined;
+  }
+
+  #show({ correlationId, payload }: Message): void {
+    const note = this.#notes.get(correlationId);
+    const name = text(fieldsOf(payload).name);
+    if (note === undefined || name === undefined || fieldsOf(payload).type !== 'tool-start') return;
+    if (Date.now() - note.editedAt < editEveryMs) return;
+    note.editedAt = Date.now();
+    note.turn = note.turn.then(() => this.#write(note, correlationId, `*Working: ${name} …*`));
+  }
+
+  async #write(note: Note, correlationId: string, content: string): Promise<void> {
+    const { rest, logger } = this.#settings;
+    if (this.#notes.get(correlationId) !== note) return;
+    const { channelId, messageId } = note;
+    try {
+      const body = { content };
+      if (messageId !== undefined) await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body });
+      else
+        note.messageId = (
+          (await rest.post(`/channels/${channelId}/messages`, { body })) as { id: string }
+        ).id;
+    } catch (error) {
+      logger.warn({ err: error }, 'progress could not be shown');
+    }
+  }
+}

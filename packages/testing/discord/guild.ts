@@ -1,0 +1,345 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { JsonServer, type ReceivedRequest } from '../json-server.ts';
+import type { GatewayFrame } from './server.ts';
+import { acceptSocket, type ServerSocket } from './web-socket.ts';
+
+export interface GuildBot {
+  id: string;
+  name: string;
+}
+
+export interface GuildPost {
+  id: string;
+  channelId: string;
+  content: string;
+  author: string;
+  edited?: boolean;
+}
+
+interface Connection {
+  socket: ServerSocket;
+  bot: GuildBot | undefined;
+}
+
+interface Said {
+  content: string;
+  channelId: string;
+  userId?: string;
+  /** Whom it mentions. */
+  mentions?: string[];
+  /** A direct message to this bot. */
+  to?: string;
+}
+
+/** One Discord server with its gateway and REST API in version 10, as the real client library meets them. */
+export class FakeGuild {
+  readonly server = new JsonServer();
+  readonly guildId = '900000000000000001';
+  readonly posts: GuildPost[] = [];
+  readonly deleted: string[] = [];
+  /** What was answered to interactions, by id or token. */
+  readonly callbacks: { id: string; body: { type: number; data?: unknown } }[] = [];
+  readonly followUps: { token: string; content: string; original: boolean }[] = [];
+  commands: { name: string; options?: unknown[] }[] = [];
+  identifies = 0;
+  resumes = 0;
+  readonly #bots: ReadonlyMap<string, GuildBot>;
+  readonly #connections = new Set<Connection>();
+  readonly #log: { id: string; channelId: string; frame: object }[] = [];
+  readonly #nonces = new Map<string, string>();
+  /** What was dispatched, so that a connection that resumes gets what it missed. */
+  readonly #dispatched: (GatewayFrame & { to: string | undefined })[] = [];
+  /** Bots whose sessions cannot be resumed. */
+  readonly #lost = new Set<string>();
+  #sequence = 0;
+  #next = 1_000_000_000_000_000n;
+
+  private constructor(bots: Readonly<Record<string, GuildBot>>) {
+    this.#bots = new Map(Object.entries(bots));
+    this.#mountGateway();
+    this.#mountMessages();
+    this.#mountCommands();
+  }
+
+  /** Bots by their tokens. */
+  static async start(bots: Readonly<Record<string, GuildBot>>): Promise<FakeGuild> {
+    const fake = new FakeGuild(bots);
+    await fake.server.listen();
+    return fake;
+  }
+
+  /** The base address of the API. */
+  get url(): string {
+    return `${this.server.url}/api`;
+  }
+
+  async stop(): Promise<void> {
+    this.cut();
+    await this.server.stop();
+  }
+
+  /** A person says something; gives the id of the message. */
+  say({ content, channelId, userId = '500000000000000001', mentions = [], to }: Said): string {
+    const id = this.#id();
+    const frame = {
+      id,
+      channel_id: channelId,
+      ...(to === undefined && { guild_id: this.guildId }),
+      content,
+      author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null },
+      mentions: mentions.map((mention) => ({
+        id: mention,
+        username: 'bot',
+        discriminator: '0',
+        avatar: null,
+      })),
+      mention_roles: [],
+      attachments: [],
+      embeds: [],
+      timestamp: new Date().toISOString(),
+      edited_timestamp: null,
+      tts: false,
+      mention_everyone: false,
+      pinned: false,
+      type: 0,
+      channel_type: to === undefined ? 0 : 1,
+    };
+    this.#log.push({ id, channelId, frame });
+    this.#dispatch('MESSAGE_CREATE', frame, to);
+    return id;
+  }
+
+  /** A person uses a slash command, or types into one. */
+  interact(type: 'command' | 'autocomplete', data: object, channelId: string): { id: string; token: string } {
+    const id = this.#id();
+    const token = `interaction-${id}`;
+    const [application] = this.#bots.values();
+    this.#dispatch(
+      'INTERACTION_CREATE',
+      {
+        id,
+        application_id: application?.id,
+        type: type === 'command' ? 2 : 4,
+        token,
+        version: 1,
+        guild_id: this.guildId,
+        channel_id: channelId,
+        channel: { id: channelId, type: 0 },
+        member: {
+          user: { id: '500000000000000001', username: 'ada', discriminator: '0', avatar: null },
+          roles: [],
+          joined_at: new Date().toISOString(),
+          permissions: '0',
+          flags: 0,
+        },
+        locale: 'en-US',
+        entitlements: [],
+        authorizing_integration_owners: {},
+        app_permissions: '0',
+        data: { id: '77', type: 1, ...data },
+      },
+      application?.id,
+    );
+    return { id, token };
+  }
+
+  join(userId: string): void {
+    const user = { id: userId, username: 'newcomer', discriminator: '0', avatar: null };
+    const joined_at = new Date().toISOString();
+    this.#dispatch(
+      'GUILD_MEMBER_ADD',
+      { guild_id: this.guildId, user, roles: [], joined_at, flags: 0 },
+      undefined,
+    );
+  }
+
+  /** Cuts every gateway connection: the library resumes. */
+  cut(): void {
+    for (const { socket } of this.#connections) socket.cut();
+  }
+
+  /** Ends every gateway connection so that the session is lost. */
+  loseSessions(): void {
+    for (const { socket, bot } of this.#connections) {
+      if (bot !== undefined) this.#lost.add(bot.id);
+      socket.cut();
+    }
+  }
+
+  get connected(): number {
+    return [...this.#connections].filter(({ bot }) => bot !== undefined).length;
+  }
+
+  #mountGateway(): void {
+    this.server.on('GET /api/v10/gateway/bot', (request) => {
+      if (this.#botOf(request) === undefined) return unauthorized;
+      const url = this.server.url.replace('http', 'ws');
+      const session_start_limit = { total: 1000, remaining: 1000, reset_after: 0, max_concurrency: 1 };
+      return { body: { url, shards: 1, session_start_limit } };
+    });
+    this.server.onUpgrade((request, stream) => this.#welcome(request, stream));
+  }
+
+  #welcome(request: IncomingMessage, stream: Duplex): void {
+    const connection: Connection = {
+      bot: undefined,
+      socket: acceptSocket(request, stream, {
+        onMessage: (frame) => this.#hear(connection, frame as GatewayFrame),
+        onClose: () => void this.#connections.delete(connection),
+      }),
+    };
+    this.#connections.add(connection);
+    connection.socket.send({ op: 10, d: { heartbeat_interval: 30_000 } });
+  }
+
+  #hear(connection: Connection, { op, d }: GatewayFrame): void {
+    const { socket } = connection;
+    if (op === 1) socket.send({ op: 11, d: null });
+    if (op !== 2 && op !== 6) return;
+    const { token, seq } = d as { token: string; seq?: number };
+    const bot = this.#bots.get(token.replace(/^Bot /, ''));
+    connection.bot = bot;
+    if (bot === undefined) socket.close(4004);
+    else if (op === 6) this.#resume(socket, bot, seq ?? 0);
+    else this.#ready(socket, bot);
+  }
+
+  #resume(socket: ServerSocket, bot: GuildBot, seq: number): void {
+    if (this.#lost.delete(bot.id)) {
+      socket.send({ op: 9, d: false });
+      return;
+    }
+    this.resumes += 1;
+    for (const { to, ...frame } of this.#dispatched)
+      if ((frame.s ?? 0) > seq && (to === undefined || to === bot.id)) socket.send(frame);
+    this.#sequence += 1;
+    socket.send({ op: 0, t: 'RESUMED', s: this.#sequence, d: {} });
+  }
+
+  #ready(socket: ServerSocket, bot: GuildBot): void {
+    this.identifies += 1;
+    const user = { id: bot.id, username: bot.name, discriminator: '0000', avatar: null, bot: true };
+    const ready = {
+      v: 10,
+      user,
+      guilds: [{ id: this.guildId, unavailable: true }],
+      session_id: `session-${bot.id}`,
+      resume_gateway_url: this.server.url.replace('http', 'ws'),
+      application: { id: bot.id, flags: 0 },
+      shard: [0, 1],
+    };
+    const guild = {
+      id: this.guildId,
+      name: 'Guild',
+      owner_id: '1',
+      unavailable: false,
+      channels: [],
+      members: [],
+      roles: [],
+      emojis: [],
+      stickers: [],
+      features: [],
+      member_count: 2,
+      joined_at: new Date().toISOString(),
+      voice_states: [],
+      threads: [],
+      presences: [],
+      stage_instances: [],
+      guild_scheduled_events: [],
+    };
+    for (const [t, d] of [
+      ['READY', ready],
+      ['GUILD_CREATE', guild],
+    ] as const) {
+      this.#sequence += 1;
+      socket.send({ op: 0, t, s: this.#sequence, d });
+    }
+  }
+
+  #dispatch(t: string, d: object, to: string | undefined): void {
+    this.#sequence += 1;
+    const frame = { op: 0, t, s: this.#sequence, d };
+    this.#dispatched.push({ ...frame, to });
+    for (const { bot, socket } of this.#connections)
+      if (bot !== undefined && (to === undefined || to === bot.id)) socket.send(frame);
+  }
+
+  #mountMessages(): void {
+    const { server } = this;
+    server.on('POST /api/v10/channels/:channel/messages', (request, { channel = '' }) =>
+      this.#post(request, channel),
+    );
+    server.on('PATCH /api/v10/channels/:channel/messages/:id', (request, { id }) => {
+      const post = this.posts.find((each) => each.id === id);
+      if (post === undefined) return { status: 404, body: { message: 'Unknown Message', code: 10_008 } };
+      Object.assign(post, { content: (request.body as { content: string }).content, edited: true });
+      return { body: { id } };
+    });
+    server.on('DELETE /api/v10/channels/:channel/messages/:id', (_request, { id = '' }) => {
+      this.deleted.push(id);
+      return { status: 204 };
+    });
+    server.on('GET /api/v10/channels/:channel/messages', ({ query }, { channel }) => {
+      const after = BigInt(query.get('after') ?? 0);
+      const found = this.#log.filter(({ id, channelId }) => channelId === channel && BigInt(id) > after);
+      return { body: found.map(({ frame }) => frame).reverse() };
+    });
+    server.on('POST /api/v10/users/@me/channels', ({ body }) => ({
+      body: { id: dmChannel((body as { recipient_id: string }).recipient_id), type: 1 },
+    }));
+  }
+
+  #post(request: ReceivedRequest, channelId: string) {
+    const bot = this.#botOf(request);
+    if (bot === undefined) return unauthorized;
+    const {
+      content,
+      nonce = '',
+      enforce_nonce,
+    } = request.body as { content: string; nonce?: string; enforce_nonce?: boolean };
+    if (content.length > 2000) return { status: 400, body: { message: 'Invalid Form Body', code: 50_035 } };
+    const known = enforce_nonce ? this.#nonces.get(nonce) : undefined;
+    if (known !== undefined) return { body: { id: known } };
+    const id = this.#id();
+    if (nonce !== '') this.#nonces.set(nonce, id);
+    this.posts.push({ id, channelId, content, author: bot.name });
+    return { body: { id, channel_id: channelId, content } };
+  }
+
+  #mountCommands(): void {
+    const { server } = this;
+    server.on('PUT /api/v10/applications/:app/guilds/:guild/commands', ({ body }) => {
+      this.commands = body as typeof this.commands;
+      return { body: [] };
+    });
+    server.on('POST /api/v10/interactions/:id/:token/callback', ({ body }, { id = '' }) => {
+      this.callbacks.push({ id, body: body as { type: number } });
+      return { status: 204 };
+    });
+    const answer =
+      (original: boolean) =>
+      ({ body }: ReceivedRequest, { token = '' }: Record<string, string>) => {
+        this.followUps.push({ token, content: (body as { content: string }).content, original });
+        return { body: { id: this.#id() } };
+      };
+    server.on('PATCH /api/v10/webhooks/:app/:token/messages/@original', answer(true));
+    server.on('POST /api/v10/webhooks/:app/:token', answer(false));
+  }
+
+  #botOf({ headers }: ReceivedRequest): GuildBot | undefined {
+    return this.#bots.get(headers.authorization?.replace(/^Bot /, '') ?? '');
+  }
+
+  #id(): string {
+    this.#next += 1n;
+    return String(this.#next);
+  }
+}
+
+const unauthorized = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
+
+/** The channel in which bots write to a person. */
+export function dmChannel(userId: string): string {
+  return `7${userId.slice(1)}`;
+}
