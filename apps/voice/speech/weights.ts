@@ -94,7 +94,7 @@ export const weights: readonly Weights[] = [
 export type WeightsState = 'ready' | 'absent' | 'damaged';
 
 /** Where the files of a model stand; none when their package is not installed. */
-export function weightPaths(entry: Weights, folder = packageFolder(entry.package)): string[] {
+function weightPaths(entry: Weights, folder = packageFolder(entry.package)): string[] {
   return folder ? entry.files.map((file) => join(folder, file)) : [];
 }
 

@@ -9,7 +9,7 @@ function start(options: { mostWaiting?: number; timeoutMs?: number } = {}) {
   const logged: string[] = [];
   const host = new WorkerHost({
     name: 'the test',
-    script: new URL('./host.fixture.ts', import.meta.url),
+    script: new URL('./fixtures/obedient-worker.ts', import.meta.url),
     mostWaiting: 5,
     timeoutMs: 20_000,
     logger: loggerInto(logged),

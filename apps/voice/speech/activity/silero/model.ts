@@ -4,8 +4,8 @@ import type { OnnxRuntime } from '../../onnx.ts';
 /** Samples that are judged at once, 32 ms at 16 kHz. */
 export const windowLength = 512;
 /** The model also wants the end of the window before. */
-export const contextLength = 64;
-export const stateLength = 128;
+const contextLength = 64;
+const stateLength = 128;
 const rowLength = contextLength + windowLength;
 
 /** What the model remembers of one voice. */
