@@ -3,7 +3,7 @@ import { createLogger } from '@trunkline/config';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
-import { startSwitchboard } from '../fixtures/start-switchboard.ts';
+import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Plugin, PluginContext } from './plugin.ts';
 import { PluginHost } from './plugin-host.ts';
@@ -55,9 +55,14 @@ it('starts plugins in order, goes on without those that fail, and stops them in 
   directory.remove();
 });
 
-it('lists the plugins of the switchboard', async () => {
+it('runs its plugins and the parts they stand on, and says which are off and why [S002]', async () => {
   const board = await startSwitchboard();
-  const { status, body } = await board.call('/api/plugins');
-  expect([status, body.success]).toEqual([200, true]);
+  const { body } = await board.call('/api/plugins');
+  const running = body.data.flatMap(({ name, state }: Json) => (state === 'running' ? [name] : []));
+  expect(running).toEqual(expect.arrayContaining(['scheduler', 'projects', 'ceremonies', 'onboarding']));
+  const off = body.data.filter(({ state }: Json) => state === 'off');
+  for (const { words } of off) expect(words).toMatch(/^Set [A-Z_]+/);
+  const parts = ['agents', 'routes', 'flows', 'changes', 'mcp-servers', 'workspace', 'projects'];
+  for (const part of parts) expect((await board.call(`/api/${part}`)).status).toBe(200);
   await board.stop();
 });

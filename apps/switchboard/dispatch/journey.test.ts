@@ -230,6 +230,12 @@ describe('what cannot be dispatched', () => {
       taskState: 'failed',
       error: expect.any(String),
     });
+    model.enqueue({ fault: 'malformed' });
+    const nonsense = await publish('agent.skill.request', { skillHint: 'chat', content: 'x' });
+    expect((await seen.first(`agent.skill.response.${nonsense}`)).payload).toMatchObject({
+      taskState: 'failed',
+      error: expect.stringContaining('cannot be read'),
+    });
     model.enqueue({ fault: 'stall' });
     const hung = await publish('agent.skill.request', { skillHint: 'chat', content: 'x' });
     expect((await seen.first(`agent.skill.response.${hung}`)).payload).toMatchObject({

@@ -122,6 +122,6 @@ export class VectorPlugin implements Plugin {
 }
 
 function reasonOff(url: string | undefined, embed: unknown): string | undefined {
-  if (url === undefined) return 'set VECTOR_URL to a Qdrant server';
-  return embed === undefined ? 'set LLM_GATEWAY_URL: it makes the vectors' : undefined;
+  if (url === undefined) return 'Set VECTOR_URL to the address of a Qdrant server to switch it on.';
+  return embed === undefined ? 'Set LLM_GATEWAY_URL: EMBED_MODEL there makes the vectors.' : undefined;
 }

@@ -36,7 +36,10 @@ describe('files of the workspace', () => {
     board = await startSwitchboard({
       env: { PEER_KEY: 'secret-of-peer' },
       files: {
-        'agents/ava.yaml': agent('ava', 'maxTurns: -1\nskills: [{ name: chat, keywords: [hello] }]'),
+        'agents/ava.yaml': agent(
+          'ava',
+          'maxTurns: -1\nchatBotTokenEnvKey: AVA_BOT\nskills: [{ name: chat, keywords: [hello] }]',
+        ),
         'agents/old.yaml.example': 'not: [valid',
         'agents.yaml':
           'agents:\n  - { name: peer, url: "http://127.0.0.1:1/a2a", apiKeyEnv: PEER_KEY, skills: [look, { name: find }], team: dev, subscribesTo: [x.y], chain: { look: ava } }\n  - { name: twin, url: "http://127.0.0.1:1/a2a", streaming: true }',
@@ -60,11 +63,18 @@ describe('files of the workspace', () => {
   });
   afterAll(() => board.stop());
 
-  it('are all read, examples left out [S025] [S026] [S032] [S033] [S034] [S036] [S037] [S039]', async () => {
+  it('are all read, examples left out [S043] [S025] [S026] [S032] [S033] [S034] [S036] [S037] [S039]', async () => {
     const { problems, agents, externalAgents, ...rest } = await state(board);
     expect(problems).toEqual([]);
     expect(agents).toMatchObject([
-      { name: 'ava', role: 'general', maxTurns: -1, tools: [], canDelegate: [] },
+      {
+        name: 'ava',
+        role: 'general',
+        maxTurns: -1,
+        tools: [],
+        canDelegate: [],
+        chatBotTokenEnvKey: 'AVA_BOT',
+      },
     ]);
     expect(externalAgents).toMatchObject([
       {
