@@ -13,7 +13,7 @@ import {
 import { createModelGateway, type ModelDescription } from '@trunkline/llm';
 import { type Missing, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
-import { createDuckDuckGo } from '@trunkline/tools';
+import { createDuckDuckGo, createSearxng } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { ConversationStore } from './chat/conversations.ts';
 import { PdfPrinter } from './exports/pdf.ts';
@@ -38,7 +38,7 @@ import { mountShares } from './routes/shares.ts';
 import { SearchDesk } from './sources/desk.ts';
 import { createKeyless } from './sources/keyless.ts';
 import { createMediawiki } from './sources/mediawiki.ts';
-import { createSearxng } from './sources/searxng.ts';
+import { createSearxngSource } from './sources/searxng.ts';
 import type { Source, SourceKind } from './sources/source.ts';
 import { createStored } from './sources/stored.ts';
 import { AnswerStore } from './store/answers.ts';
@@ -229,7 +229,7 @@ function createSources(options: ResearchOptions, documents: DocumentStore): Sour
   const { searxngUrl, searxngBasicAuth: basicAuth, encyclopediaUrl, keylessSearch } = options;
   const web =
     searxngUrl !== undefined
-      ? [createSearxng({ url: searxngUrl, basicAuth, timeoutMs })]
+      ? [createSearxngSource(createSearxng({ url: searxngUrl, basicAuth, timeoutMs }))]
       : [
           ...(keylessSearch ? [createKeyless(createDuckDuckGo({ timeoutMs }))] : []),
           createStored(documents, 'page'),

@@ -23,5 +23,5 @@ export {
   type SearchErrorCode,
   type SearchResult,
 } from './web-search/search-engine.ts';
-export { createSearxng, type SearxngOptions } from './web-search/searxng.ts';
+export { createSearxng, type SearxngEngine, type SearxngOptions } from './web-search/searxng.ts';
 export { createWebSearch } from './web-search/web-search.ts';

@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { SearchDesk } from '../sources/desk.ts';
-import { CATEGORIES, type SourceKind } from '../sources/source.ts';
+import { CATEGORIES, type SourceKind, TIME_RANGES } from '../sources/source.ts';
 import type { TurnSources } from './turn-sources.ts';
 
 const RESULTS = 8;
@@ -24,9 +24,13 @@ function searchWeb(parts: ChatToolParts): Tool {
     name: 'searchWeb',
     description:
       "Searches the web and the user's own files. Gives a JSON list of results with number, title, url and snippet.",
-    input: z.object({ query: z.string().min(1), categories: z.enum(CATEGORIES).optional() }),
-    execute: ({ query, categories }, { signal }) =>
-      search(parts, { text: query, limit: RESULTS, categories }, ['web', 'files'], signal),
+    input: z.object({
+      query: z.string().min(1),
+      categories: z.enum(CATEGORIES).optional(),
+      timeRange: z.enum(TIME_RANGES).optional().describe('How old results may be'),
+    }),
+    execute: ({ query, ...wishes }, { signal }) =>
+      search(parts, { text: query, limit: RESULTS, ...wishes }, ['web', 'files'], signal),
   }) as Tool;
 }
 

@@ -1,4 +1,4 @@
-import type { Category, SearchResult, Source, SourceKind, SourceText } from './source.ts';
+import type { SearchQuery, SearchResult, Source, SourceKind, SourceText } from './source.ts';
 import { SourceError } from './source.ts';
 
 export interface SourceHealth {
@@ -55,11 +55,7 @@ export class SearchDesk {
   }
 
   /** Asks every source of these kinds; each address comes once, results of the sources in turn. */
-  async search(
-    query: { text: string; limit: number; categories?: Category | undefined },
-    kinds: readonly SourceKind[],
-    signal: AbortSignal,
-  ): Promise<Findings> {
+  async search(query: SearchQuery, kinds: readonly SourceKind[], signal: AbortSignal): Promise<Findings> {
     const asked = this.#entries.filter(({ source }) => kinds.includes(source.kind));
     const answers = await Promise.all(asked.map((entry) => this.#ask(entry, query, signal)));
     const troubles = answers.flatMap(({ trouble }) => trouble ?? []);
@@ -91,7 +87,7 @@ export class SearchDesk {
 
   async #ask(
     entry: Entry,
-    query: { text: string; limit: number; categories?: Category | undefined },
+    query: SearchQuery,
     signal: AbortSignal,
   ): Promise<{ results: FoundResult[]; trouble?: string }> {
     const { source } = entry;

@@ -1,6 +1,7 @@
+import { createSearxng } from '@trunkline/tools';
 import { describe, expect, it } from 'vitest';
 import { createMediawiki } from './mediawiki.ts';
-import { createSearxng } from './searxng.ts';
+import { createSearxngSource } from './searxng.ts';
 
 // Opt in by naming services that run, such as Debian's searx (with json among its formats) and mediawiki.
 const { TEST_SEARXNG_URL, TEST_ENCYCLOPEDIA_URL } = process.env;
@@ -10,7 +11,7 @@ describe('real services', () => {
   it.skipIf(TEST_SEARXNG_URL === undefined)(
     'SearXNG answers a search, or says in words why not',
     async () => {
-      const source = createSearxng({ url: TEST_SEARXNG_URL ?? '', timeoutMs: 15_000 });
+      const source = createSearxngSource(createSearxng({ url: TEST_SEARXNG_URL ?? '', timeoutMs: 15_000 }));
       await source.probe?.(signal);
       const answer = await source
         .search({ text: 'tidal power', limit: 5 }, signal)

@@ -2,28 +2,24 @@ import { createGuardedFetch } from '@trunkline/http';
 import { SourceError } from './source.ts';
 
 export interface ServiceAddress {
-  /** How the service is called in words, such as `SearXNG at http://...`. */
+  /** How the service is called in words, such as `The encyclopedia at http://...`. */
   name: string;
   url: string;
   /** The variable that names it. */
   variable: string;
   timeoutMs: number;
-  basicAuth?: string | undefined;
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Asks a service that the operator configured for JSON; its host may be private, limits hold all the same. */
-export function serviceClient({ name, url, variable, timeoutMs, basicAuth }: ServiceAddress) {
+export function serviceClient({ name, url, variable, timeoutMs }: ServiceAddress) {
   const fetch = createGuardedFetch({
     allowedHosts: [new URL(url).hostname],
     timeoutMs,
     maxBytes: MOST_BYTES,
   });
-  const headers = {
-    accept: 'application/json',
-    ...(basicAuth !== undefined && { authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` }),
-  };
+  const headers = { accept: 'application/json' };
   return async (address: URL, signal: AbortSignal): Promise<unknown> => {
     const response = await fetch(address, { signal, headers }).catch((error: unknown) => {
       if (signal.aborted) throw error;
@@ -40,21 +36,6 @@ export function serviceClient({ name, url, variable, timeoutMs, basicAuth }: Ser
 }
 
 function refusal(name: string, status: number): SourceError {
-  if (status === 401)
-    return new SourceError(
-      'source_refused',
-      `${name} asks for a password (status 401): set SEARXNG_BASIC_AUTH to user:password.`,
-    );
-  if (status === 403)
-    return new SourceError(
-      'source_refused',
-      `${name} refuses JSON answers (status 403): add json to search.formats in its settings.yml.`,
-    );
-  if (status === 429)
-    return new SourceError(
-      'source_refused',
-      `${name} limits how often it is asked (status 429). Wait a while, or raise the limit of its bot detection.`,
-    );
   return new SourceError(
     status < 500 ? 'source_refused' : 'source_unreachable',
     `${name} answered with status ${status}.`,

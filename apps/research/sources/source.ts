@@ -14,10 +14,15 @@ export interface SearchResult {
 export const CATEGORIES = ['general', 'social media', 'it', 'science', 'news'] as const;
 export type Category = (typeof CATEGORIES)[number];
 
-interface SearchQuery {
+export const TIME_RANGES = ['day', 'month', 'year'] as const;
+export type TimeRange = (typeof TIME_RANGES)[number];
+
+export interface SearchQuery {
   text: string;
   limit: number;
   categories?: Category | undefined;
+  /** How old results may be, where a source can tell. */
+  timeRange?: TimeRange | undefined;
 }
 
 /** The text of a result that its own source gives, without fetching the page. */

@@ -1,13 +1,14 @@
 import { type SearchServer, startSearchServer } from '@trunkline/testing';
-import { SearchError } from '@trunkline/tools';
+import { createSearxng, SearchError, type SearxngOptions } from '@trunkline/tools';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { corpus } from '../fixtures/corpus.ts';
 import { SearchDesk } from './desk.ts';
 import { createKeyless } from './keyless.ts';
 import { createMediawiki } from './mediawiki.ts';
-import { createSearxng } from './searxng.ts';
+import { createSearxngSource } from './searxng.ts';
 
 const { signal } = new AbortController();
+const searxng = (options: SearxngOptions) => createSearxngSource(createSearxng(options));
 const query = { text: 'tidal power', limit: 3 };
 let plain: SearchServer;
 let guarded: SearchServer;
@@ -23,8 +24,8 @@ afterAll(() => Promise.all([plain.stop(), guarded.stop()]));
 
 describe('SearXNG', () => {
   it('asks for JSON by the documented fields', async () => {
-    const found = await createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(
-      { ...query, categories: 'news' },
+    const found = await searxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(
+      { ...query, categories: 'news', timeRange: 'month' },
       signal,
     );
     expect(found).toHaveLength(3);
@@ -34,32 +35,33 @@ describe('SearXNG', () => {
       format: 'json',
       pageno: '1',
       categories: 'news',
+      time_range: 'month',
     });
   });
 
   it('sends the password, and says which variable to set without it', async () => {
-    const open = createSearxng({ url: guarded.searxngUrl, timeoutMs: 5000, basicAuth: 'reader:secret' });
+    const open = searxng({ url: guarded.searxngUrl, timeoutMs: 5000, basicAuth: 'reader:secret' });
     expect(await open.search(query, signal)).toHaveLength(3);
-    const closed = createSearxng({ url: guarded.searxngUrl, timeoutMs: 5000 });
+    const closed = searxng({ url: guarded.searxngUrl, timeoutMs: 5000 });
     await expect(closed.search(query, signal)).rejects.toThrow('SEARXNG_BASIC_AUTH');
   });
 
   it('gives up after its time, and stops with its caller', async () => {
     plain.faults.searxng = 'hang';
-    await expect(
-      createSearxng({ url: plain.searxngUrl, timeoutMs: 100 }).search(query, signal),
-    ).rejects.toThrow('cannot be reached');
+    await expect(searxng({ url: plain.searxngUrl, timeoutMs: 100 }).search(query, signal)).rejects.toThrow(
+      'cannot be reached',
+    );
     const stop = new AbortController();
-    const search = createSearxng({ url: plain.searxngUrl, timeoutMs: 60_000 }).search(query, stop.signal);
+    const search = searxng({ url: plain.searxngUrl, timeoutMs: 60_000 }).search(query, stop.signal);
     stop.abort(new Error('enough'));
     await expect(search).rejects.toThrow('enough');
   });
 
   it('tells a limit of its rate', async () => {
     plain.faults.searxng = { status: 429 };
-    await expect(
-      createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(query, signal),
-    ).rejects.toThrow('429');
+    await expect(searxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(query, signal)).rejects.toThrow(
+      '429',
+    );
   });
 });
 
@@ -97,7 +99,7 @@ describe('the desk', () => {
   it('merges sources in turn, each address once, and names the one that fails', async () => {
     plain.faults.searxng = { status: 500 };
     const sources = [
-      createSearxng({ url: plain.searxngUrl, timeoutMs: 5000 }),
+      searxng({ url: plain.searxngUrl, timeoutMs: 5000 }),
       createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 }),
     ];
     const desk = new SearchDesk({ sources });

@@ -5,10 +5,12 @@ export interface EngineAddress {
   name: string;
   url: string;
   timeoutMs: number;
+  /** What to do when it cannot be reached. */
+  advice?: string;
 }
 
 /** Asks an engine that the operator named, so that its host may be private; limits hold all the same. */
-export function engineClient({ name, url, timeoutMs }: EngineAddress) {
+export function engineClient({ name, url, timeoutMs, advice }: EngineAddress) {
   const fetch = createGuardedFetch({
     allowedHosts: [new URL(url).hostname],
     timeoutMs,
@@ -20,7 +22,8 @@ export function engineClient({ name, url, timeoutMs }: EngineAddress) {
     } catch (error) {
       if (request.signal?.aborted) throw error;
       const reason = error instanceof Error ? error.message : String(error);
-      throw new SearchError('search_unreachable', `${name} cannot be reached: ${reason}`, { cause: error });
+      const words = [`${name} cannot be reached: ${reason}`, advice].filter(Boolean).join(' ');
+      throw new SearchError('search_unreachable', words, { cause: error });
     }
   };
 }

@@ -6,67 +6,139 @@ export interface SearxngOptions {
   /** Base address of the instance. */
   url: string;
   timeoutMs?: number;
+  /** User and password in front of it, as user:password. */
+  basicAuth?: string | undefined;
 }
 
-const answer = z.object({
+/** What a search may be narrowed to. */
+export interface SearxngWishes {
+  categories?: string | undefined;
+  /** How old results may be. */
+  timeRange?: 'day' | 'month' | 'year' | undefined;
+}
+
+export interface SearxngResult extends SearchResult {
+  engines?: string[];
+  publishedDate?: string;
+}
+
+export interface SearxngEngine extends SearchEngine {
+  search(query: string, limit: number, signal: AbortSignal, wishes?: SearxngWishes): Promise<SearxngResult[]>;
+  /** Fails when the instance does not answer. */
+  probe(signal: AbortSignal): Promise<void>;
+}
+
+const answerSchema = z.object({
   results: z.array(
-    z.object({ title: z.string().nullish(), url: z.string(), content: z.string().nullish() }).loose(),
+    z.object({
+      url: z.string(),
+      title: z.string().nullish(),
+      content: z.string().nullish(),
+      engines: z.array(z.string()).nullish(),
+      publishedDate: z.string().nullish(),
+    }),
   ),
+  unresponsive_engines: z.array(z.array(z.unknown())).nullish(),
 });
 
-/** Searches through a SearXNG instance of the operator's. */
-export function createSearxng({ url, timeoutMs = 15_000 }: SearxngOptions): SearchEngine {
-  const ask = engineClient({ name: `SearXNG at ${url}`, url, timeoutMs });
+const ADVICE = 'Check that it runs and that SEARXNG_URL names it.';
+
+/** Searches through the JSON API of a SearXNG instance of the operator's. */
+export function createSearxng({ url, timeoutMs = 15_000, basicAuth }: SearxngOptions): SearxngEngine {
+  const name = `SearXNG at ${shown(url)}`;
+  const client = engineClient({ name, url, timeoutMs, advice: ADVICE });
+  const base = url.endsWith('/') ? url : `${url}/`;
+  const headers = { accept: 'application/json', ...passwordHeader(basicAuth) };
+  const ask = async (address: URL, signal: AbortSignal): Promise<unknown> => {
+    const response = await client(address, { signal, headers });
+    if (response.status !== 200) throw refused(name, response.status);
+    return parseJson(name, response.text());
+  };
   return {
-    async search(query, limit, signal) {
-      const response = await ask(searchAddress(url, query), {
-        signal,
-        headers: { accept: 'application/json' },
-      });
-      if (response.status !== 200) throw refused(url, response.status);
-      return resultsOf(url, response.text()).slice(0, limit);
+    async search(query, limit, signal, wishes = {}) {
+      return resultsOf(name, await ask(searchAddress(base, query, wishes), signal)).slice(0, limit);
+    },
+    async probe(signal) {
+      await ask(new URL('config', base), signal);
     },
   };
 }
 
-function searchAddress(url: string, query: string): URL {
-  const address = new URL('search', url.endsWith('/') ? url : `${url}/`);
-  address.search = new URLSearchParams({ q: query, format: 'json' }).toString();
+function passwordHeader(basicAuth: string | undefined): Record<string, string> {
+  if (basicAuth === undefined) return {};
+  return { authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` };
+}
+
+function searchAddress(base: string, query: string, { categories, timeRange }: SearxngWishes): URL {
+  const address = new URL('search', base);
+  const fields = {
+    q: query,
+    format: 'json',
+    pageno: '1',
+    ...(categories !== undefined && { categories }),
+    ...(timeRange !== undefined && { time_range: timeRange }),
+  };
+  address.search = new URLSearchParams(fields).toString();
   return address;
 }
 
-function resultsOf(url: string, text: string): SearchResult[] {
-  const parsed = answer.safeParse(parseJson(url, text));
-  if (!parsed.success) throw unreadable(url);
-  return parsed.data.results.map((result) => ({
-    title: (result.title ?? '').trim() || result.url,
-    url: result.url,
-    snippet: (result.content ?? '').replace(/\s+/g, ' ').trim(),
-  }));
+function resultsOf(name: string, body: unknown): SearxngResult[] {
+  const parsed = answerSchema.safeParse(body);
+  if (!parsed.success) throw unreadable(name);
+  const { results, unresponsive_engines } = parsed.data;
+  if (results.length === 0 && unresponsive_engines && unresponsive_engines.length > 0) {
+    const words = `${name} gave no results because its engines do not respond: ${engineWords(unresponsive_engines)}.`;
+    throw new SearchError('search_unreachable', words);
+  }
+  return results.filter(({ url }) => /^https?:\/\//.test(url)).map(toResult);
 }
 
-function parseJson(url: string, text: string): unknown {
+function engineWords(engines: readonly unknown[][]): string {
+  return engines.map(([engine, reason]) => `${String(engine)} (${String(reason)})`).join(', ');
+}
+
+function toResult({
+  url,
+  title,
+  content,
+  engines,
+  publishedDate,
+}: z.infer<typeof answerSchema>['results'][number]): SearxngResult {
+  return {
+    title: (title ?? '').trim() || url,
+    url,
+    snippet: (content ?? '').replace(/\s+/g, ' ').trim(),
+    ...(engines && engines.length > 0 && { engines }),
+    ...(publishedDate && { publishedDate }),
+  };
+}
+
+function parseJson(name: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw unreadable(url, error);
+    throw unreadable(name, error);
   }
 }
 
-function refused(url: string, status: number): SearchError {
-  if (status === 403) {
-    const words = `SearXNG at ${url} refuses JSON answers: add json to search.formats in its settings.`;
-    return new SearchError('search_refused', words);
-  }
-  if (status === 429)
-    return new SearchError(
-      'search_refused',
-      `SearXNG at ${url} limits how often it is asked. Try again later.`,
-    );
-  return new SearchError('search_unreachable', `SearXNG at ${url} answered with status ${status}.`);
+const REFUSALS: Record<number, string> = {
+  401: 'asks for a password (status 401): set SEARXNG_BASIC_AUTH to user:password.',
+  403: 'refuses JSON answers (status 403): add json to search.formats in its settings.yml.',
+  429: 'limits how often it is asked (status 429). Wait a while, or raise the limit of its bot detection.',
+};
+
+function refused(name: string, status: number): SearchError {
+  const words = REFUSALS[status] ?? `answered with status ${status}.`;
+  return new SearchError(status < 500 ? 'search_refused' : 'search_unreachable', `${name} ${words}`);
 }
 
-function unreadable(url: string, cause?: unknown): SearchError {
-  const words = `SearXNG at ${url} did not answer with search results. Check SEARXNG_URL.`;
+function unreadable(name: string, cause?: unknown): SearchError {
+  const words = `${name} did not answer in JSON with search results. Check that SEARXNG_URL names it and not a page in front of it.`;
   return new SearchError('search_unreadable', words, { cause });
+}
+
+/** The address without a password that may stand in it. */
+function shown(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`.replace(/\/$/, '');
 }

@@ -117,14 +117,14 @@ describe('web_search', () => {
     expect(await searxng('/sx')).toBe(
       "2 result(s) for 'cats':\n1. One — https://one.example/\n   First snippet\n2. https://two.example/ — https://two.example/",
     );
-    expect(pages.requests).toContain('GET /sx/search?q=cats&format=json');
+    expect(pages.requests).toContain('GET /sx/search?q=cats&format=json&pageno=1');
   });
 
   it.each([
     ['/closed', 'search.formats'],
-    ['/page', 'Check SEARXNG_URL'],
-    ['/odd', 'Check SEARXNG_URL'],
-    ['/busy', 'Try again later'],
+    ['/page', 'SEARXNG_URL'],
+    ['/odd', 'SEARXNG_URL'],
+    ['/busy', 'Wait a while'],
     ['/nowhere', 'status 404'],
   ])('names the failure of SearXNG at %s', async (path, words) => {
     expect(await searxng(path)).toMatch(new RegExp(`^Error: SearXNG at .*${words}`));
