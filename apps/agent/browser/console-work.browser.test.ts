@@ -131,6 +131,10 @@ describeWithBrowser('the console', () => {
     await page.getByRole('dialog').getByLabel('Priority').selectOption('Most urgent');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await card('Open').getByText('Most urgent').waitFor();
+    await card('Open').click();
+    await page.getByRole('dialog').getByLabel('State').selectOption('Closed');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await card('Closed').waitFor();
   });
 
   it('shows goals and drops them', async () => {

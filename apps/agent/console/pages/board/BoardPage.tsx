@@ -5,7 +5,7 @@ import { FormDialog } from '../../app/FormDialog.tsx';
 import { useLive } from '../../app/live.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { Column } from './Column.tsx';
-import { COLUMNS, FORM, type Issue, type IssueState } from './wire.ts';
+import { COLUMNS, EDIT_FORM, FORM, type Issue, type IssueState } from './wire.ts';
 
 const NONE: readonly Issue[] = [];
 
@@ -89,7 +89,7 @@ function IssueDialog({ issue, onClose }: { issue: Issue | undefined; onClose(): 
   return (
     <FormDialog
       title={issue === undefined ? 'New issue' : issue.id}
-      schema={FORM}
+      schema={issue === undefined ? FORM : EDIT_FORM}
       values={issue && pick(issue)}
       action={issue === undefined ? 'Put it on the board' : 'Save'}
       onClose={onClose}
@@ -98,6 +98,6 @@ function IssueDialog({ issue, onClose }: { issue: Issue | undefined; onClose(): 
   );
 }
 
-function pick({ title, description, priority, issue_type }: Issue) {
-  return { title, description, priority, issue_type };
+function pick({ title, description, priority, issue_type, status }: Issue) {
+  return { title, description, priority, issue_type, status };
 }

@@ -36,6 +36,15 @@ export const FORM = {
   },
 };
 
+/** An issue that is there can be moved by the form too, where nothing can be dragged. */
+export const EDIT_FORM = {
+  ...FORM,
+  properties: {
+    ...FORM.properties,
+    status: { title: 'State', oneOf: COLUMNS.map(({ state, title }) => ({ const: state, title })) },
+  },
+};
+
 /** The state beside another one on the board; none at the edges. */
 export function neighbour(state: IssueState, step: 1 | -1): IssueState | undefined {
   return COLUMNS[COLUMNS.findIndex((column) => column.state === state) + step]?.state;
