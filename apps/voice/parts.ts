@@ -38,7 +38,7 @@ import { SkillLibrary } from './skills/library.ts';
 import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
-import { createSpeechParts, type SpeechParts } from './speech/speech.ts';
+import { createSpeechParts } from './speech/speech.ts';
 import { McpServers } from './tools/mcp/servers.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
@@ -180,15 +180,7 @@ export function createSpeech({ options, library, places, logger }: Core, closing
     configDirectory: places.config,
     logger,
   });
-  const speech: SpeechParts = {
-    ...parts,
-    /** The first caller has the models loaded. */
-    openDetector() {
-      parts.warm();
-      return parts.openDetector();
-    },
-  };
-  return { sidecar, speech, cloner };
+  return { sidecar, speech: parts, cloner };
 }
 
 export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {

@@ -10,7 +10,7 @@ import type { NoiseFilter } from './noise/noise-filter.ts';
 import { Notices } from './notices.ts';
 import { createHearing } from './recognition/compose.ts';
 import type { Recognizer } from './recognition/recognizer.ts';
-import type { Sidecar } from './sidecar/sidecar.ts';
+import { type Sidecar, SidecarError } from './sidecar/sidecar.ts';
 import { createVoices } from './synthesis/compose.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
 import type { Transcriber } from './transcription/transcriber.ts';
@@ -61,7 +61,10 @@ export function createSpeechParts(
   const synthesizer = createVoices(options, { sidecar, directory, createHost, notices });
   const frames = createFrameParts(options, { directory, logger }, createHost);
   const { recognizer, transcriber } = hearing;
-  const warm = createWarming(() => [hearing.warm(), frames.warm(), warmVoice(options, synthesizer)], notices);
+  const warm = createWarming(
+    () => [hearing.warm(), frames.warm(), warmVoice(options, sidecar, synthesizer)],
+    notices,
+  );
   return {
     synthesizer,
     recognizer,
@@ -110,10 +113,30 @@ function createFrameParts(
   };
 }
 
-/** The voices of this machine are loaded by a word that nobody hears; those of others are not asked. */
-async function warmVoice({ ttsBackend }: VoiceOptions, synthesizer: Synthesizer): Promise<void> {
-  if (ttsBackend !== 'inprocess') return;
-  for await (const _frame of synthesizer.speak({ text: 'Hello.' })) break;
+/**
+ * The voices of this machine are loaded by a word that nobody hears, when they are to speak: because they were chosen,
+ * or because no sidecar answers.
+ */
+async function warmVoice(
+  { ttsBackend }: VoiceOptions,
+  sidecar: Sidecar,
+  synthesizer: Synthesizer,
+): Promise<void> {
+  if (ttsBackend === 'compat') return;
+  if (ttsBackend === 'sidecar' && (await answers(sidecar))) return;
+  for await (const _frame of synthesizer.speak({ text: 'Hello.', backend: 'inprocess' })) break;
+}
+
+const sidecarPatienceMs = 5000;
+
+async function answers(sidecar: Sidecar): Promise<boolean> {
+  try {
+    await sidecar.listReferences(AbortSignal.timeout(sidecarPatienceMs));
+    return true;
+  } catch (error) {
+    // One that refuses to list its voices may speak all the same.
+    return error instanceof SidecarError && error.code === 'refused';
+  }
 }
 
 function createWarming(start: () => Promise<void>[], notices: Notices): () => void {
