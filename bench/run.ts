@@ -10,6 +10,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   agent: () => import('./agent.ts'),
   memory: () => import('./memory.ts'),
   research: () => import('./research.ts'),
+  'voice-turn': () => import('./voice-turn.ts'),
 };
 
 const wanted = process.argv.slice(2);

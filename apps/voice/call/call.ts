@@ -16,6 +16,7 @@ import type { Line, LineMessage } from './line.ts';
 import { type Hearing, openHearing } from './listening/hearing.ts';
 import { Listener } from './listening/listener.ts';
 import { createMessenger, type Outgoing, readMessage } from './messenger.ts';
+import { OwnWords } from './own-words.ts';
 import { History } from './replying/history.ts';
 import type { Memory } from './replying/memory.ts';
 import { announce } from './speaking/announce.ts';
@@ -64,6 +65,7 @@ export class Call implements VoiceSession {
   readonly #dialogue: Dialogue;
   readonly #drought: Alarm;
   readonly #echo = new EchoMatcher();
+  readonly #own: OwnWords;
   #hearing: Hearing | undefined;
   #stoppedAt = -Infinity;
   #frameAt = -Infinity;
@@ -81,6 +83,7 @@ export class Call implements VoiceSession {
     this.#listener = this.#openListener(pace);
     this.#mouth = this.#openMouth();
     const mouth = this.#mouth;
+    this.#own = new OwnWords({ mouth, echo: this.#echo, clock, guardMs: settings.echoGuardMs });
     this.#news = this.#openNews();
     const { behavior } = persona.skill;
     this.#dialogue = new Dialogue({
@@ -96,10 +99,9 @@ export class Call implements VoiceSession {
       }),
       history: this.#history,
       pace,
-      echo: this.#echo,
+      own: this.#own,
       clock,
       logger,
-      echoGuardMs: settings.echoGuardMs,
       send: this.#send,
       intercept: (text) => this.#news.asked(text),
       answered: (marks) => this.#report(marks),
@@ -116,7 +118,7 @@ export class Call implements VoiceSession {
       this.#hearing = await openHearing({
         speech,
         isOpen: () => this.#isMicrophoneOpen,
-          heard: (samples, probability) => this.#heard(samples, probability),
+        heard: (samples, probability) => this.#heard(samples, probability),
         logger,
       });
       this.#listener.judgeEndsBy(await speech.openSmartTurn());
@@ -254,7 +256,7 @@ export class Call implements VoiceSession {
 
   #botStopped(): void {
     this.#stoppedAt = this.#parts.clock.now();
-    this.#dialogue.botStopped();
+    this.#own.voiceStopped(this.#listener.active);
     this.#send({ type: 'bot-stopped-speaking' });
   }
 

@@ -6,13 +6,12 @@ import { Alarm } from './clock.ts';
 import type { Courtesies } from './courtesies.ts';
 import type { Listener } from './listening/listener.ts';
 import type { Outgoing } from './messenger.ts';
+import type { OwnWords } from './own-words.ts';
 import { Drafts } from './replying/drafts.ts';
 import type { History } from './replying/history.ts';
 import { Reply } from './replying/reply.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { Mouth } from './speaking/mouth.ts';
-import { withoutEcho } from './turns/echo.ts';
-import type { EchoMatcher } from './turns/echo-matcher.ts';
 import type { Pace } from './turns/pace.ts';
 import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
 import { isMurmur, wordsIn } from './turns/words.ts';
@@ -26,11 +25,9 @@ export interface DialogueParts {
   courtesies: Courtesies;
   history: History;
   pace: Pace;
-  echo: EchoMatcher;
+  own: OwnWords;
   clock: Clock;
   logger: Logger;
-  /** How long an echo may come after the voice has stopped. */
-  echoGuardMs: number;
   send(message: Outgoing): void;
   /** Whether the words are dealt with elsewhere. */
   intercept(text: string): boolean;
@@ -42,7 +39,6 @@ export interface DialogueParts {
 const recognitionLimitMs = 8000;
 /** Sound that goes on for this long without a word is no speech. */
 const wordlessLimitMs = 15_000;
-const echoTailMs = 600;
 
 /** Whose turn it is, and what becomes of it: what the listener hears comes in, what the mouth says goes out. */
 export class Dialogue {
@@ -55,9 +51,6 @@ export class Dialogue {
   #userHasFloor = false;
   /** The sound of this utterance has proven to be no interruption so far. */
   #passed = false;
-  /** Our own words that may be in what is heard now. */
-  #echo = '';
-  #botStoppedAt = -Infinity;
   #transcribedAt: number | undefined;
   /** When the caller last fell silent, and when they began again. */
   #fellSilentAt = -Infinity;
@@ -83,19 +76,19 @@ export class Dialogue {
   }
 
   speechStarted(): void {
-    const { mouth, clock, listener, echoGuardMs } = this.#parts;
+    const { mouth, clock, listener, own } = this.#parts;
     this.#drafts.drop();
     this.#transcribedAt = undefined;
     this.#beganAt = clock.now() - listener.speechMs;
-    if (mouth.speaking || clock.now() - this.#botStoppedAt < echoGuardMs) this.#echo = mouth.recentText();
+    own.speechStarted();
     // Nobody notices that a voice waits which has not begun.
     if (this.#reply !== undefined && !mouth.speaking) this.#hold();
   }
 
   understood(text: string): void {
-    const { listener, clock } = this.#parts;
+    const { listener, clock, own } = this.#parts;
     if (listener.whole !== undefined) this.#transcribedAt ??= clock.now();
-    if (this.#userHasFloor && !this.#botHasTurn) this.#transcribe(this.#own(text), false);
+    if (this.#userHasFloor && !this.#botHasTurn) this.#transcribe(own.in(text), false);
     this.progressed();
   }
 
@@ -110,12 +103,6 @@ export class Dialogue {
   #follow(): void {
     if (!this.#passed) this.#takeFloor();
     if (!this.#parts.listener.speaking) this.#judgePause();
-  }
-
-  botStopped(): void {
-    const { clock, mouth, listener } = this.#parts;
-    this.#botStoppedAt = clock.now();
-    if (listener.active) this.#echo = mouth.recentText();
   }
 
   /** Something written instead of said. */
@@ -142,11 +129,13 @@ export class Dialogue {
   }
 
   #judgeOverlap(): void {
-    const { listener, mouth, persona, echo } = this.#parts;
+    const { listener, mouth, persona, own } = this.#parts;
     const over = !listener.speaking && listener.whole !== undefined;
-    if (mouth.speaking && echo.isUnsure && !over) return;
-    const words = listener.text ? this.#own(listener.text) : over ? '' : undefined;
-    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over, echo: mouth.speaking && echo.isEcho });
+    const echo = own.isEcho;
+    // Too early to tell whose voice it is.
+    if (echo === undefined && !over) return;
+    const words = listener.text ? own.in(listener.text) : over ? '' : undefined;
+    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over, echo: echo ?? false });
     const mayInterrupt = persona.skill.behavior.bargein !== false || !mouth.speaking;
     if (verdict === 'yield' && mayInterrupt) this.#interrupt();
     else if (verdict === 'hold' && mayInterrupt && !this.#passed) this.#hold();
@@ -168,10 +157,9 @@ export class Dialogue {
   }
 
   #interrupt(): void {
-    const { listener, pace, mouth, echo } = this.#parts;
-    echo.reset();
+    const { listener, pace, own } = this.#parts;
     if (this.#reply?.hasEffect === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
-    this.#echo = mouth.recentText();
+    own.interrupted();
     this.#yield();
     this.#takeFloor();
     if (!listener.speaking) this.#judgePause();
@@ -193,8 +181,8 @@ export class Dialogue {
   }
 
   #judgePause(): void {
-    const { listener, pace, courtesies } = this.#parts;
-    const text = listener.whole === undefined ? undefined : this.#own(listener.whole);
+    const { listener, pace, courtesies, own } = this.#parts;
+    const text = listener.whole === undefined ? undefined : own.in(listener.whole);
     const pause = { text, tone: listener.tone, usualPauseMs: pace.usualPauseMs, finished: listener.finished };
     const neededMs = text === undefined ? recognitionLimitMs : silenceNeeded(pause);
     if (listener.silenceMs >= neededMs) this.#endTurn(text ?? listener.text ?? '');
@@ -210,22 +198,17 @@ export class Dialogue {
   }
 
   #endTurn(text: string): void {
-    const { listener, courtesies, clock } = this.#parts;
+    const { listener, courtesies, clock, own } = this.#parts;
     const marks = this.#drafts.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#fellSilentAt = clock.now() - listener.silenceMs;
-    const [speechMs, passed, tail] = [listener.totalSpeechMs, this.#passed, this.#isEchoTail];
+    const [speechMs, passed, tail] = [listener.totalSpeechMs, this.#passed, own.isTail(this.#fellSilentAt)];
     this.#endUtterance();
     const understood = wordsIn(text).length > 0;
     // Murmurs and noise from the time when the other side spoke need no answer.
     if (understood && !tail && !(passed && isMurmur(text))) this.#answer(text, marks, true);
     else this.#drafts.drop();
     if (!understood && !passed) courtesies.puzzle(speechMs);
-  }
-
-  /** Nothing but our own voice was heard, and it stopped when we did. */
-  get #isEchoTail(): boolean {
-    return this.#parts.echo.wasEcho && this.#fellSilentAt - this.#botStoppedAt < echoTailMs;
   }
 
   #giveUpListening(): void {
@@ -236,12 +219,11 @@ export class Dialogue {
   }
 
   #endUtterance(): void {
-    const { listener, echo, send, clock } = this.#parts;
+    const { listener, own, send, clock } = this.#parts;
     listener.reset();
-    echo.reset();
+    own.reset();
     this.#quietSince = clock.now();
     this.#passed = false;
-    this.#echo = '';
     this.#drafts.renew();
     if (this.#userHasFloor) send({ type: 'user-stopped-speaking' });
     this.#userHasFloor = false;
@@ -284,13 +266,6 @@ export class Dialogue {
     const marks = new TurnMarks(clock.now, listener.silenceMs);
     marks.note('transcript_ms', this.#transcribedAt);
     return marks;
-  }
-
-  /** What the caller has said themselves; one word alone counts as an echo only while we speak. */
-  #own(text: string): string {
-    const { mouth } = this.#parts;
-    if (mouth.speaking) return withoutEcho(text, mouth.recentText());
-    return this.#echo === '' || wordsIn(text).length < 2 ? text : withoutEcho(text, this.#echo);
   }
 
   #transcribe(text: string, final: boolean): void {

@@ -56,7 +56,10 @@ describe('what is heard while we speak', () => {
     matcher.play(0, { samples: sound, sampleRate: rate });
     matcher.stop(0);
     for (let at = 0; at + 512 <= sound.length; at += 512)
-      matcher.hear(Float32Array.from(sound.subarray(at, at + 512), (sample) => sample / 2 ** 15), (at / rate) * 1000);
+      matcher.hear(
+        Float32Array.from(sound.subarray(at, at + 512), (sample) => sample / 2 ** 15),
+        (at / rate) * 1000,
+      );
     expect(matcher.isEcho).toBe(false);
   });
 });

@@ -99,7 +99,12 @@ function countedVoices(speech: SpeechParts, say: (text: string) => Promise<Int16
         return { ...detector, accept: (samples) => counted(detector.accept(samples)) };
       },
     },
-    sounds: { speech: say, cough: (ms) => rustle(ms, 6000), noise: (ms) => rustle(ms, 250), silence: (ms) => rustle(ms, 0) },
+    sounds: {
+      speech: say,
+      cough: (ms) => rustle(ms, 6000),
+      noise: (ms) => rustle(ms, 250),
+      silence: (ms) => rustle(ms, 0),
+    },
     async settle() {
       while (busy > 0) await delay(1);
     },

@@ -1,4 +1,4 @@
-import type { FakeClock } from '@trunkline/testing';
+import type { Clock } from '@trunkline/schedule';
 import type { Model } from '../../turn/model-settings.ts';
 
 type StreamOptions = Parameters<Model['doStream']>[0];
@@ -33,7 +33,7 @@ const usage = {
 };
 
 /** Answers as the script says, token by token on the case's clock. */
-export function scriptedModel(answers: readonly ScriptedAnswer[], clock: FakeClock): ScriptedModel {
+export function scriptedModel(answers: readonly ScriptedAnswer[], clock: Clock): ScriptedModel {
   const prompts: StreamOptions['prompt'][] = [];
   let [asked, abandoned] = [0, 0];
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));

@@ -1,4 +1,4 @@
-import type { FakeClock } from '@trunkline/testing';
+import type { Clock } from '@trunkline/schedule';
 import type { CallParts } from '../../call/call.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
 import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
@@ -31,7 +31,7 @@ export interface Delays {
 const rate = 16_000;
 const frameSamples = rate / 10;
 
-export function scriptedVoices(clock: FakeClock, delays: Delays = {}): Voices {
+export function scriptedVoices(clock: Clock, delays: Delays = {}): Voices {
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
   return {
     speech: {

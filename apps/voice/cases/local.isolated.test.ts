@@ -19,9 +19,14 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
       const outcome = await runCase(test, () => voices.open());
       const told = outcome.events.join('\n');
       const { conversation, silence, pauses } = test.expect;
-      expect(outcome.conversation.length, `${outcome.conversation.join('\n')}\n${told}`).toBe(conversation.length);
+      expect(outcome.conversation.length, `${outcome.conversation.join('\n')}\n${told}`).toBe(
+        conversation.length,
+      );
       for (const [index, line] of conversation.entries())
-        expect(lineError(line, outcome.conversation[index] ?? ''), outcome.conversation[index]).toBeLessThanOrEqual(mostWrong);
+        expect(
+          lineError(line, outcome.conversation[index] ?? ''),
+          outcome.conversation[index],
+        ).toBeLessThanOrEqual(mostWrong);
       if (silence !== undefined) expect(outcome.silence, told).toBeLessThanOrEqual(silence);
       if (pauses !== undefined) expect(outcome.pauses, told).toBe(pauses);
       await understandable(outcome);
@@ -29,7 +34,10 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
   }
 
   /** What was played says what the captions show. */
-  async function understandable({ conversation, played }: Awaited<ReturnType<typeof runCase>>): Promise<void> {
+  async function understandable({
+    conversation,
+    played,
+  }: Awaited<ReturnType<typeof runCase>>): Promise<void> {
     const shown = conversation.flatMap((line) => (line.startsWith('bot: ') ? line.slice(5) : []));
     // A word that is cut off in the middle is understood by nobody, and a few words alone are often misheard.
     if (shown.some((line) => line.endsWith('--')) || shown.join(' ').split(' ').length < 10) return;

@@ -1,0 +1,90 @@
+// One caller in real time, talking to the conversation side of the voice service.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { CallParts } from '../../apps/voice/call/call.ts';
+import { steadyClock } from '../../apps/voice/call/clock.ts';
+import { createConversations } from '../../apps/voice/call/conversation.ts';
+import { Memory } from '../../apps/voice/call/replying/memory.ts';
+import { SyntheticCaller } from '../../apps/voice/cases/harness/caller.suite.ts';
+import { LatencyLog, type TurnLatency } from '../../apps/voice/metrics/latency.ts';
+import { SessionRegistry } from '../../apps/voice/sessions/registry.ts';
+import { openVoiceDatabase } from '../../apps/voice/store/database.ts';
+import type { Model } from '../../apps/voice/turn/model-settings.ts';
+import { defaultUser } from '../../apps/voice/users/user.ts';
+
+const drop = () => undefined;
+export const silentLogger = { debug: drop, info: drop, warn: drop, error: drop, child: () => silentLogger };
+
+const skill = {
+  slug: 'default',
+  name: 'Default',
+  description: '',
+  systemPrompt: 'You are measured.',
+  speechBackend: undefined,
+  voice: undefined,
+  lang: undefined,
+  temperature: undefined,
+  maxTokens: undefined,
+  verbosity: undefined,
+  tools: undefined,
+  delegates: undefined,
+  behavior: { micro_ack: false },
+  llm: {},
+  viz: {},
+};
+
+/** Asks the same thing again and again, and gives how long each step of each answer took. */
+export async function talk(
+  speech: CallParts['speech'],
+  model: Model,
+  question: Int16Array,
+  turns: number,
+): Promise<TurnLatency[]> {
+  const home = mkdtempSync(join(tmpdir(), 'trunkline-bench-'));
+  const database = openVoiceDatabase(home);
+  const taken: TurnLatency[] = [];
+  const latency = new LatencyLog((turn) => taken.push(turn));
+  const instructions = skill.systemPrompt;
+  const { begin } = createConversations({
+    persona: (user) => ({ user, skill, verbosity: 'silent', instructions, tools: [], model }),
+    sessions: new SessionRegistry(),
+    speech,
+    memory: new Memory(database),
+    latency,
+    summariser: () => model,
+    settings: { halfDuplex: false, echoGuardMs: 300, voicePatienceMs: 30_000 },
+    clock: steadyClock,
+    logger: silentLogger,
+  });
+  const caller = new SyntheticCaller('bench', steadyClock.now);
+  begin(caller, defaultUser);
+  const stop = keepPace(caller);
+  for (let turn = 1; turn <= turns; turn += 1) {
+    await pause(700);
+    caller.say(question);
+    while (taken.length < turn || caller.speaker.queuedMs > 0) await pause(20);
+  }
+  stop();
+  caller.close('measured');
+  await pause(50);
+  database.close();
+  rmSync(home, { recursive: true, force: true });
+  return taken;
+}
+
+/** Moves 10 ms of sound every 10 ms, and catches up when the timer was late. */
+function keepPace(caller: SyntheticCaller): () => void {
+  const begun = performance.now();
+  let passed = 0;
+  const timer = setInterval(() => {
+    for (; passed * 10 < performance.now() - begun; passed += 1) caller.pass();
+  }, 10);
+  return () => clearInterval(timer);
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
