@@ -17,6 +17,7 @@ import { LongTasks } from './dispatch/long-tasks.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { AbTests } from './experiments/ab-tests.ts';
 import { HumanDesk } from './human/human-desk.ts';
+import { SurfaceQuestions } from './human/surface-questions.ts';
 import { IncidentBook } from './incidents/incident-book.ts';
 import { McpServers } from './mcp/mcp-client.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -68,6 +69,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const stores = openStores(settings.home, closing);
   const registry = new ExecutorRegistry();
   const desk = new HumanDesk(stores.questions, bus);
+  const questions = new SurfaceQuestions({ bus, desk, logger });
   const registrar = new Registrar({ directory: workspace.directory, changes: stores.changes, env });
   const incidents = new IncidentBook(workspace, registrar, bus);
   const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
@@ -119,7 +121,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       await dispatcher.start();
       longTasks.start();
       await startCommands({ bus, registrar, logger });
-      await startRouter(bus, routing);
+      await questions.start();
+      await startRouter(bus, routing, questions);
     },
   };
 }

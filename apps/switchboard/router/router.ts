@@ -8,6 +8,7 @@ import {
 } from '@trunkline/bus';
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
+import type { SurfaceQuestions } from '../human/surface-questions.ts';
 import { type Decision, decide, type Surroundings, talkOf } from './decide.ts';
 import { projectChannel } from './project-channel.ts';
 
@@ -21,8 +22,14 @@ export function isRouted(topic: string): boolean {
 }
 
 /** Makes requests for skills out of what comes in from surfaces and schedules. */
-export async function startRouter(bus: Bus, around: Surroundings): Promise<Subscription[]> {
-  const handle = (message: Message) => route(message, bus, around);
+export async function startRouter(
+  bus: Bus,
+  around: Surroundings,
+  questions: SurfaceQuestions,
+): Promise<Subscription[]> {
+  const handle = async (message: Message) => {
+    if (!(await questions.take(message))) await route(message, bus, around);
+  };
   const subscribe = (pattern: string, index: number) =>
     bus.subscribe(pattern, handle, { durable: `router-${index}`, group: 'router', plugin: 'router' });
   return await Promise.all(routed.map(subscribe));

@@ -1,0 +1,132 @@
+import { type Bus, escapeSegment, type Message } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import { derivedId } from '../core/derived-id.ts';
+import { fieldsOf, text } from '../dispatch/request.ts';
+import type { HumanDesk } from './human-desk.ts';
+import type { Question } from './question-store.ts';
+
+export interface SurfaceQuestionSettings {
+  bus: Bus;
+  desk: HumanDesk;
+  logger: Logger;
+}
+
+/** Where a question is put: who may answer there, and the topic that leads there. */
+interface Place {
+  interface: string;
+  channelId: string;
+  /** Undefined where anybody in the channel may answer. */
+  userId: string | undefined;
+  topic: string;
+}
+
+/** Surfaces on which people talk; the others get a question where their project has its chat. */
+const talking = new Set(['chat', 'messenger', 'tracker']);
+const mostWaiting = 1000;
+const looksBack = 50;
+
+/** Puts questions of agents to the people they work for, on the surface where those are, and takes what they say there for the answer. */
+export class SurfaceQuestions {
+  readonly #settings: SurfaceQuestionSettings;
+  /** The questions that wait, by where they were put; the newest is answered first. */
+  readonly #waiting = new Map<string, Place>();
+
+  constructor(settings: SurfaceQuestionSettings) {
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    const { bus, desk } = this.#settings;
+    for (const question of desk.pending()) await this.#find(question);
+    await bus.subscribe('agent.input.request.#', ({ payload }) => this.#put(payload), {
+      plugin: 'questions',
+    });
+    const forget = ({ payload }: Message) =>
+      void this.#waiting.delete(text(fieldsOf(payload).requestId) ?? '');
+    await bus.subscribe('agent.input.response.#', forget, { plugin: 'questions' });
+  }
+
+  /** Takes a message for the answer to a question that was put where it comes from; false when there is none. */
+  async take({ source, payload }: Message): Promise<boolean> {
+    const content = text(fieldsOf(payload).content);
+    if (source === undefined || content === undefined) return false;
+    const found = [...this.#waiting].findLast(([, place]) => isFrom(place, source));
+    if (found === undefined) return false;
+    const [requestId] = found;
+    this.#waiting.delete(requestId);
+    return (await this.#settings.desk.answer(requestId, content)) === 'accepted';
+  }
+
+  async #put(payload: unknown): Promise<void> {
+    const { requestId, correlationId, question } = fieldsOf(payload) as Partial<Question>;
+    if (requestId === undefined || correlationId === undefined || question === undefined) return;
+    const place = await this.#find({ requestId, correlationId });
+    if (place === undefined) return;
+    await this.#settings.bus.publish({
+      topic: place.topic,
+      payload: { content: `Question: ${question}`, requestId },
+      // The same each time, so that a question that is asked again after a restart is put once.
+      id: derivedId(requestId, 'question'),
+      correlationId,
+    });
+  }
+
+  async #find({
+    requestId,
+    correlationId,
+  }: Pick<Question, 'requestId' | 'correlationId'>): Promise<Place | undefined> {
+    const { bus, logger } = this.#settings;
+    try {
+      const entries = await bus.history({ correlationId, limit: looksBack });
+      const place = placeOf(entries.map(({ message }) => message));
+      if (place !== undefined) this.#remember(requestId, place);
+      return place;
+    } catch (error) {
+      logger.warn({ err: error, correlationId }, 'it could not be found out where to put a question');
+      return undefined;
+    }
+  }
+
+  #remember(requestId: string, place: Place): void {
+    this.#waiting.set(requestId, place);
+    const oldest = this.#waiting.keys().next().value;
+    if (this.#waiting.size > mostWaiting && oldest !== undefined) this.#waiting.delete(oldest);
+  }
+}
+
+function isFrom(place: Place, source: NonNullable<Message['source']>): boolean {
+  return (
+    place.interface === source.interface &&
+    place.channelId === source.channelId &&
+    (place.userId === undefined || place.userId === source.userId)
+  );
+}
+
+/** With the person who asked, else in the chat of the project that it is about. */
+function placeOf(messages: readonly Message[]): Place | undefined {
+  return (
+    messages.map(origin).find((place) => place !== undefined) ??
+    messages.map(projectChat).find((place) => place !== undefined)
+  );
+}
+
+function origin({ topic, source, reply }: Message): Place | undefined {
+  if (!topic.startsWith('message.inbound.') || source?.channelId === undefined || reply === undefined)
+    return undefined;
+  if (!talking.has(source.interface)) return undefined;
+  return {
+    interface: source.interface,
+    channelId: source.channelId,
+    userId: source.userId,
+    topic: reply.topic,
+  };
+}
+
+function projectChat({ topic, payload }: Message): Place | undefined {
+  if (topic !== 'agent.skill.request') return undefined;
+  const { platform, channelId } = fieldsOf(fieldsOf(payload).project);
+  const channel = text(channelId);
+  if (platform !== 'chat' || channel === undefined) return undefined;
+  const place = { interface: 'chat', channelId: channel, userId: undefined };
+  return { ...place, topic: `message.outbound.chat.${escapeSegment(channel)}` };
+}
