@@ -56,7 +56,11 @@ export class Calls {
 
   constructor(options: CallsOptions) {
     this.#options = options;
-    this.#pacer = new Pacer(options.mediaClock);
+    this.#pacer = new Pacer({
+      clock: options.mediaClock,
+      now: () => performance.now(),
+      onOverload: () => this.#complain(),
+    });
   }
 
   async offer(offer: Offer, user: User): Promise<Answer> {
@@ -112,6 +116,12 @@ export class Calls {
     observer.connected();
     call.onClose(() => observer.ended());
     converse(call, user);
+  }
+
+  #complain(): void {
+    const calls = this.#calls.size;
+    const advice = 'lower MAX_CALLS, or give it more processors';
+    this.#options.logger.warn({ calls }, `this machine is too busy; some sound was not heard: ${advice}`);
   }
 
   #nextId(): string {

@@ -2,20 +2,35 @@ import type { Clock, Timer } from '@trunkline/schedule';
 
 /** Sound leaves in packets of 20 ms. */
 const tickMs = 20;
+/** When timers have not run for so long, more comes in than the machine can deal with. */
+const overloadMs = 1000;
+
+export interface Player {
+  /** Sends what has come due. */
+  advance(): void;
+  /** Takes nothing in until the event loop is free again. */
+  rest(): void;
+}
 
 /** One beat for all lines, so that many of them do not crowd the event loop. */
 export class Pacer {
   readonly #clock: Clock;
-  readonly #players = new Set<() => void>();
+  readonly #now: () => number;
+  readonly #onOverload: () => void;
+  readonly #players = new Set<Player>();
   #timer: Timer | undefined;
-  #lastMs = 0;
+  #beatAt = 0;
+  #timerAt = 0;
 
-  constructor(clock: Clock) {
+  /** `now` never jumps. */
+  constructor({ clock, now, onOverload }: { clock: Clock; now: () => number; onOverload: () => void }) {
     this.#clock = clock;
+    this.#now = now;
+    this.#onOverload = onOverload;
   }
 
-  /** Calls the player about every 20 ms; gives the way to stop that. */
-  add(player: () => void): () => void {
+  /** Advances the player about every 20 ms; gives the way to stop that. */
+  add(player: Player): () => void {
     this.#players.add(player);
     this.#timer ??= this.#arm();
     return () => this.#remove(player);
@@ -23,25 +38,34 @@ export class Pacer {
 
   /**
    * Called whenever sound comes in. The library hands over all that has come before it lets a timer run, and on a busy
-   * machine there always is more: then this keeps the beat.
+   * machine there always is more: then this keeps the beat, and in the end stops what comes, as nothing else would ever run.
    */
   nudge(): void {
-    if (performance.now() - this.#lastMs >= tickMs) this.#beat();
+    const now = this.#now();
+    if (now - this.#beatAt >= tickMs) this.#beat(now);
+    if (this.#timer !== undefined && now - this.#timerAt > overloadMs) this.#relieve(now);
   }
 
   #arm(): Timer {
+    this.#timerAt = this.#now();
     return this.#clock.setTimer(tickMs, () => {
       this.#timer = this.#arm();
-      this.#beat();
+      this.#beat(this.#timerAt);
     });
   }
 
-  #beat(): void {
-    this.#lastMs = performance.now();
-    for (const player of this.#players) player();
+  #beat(now: number): void {
+    this.#beatAt = now;
+    for (const player of this.#players) player.advance();
   }
 
-  #remove(player: () => void): void {
+  #relieve(now: number): void {
+    this.#timerAt = now;
+    this.#onOverload();
+    for (const player of this.#players) player.rest();
+  }
+
+  #remove(player: Player): void {
     this.#players.delete(player);
     if (this.#players.size > 0) return;
     this.#timer?.cancel();

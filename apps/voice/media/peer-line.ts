@@ -192,7 +192,10 @@ export class PeerLine implements Line {
     this.#connected = true;
     this.#link.start();
     this.speaker.open();
-    this.#stopPacing = this.#options.pacer.add(() => this.#safely(() => this.speaker.advance()));
+    this.#stopPacing = this.#options.pacer.add({
+      advance: () => this.#safely(() => this.speaker.advance()),
+      rest: () => this.#peer.rest(),
+    });
     this.#options.logger.info({ call: this.id, user: this.user.id }, 'call connected');
     this.#options.onConnected(this);
   }

@@ -10,6 +10,8 @@ export interface Peer {
   addCandidate(candidate: Candidate): Promise<void>;
   /** Sends 10 ms of sound, exactly. */
   play(frame: AudioFrame): void;
+  /** Drops what comes in until the event loop is free again. */
+  rest(): void;
   /** Packets of any kind that have come so far. */
   packetsReceived(): Promise<number>;
   /** Frees everything; nothing is told afterwards. */

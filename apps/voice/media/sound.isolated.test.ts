@@ -2,6 +2,8 @@ import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { dial } from './caller.suite.ts';
 import { pitch, startLines, tone } from './lines.suite.ts';
+import type { Peer, PeerMaker } from './peer.ts';
+import { loadWrtcPeers } from './wrtc.ts';
 
 const near = (hertz: number, wanted: number) => Math.abs(hertz - wanted) < 15;
 
@@ -61,6 +63,23 @@ describe('sound', () => {
     await waitFor(() => pitch(caller.ear.frames) === 0);
     speaker.enqueue(tone(300, 44_100, 1));
     await waitFor(() => near(pitch(caller.ear.frames), 300));
+  });
+
+  it('comes in again after a rest on a machine that was too busy', async () => {
+    const wrtc = await loadWrtcPeers();
+    const peers: Peer[] = [];
+    const loadPeers = async (): Promise<PeerMaker> => (settings, events) => {
+      const peer = wrtc(settings, events);
+      peers.push(peer);
+      return peer;
+    };
+    const { voice, line } = await startLines({ substitutes: { loadPeers } });
+    await dial(voice);
+    const { heard } = await line();
+    await waitFor(() => near(pitch(heard), 440));
+    for (const peer of peers) peer.rest();
+    heard.length = 0;
+    await waitFor(() => near(pitch(heard), 440));
   });
 
   it('keeps callers apart', async () => {

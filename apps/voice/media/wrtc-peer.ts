@@ -74,6 +74,15 @@ export class WrtcPeer implements Peer {
     if (!this.#closed) this.#source.onData({ samples, sampleRate });
   }
 
+  rest(): void {
+    const track = this.#sink?.track;
+    if (track === undefined) return;
+    this.#sink?.stop();
+    this.#sink = undefined;
+    // A timer runs once all that waits is dealt with.
+    setTimeout(() => this.#listen(track), 0);
+  }
+
   async packetsReceived(): Promise<number> {
     const report = await this.#connection.getStats();
     let packets = 0;
@@ -108,7 +117,7 @@ export class WrtcPeer implements Peer {
   }
 
   #listen(track: MediaStreamTrack): void {
-    if (this.#sink?.track === track) return;
+    if (this.#closed || this.#sink?.track === track) return;
     this.#sink?.stop();
     const sink = new this.#wrtc.nonstandard.RTCAudioSink(track);
     const hear = (event: unknown) => this.#closed || this.#events.audio(monoFrame(event as SinkData));
