@@ -66,7 +66,7 @@ function blockOf(text: string): Block {
 const INLINE =
   /\*\*(?<strong>.+?)\*\*|`(?<code>[^`]+)`|\[(?<label>(?:\\[[\]]|[^\]])+)\]\((?<href>(?:https?:\/\/|#)[^)\s]+)\)|(?<=^|[\s(])_(?<emphasis>[^_]+)_(?=$|[\s).,;:])|\*(?<starred>[^*\s][^*]*)\*|(?<bare>https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]])/g;
 
-export function parseInline(text: string): Inline[] {
+function parseInline(text: string): Inline[] {
   const parts: Inline[] = [];
   let end = 0;
   for (const match of text.matchAll(INLINE)) {
@@ -94,9 +94,4 @@ function plain(text: string): Inline {
 
 function withoutEscapes(text: string): string {
   return text.replace(/\\([\\`*_{}[\]()#+\-.!>~|])/g, '$1');
-}
-
-/** The words without their styles. */
-export function plainText(children: readonly Inline[]): string {
-  return children.map((child) => ('children' in child ? plainText(child.children) : child.text)).join('');
 }

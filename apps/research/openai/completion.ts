@@ -6,7 +6,7 @@ export type Piece =
   /** The last one. */
   | { type: 'end'; finishReason: 'stop' | 'length'; usage: PieceUsage };
 
-export interface PieceUsage {
+interface PieceUsage {
   inputTokens: number;
   outputTokens: number;
 }

@@ -69,7 +69,7 @@ function storedTexts({ findings, documents }: FollowUpParts, jobId: string): Sto
 }
 
 /** Each source with its number in the report, or one behind those. */
-export function numberSources(sources: readonly JobSource[]): { source: JobSource; number: number }[] {
+function numberSources(sources: readonly JobSource[]): { source: JobSource; number: number }[] {
   let last = Math.max(0, ...sources.map(({ number }) => number ?? 0));
   return sources.map((source) => ({ source, number: source.number ?? ++last }));
 }

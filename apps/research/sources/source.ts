@@ -12,10 +12,10 @@ export interface SearchResult {
 }
 
 export const CATEGORIES = ['general', 'social media', 'it', 'science', 'news'] as const;
-export type Category = (typeof CATEGORIES)[number];
+type Category = (typeof CATEGORIES)[number];
 
 export const TIME_RANGES = ['day', 'month', 'year'] as const;
-export type TimeRange = (typeof TIME_RANGES)[number];
+type TimeRange = (typeof TIME_RANGES)[number];
 
 export interface SearchQuery {
   text: string;

@@ -11,13 +11,13 @@ export interface SearxngOptions {
 }
 
 /** What a search may be narrowed to. */
-export interface SearxngWishes {
+interface SearxngWishes {
   categories?: string | undefined;
   /** How old results may be. */
   timeRange?: 'day' | 'month' | 'year' | undefined;
 }
 
-export interface SearxngResult extends SearchResult {
+interface SearxngResult extends SearchResult {
   engines?: string[];
   publishedDate?: string;
 }

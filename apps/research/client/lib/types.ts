@@ -6,7 +6,7 @@ export interface Score {
   uncited: number;
 }
 
-export type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
+type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
 export type JobPhase = 'scope' | 'research' | 'evaluate' | 'synthesis' | 'done';
 
 export interface JobSnapshot {
