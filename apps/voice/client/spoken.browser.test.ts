@@ -64,9 +64,9 @@ describeWithBrowser('a spoken exchange', () => {
 async function readingAfterSilence(): Promise<AudioFrame> {
   const { channels, sampleRate } = await decodeSound(new Uint8Array(readFileSync(READING)), 60);
   const speech = (channels[0] ?? new Float32Array()).subarray(0, sampleRate * 4);
-  const samples = new Int16Array(sampleRate * 18);
+  const samples = new Int16Array(sampleRate * 21);
   speech.forEach((sample, index) => {
-    samples[sampleRate * 4 + index] = Math.round(sample * 30_000);
+    samples[sampleRate * 8 + index] = Math.round(sample * 30_000);
   });
   return { samples, sampleRate };
 }

@@ -81,23 +81,32 @@ export class Link {
     else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(text);
   }
 
-  /** Ends the connection and tells the service, also from a page that is being left. */
+  /** Tells the service that the caller hangs up, also from a page that is being left, and ends the connection. */
   hangUp(): void {
     const id = this.#id;
-    if (!this.#closed && id !== undefined) {
-      const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
-      // Nobody is left to be told if it fails; the service notices by itself.
-      void fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request).catch(() => undefined);
+    if (this.#closed || id === undefined) {
+      this.close();
+      return;
     }
-    this.close();
+    this.#retire();
+    const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
+    // Nobody is left to be told if it fails: the service notices by itself that the connection is gone.
+    void fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request)
+      .catch(() => undefined)
+      .finally(() => this.#connection.close());
   }
 
   close(): void {
     if (this.#closed) return;
+    this.#retire();
+    this.#connection.close();
+  }
+
+  // Nothing of this connection matters any more.
+  #retire(): void {
     this.#closed = true;
     window.clearInterval(this.#keepalive);
     this.#trickle.stop();
-    this.#connection.close();
     this.#settled.reject(new CallProblem(problemOf('lost')));
   }
 
