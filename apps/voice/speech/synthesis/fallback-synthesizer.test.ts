@@ -1,10 +1,11 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Notices } from '../notices.ts';
 import { loggerInto } from '../speech.suite.ts';
+import { SpeechError } from '../speech-error.ts';
 import { createFallbackSynthesizer } from './fallback-synthesizer.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
-type Behaviour = 'fine' | 'down' | 'stalls' | 'silent' | 'cut';
+type Behaviour = 'fine' | 'down' | 'busy' | 'stalls' | 'silent' | 'cut';
 
 /** A backend that says the same loudness all along, so that it is known who spoke. */
 class Scripted implements Synthesizer {
@@ -26,6 +27,7 @@ class Scripted implements Synthesizer {
       this.abandoned += 1;
     });
     if (this.behaviour === 'down') throw new Error(`${this.backend} is down`);
+    if (this.behaviour === 'busy') throw new SpeechError('busy', 'too much to do');
     if (this.behaviour === 'stalls') await new Promise(() => undefined);
     if (this.behaviour === 'silent') return;
     yield frame;
@@ -45,7 +47,7 @@ function setUp() {
   const synthesizer = createFallbackSynthesizer({
     backend: 'first',
     order: () => [first, second],
-    patienceMs: () => 50,
+    patienceMs: () => 300,
     notices,
     now: () => clock.now,
     close: async () => undefined,
@@ -139,6 +141,26 @@ describe('a request', () => {
     const { first, synthesizer, notices } = setUp();
     for await (const _frame of synthesizer.speak({ text: 'Hello.' })) break;
     expect([first.abandoned, notices.words]).toEqual([1, []]);
+  });
+
+  it('that is under way when the voices are closed ends, and blames nobody', async () => {
+    const { first, second, say, synthesizer, notices } = setUp();
+    first.behaviour = 'stalls';
+    const saying = say('Hello.');
+    await vi.waitFor(() => expect(first.asked).toHaveLength(1));
+    const ended = expect(saying).rejects.toMatchObject({ code: 'closed' });
+    await synthesizer.close();
+    await ended;
+    expect([notices.words, second.asked]).toEqual([[], []]);
+  });
+
+  it('that a backend has no time for is spoken by the next, and the first stays in use', async () => {
+    const { first, say, notices } = setUp();
+    first.behaviour = 'busy';
+    expect(await say('Hello.')).toEqual([2, 2, 2]);
+    expect(notices.words).toEqual(['too much to do']);
+    first.behaviour = 'fine';
+    expect(await say('Hello.')).toEqual([1, 1, 1]);
   });
 
   it('with nothing to say asks nobody', async () => {

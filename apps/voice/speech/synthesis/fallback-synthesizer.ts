@@ -23,10 +23,15 @@ interface Progress {
 /** Speaks by the first backend that works; one that fails in the middle is followed by the next for what is left. */
 export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
   const circuit = new Circuit({ notices: options.notices, now: options.now ?? Date.now });
+  const closing = new AbortController();
   return {
     backend: options.backend,
-    speak: (request) => speakByFirst(request, options, circuit),
+    speak(request) {
+      const signals = [closing.signal, ...(request.signal === undefined ? [] : [request.signal])];
+      return speakByFirst({ ...request, signal: AbortSignal.any(signals) }, options, circuit);
+    },
     async close() {
+      closing.abort(new SpeechError('closed', 'the voices are closed'));
       circuit.close();
       await options.close();
     },
@@ -54,7 +59,9 @@ async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, c
   throw failures[0];
 }
 
-/** What a backend cannot read says nothing about its health. */
+const harmless: readonly SpeechError['code'][] = ['unsupported', 'busy'];
+
+/** What a backend cannot read, or has no time for, says nothing about its health. */
 function tellFailure(
   backend: Synthesizer,
   error: unknown,
@@ -62,7 +69,7 @@ function tellFailure(
   { notices }: FallbackOptions,
   circuit: Circuit,
 ): void {
-  if (error instanceof SpeechError && error.code === 'unsupported')
+  if (error instanceof SpeechError && harmless.includes(error.code))
     notices.tell(error.message, error.message);
   else circuit.failed(backend, error, next?.backend);
 }

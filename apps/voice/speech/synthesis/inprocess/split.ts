@@ -1,7 +1,7 @@
 /** The first piece is short, so that the caller hears something soon. */
 const shortFirst = 60;
-/** Far below what the model can take (510 symbols), whatever the words are. */
-const longest = 220;
+/** Far below what the model can take (510 symbols), and short enough for others to get their turn. */
+const longest = 160;
 
 /** Cuts a text into pieces that are spoken one after the other: sentences, and clauses where they are too long. */
 export function splitForSpeech(text: string): string[] {

@@ -41,7 +41,7 @@ describe('pieces', () => {
   it('never exceed what the model can take, and lose no word', () => {
     const words = Array.from({ length: 400 }, (_, index) => `word${index}`);
     const pieces = splitForSpeech(`${words.join(' ')}.`);
-    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(220);
+    expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(160);
     expect(pieces.join(' ')).toBe(`${words.join(' ')}.`);
     expect(splitForSpeech('x'.repeat(1000)).join('')).toBe('x'.repeat(1000));
   });
