@@ -2,3 +2,4 @@ export { start } from './app.ts';
 export { openBus } from './core/open-bus.ts';
 export { main } from './main.ts';
 export { type SwitchboardOptions, switchboardOptions } from './options.ts';
+export { diagnoseSurfaces } from './surfaces/diagnose.ts';

@@ -1,5 +1,6 @@
 import { type Environment, helpText, readOptions } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
+import { diagnoseSurfaces } from '@trunkline/switchboard';
 import { diagnoseSpeech } from '@trunkline/voice';
 import { checkBus } from '../doctor/bus.ts';
 import { checkDirectories } from '../doctor/directories.ts';
@@ -21,6 +22,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     checkModel(services.agent),
     diagnoseSpeech(),
     checkBus(services.switchboard),
+    diagnoseSurfaces(services.switchboard),
     checkPorts(options, services),
     checkDirectories(options.trunklineHome),
   ];

@@ -178,6 +178,10 @@ export class FakeGuild {
       const session_start_limit = { total: 1000, remaining: 1000, reset_after: 0, max_concurrency: 1 };
       return { body: { url, shards: 1, session_start_limit } };
     });
+    this.server.on('GET /api/v10/users/@me', (request) => {
+      const bot = this.#botOf(request);
+      return bot === undefined ? unauthorized : { body: { id: bot.id, username: bot.name } };
+    });
     this.server.onUpgrade((request, stream) => this.#welcome(request, stream));
   }
 

@@ -87,6 +87,8 @@ export class FakeLinear {
       return { status: 401, body: { errors: [error] } };
     }
     const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
+    if (/\bviewer\b/.test(query))
+      return { body: { data: { viewer: { id: 'me', name: 'Trunk', active: true } } } };
     const name = Object.keys(results).find((each) => query.includes(`${each}(`));
     if (name === undefined) return { status: 400, body: { errors: [{ message: 'Unknown operation' }] } };
     const input = variables.input as Record<string, unknown>;

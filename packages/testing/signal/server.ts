@@ -17,6 +17,7 @@ export class FakeSignal {
       fake.sent.push(letter);
       return { status: 201, body: { timestamp: String(Date.now()) } };
     });
+    fake.server.on('GET /v1/about', () => ({ body: { versions: ['v1', 'v2'], mode: 'json-rpc' } }));
     fake.server.onUpgrade((request, stream) => {
       if (decodeURIComponent(request.url ?? '') !== `/v1/receive/${number}`) return void stream.destroy();
       fake.connections += 1;
