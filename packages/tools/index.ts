@@ -13,7 +13,8 @@ export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { runCommand } from './files/command.ts';
 export { fileTools } from './files/file-tools.ts';
-export { createRunCommand, type RunCommandOptions } from './files/run-command.ts';
+export { createRunCommand } from './files/run-command.ts';
+export { inputOfJsonSchema } from './json-schema-input.ts';
 export { clamp, oneLine, orRefusal } from './refusal.ts';
 export { splitMessage } from './text/split-message.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Crew, startCrew } from '../fixtures/crew.ts';
+import { builtInTools, type Crew, startCrew } from '../fixtures/crew.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
 
 let crew: Crew;
@@ -9,16 +9,6 @@ beforeAll(async () => {
   ({ model, board, seen, publish } = crew);
 });
 afterAll(() => crew.stop());
-
-const builtIns = [
-  'list_dir',
-  'read_file',
-  'find_files',
-  'search_files',
-  'write_file',
-  'edit_file',
-  'run_command',
-];
 
 describe('agents in this process', () => {
   const answerOf = async (id: string) => (await seen.first(`agent.skill.response.${id}`)).payload.content;
@@ -36,7 +26,7 @@ describe('agents in this process', () => {
         .chats()
         .at(-1)
         ?.tools?.map((tool) => tool.function.name),
-    ).toEqual(['get_incidents', 'report_incident', ...builtIns, 'ask_human']);
+    ).toEqual(['get_incidents', 'report_incident', ...builtInTools, 'ask_human']);
     expect((await seen.first('security.incident.reported')).payload).toMatchObject({
       id: 'INC-001',
       title: 'Leak',

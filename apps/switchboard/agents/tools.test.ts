@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agent } from '../fixtures/crew.ts';
+import { agent, builtInTools } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 import { whitelistedTools } from './agent-tools.ts';
@@ -74,16 +74,7 @@ describe('tools of an agent', () => {
         .at(-1)
         ?.tools?.map((tool) => tool.function.name);
     };
-    const builtIn = [
-      'list_dir',
-      'read_file',
-      'find_files',
-      'search_files',
-      'write_file',
-      'edit_file',
-      'run_command',
-    ];
-    expect(await listed('work', 'l1')).toEqual([...everyTool, ...builtIn, 'ask_human']);
+    expect(await listed('work', 'l1')).toEqual([...everyTool, ...builtInTools, 'ask_human']);
     expect(await listed('talk', 'l2')).toEqual(['ask_human']);
   });
 

@@ -11,7 +11,7 @@ export interface CommandSettings {
 }
 
 /** Kinds that commands change; schedules have a command of their own. */
-export const commandKinds = ['agent', 'a2a', 'mcp', 'route'] as const;
+const commandKinds = ['agent', 'a2a', 'mcp', 'route'] as const;
 
 export type CommandKind = (typeof commandKinds)[number];
 

@@ -1,5 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { z } from 'zod';
+import { inputOfJsonSchema } from '@trunkline/tools';
 import type { McpTool } from './mcp-link.ts';
 import type { McpServerLine } from './server-line.ts';
 
@@ -12,7 +12,7 @@ export function toAgentTool(line: McpServerLine, { name, description, inputSchem
   return defineTool({
     name: `${server}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, longestName),
     description: description || `${name} of ${server}`,
-    input: inputOf(inputSchema),
+    input: inputOfJsonSchema(inputSchema),
     async execute(input, { signal }) {
       try {
         const { text, failed } = await line.call(name, input, signal);
@@ -23,15 +23,4 @@ export function toAgentTool(line: McpServerLine, { name, description, inputSchem
       }
     },
   }) as Tool;
-}
-
-/** A schema that zod cannot read lets any object through: the server checks its input itself. */
-function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
-  const anything = z.record(z.string(), z.unknown());
-  try {
-    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-    return read.pipe(anything) as unknown as typeof anything;
-  } catch {
-    return anything;
-  }
 }

@@ -6,7 +6,7 @@ import type { Channel } from '../workspace/schema/channels.ts';
 const defaultKind = 'dev';
 
 /** The project that a repository belongs to. */
-export function projectOf(
+function projectOf(
   { owner, repo }: { owner: string; repo: string },
   projects: readonly Project[],
 ): Project | undefined {
@@ -15,7 +15,7 @@ export function projectOf(
 }
 
 /** The channel that a project uses for this kind of thing. */
-export function channelOf(slug: string, kind: string, channels: readonly Channel[]): Channel | undefined {
+function channelOf(slug: string, kind: string, channels: readonly Channel[]): Channel | undefined {
   return channels.find((channel) => channel.project === slug && channel.kind === kind);
 }
 

@@ -1,5 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { z } from 'zod';
+import { inputOfJsonSchema } from '@trunkline/tools';
 import type { McpConnection, McpServerConfig, McpToolHead } from './mcp-connection.ts';
 
 export interface McpServerState {
@@ -56,7 +56,7 @@ function toTool(server: McpServerConfig, head: McpToolHead, connection: McpConne
   return defineTool({
     name: `${server.name}_${head.name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, LONGEST_NAME),
     description: head.description ?? `${head.name} of ${server.name}`,
-    input: inputOf(head.inputSchema),
+    input: inputOfJsonSchema(head.inputSchema),
     timeoutMs: (server.timeout_s ?? 60) * 1000 + 20_000,
     async execute(input, { signal }) {
       try {
@@ -68,19 +68,6 @@ function toTool(server: McpServerConfig, head: McpToolHead, connection: McpConne
       }
     },
   });
-}
-
-/** A schema that cannot be read lets any object through: the server checks it again anyway. */
-function inputOf(schema: object): z.ZodType<Record<string, unknown>> {
-  const anything = z.record(z.string(), z.unknown());
-  try {
-    return z
-      .fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])
-      .pipe(anything) as unknown as typeof anything;
-  } catch (error) {
-    if (error instanceof Error) return anything;
-    throw error;
-  }
 }
 
 function messageOf(error: unknown): string {
