@@ -31,6 +31,15 @@ const shown = (caller: SyntheticCaller) =>
     .map(({ message }) => (message.data as { text: string }).text)
     .join(' ');
 
+const patience = { timeoutMs: 40_000 };
+
+/** A slow answer may be preceded by a sign that one was heard. */
+const heard = (caller: SyntheticCaller, words: string) =>
+  waitFor(() => shown(caller).endsWith(words), patience);
+
+const silent = (caller: SyntheticCaller) =>
+  waitFor(() => caller.received.at(-1)?.message.type === 'bot-stopped-speaking', patience);
+
 const write = (caller: SyntheticCaller, content: string) =>
   caller.tell({ type: 'send-text', data: { content } });
 
@@ -39,7 +48,7 @@ describe('a call to the service', () => {
     const { voice, model, sidecar } = await start(['Hello Ada.']);
     const caller = connect(voice);
     write(caller, 'I am Ada.');
-    await waitFor(() => shown(caller) === 'Hello Ada.');
+    await heard(caller, 'Hello Ada.');
     expect(model.chats()[0]).toMatchObject({ model: 'main-model', temperature: 0.7, max_tokens: 150 });
     expect(sidecar.requests.at(-1)?.body).toMatchObject({ text: 'Hello Ada.' });
     const { body } = await voice.get('/api/metrics');
@@ -57,11 +66,11 @@ describe('a call to the service', () => {
     const { voice } = await start([]);
     await voice.post('/a2a/callback', { from: 'Ada', text: 'The report is done.' });
     const caller = connect(voice);
-    await waitFor(() => shown(caller).endsWith('done.'));
-    await waitFor(() => caller.received.at(-1)?.message.type === 'bot-stopped-speaking');
+    await heard(caller, 'done.');
+    await silent(caller);
     const { body } = await voice.post('/a2a/callback', { from: 'Scout', text: 'Your parcel is here.' });
     expect(body).toEqual({ ok: true, delivered: true });
-    await waitFor(() => shown(caller).endsWith('here.'));
+    await heard(caller, 'here.');
     expect(shown(caller)).toBe('Ada says: The report is done. Scout says: Your parcel is here.');
   });
 
@@ -69,13 +78,14 @@ describe('a call to the service', () => {
     const first = await start(['Hello Ada.']);
     const caller = connect(first.voice);
     write(caller, 'I am Ada.');
-    await waitFor(() => caller.received.at(-1)?.message.type === 'bot-stopped-speaking');
+    await heard(caller, 'Hello Ada.');
+    await silent(caller);
     caller.close('done');
     await first.voice.stop();
     const second = await start(['You are Ada.'], first.voice.home);
     const again = connect(second.voice);
     write(again, 'Who am I?');
-    await waitFor(() => shown(again) === 'You are Ada.');
+    await heard(again, 'You are Ada.');
     const [chat] = second.model.chats();
     expect(chat?.messages.map(({ role, content }) => `${role}: ${content}`).slice(1)).toEqual([
       'user: I am Ada.',
@@ -91,7 +101,7 @@ describe('a call to the service', () => {
     ]);
     const caller = connect(voice);
     write(caller, 'What is 17 times 23?');
-    await waitFor(() => shown(caller).endsWith('391.'));
+    await heard(caller, '391.');
     const stopped = caller.received.find(({ message }) => message.type === 'llm-function-call-stopped');
     expect(stopped?.message.data).toMatchObject({ function_name: 'calculator', cancelled: false });
     expect((await voice.get('/api/metrics')).body.tool_calls_by_name).toEqual({ calculator: 1 });

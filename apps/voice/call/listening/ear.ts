@@ -3,7 +3,7 @@ import type { ActivityDetector } from '../../speech/activity/detector.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
 
 /** 32 ms at 16 kHz. */
-export const windowSamples = 512;
+const windowSamples = 512;
 /** About three seconds: a detector that is further behind than this skips what is oldest. */
 const mostWaiting = 100;
 /** Samples of a closed microphone stay within this; a room is never so quiet. */

@@ -16,8 +16,8 @@ export interface Pause {
   finished?: number | undefined;
 }
 
-export const shortestSilenceMs = 350;
-export const longestSilenceMs = 3000;
+const shortestSilenceMs = 350;
+const longestSilenceMs = 3000;
 const plainSilenceMs = 550;
 const finishedSilenceMs = 400;
 const modelSilenceMs = 300;

@@ -13,7 +13,7 @@ export interface Voices {
   close(): Promise<void>;
 }
 
-export interface Sounds {
+interface Sounds {
   speech(text: string): Promise<Int16Array>;
   cough(ms: number): Int16Array;
   noise(ms: number): Int16Array;
