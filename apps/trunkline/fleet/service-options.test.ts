@@ -1,0 +1,13 @@
+import { readOptions } from '@trunkline/config';
+import { expect, it } from 'vitest';
+import { upOptions } from '../options.ts';
+import { readServiceOptions } from './service-options.ts';
+
+const backendFor = (env: Record<string, string>) =>
+  readServiceOptions(readOptions(upOptions, { env }), env).voice.ttsBackend;
+
+it('the voices of this machine speak unless a backend or a sidecar is named', () => {
+  expect(backendFor({})).toBe('inprocess');
+  expect(backendFor({ SIDECAR_URL: 'http://127.0.0.1:9' })).toBe('sidecar');
+  expect(backendFor({ TTS_BACKEND: 'compat' })).toBe('compat');
+});
