@@ -4,6 +4,7 @@ import type { BenchResult } from './result.ts';
 const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> = {
   start: () => import('./start.ts'),
   schedule: () => import('./schedule.ts'),
+  schedules: () => import('./schedules.ts'),
   bus: () => import('./bus.ts'),
   switchboard: () => import('./switchboard.ts'),
   a2a: () => import('./a2a.ts'),

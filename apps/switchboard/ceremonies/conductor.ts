@@ -62,7 +62,7 @@ export class Conductor {
     const run = {
       runId: text(fields.runId) ?? id,
       ceremonyId: topic.split('.')[1] ?? '',
-      trigger: text(fields.trigger) ?? source?.userId ?? 'bus',
+      trigger: text(fields.trigger) ?? text(fields.requestedBy) ?? source?.userId ?? 'bus',
       scheduledAt: typeof fields.scheduledAt === 'number' ? fields.scheduledAt : null,
       startedAt: timestamp,
     };
@@ -113,9 +113,12 @@ export class Conductor {
   async #endIfDone(run: Run): Promise<void> {
     const ceremony = this.#find(run);
     if (ceremony === undefined) return;
-    const answers = this.#settings.store.answers(run.runId);
-    const ids = new Set(answers.map(({ requestId }) => requestId));
-    if (requestsOf(run, ceremony).some(({ id }) => !ids.has(id ?? ''))) return;
+    const known = new Map(
+      this.#settings.store.answers(run.runId).map((answer) => [answer.requestId, answer]),
+    );
+    const requests = requestsOf(run, ceremony);
+    const answers = requests.flatMap(({ id }) => known.get(id ?? '') ?? []);
+    if (answers.length < requests.length) return;
     const failure = answers.find(({ error }) => error !== null);
     if (failure === undefined)
       return await this.#end(run, 'success', answers.map(({ content }) => content).join('\n\n'));

@@ -32,7 +32,7 @@ async function request(method: string, path: string, headers: Record<string, str
 }
 
 describe('schedules over HTTP', () => {
-  it('are added, shown with the next five times, changed and removed [S002][S006]', async () => {
+  it('are added, shown with the next five times, changed and removed', async () => {
     const added = await request('POST', '', admin, record('morning', { timezone: 'UTC' }));
     expect([added.status, added.body.data.schedule.state]).toEqual([201, 'active']);
     expect((await request('POST', '', admin, record('morning'))).status).toBe(409);
@@ -59,17 +59,33 @@ describe('schedules over HTTP', () => {
     expect(changes.body.data[0]).toMatchObject({ file: 'crons/morning.yaml', after: null, by: 'operator' });
   });
 
+  it('run in the switchboard itself, beside ceremonies and the project registry [S002]', async () => {
+    const { body } = await board.call('/api/plugins', undefined, admin);
+    const running = body.data.filter(({ state }: Json) => state === 'running').map(({ name }: Json) => name);
+    expect(running).toEqual(
+      expect.arrayContaining(['scheduler', 'ceremonies', 'projects', 'alerting', 'operator', 'leader']),
+    );
+    expect((await board.call('/api/cluster', undefined, admin)).body.data).toMatchObject({
+      isLeader: true,
+      bus: 'embedded',
+    });
+  });
+
   it('are previewed', async () => {
     const good = await request('POST', '/preview', admin, { schedule: '*/5 * * * *', timezone: 'UTC' });
     expect(good.body.data.next).toHaveLength(5);
     expect((await request('POST', '/preview', admin, { schedule: '61 * * * *' })).status).toBe(400);
   });
 
-  it('run at once, through an agent to the channel, with the outcome in the history [S014][S071][S128]', async () => {
+  it('run at once, through an agent to the channel, with the outcome in the history [S014][S071][S116][S128]', async () => {
     const reader = await observeWith(admin);
     const payload = { content: 'Ping', channel: 'messenger', sender: 'ops', skillHint: 'chat' };
     await request('POST', '', admin, record('ping', { payload }));
     const { fireId } = (await request('POST', '/ping/run-now', admin)).body.data;
+    expect((await reader.first('cron.ping', fireId)).payload).toMatchObject({
+      scheduleId: 'ping',
+      content: 'Ping',
+    });
     const answer = await reader.first('message.outbound.messenger.ops', fireId);
     expect(answer.payload.taskState).toBe('completed');
     const row = await waitFor(async () => {
@@ -82,8 +98,9 @@ describe('schedules over HTTP', () => {
 
   it.each([
     ['cli', 'message.outbound.cli'],
+    ['messenger', 'message.outbound.messenger.cron'],
     ['987654', 'message.outbound.chat.push.987654'],
-  ])('answer on the channel %s [S014][S116]', async (channel, topic) => {
+  ])('answer on the channel %s [S014]', async (channel, topic) => {
     const reader = await observeWith(admin);
     const id = `to-${channel}`;
     await request(

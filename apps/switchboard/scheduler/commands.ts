@@ -4,8 +4,8 @@ import { stringify } from 'yaml';
 import type { ChangeNote, Registrar } from '../control/registrar.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/report.ts';
+import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
-import type { LastFired } from './last-fired.ts';
 import { readRecord, withField } from './record-text.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import type { Schedules } from './schedules.ts';
@@ -16,7 +16,7 @@ export interface CommandParts {
   schedules: Schedules;
   folder: CronFolder;
   registrar: Registrar;
-  lastFired: LastFired;
+  afterFire: AfterFire;
   logger: Logger;
 }
 
@@ -105,13 +105,13 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
 
 /** The record is checked and on the disk before its timer exists. */
 async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
-  const { folder, registrar, lastFired } = parts;
+  const { folder, registrar, afterFire } = parts;
   if (fields.onlyNew === true && folder.get(id) !== undefined)
     throw new ScheduleRefusal('schedule_exists', id);
   const record = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
   const file = stringify(record);
   readRecord(file, `crons/${id}.yaml`, id);
-  await lastFired.release(id);
+  await afterFire.release(id);
   await registrar.writeText('cron', id, file, note);
   folder.refresh(id);
   return { action: 'add', id, schedule: parts.schedules.get(id) ?? null };
@@ -119,19 +119,19 @@ async function add({ id, fields, note }: Command, parts: CommandParts): Promise<
 
 async function remove(
   { id, note }: Command,
-  { folder, registrar, lastFired }: CommandParts,
+  { folder, registrar, afterFire }: CommandParts,
 ): Promise<object> {
   if (folder.get(id) === undefined && folder.text(id) === undefined)
     throw new ScheduleRefusal('schedule_unknown', id);
-  await lastFired.release(id);
+  await afterFire.release(id);
   await registrar.remove('cron', id, note);
   folder.refresh(id);
   return { action: 'remove', id };
 }
 
 async function enable({ id, note }: Command, parts: CommandParts, enabled: boolean): Promise<object> {
-  const { folder, registrar, lastFired, schedules } = parts;
-  await lastFired.release(id);
+  const { folder, registrar, afterFire, schedules } = parts;
+  await afterFire.release(id);
   const file = folder.get(id) && folder.text(id);
   if (file === undefined) throw new ScheduleRefusal('schedule_unknown', id);
   await registrar.writeText('cron', id, withField(file, 'enabled', enabled), note);

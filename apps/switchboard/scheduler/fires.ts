@@ -19,6 +19,8 @@ export interface FireSettings {
   note: (row: FireRow) => Promise<void>;
 }
 
+/** Files are brought up to date when nothing has fired for so long. */
+const calmMs = 50;
 const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
 const longestMessageId = 128;
@@ -27,14 +29,22 @@ const longestMessageId = 128;
 export class Fires {
   readonly #settings: FireSettings;
   /** Runs that began under another leader, or before a restart, by schedule. */
+  #publishing = 0;
+  #lastBegun = 0;
   readonly #inherited = new Map<string, Promise<unknown>>();
 
   constructor(settings: FireSettings) {
     this.#settings = settings;
   }
 
+  /** Whether a fire began a moment ago, or is about to be published. */
+  isBusy(): boolean {
+    return this.#publishing > 0 || performance.now() - this.#lastBegun < calmMs;
+  }
+
   /** Says whether the fire is still to be done; throws when another leads by now. */
   async before(job: ScheduleJob, fire: Fire): Promise<boolean> {
+    this.#lastBegun = performance.now();
     await this.#settings.leader.confirm();
     if (this.#settings.known(fire.fireId) !== undefined) return false;
     if ((fire.missed || fire.attempt > 1) && (await this.#wasPublished(job, fire))) {
@@ -51,24 +61,20 @@ export class Fires {
     const isFollowed = isRouted(job.record.topic);
     const outcome = isFollowed ? outcomes.expect(fire.fireId) : undefined;
     await this.#publish(job, fire);
-    await this.#fired(job, fire);
-    const ended = this.#end(job, fire, outcome);
+    await this.#settings.note(this.#row(job, fire, isFollowed ? 'fired' : 'done', null));
+    const ended = outcome && this.#end(this.#row(job, fire, 'fired', null), outcome);
     const waits = job.overlap !== 'allow' && !isOnce(job);
     if (waits) await ended;
   }
 
   /** Follows the fires that another process began: first what the journal knows, then what comes. */
   async inherit(rows: readonly FireRow[]): Promise<void> {
-    const { outcomes, note, clock, logger } = this.#settings;
+    const { outcomes } = this.#settings;
     for (const row of rows) {
       const coming = outcomes.expect(row.fireId);
       const past = await outcomes.past(row.fireId);
       if (past !== undefined) outcomes.resolve(row.fireId, past);
-      const ended = coming
-        .then((outcome) => outcome && note({ ...row, ...outcome, endedAt: clock.now() }))
-        .catch((error: unknown) =>
-          logger.error({ err: error, fireId: row.fireId }, 'an outcome was not noted'),
-        );
+      const ended = this.#end(row, coming);
       this.#inherited.set(row.scheduleId, ended);
       void ended.finally(() => this.#inherited.delete(row.scheduleId));
     }
@@ -106,6 +112,15 @@ export class Fires {
 
   /** A bus that is away or full is tried again until it takes the message: a fire is late then, not lost. */
   async #publish(job: ScheduleJob, fire: Fire): Promise<void> {
+    this.#publishing += 1;
+    try {
+      await this.#publishUntilAccepted(job, fire);
+    } finally {
+      this.#publishing -= 1;
+    }
+  }
+
+  async #publishUntilAccepted(job: ScheduleJob, fire: Fire): Promise<void> {
     const { bus, clock, leader, logger } = this.#settings;
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, longestWaitMs)) {
       try {
@@ -126,10 +141,15 @@ export class Fires {
     return row;
   }
 
-  async #end(job: ScheduleJob, fire: Fire, coming: Promise<Outcome | undefined> | undefined): Promise<void> {
-    const outcome = coming === undefined ? { status: 'done' as const, detail: null } : await coming;
-    if (outcome !== undefined)
-      await this.#settings.note(this.#row(job, fire, outcome.status, outcome.detail));
+  /** Notes the outcome when it comes; nobody waits for it as a rule, so a failure is logged here. */
+  async #end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {
+    const { note, clock, logger } = this.#settings;
+    try {
+      const outcome = await coming;
+      if (outcome !== undefined) await note({ ...row, ...outcome, endedAt: clock.now() });
+    } catch (error) {
+      logger.error({ err: error, fireId: row.fireId }, 'the outcome of a fire could not be noted');
+    }
   }
 
   #row(job: ScheduleJob, fire: Fire, status: FireStatus, detail: string | null): FireRow {

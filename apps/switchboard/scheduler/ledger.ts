@@ -47,33 +47,34 @@ const longestDetail = 500;
 /** What every schedule did, and what is known of its file. */
 export class Ledger {
   readonly #database: Database;
+  #waiting: { row: FireRow; resolve: (isNewest: boolean) => void; reject: (error: unknown) => void }[] = [];
 
   constructor(path: string) {
     this.#database = openDatabase(path, { migrations });
   }
 
-  /** Notes a fire, or how it went on. An outcome once known is never taken back. */
-  put(row: FireRow): void {
-    this.#database.transaction(() => {
-      this.#database
-        .prepare(
-          `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-           ON CONFLICT (fireId) DO UPDATE SET status = excluded.status, endedAt = excluded.endedAt, detail = excluded.detail
-           WHERE fires.status IN ('fired', 'unknown') AND excluded.status <> 'fired'`,
-        )
-        .run(
-          row.fireId,
-          row.scheduleId,
-          row.scheduledAt,
-          row.firedAt,
-          row.manual ? 1 : 0,
-          row.missed ? 1 : 0,
-          row.status,
-          row.endedAt,
-          row.detail?.slice(0, longestDetail) ?? null,
-        );
-      if (!row.manual) this.#advance(row.scheduleId, row.scheduledAt);
-    });
+  /**
+   * Notes a fire, or how it went on, together with all that come in at the same time; says whether it is the newest of its schedule.
+   * An outcome once known is never taken back.
+   */
+  put(row: FireRow): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ row, resolve, reject });
+    if (this.#waiting.length === 1) setImmediate(() => this.flush());
+    return promise;
+  }
+
+  /** Writes what waits. */
+  flush(): void {
+    const batch = this.#waiting;
+    if (batch.length === 0) return;
+    this.#waiting = [];
+    try {
+      const advanced = this.#database.transaction(() => batch.map(({ row }) => this.#write(row)));
+      for (const [index, { resolve }] of batch.entries()) resolve(advanced[index] ?? false);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
   }
 
   /** The newest first. */
@@ -146,16 +147,39 @@ export class Ledger {
   }
 
   close(): void {
+    this.flush();
     this.#database.close();
   }
 
-  #advance(scheduleId: string, scheduledAt: number): void {
+  #write(row: FireRow): boolean {
     this.#database
       .prepare(
+        `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (fireId) DO UPDATE SET status = excluded.status, endedAt = excluded.endedAt, detail = excluded.detail
+         WHERE fires.status IN ('fired', 'unknown') AND excluded.status <> 'fired'`,
+      )
+      .run(
+        row.fireId,
+        row.scheduleId,
+        row.scheduledAt,
+        row.firedAt,
+        row.manual ? 1 : 0,
+        row.missed ? 1 : 0,
+        row.status,
+        row.endedAt,
+        row.detail?.slice(0, longestDetail) ?? null,
+      );
+    return !row.manual && this.#advance(row.scheduleId, row.scheduledAt);
+  }
+
+  #advance(scheduleId: string, scheduledAt: number): boolean {
+    const { changes } = this.#database
+      .prepare(
         `INSERT INTO last_fires VALUES (?, ?)
-         ON CONFLICT DO UPDATE SET scheduledAt = max(scheduledAt, excluded.scheduledAt)`,
+         ON CONFLICT DO UPDATE SET scheduledAt = excluded.scheduledAt WHERE excluded.scheduledAt > scheduledAt`,
       )
       .run(scheduleId, scheduledAt);
+    return changes === 1;
   }
 }
 

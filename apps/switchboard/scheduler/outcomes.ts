@@ -39,6 +39,11 @@ export class Outcomes {
     const handle = (message: Message) => this.#take(message);
     await this.#settings.bus.subscribe('agent.skill.response.*', handle, options);
     await this.#settings.bus.subscribe('dispatch.dropped.*', handle, options);
+    // The same answer on its way out: whoever began to watch between the two sees this one.
+    const reply = (message: Message) => {
+      if (text(fieldsOf(message.payload).taskState) !== undefined) this.#take(message);
+    };
+    await this.#settings.bus.subscribe('message.outbound.#', reply, options);
   }
 
   /** The outcome of a fire; undefined when none came in time. */

@@ -11,9 +11,9 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import { mountSchedules } from '../routes/schedules.ts';
 import { announce } from '../workspace/report.ts';
 import { A2aCourier } from './a2a-courier.ts';
+import { AfterFire } from './after-fire.ts';
 import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
-import { LastFired } from './last-fired.ts';
 import { type FireRow, Ledger } from './ledger.ts';
 import { Outcomes } from './outcomes.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
@@ -58,16 +58,22 @@ export class SchedulerPlugin implements Plugin {
     });
     await outcomes.start();
     const replica = await this.#openReplica(context, { ledger, folder }, closing);
-    const lastFired = new LastFired({ folder, registrar, logger });
-    closing.defer(() => lastFired.close());
+    const afterFire = new AfterFire({
+      folder,
+      registrar,
+      isBusy: () => this.#schedules?.isBusy() ?? false,
+      onRemoved: async (id) => await replica?.share({ ended: id }),
+      logger,
+    });
+    closing.defer(() => afterFire.close());
     await folder.open();
-    const parts = { bus, clock, leader, folder, ledger, outcomes, lastFired, registrar, replica, logger };
+    const parts = { bus, clock, leader, folder, ledger, outcomes, afterFire, replica, logger };
     const schedules = new Schedules({ ...parts, catchUp: this.#catchUp, outcomeLimitMs });
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());
     const { targets } = workspace;
     await new A2aCourier({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
-    const leading = this.#followLeader({ bus, schedules, folder, registrar, lastFired, logger }, closing);
+    const leading = this.#followLeader({ bus, schedules, folder, registrar, afterFire, logger }, closing);
     // What others fired may take a while to come in.
     if (replica === undefined) await leading();
     else void schedules.recall();
@@ -114,7 +120,7 @@ export class SchedulerPlugin implements Plugin {
     if (bus.status().engine === 'embedded') return undefined;
     const onEntry = async (entry: SharedFire, isOwn: boolean) => {
       if (isOwn) return;
-      if ('row' in entry) return ledger.put(entry.row);
+      if ('row' in entry) return void (await ledger.put(entry.row));
       await registrar.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
       folder.refresh(entry.ended);
     };

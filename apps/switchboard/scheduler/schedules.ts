@@ -4,10 +4,9 @@ import type { Logger } from '@trunkline/config';
 import { type Clock, parseSchedule } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/shared-log.ts';
-import type { Registrar } from '../control/registrar.ts';
+import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { Fires } from './fires.ts';
-import type { LastFired } from './last-fired.ts';
 import type { FireRow, Ledger } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
 import { type Entry, scheduleOf } from './record.ts';
@@ -27,8 +26,7 @@ export interface ScheduleSettings {
   folder: CronFolder;
   ledger: Ledger;
   outcomes: Outcomes;
-  lastFired: LastFired;
-  registrar: Registrar;
+  afterFire: AfterFire;
   /** Carries fires to the other switchboards; undefined when there are none. */
   replica: FireReplica | undefined;
   /** Resolves when the records of all switchboards are here. */
@@ -81,7 +79,7 @@ export class Schedules {
     const ended = { ...row, ...outcome, endedAt: clock.now() };
     try {
       if (leader.isLeader()) await this.#note(ended);
-      else ledger.put(ended);
+      else await ledger.put(ended);
     } catch (error) {
       logger.error({ err: error, fireId }, 'the end of a fire could not be noted');
     }
@@ -98,6 +96,11 @@ export class Schedules {
     } catch (error) {
       logger.warn({ err: error }, 'the journal could not be asked for the end of fires');
     }
+  }
+
+  /** Whether fires are on their way out. */
+  isBusy(): boolean {
+    return this.#fires.isBusy();
   }
 
   get(id: string): ScheduleView | undefined {
@@ -161,7 +164,7 @@ export class Schedules {
       ...this.#settings,
       fires: this.#fires,
       note: (row) => this.#note(row),
-      finished: (id) => this.#finished(id),
+      finished: (id) => this.#settings.afterFire.finished(id),
     });
     this.#term = term;
     term.start();
@@ -174,22 +177,12 @@ export class Schedules {
   }
 
   async #note(row: FireRow): Promise<void> {
-    const { ledger, lastFired, folder, replica } = this.#settings;
-    const before = ledger.lastFired(row.scheduleId);
-    ledger.put(row);
+    const { ledger, afterFire, folder, replica } = this.#settings;
+    const isNewest = await ledger.put(row);
     const entry = folder.get(row.scheduleId);
-    const isNewest = !row.manual && (before === undefined || row.scheduledAt > before);
     const isRecurring = entry !== undefined && scheduleOf(entry.record).type === 'cron';
-    if (isNewest && isRecurring) lastFired.note(row.scheduleId, row.scheduledAt);
+    if (isNewest && isRecurring) afterFire.fired(row.scheduleId, row.scheduledAt);
     await replica?.share({ row });
-  }
-
-  async #finished(id: string): Promise<void> {
-    const { folder, registrar, replica, logger } = this.#settings;
-    await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
-    folder.refresh(id);
-    logger.info({ schedule: id }, 'a one-shot is over; its file is removed');
-    await replica?.share({ ended: id });
   }
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {

@@ -16,7 +16,7 @@ export interface TermSettings {
   logger: Logger;
   note: (row: FireRow) => Promise<void>;
   /** A one-shot is over: its file goes. */
-  finished: (id: string) => Promise<void>;
+  finished: (id: string) => void;
 }
 
 /** The time during which this switchboard fires: from the moment it leads until another does. */
