@@ -3,6 +3,7 @@ import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkl
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { createTracing, type ModelCall } from '@trunkline/llm';
+import type { Family } from '@trunkline/service';
 import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
@@ -39,6 +40,7 @@ import { openTurnState, type TurnState } from './turns/turn-state.ts';
 export interface Base {
   options: AgentOptions;
   env: Environment | undefined;
+  family: Family | undefined;
   /** The folder of the configuration. */
   directory: string;
   live: LiveConfig;
@@ -219,7 +221,7 @@ async function openState(
 }
 
 function createTasks(
-  { options, keys, places, logger }: Base,
+  { options, keys, places, family, logger }: Base,
   executor: TurnExecutor,
   observer: TaskObserver,
   card: () => Parameters<typeof describeAgent>[0],
@@ -229,7 +231,7 @@ function createTasks(
     executor,
     observer,
     card: () => describeAgent(card()),
-    credentials: credentialsOf(keys),
+    credentials: { ...credentialsOf(keys), family: family?.secret },
     allowedOrigins: options.allowedOrigins,
     push: { allowedHosts: options.pushAllowedHosts, allowedCidrs: options.pushAllowedCidrs },
     parkedTasks: options.parkedTasks,

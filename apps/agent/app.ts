@@ -8,7 +8,7 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
-import { missingModel, type Service, type Surroundings } from '@trunkline/service';
+import { type Family, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
 import { openAiErrorBody } from './openai/errors.ts';
@@ -76,7 +76,7 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
 
 async function prepare(
   options: AgentOptions,
-  { logger, env }: Surroundings,
+  { logger, env, family }: Surroundings,
   closing: AsyncDisposableStack,
 ): Promise<Base> {
   const directory = configDirectoryOf(options);
@@ -89,7 +89,28 @@ async function prepare(
     await completeSetup(directory, modelSettings(options, live.config, live.secrets));
   }
   const places = await findPlaces(options, live.config, logger);
-  return { options, env, directory, live, keys, ui, places, logger };
+  return {
+    options: withSwitchboard(options, family),
+    env,
+    family,
+    directory,
+    live,
+    keys,
+    ui,
+    places,
+    logger,
+  };
+}
+
+/** Schedules go to the switchboard beside this service, where no other is named. */
+function withSwitchboard(options: AgentOptions, family: Family | undefined): AgentOptions {
+  const switchboard = family?.find('switchboard');
+  if (options.switchboardApiBase !== undefined || switchboard === undefined) return options;
+  return {
+    ...options,
+    switchboardApiBase: switchboard.url,
+    switchboardApiKey: options.switchboardApiKey ?? family?.secret,
+  };
 }
 
 /** What `/healthz` and the console both tell. */

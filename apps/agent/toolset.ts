@@ -1,5 +1,6 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
+import type { Family } from '@trunkline/service';
 import { type ApprovedTool, answerApproval, createRunCommand, type Delegate } from '@trunkline/tools';
 import type { AgentOptions } from './options.ts';
 import { type OpenPlugins, openPlugins, type PluginState } from './plugins/open-plugins.ts';
@@ -7,6 +8,7 @@ import type { Inbound, Plugin } from './plugins/plugin.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
 import { codingAgentsOf, delegatesOf } from './setup/delegates.ts';
+import { familyDelegates } from './setup/family.ts';
 import type { AgentStores } from './stores/stores.ts';
 import { createCodeWith } from './tools/acp/code-with.ts';
 import { createAgentTools } from './tools/agent-tools.ts';
@@ -17,6 +19,7 @@ import type { Approvals } from './turns/approvals.ts';
 export interface ToolsetOptions {
   options: AgentOptions;
   env: Environment | undefined;
+  family: Family | undefined;
   /** The directory of the file tools. */
   workspace: string;
   stores: AgentStores;
@@ -65,9 +68,10 @@ export class Toolset {
   }
 
   async open(config: AgentConfig): Promise<Tools> {
-    const { options, env, workspace, stores, scheduler } = this.#options;
+    const { options, env, family, workspace, stores, scheduler } = this.#options;
     const more = await this.#openOutside(config);
-    this.#delegates = delegatesOf(config, { workspace, env });
+    const named = delegatesOf(config, { workspace, env });
+    this.#delegates = [...named, ...familyDelegates(family, named)];
     const coding = codingTool(codingAgentsOf(config, { workspace, env }));
     const approved = [...this.#commands(config), ...coding.approved];
     const tools = createAgentTools({

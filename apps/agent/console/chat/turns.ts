@@ -19,10 +19,10 @@ export function applyEvent(turn: Turn, { event, data }: StreamEvent): Turn {
   }
 }
 
-/** The turn in its place among the others, at the end when it is new. */
-export function putTurn(turns: readonly Turn[], turn: Turn): Turn[] {
-  const index = turns.findIndex(({ task_id }) => task_id === turn.task_id);
-  return index === -1 ? [...turns, turn] : turns.with(index, turn);
+/** Turns as they were loaded, with those that are shown already as they are shown; each once. */
+export function mergeTurns(loaded: readonly Turn[], shown: readonly Turn[]): Turn[] {
+  const byTask = new Map([...loaded, ...shown].map((turn) => [turn.task_id, turn]));
+  return [...byTask.values()];
 }
 
 function withEntry(turn: Turn, { index, entry }: { index: number; entry: Entry }): Turn {

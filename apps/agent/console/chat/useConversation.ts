@@ -1,6 +1,6 @@
 import { type ApiError, asApiError, type StreamEvent, useApi, useEventStream } from '@trunkline/ui';
 import { useCallback, useEffect, useState } from 'react';
-import { applyEvent, putTurn } from './turns.ts';
+import { applyEvent, mergeTurns } from './turns.ts';
 import { type Attachment, isOpen, isParked, type Turn } from './wire.ts';
 
 interface TurnsPage {
@@ -37,7 +37,14 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
       .then(({ turns, next }) => ({ turns, next, error: undefined }))
       .catch((error: unknown) => ({ turns: [], next: null, error: asApiError(error) }))
       .then((found) => {
-        if (!leaving.signal.aborted) setState({ ...found, sessionId, loading: false });
+        if (leaving.signal.aborted) return;
+        // Something may have been said before the answer came.
+        setState((before) => ({
+          ...found,
+          sessionId,
+          loading: false,
+          turns: mergeTurns(found.turns, before.sessionId === sessionId ? before.turns : []),
+        }));
       });
     return () => leaving.abort();
   }, [api, path, sessionId]);
@@ -66,7 +73,8 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
       const answers = open !== undefined && isParked(open) ? { task_id: open.task_id } : {};
       const body = { text, attachments, ...answers };
       const { turn } = await api.request<{ turn: Turn }>(`${path}/messages`, { body });
-      change((turns) => putTurn(turns, turn));
+      // A turn that is shown already hears of its answer by its stream, which may be ahead of this answer.
+      change((turns) => mergeTurns([...turns, turn], turns));
       onChange();
     },
     async stop() {
