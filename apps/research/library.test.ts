@@ -1,47 +1,16 @@
-import type { Service } from '@trunkline/service';
-import {
-  type ChatRequestBody,
-  type ModelServer,
-  type ScriptedReply,
-  type SearchServer,
-  startModelServer,
-  startSearchServer,
-  temporaryDirectory,
-} from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
-import { corpus } from './fixtures/corpus.ts';
-import { type Asked, askedFor, researcher } from './fixtures/model.ts';
-import { startResearch } from './fixtures/service.ts';
+import { type Lab, startLab } from './fixtures/lab.ts';
+import { type Asked, askedFor } from './fixtures/model.ts';
 
-const home = temporaryDirectory();
-let search: SearchServer;
-let model: ModelServer;
-let service: Service;
-let client: ReturnType<typeof clientOf>;
-let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+let lab: Lab;
+let { client, model, search } = {} as Lab;
 
 beforeAll(async () => {
-  search = await startSearchServer({ pages: corpus });
-  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
-  service = await startResearch(home.path, {
-    SEARXNG_URL: search.searxngUrl,
-    LLM_GATEWAY_URL: model.url,
-    LLM_API_KEY: 'key',
-    LLM_MODEL: 'gpt-5-mini',
-  });
-  client = clientOf(service.url);
+  lab = await startLab();
+  ({ client, model, search } = lab);
 });
-afterEach(() => {
-  replace = () => undefined;
-  search.faults.searxng = 'none';
-});
-afterAll(async () => {
-  model.release();
-  await service.stop();
-  await Promise.all([model.stop(), search.stop()]);
-  home.remove();
-});
+afterEach(() => lab.reset());
+afterAll(() => lab.stop());
 
 async function run(query = 'tidal power'): Promise<string> {
   const id = await client.startJob({ query });
@@ -55,12 +24,12 @@ const count = (asked: Asked) => model.chats().filter((chat) => askedFor(chat) ==
 
 describe('a job that failed', () => {
   it('goes on where the model failed, without planning or researching again', async () => {
-    replace = (asked) => (asked === 'gaps' ? { fault: 'status', status: 401 } : undefined);
+    lab.script.replace = (asked) => (asked === 'gaps' ? { fault: 'status', status: 401 } : undefined);
     const id = await run();
     expect(await client.status(id)).toMatchObject({ status: 'error', phase: 'evaluate' });
     const before = [count('scope'), count('summary')];
     const seen = (await client.events(id)).at(-1)?.id;
-    replace = () => undefined;
+    lab.script.replace = () => undefined;
     const answer = await post(id, 'resume');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toMatchObject({ status: 'running', phase: 'evaluate' });
@@ -89,10 +58,11 @@ describe('a job that failed', () => {
   });
 
   it('drafts again when the drafts gave nothing to cite', async () => {
-    replace = (asked) => (asked === 'section' ? 'Bananas are usually yellow and rather long.' : undefined);
+    lab.script.replace = (asked) =>
+      asked === 'section' ? 'Bananas are usually yellow and rather long.' : undefined;
     const id = await run();
     expect(await client.status(id)).toMatchObject({ status: 'error', phase: 'synthesis' });
-    replace = () => undefined;
+    lab.script.replace = () => undefined;
     await post(id, 'resume');
     await client.events(id);
     expect(await client.status(id)).toMatchObject({ status: 'complete' });
@@ -119,11 +89,11 @@ describe('a job that failed', () => {
   });
 
   it('goes on after it was cancelled, too', async () => {
-    replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
+    lab.script.replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
     const id = await client.startJob({ query: 'tidal power' });
-    await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    await fetch(`${lab.url}/api/research/deep/${id}`, { method: 'DELETE' });
     await client.events(id);
-    replace = () => undefined;
+    lab.script.replace = () => undefined;
     expect((await post(id, 'resume')).status).toBe(200);
     await client.events(id);
     expect(await client.status(id)).toMatchObject({ status: 'complete' });
@@ -132,7 +102,7 @@ describe('a job that failed', () => {
 
 describe('a finished job', () => {
   it('tells what it cost and how long it took', async () => {
-    replace = (asked) =>
+    lab.script.replace = (asked) =>
       asked === 'gaps'
         ? { text: JSON.stringify({ gaps: [] }), usage: { input: 1_000_000, output: 100_000 } }
         : undefined;
@@ -181,7 +151,7 @@ describe('a finished job', () => {
     expect(body.text).toMatch(/\[\d\]\.$/);
     expect(body.claims[0]).toMatchObject({ supported: true, passage: expect.any(String) });
     expect(search.requests.length).toBe(searches);
-    replace = (asked) =>
+    lab.script.replace = (asked) =>
       asked === 'section' ? 'Offshore wind cost 99 pounds per megawatt hour [1].' : undefined;
     const wrong = (await (
       await post(id, 'questions', { question: 'What did offshore wind cost?' })
@@ -195,7 +165,7 @@ describe('a finished job', () => {
     expect(answers).toHaveLength(2);
     const nothing = (await (await post(id, 'questions', { question: 'zebra quokka' })).json()) as object;
     expect(nothing).toMatchObject({ text: expect.stringContaining('no passage'), claims: [] });
-    replace = () => ({ fault: 'status', status: 401 });
+    lab.script.replace = () => ({ fault: 'status', status: 401 });
     expect((await post(id, 'questions', { question: 'What did offshore wind cost?' })).status).toBe(502);
   });
 });
@@ -207,15 +177,15 @@ describe('a share link', () => {
     expect(share).toMatch(/^\/share\/[\w-]{32}$/);
     expect(((await (await post(id, 'share')).json()) as { share: string }).share).toBe(share);
     expect(await client.status(id)).toMatchObject({ share });
-    const shared = await fetch(`${service.url}${share}/report`);
+    const shared = await fetch(`${lab.url}${share}/report`);
     expect(await shared.json()).toMatchObject({
       query: 'tidal power',
       report: expect.stringContaining('## Sources'),
       claims: expect.any(Array),
     });
-    const path = `${service.url}/api/research/deep/${id}/share`;
+    const path = `${lab.url}/api/research/deep/${id}/share`;
     expect((await fetch(path, { method: 'DELETE' })).status).toBe(204);
-    expect((await fetch(`${service.url}${share}/report`)).status).toBe(404);
+    expect((await fetch(`${lab.url}${share}/report`)).status).toBe(404);
     expect((await client.status(id)).share).toBeUndefined();
     const { share: next } = (await (await post(id, 'share')).json()) as { share: string };
     expect(next).not.toBe(share);
@@ -244,7 +214,7 @@ describe('conversations', () => {
     const answer = { role: 'assistant', content: 'Turbines stand in currents [1].' };
     const leaving = new AbortController();
     const messages = [question, answer, { role: 'user', content: 'More?' }];
-    const response = await fetch(`${service.url}/api/chat`, {
+    const response = await fetch(`${lab.url}/api/chat`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ id: 'with-sources', messages }),

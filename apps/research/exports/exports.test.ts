@@ -2,61 +2,33 @@ import { existsSync } from 'node:fs';
 import { chmod, readdir, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Service } from '@trunkline/service';
-import {
-  findChromium,
-  type ModelServer,
-  type SearchServer,
-  startModelServer,
-  startSearchServer,
-  temporaryDirectory,
-} from '@trunkline/testing';
+import { findChromium, temporaryDirectory } from '@trunkline/testing';
 import mammoth from 'mammoth';
 import { extractText, getDocumentProxy } from 'unpdf';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from '../fixtures/client.ts';
-import { corpus } from '../fixtures/corpus.ts';
-import { researcher } from '../fixtures/model.ts';
-import { startResearch } from '../fixtures/service.ts';
+import { type Lab, startLab } from '../fixtures/lab.ts';
 import { parseMarkdown } from './markdown.ts';
 import { PdfPrinter } from './pdf.ts';
 
-const home = temporaryDirectory();
 const QUERY = 'Tidal power: 50% & more <b>costs</b>';
 const STATION = 'The station at La Rance has a capacity of 999 megawatts';
-let search: SearchServer;
-let model: ModelServer;
-let service: Service;
+let lab: Lab;
 let id: string;
 
 beforeAll(async () => {
-  search = await startSearchServer({ pages: corpus });
-  model = await startModelServer({
-    script: researcher((asked, request) => {
-      const prompt = String(request.messages[1]?.content);
-      if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
-      const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
-      return `${STATION} [${given}]. **Tide mills** ground grain in Europe in the Middle Ages [99]. The moon is made of <script>alert(1)</script> cheese.`;
-    }),
+  lab = await startLab(undefined, (asked, request) => {
+    const prompt = String(request.messages[1]?.content);
+    if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
+    const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
+    return `${STATION} [${given}]. **Tide mills** ground grain in Europe in the Middle Ages [99]. The moon is made of <script>alert(1)</script> cheese.`;
   });
-  service = await startResearch(home.path, {
-    SEARXNG_URL: search.searxngUrl,
-    LLM_GATEWAY_URL: model.url,
-    LLM_API_KEY: 'key',
-    LLM_MODEL: 'test-model',
-  });
-  const client = clientOf(service.url);
-  id = await client.startJob({ query: QUERY });
-  await client.events(id);
+  id = await lab.client.startJob({ query: QUERY });
+  await lab.client.events(id);
 });
-afterAll(async () => {
-  await service.stop();
-  await Promise.all([model.stop(), search.stop()]);
-  home.remove();
-});
+afterAll(() => lab.stop());
 
 const exported = (format: string, job = id) =>
-  fetch(`${service.url}/api/research/deep/${job}/export?format=${format}`);
+  fetch(`${lab.url}/api/research/deep/${job}/export?format=${format}`);
 
 async function textOf(format: string): Promise<string> {
   const response = await exported(format);
@@ -71,7 +43,7 @@ describe('an export', () => {
     expect(response.headers.get('content-disposition')).toBe(
       'attachment; filename="tidal-power-50-more-b-costs-b.md"',
     );
-    const { report } = await clientOf(service.url).status(id);
+    const { report } = await lab.client.status(id);
     expect(await response.text()).toBe(report);
   });
 
@@ -143,11 +115,11 @@ describe('an export', () => {
   it('is refused in an unknown format, and of a job without a report', async () => {
     expect((await exported('odt')).status).toBe(400);
     expect((await exported('md', 'unknown')).status).toBe(404);
-    search.faults.searxng = 'cut';
-    const client = clientOf(service.url);
+    lab.search.faults.searxng = 'cut';
+    const client = lab.client;
     const failed = await client.startJob({ query: 'tidal power' });
     await client.events(failed);
-    search.faults.searxng = 'none';
+    lab.search.faults.searxng = 'none';
     const refused = await exported('docx', failed);
     expect([refused.status, await refused.json()]).toEqual([
       409,

@@ -1,60 +1,31 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { Service } from '@trunkline/service';
-import {
-  type ChatRequestBody,
-  type ModelServer,
-  type ScriptedReply,
-  type SearchServer,
-  startModelServer,
-  startSearchServer,
-  temporaryDirectory,
-} from '@trunkline/testing';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { corpus } from '../fixtures/corpus.ts';
-import { type Asked, DIMENSIONS, researcher } from '../fixtures/model.ts';
-import { startResearch } from '../fixtures/service.ts';
+import { type Lab, startLab } from '../fixtures/lab.ts';
+import { DIMENSIONS } from '../fixtures/model.ts';
 
-const home = temporaryDirectory();
 const TOKEN = 'sesame';
-let search: SearchServer;
-let model: ModelServer;
-let service: Service;
-let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+let lab: Lab;
+let { model, search } = {} as Lab;
 
 beforeAll(async () => {
-  search = await startSearchServer({ pages: corpus });
-  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
-  service = await startResearch(home.path, {
-    SEARXNG_URL: search.searxngUrl,
-    LLM_GATEWAY_URL: model.url,
-    LLM_API_KEY: 'key',
-    LLM_MODEL: 'test-model',
-    RESEARCH_AUTH_TOKEN: TOKEN,
-  });
+  lab = await startLab(() => ({ RESEARCH_AUTH_TOKEN: TOKEN }));
+  ({ model, search } = lab);
 });
-afterEach(() => {
-  replace = () => undefined;
-  search.faults.searxng = 'none';
-});
-afterAll(async () => {
-  model.release();
-  await service.stop();
-  await Promise.all([model.stop(), search.stop()]);
-  home.remove();
-});
+afterEach(() => lab.reset());
+afterAll(() => lab.stop());
 
 const authorized = { headers: { authorization: `Bearer ${TOKEN}` } };
 
 async function newestJob(): Promise<{ status: string; query: string }> {
-  const response = await fetch(`${service.url}/api/research`, authorized);
+  const response = await fetch(`${lab.url}/api/research`, authorized);
   return ((await response.json()) as { jobs: { status: string; query: string }[] }).jobs[0]!;
 }
 
 describe("OpenAI's own client", () => {
-  const client = () => new OpenAI({ baseURL: `${service.url}/v1`, apiKey: TOKEN, maxRetries: 0 });
+  const client = () => new OpenAI({ baseURL: `${lab.url}/v1`, apiKey: TOKEN, maxRetries: 0 });
   const ask = (name: string, content: string) => ({
     model: name,
     messages: [{ role: 'user' as const, content }],
@@ -128,12 +99,12 @@ describe("OpenAI's own client", () => {
     });
     const empty = client().chat.completions.create({ model: 'research-chat', messages: [] });
     await expect(empty).rejects.toBeInstanceOf(OpenAI.BadRequestError);
-    const stranger = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: 'wrong', maxRetries: 0 });
+    const stranger = new OpenAI({ baseURL: `${lab.url}/v1`, apiKey: 'wrong', maxRetries: 0 });
     await expect(stranger.models.list()).rejects.toBeInstanceOf(OpenAI.AuthenticationError);
   });
 
   it('cancels the research when it leaves', async () => {
-    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    lab.script.replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
     const stream = await client().chat.completions.create({
       ...ask('research-deep', 'tidal power left alone'),
       stream: true,
@@ -147,7 +118,7 @@ describe("OpenAI's own client", () => {
 describe('an MCP client', () => {
   const connect = async () => {
     const client = new Client({ name: 'test', version: '1' });
-    const transport = new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), {
+    const transport = new StreamableHTTPClientTransport(new URL(`${lab.url}/mcp`), {
       requestInit: authorized,
     });
     await client.connect(transport as Transport);
@@ -190,7 +161,7 @@ describe('an MCP client', () => {
 
   it('cancels deep research', async () => {
     const client = await connect();
-    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    lab.script.replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
     const leaving = new AbortController();
     const call = client.callTool(
       { name: 'deep_research', arguments: { topic: 'tidal power cancelled by MCP' } },
@@ -209,7 +180,7 @@ describe('an MCP client', () => {
   });
 
   it('must begin anew when its session is unknown', async () => {
-    const response = await fetch(`${service.url}/mcp`, {
+    const response = await fetch(`${lab.url}/mcp`, {
       method: 'POST',
       headers: { ...authorized.headers, 'mcp-session-id': 'lost', 'content-type': 'application/json' },
       body: '{}',
@@ -221,17 +192,14 @@ describe('an MCP client', () => {
 describe('an A2A agent', () => {
   it('finds the card at both well-known paths', async () => {
     for (const path of ['agent-card.json', 'agent.json']) {
-      const card = (await (await fetch(`${service.url}/.well-known/${path}`)).json()) as Record<
-        string,
-        unknown
-      >;
+      const card = (await (await fetch(`${lab.url}/.well-known/${path}`)).json()) as Record<string, unknown>;
       expect(card).toMatchObject({ name: 'research', skills: [{ id: 'deep_research' }] });
-      expect(JSON.stringify(card)).toContain(`${service.url}/a2a`);
+      expect(JSON.stringify(card)).toContain(`${lab.url}/a2a`);
     }
   });
 
   const send = (method: string, params: unknown, signal?: AbortSignal) =>
-    fetch(`${service.url}/a2a`, {
+    fetch(`${lab.url}/a2a`, {
       method: 'POST',
       headers: { ...authorized.headers, 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
@@ -270,7 +238,7 @@ describe('an A2A agent', () => {
   });
 
   it('cancels a task, and with it the research', async () => {
-    replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
+    lab.script.replace = (asked) => (asked === 'summary' ? { fault: 'stall' } : undefined);
     const leaving = new AbortController();
     const response = await send('message/stream', message('tidal power cancelled by A2A'), leaving.signal);
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
