@@ -99,19 +99,22 @@ describe('a hang-up', () => {
 
 describe('what a call used', () => {
   it('is free again: twelve calls, one after the other, over three ports', async () => {
-    const { voice, lines } = await startLines({ env: { ICE_PORT_RANGE: '21310-21312' } });
+    // Below what systems give out by themselves, and apart from another run of this test.
+    const first = 20_000 + 3 * (process.pid % 1000);
+    const range = [first, first + 1, first + 2];
+    const { voice, lines } = await startLines({ env: { ICE_PORT_RANGE: `${first}-${first + 2}` } });
     for (let count = 1; count <= 12; count += 1) {
       const caller = await dial(voice);
       const ports = [...caller.answer.matchAll(/^a=candidate:\S+ 1 udp \d+ \S+ (\d+) /gm)].map(
         ([, port]) => port,
       );
       expect(ports.length).toBeGreaterThan(0);
-      expect(ports.every((port) => /^2131[012]$/.test(port ?? ''))).toBe(true);
+      expect(ports.every((port) => range.includes(Number(port)))).toBe(true);
       const opened = await waitFor(() => lines[count - 1]);
       caller.hangUp();
       await waitFor(() => opened.ended);
     }
-    await waitFor(async () => (await Promise.all([21_310, 21_311, 21_312].map(isFree))).every(Boolean));
+    await waitFor(async () => (await Promise.all(range.map(isFree))).every(Boolean));
   });
 
   it('leaves no timer behind', async () => {
