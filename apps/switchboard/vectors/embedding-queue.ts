@@ -4,7 +4,11 @@ import type { VectorStore } from './vector-store.ts';
 
 /** A text that is to be found again. */
 export interface Passage {
-  id: string;
+  /** What it is a part of, and which. */
+  source: string;
+  part: number;
+  /** How many parts there are, where an older version may have had more. */
+  parts?: number;
   text: string;
   origin: string;
   at: number;
@@ -102,8 +106,13 @@ export class EmbeddingQueue {
         batch.map(({ text }) => text),
         signal,
       );
-      const points = batch.map((passage, index) => ({ ...passage, vector: checked(vectors[index], size) }));
+      const points = batch.map(({ parts: _, ...passage }, index) => ({
+        ...passage,
+        vector: checked(vectors[index], size),
+      }));
       await store.put(points, signal);
+      for (const { source, part, parts } of batch)
+        if (part + 1 === parts) await store.trim(source, parts, signal);
       this.#stored += batch.length;
       this.#error = null;
       return undefined;

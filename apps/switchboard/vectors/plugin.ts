@@ -101,17 +101,22 @@ export class VectorPlugin implements Plugin {
     if (said === undefined) return;
     const agent = text(fields.agent) ?? 'an agent';
     const origin = topic.endsWith('.inbound') ? `said to ${agent}` : `said by ${agent}`;
-    this.#add(passagesOf(said), { id: `${topic} ${correlationId}`, origin, at });
+    this.#add(passagesOf(said), { source: `${topic} ${correlationId}`, origin, at });
   }
 
   #take({ id, title, text: content }: z.output<typeof document>, at: number): number {
     const passages = passagesOf(content);
-    this.#add(passages, { id: `document ${id}`, origin: `document ${title ?? id}`, at });
+    this.#add(passages, {
+      source: `document ${id}`,
+      origin: `document ${title ?? id}`,
+      at,
+      parts: passages.length,
+    });
     return passages.length;
   }
 
-  #add(passages: readonly string[], { id, ...rest }: Omit<Passage, 'text'>): void {
-    this.#queue?.add(passages.map((passage, index) => ({ id: `${id} ${index}`, text: passage, ...rest })));
+  #add(passages: readonly string[], about: Omit<Passage, 'text' | 'part'>): void {
+    this.#queue?.add(passages.map((passage, part) => ({ text: passage, part, ...about })));
   }
 
   async #search(query: string, limit: number, signal: AbortSignal): Promise<VectorMatch[]> {

@@ -36,13 +36,22 @@ export class QdrantStore implements VectorStore {
   async put(points: readonly VectorPoint[], signal: AbortSignal): Promise<void> {
     await this.#ensure(signal);
     const body = {
-      points: points.map(({ id, vector, text, origin, at }) => ({
-        id: uuidOf(id),
+      points: points.map(({ vector, ...payload }) => ({
+        id: uuidOf(`${payload.source} ${payload.part}`),
         vector,
-        payload: { text, origin, at },
+        payload,
       })),
     };
     await this.#call('PUT', '/points?wait=true', body, signal);
+  }
+
+  async trim(source: string, parts: number, signal: AbortSignal): Promise<void> {
+    await this.#ensure(signal);
+    const must = [
+      { key: 'source', match: { value: source } },
+      { key: 'part', range: { gte: parts } },
+    ];
+    await this.#call('POST', '/points/delete?wait=true', { filter: { must } }, signal);
   }
 
   async search(vector: readonly number[], limit: number, signal: AbortSignal): Promise<VectorMatch[]> {

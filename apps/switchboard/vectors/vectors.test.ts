@@ -88,6 +88,11 @@ describe('what is said and written', () => {
     const { body } = await board.call('/api/vectors/search?q=crane%20lifts%20tons&limit=4');
     const found = body.data.find(({ text: passage }: Json) => passage.includes('nine tons'));
     expect(found).toMatchObject({ origin: 'document Harbour', score: expect.any(Number) });
+    const shorter = { id: 'rules', title: 'Harbour', text: 'Harbour rules, all new.' };
+    await board.call('/api/vectors/documents', shorter);
+    const ofRules = () => points().filter(({ payload }) => payload.source === 'document rules');
+    await waitFor(() => ofRules().length === 1);
+    expect(ofRules()[0]?.payload.text).toBe('Harbour rules, all new.');
     await ask('hello', 'v3', 'talk');
     expect(
       model
@@ -122,11 +127,11 @@ it('stays off without VECTOR_URL, and says how to switch it on [S063]', async ()
 
 describe('the queue', () => {
   const logger = createLogger({ name: 'test', destination: { write: () => true } });
-  const passage = (id: string) => ({ id, text: id, origin: 'test', at: 0 });
+  const passage = (id: string) => ({ source: id, part: 0, text: id, origin: 'test', at: 0 });
   const queueOf = (more: Partial<QueueSettings>) =>
     new EmbeddingQueue({
       embed: async (texts) => texts.map(() => [1, 0]),
-      store: { put: async () => undefined, search: async () => [] },
+      store: { put: async () => undefined, trim: async () => undefined, search: async () => [] },
       size: 2,
       pauseMs: 1,
       logger,

@@ -74,6 +74,7 @@ function answer(
     const config = { params: { vectors: { size: collection.size, distance: 'Cosine' } } };
     send(response, 200, { result: { config, points_count: collection.points.size }, status: 'ok' });
   } else if (action === 'PUT points') upsert(response, body.points as QdrantPoint[], collection);
+  else if (action === 'POST points/delete') remove(response, body, collection);
   else if (action === 'POST points/query') query(response, body, collection);
   else send(response, 404, { status: { error: `no ${action}` } });
 }
@@ -85,6 +86,22 @@ function upsert(response: ServerResponse, points: QdrantPoint[], { size, points:
   }
   for (const point of points) known.set(point.id, point);
   send(response, 200, { result: { operation_id: 1, status: 'completed' }, status: 'ok' });
+}
+
+interface Condition {
+  key: string;
+  match?: { value: unknown };
+  range?: { gte: number };
+}
+
+function remove(response: ServerResponse, body: Body, { points }: Collection): void {
+  const { must } = body.filter as { must: Condition[] };
+  const fits = ({ payload }: QdrantPoint) =>
+    must.every(({ key, match, range }) =>
+      match === undefined ? Number(payload[key]) >= (range?.gte ?? 0) : payload[key] === match.value,
+    );
+  for (const point of points.values()) if (fits(point)) points.delete(point.id);
+  send(response, 200, { result: { operation_id: 2, status: 'completed' }, status: 'ok' });
 }
 
 function query(response: ServerResponse, body: Body, { points }: Collection): void {
