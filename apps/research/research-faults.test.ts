@@ -1,48 +1,17 @@
-import type { Service } from '@trunkline/service';
-import {
-  type ChatRequestBody,
-  type ModelServer,
-  type ScriptedReply,
-  type SearchServer,
-  startModelServer,
-  startSearchServer,
-  temporaryDirectory,
-  waitFor,
-} from '@trunkline/testing';
+import { waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
-import { corpus } from './fixtures/corpus.ts';
-import { type Asked, askedFor, DIMENSIONS, researcher } from './fixtures/model.ts';
-import { startResearch } from './fixtures/service.ts';
+import { type Lab, startLab } from './fixtures/lab.ts';
+import { askedFor, DIMENSIONS } from './fixtures/model.ts';
 
-const home = temporaryDirectory();
-let search: SearchServer;
-let model: ModelServer;
-let service: Service;
-let client: ReturnType<typeof clientOf>;
-let replace: (asked: Asked, request: ChatRequestBody) => ScriptedReply | undefined = () => undefined;
+let lab: Lab;
+let { client, model, search } = {} as Lab;
 
 beforeAll(async () => {
-  search = await startSearchServer({ pages: corpus });
-  model = await startModelServer({ script: researcher((asked, request) => replace(asked, request)) });
-  service = await startResearch(home.path, {
-    SEARXNG_URL: search.searxngUrl,
-    LLM_GATEWAY_URL: model.url,
-    LLM_API_KEY: 'key',
-    LLM_MODEL: 'test-model',
-  });
-  client = clientOf(service.url);
+  lab = await startLab();
+  ({ client, model, search } = lab);
 });
-afterEach(() => {
-  replace = () => undefined;
-  Object.assign(search.faults, { searxng: 'none', mediawiki: 'none', pages: 'none' });
-});
-afterAll(async () => {
-  model.release();
-  await service.stop();
-  await Promise.all([model.stop(), search.stop()]);
-  home.remove();
-});
+afterEach(() => lab.reset());
+afterAll(() => lab.stop());
 
 async function run(body: Record<string, unknown> = {}) {
   const id = await client.startJob({ query: 'tidal power', ...body });
@@ -101,22 +70,22 @@ describe('a job whose search fails', () => {
 
 describe('the model', () => {
   it('ends the job with its words when it fails [A117]', async () => {
-    replace = (asked) => (asked === 'scope' ? { fault: 'status', status: 401 } : undefined);
+    lab.script.replace = (asked) => (asked === 'scope' ? { fault: 'status', status: 401 } : undefined);
     const { snapshot } = await run();
     expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('LLM_API_KEY') });
   });
 
   it('may plan in prose around the object, or not at all', async () => {
-    replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
+    lab.script.replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
     const { snapshot } = await run();
     expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 3 });
   });
 
   it('is in phase scope while it plans [A112]', async () => {
-    replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
+    lab.script.replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
     const id = await client.startJob({ query: 'tidal power' });
     expect(await client.status(id)).toMatchObject({ status: 'running', phase: 'scope', dimensionsTotal: 0 });
-    await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    await fetch(`${lab.url}/api/research/deep/${id}`, { method: 'DELETE' });
     await client.events(id);
     model.release();
   });
@@ -127,7 +96,7 @@ describe('a PDF', () => {
     const plan = {
       dimensions: ['One', 'Two', 'Three'].map((name) => ({ name, queries: ['seabed gravel banks'] })),
     };
-    replace = (asked) => (asked === 'scope' ? JSON.stringify(plan) : undefined);
+    lab.script.replace = (asked) => (asked === 'scope' ? JSON.stringify(plan) : undefined);
     const { snapshot } = await run({ query: 'seabed gravel' });
     expect(snapshot).toMatchObject({ status: 'complete', citations: { supported: 1, total: 1 } });
     expect(snapshot.report).toContain('Gravel banks cover 40 percent of the seabed [1].');
@@ -137,7 +106,7 @@ describe('a PDF', () => {
 describe('gaps', () => {
   it('lead back to research, at most three passes', async () => {
     let pass = 0;
-    replace = (asked) =>
+    lab.script.replace = (asked) =>
       asked === 'gaps' ? JSON.stringify({ gaps: [`Tidal power question ${++pass}`] }) : undefined;
     const { events, snapshot } = await run();
     const evaluations = events.filter(({ type }) => type === 'evaluate_complete').map(({ data }) => data);
@@ -155,7 +124,7 @@ describe('gaps', () => {
 
 describe('citations', () => {
   it('are marked when their page does not bear them out, and re-tied when another does', async () => {
-    replace = (asked, request) => {
+    lab.script.replace = (asked, request) => {
       const prompt = String(request.messages[1]?.content);
       if (asked !== 'section' || !prompt.includes('"Stations"')) return undefined;
       const given = /^\[(\d+)\]/m.exec(prompt)?.[1];
@@ -191,7 +160,7 @@ describe('limits of a job', () => {
   });
 
   it('stops asking the model when its tokens are used up, and still reports what it has', async () => {
-    replace = (asked) =>
+    lab.script.replace = (asked) =>
       asked === 'scope'
         ? {
             text: JSON.stringify({
@@ -240,13 +209,13 @@ describe('a plan to be reviewed', () => {
 
 describe('cancelling', () => {
   it('lets the dimensions under way finish, and stops [A118] [A193]', async () => {
-    replace = (asked) =>
+    lab.script.replace = (asked) =>
       asked === 'summary'
         ? { fault: 'stall', answer: JSON.stringify({ summary: 'Late.', keyFinding: 'Late.' }) }
         : undefined;
     const id = await client.startJob({ query: 'tidal power' });
     await client.events(id, undefined, ({ type }) => type === 'dimension_source');
-    const response = await fetch(`${service.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    const response = await fetch(`${lab.url}/api/research/deep/${id}`, { method: 'DELETE' });
     expect(response.status).toBe(204);
     expect(await client.status(id)).toMatchObject({ status: 'cancelled', dimensionsComplete: 0 });
     await waitFor(() =>
