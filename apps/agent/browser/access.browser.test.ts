@@ -1,7 +1,7 @@
 import { describeWithBrowser, launchBrowser, type TestBrowser } from '@trunkline/testing';
 import { ensurePages } from '@trunkline/ui/build';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages, type Page } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
@@ -88,6 +88,33 @@ describeWithBrowser('each page', () => {
       expect(total).toBeLessThan(MOST_SCRIPT);
     },
   );
+});
+
+describeWithBrowser('a page out of view', () => {
+  const pages = agentPages(async () => ({ config: quiet }));
+
+  it('gives its streams back after a while, and is up to date when it is seen again', async () => {
+    const { page } = await pages.open('/healthz');
+    await page.clock.install();
+    await page.goto(`${pages.agent().url}/app#/board`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    const turn = (visible: boolean) =>
+      page.evaluate((shown) => {
+        Object.defineProperty(document, 'visibilityState', {
+          value: shown ? 'visible' : 'hidden',
+          configurable: true,
+        });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, visible);
+    await turn(false);
+    await page.clock.runFor(30_000);
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    await pages.agent().fetch('/api/beads/issues', post({ title: 'Meanwhile' }));
+    await page.clock.runFor(5_000);
+    expect(await page.getByText('Meanwhile').count()).toBe(0);
+    await turn(true);
+    await page.getByText('Meanwhile').waitFor();
+  });
 });
 
 describeWithBrowser('the tiers', () => {

@@ -49,6 +49,7 @@ export * from './hooks/useHashRoute.ts';
 export * from './hooks/useHotkeys.ts';
 export * from './hooks/useMediaQuery.ts';
 export { type ListPage, type PagedList, usePages } from './hooks/usePages.ts';
+export * from './hooks/useReopened.ts';
 export * from './hooks/useResource.ts';
 export * from './hooks/useTheme.ts';
 export { readStored, writeStored } from './lib/storage.ts';

@@ -1,4 +1,4 @@
-import { type StreamState, useEventStream } from '@trunkline/ui';
+import { type StreamState, useEventStream, useReopened } from '@trunkline/ui';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef } from 'react';
 
 /** The parts of the console that the service tells changes of. */
@@ -64,13 +64,7 @@ export function useLive(parts: readonly LivePart[], reload: () => void): void {
       clearTimeout(timer);
     };
   }, [listen, wanted]);
-  const wasLost = useRef(false);
-  useEffect(() => {
-    if (state.name === 'waiting') wasLost.current = true;
-    if (state.name !== 'open' || !wasLost.current) return;
-    wasLost.current = false;
-    latest.current();
-  }, [state]);
+  useReopened(state, reload);
 }
 
 /** How the line is on which changes come. */

@@ -1,4 +1,4 @@
-import { type PagedList, type StreamState, useEventStream, usePages } from '@trunkline/ui';
+import { type PagedList, type StreamState, useEventStream, usePages, useReopened } from '@trunkline/ui';
 import { useMemo, useState } from 'react';
 
 /** Something that the agent did of itself, or that came into its inbox. */
@@ -40,6 +40,7 @@ export function useActivity(): Activity {
     path: (cursor) => `/api/activity?limit=50${cursor === undefined ? '' : `&before=${cursor}`}`,
     read: ({ events, next }) => ({ items: events, next }),
   });
+  useReopened(state, older.reload);
   const items = useMemo(() => older.items && merged(fresh, older.items), [fresh, older.items]);
   return { list: { ...older, items }, fresh: fresh.length, stream: state };
 }

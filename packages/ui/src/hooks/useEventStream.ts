@@ -3,15 +3,18 @@ import { useApi } from '../api/ApiProvider.tsx';
 import { type EventStream, openEventStream, type StreamState } from '../api/eventStream.ts';
 import type { StreamEvent } from '../api/sseParser.ts';
 
+const HIDDEN_LIMIT_MS = 20_000;
+
 export interface EventStreamHook {
   state: StreamState;
   /** Connects at once instead of after the pause, or again after a refusal. */
   reconnect(): void;
 }
 
-/** Follows a stream of server-sent events while the component is shown; null follows none. */
+/** Follows a stream of server-sent events while the component is shown and the page in view; null follows none. */
 export function useEventStream(path: string | null, onEvent: (event: StreamEvent) => void): EventStreamHook {
   const api = useApi();
+  const inView = useInView();
   const [state, setState] = useState<StreamState>(
     path === null ? { name: 'closed' } : { name: 'connecting' },
   );
@@ -25,7 +28,7 @@ export function useEventStream(path: string | null, onEvent: (event: StreamEvent
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round opens the stream again
   useEffect(() => {
-    if (path === null) return;
+    if (path === null || !inView) return;
     const opened = openEventStream({
       url: path,
       headers: api.keyHeaders,
@@ -43,7 +46,7 @@ export function useEventStream(path: string | null, onEvent: (event: StreamEvent
       window.removeEventListener('online', onOnline);
       opened.close();
     };
-  }, [path, api, round]);
+  }, [path, api, round, inView]);
 
   useKeyForRefused(state, () => setRound((count) => count + 1));
 
@@ -54,6 +57,25 @@ export function useEventStream(path: string | null, onEvent: (event: StreamEvent
       else setRound((count) => count + 1);
     },
   };
+}
+
+// A browser opens six connections to a service at most, for all its tabs: one long out of view gives its streams back.
+function useInView(): boolean {
+  const [inView, setInView] = useState(true);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onChange = () => {
+      clearTimeout(timer);
+      if (document.visibilityState === 'visible') setInView(true);
+      else timer = setTimeout(() => setInView(false), HIDDEN_LIMIT_MS);
+    };
+    document.addEventListener('visibilitychange', onChange);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', onChange);
+    };
+  }, []);
+  return inView;
 }
 
 // A stream that wants a key asks for it as any request does, then opens again.
