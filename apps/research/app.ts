@@ -65,7 +65,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   const { desk, gateway, engine, pool } = parts;
   closing.defer(() => pool.stop());
   const missing = () => missingParts(options, gateway.describe());
-  const guard = tokenGuard(options.authToken);
+  const guard = tokenGuard(options.authToken, surroundings.family?.secret);
   const app = createApp({
     service: 'research',
     version: manifest.version,
@@ -89,7 +89,12 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   mountGuards(app, guard);
   const closeMcp = mountRoutes(app, parts);
   const address = { url: '' };
-  const a2a = openA2a(options, parts, { home, logger, url: () => address.url });
+  const a2a = openA2a(options, parts, {
+    home,
+    logger,
+    family: surroundings.family?.secret,
+    url: () => address.url,
+  });
   closing.defer(() => a2a.stop());
   app.route('/', a2a.routes);
   const directory = join(import.meta.dirname, 'dist');
@@ -129,11 +134,13 @@ function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
 interface A2aSurroundings {
   home: string;
   logger: Surroundings['logger'];
+  /** The secret between the services. */
+  family: string | undefined;
   /** Known once the service listens. */
   url(): string;
 }
 
-function openA2a(options: ResearchOptions, parts: Parts, { home, logger, url }: A2aSurroundings) {
+function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family, url }: A2aSurroundings) {
   const { authToken: bearer, publicUrl } = options;
   return createA2aServer({
     directory: join(home, 'a2a'),
@@ -145,7 +152,7 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, url }: 
       publicUrl: publicUrl ?? url(),
       skills: [researchSkill],
     }),
-    ...(bearer !== undefined && { credentials: { bearer } }),
+    ...(bearer !== undefined && { credentials: { bearer, family } }),
     warnWhenOpen: false,
     logger,
   });

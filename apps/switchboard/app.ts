@@ -41,6 +41,7 @@ import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
+import { withFamily } from './workspace/family.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
 import { seedWorkspace } from './workspace/seed.ts';
@@ -76,6 +77,7 @@ export async function start(
   const keys = await openKeys({
     file: join(directory, 'keys.yaml'),
     adminKey: options.apiKey,
+    familyKey: surroundings.family?.secret,
     host: options.host,
     env,
     hide: surroundings.hide,
@@ -83,8 +85,9 @@ export async function start(
     onProblem: (file, error) => problems.note(file, error),
   });
   closing.defer(() => keys.close());
-  const workspace = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
-  closing.defer(() => workspace.close());
+  const files = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
+  closing.defer(() => files.close());
+  const workspace = withFamily(files, surroundings.family);
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
   const parts = createPlugins(options);
   const { projects } = parts;
@@ -156,7 +159,15 @@ export async function start(
   const plugins = new PluginHost([...parts.list, vectors], context);
   mountPlugins(app, plugins);
   plugins.mount(app);
-  const a2a = openGateway({ options, home, bus, exchange, logger, url: () => address });
+  const a2a = openGateway({
+    options,
+    family: surroundings.family?.secret,
+    home,
+    bus,
+    exchange,
+    logger,
+    url: () => address,
+  });
   closing.defer(() => a2a.stop());
   app.route('/', a2a.routes);
   servePages(app, { directory: join(import.meta.dirname, 'dist') });
@@ -167,6 +178,7 @@ export async function start(
   closing.defer(() => server.stop());
   address = server.url;
   await exchange.begin();
+  surroundings.family?.onChange(() => exchange.broker?.refresh());
   await plugins.start();
   const opened = closing.move();
   return { url: server.url, missing, routes: () => listRoutes(app), stop: () => opened.disposeAsync() };
@@ -186,6 +198,8 @@ function openAiError({ message, code, status }: HttpError) {
 
 interface GatewaySettings {
   options: SwitchboardOptions;
+  /** The secret between the services. */
+  family: string | undefined;
   home: string;
   bus: Bus;
   exchange: Exchange;
@@ -194,7 +208,7 @@ interface GatewaySettings {
 }
 
 /** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
-function openGateway({ options, home, bus, exchange, logger, url }: GatewaySettings) {
+function openGateway({ options, home, bus, exchange, family, logger, url }: GatewaySettings) {
   const { routing, desk } = exchange;
   const { apiKey } = options;
   return createA2aServer({
@@ -207,7 +221,7 @@ function openGateway({ options, home, bus, exchange, logger, url }: GatewaySetti
       publicUrl: options.publicUrl ?? url(),
       skills: helmSkills(routing),
     }),
-    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
+    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, family, require: 'any' } }),
     // The keys of the switchboard are warned about once, with the name of its own variable.
     warnWhenOpen: false,
     logger,

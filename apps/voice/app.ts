@@ -179,6 +179,7 @@ function mountAgent(
 ): void {
   const { options, users, delivery, tokens, counters, database, places, logger } = core;
   const { a2aAuthToken: token, a2aUserId: id } = options;
+  const family = core.surroundings.family?.secret;
   const recipient = () => users.find(id)?.id;
   mountCallback(app, { delivery, tokens, authToken: token, recipient });
   const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
@@ -188,7 +189,7 @@ function mountAgent(
     card: () => describeVoice(options.agentName, publicUrl()),
     cardForm: '0.3',
     guardCard: token !== undefined,
-    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
+    credentials: token === undefined ? {} : { bearer: token, apiKey: token, family, require: 'any' },
     allowedOrigins: options.a2aAllowedOrigins,
     observer: { turnStarted: () => counters.inboundMessage() },
     logger,

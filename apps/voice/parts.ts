@@ -19,6 +19,7 @@ import { steadyClock } from './call/clock.ts';
 import { type Conversations, createConversations } from './call/conversation.ts';
 import { Memory } from './call/replying/memory.ts';
 import { DelegateBook } from './delegates/book.ts';
+import { familyDelegates } from './delegates/family.ts';
 import { CallbackTokens } from './delivery/callback-tokens.ts';
 import { DeliveryController } from './delivery/controller.ts';
 import { createLateAnswers } from './delivery/late-answers.ts';
@@ -71,7 +72,13 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const tokens = new CallbackTokens(database);
   const callback = options.publicUrl && `${options.publicUrl.replace(/\/+$/, '')}/a2a/callback`;
   const late = callback ? createLateAnswers(callback, tokens) : undefined;
-  const delegates = new DelegateBook({ path: places.delegates, env, late, logger });
+  const delegates = new DelegateBook({
+    path: places.delegates,
+    env,
+    late,
+    family: () => familyDelegates(surroundings.family),
+    logger,
+  });
   await Promise.all([users.start(), library.start(), delegates.start()]);
   const counters = new Counters();
   const sessions = new SessionRegistry();

@@ -1,4 +1,5 @@
 import type { Environment, Logger } from '@trunkline/config';
+import type { Family } from './family.ts';
 import type { Missing } from './missing.ts';
 
 /** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
@@ -20,6 +21,8 @@ export interface Surroundings {
   logger: Logger;
   /** Keeps a secret that was read later than the options out of the log. */
   hide?: (secret: string) => void;
+  /** The services that run together with this one and call each other; undefined for one that runs alone. */
+  family?: Family;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */

@@ -1,10 +1,11 @@
 import { type AppEnv, callerGuard, createKeyring } from '@trunkline/http';
 import type { Hono, MiddlewareHandler } from 'hono';
 
-/** Asks for the token where one is set. */
-export function tokenGuard(token: string | undefined): MiddlewareHandler {
+/** Asks for the token where one is set; the family's then opens too. */
+export function tokenGuard(token: string | undefined, family: string | undefined): MiddlewareHandler {
+  const keys = token === undefined ? [] : [token, family];
   return callerGuard({
-    keyring: createKeyring([{ key: token, caller: 'operator' }]),
+    keyring: createKeyring(keys.map((key) => ({ key, caller: 'operator' }))),
     credentials: ['bearer'],
     openCaller: () => 'operator',
   });

@@ -28,6 +28,8 @@ export interface KeySettings {
   /** `keys.yaml`; need not exist. */
   file: string;
   adminKey: string | undefined;
+  /** Of the services beside this one; by itself it asks nobody for a key. */
+  familyKey: string | undefined;
   host: string;
   env: Environment;
   logger: Logger;
@@ -73,7 +75,10 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   };
 }
 
-function keyringOf(content: KeysFile, { adminKey, env, logger, hide }: KeySettings): Keyring<Caller> {
+function keyringOf(
+  content: KeysFile,
+  { adminKey, familyKey, env, logger, hide }: KeySettings,
+): Keyring<Caller> {
   const scoped = (content?.keys ?? []).map(({ envKey, ...rights }) => {
     const key = readVariable(envKey, env);
     if (key === undefined) logger.warn({ key: rights.name }, `keys.yaml: the variable ${envKey} is not set`);
@@ -81,7 +86,9 @@ function keyringOf(content: KeysFile, { adminKey, env, logger, hide }: KeySettin
     const caller: Caller = rights.admin ? { ...operator, name: rights.name } : rights;
     return { key, caller };
   });
-  return createKeyring([{ key: adminKey, caller: operator }, ...scoped]);
+  const given = [{ key: adminKey, caller: operator }, ...scoped];
+  const isClosed = given.some(({ key }) => key !== undefined);
+  return createKeyring(isClosed ? [...given, { key: familyKey, caller: operator }] : given);
 }
 
 function checkExposure(host: string, keys: number, logger: Logger): void {

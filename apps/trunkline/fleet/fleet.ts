@@ -1,9 +1,10 @@
 import * as agent from '@trunkline/agent';
 import type { Environment, Logger } from '@trunkline/config';
 import * as research from '@trunkline/research';
-import type { Service, ServiceLink, Surroundings } from '@trunkline/service';
+import type { Family, Service, ServiceLink, Surroundings } from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
+import { familySecret } from './family-secret.ts';
 import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
 
 interface Member extends Service {
@@ -32,17 +33,27 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
   const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url, state: 'live' }));
   const stop = () => stopAll(members);
   const read = readServiceOptions(options, env);
-  for (const secret of secretsOf(read)) hide(secret);
+  const secret = await familySecret(options.trunklineHome);
+  for (const each of [secret, ...secretsOf(read)]) hide(each);
+  const listeners: (() => void)[] = [];
+  const family: Family = {
+    secret,
+    agentName: read.agent.agentName,
+    find: (name) => services().find((service) => service.name === name),
+    onChange: (listener) => void listeners.push(listener),
+  };
   try {
     for (const { name, start } of starters(read)) {
       const surroundings = {
         logger: logger.child({ service: name }),
         hide,
         services,
+        family,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
       };
       members.push({ name, ...(await start(surroundings)) });
+      for (const listener of listeners) listener();
     }
   } catch (error) {
     await stop();

@@ -14,6 +14,8 @@ export interface DelegateBookOptions {
   env: Environment;
   /** Undefined where agents cannot reach this service. */
   late?: ((userId: string, delegate: string) => LateAnswers) | undefined;
+  /** Whom it may ask besides those of the file; asked each time, as they may start later. */
+  family?: (() => readonly DelegateEntry[]) | undefined;
   logger: Logger;
 }
 
@@ -49,13 +51,16 @@ export class DelegateBook {
     this.#entries = entries;
   }
 
+  /** Those of the file, and of the family those that the file does not name. */
   get entries(): readonly DelegateEntry[] {
-    return this.#entries;
+    const named = new Set(this.#entries.map(({ name }) => name));
+    const family = this.#options.family?.() ?? [];
+    return [...this.#entries, ...family.filter(({ name }) => !named.has(name))];
   }
 
   /** The delegates of one session; each call looks its target up anew, so that a reload counts at once. */
   delegatesFor(userId: string, allowed: readonly string[] | undefined): Delegate[] {
-    return this.#entries
+    return this.entries
       .filter(({ name }) => allowed?.includes(name) ?? true)
       .map(({ name, description }) => ({
         name,
@@ -65,7 +70,7 @@ export class DelegateBook {
   }
 
   async #ask(name: string, userId: string, query: string, context: DelegateContext): Promise<string> {
-    const entry = this.#entries.find((candidate) => candidate.name === name);
+    const entry = this.entries.find((candidate) => candidate.name === name);
     if (entry === undefined) throw new DelegateError('delegate_failed', `${name} is not there any more.`);
     try {
       return await this.#delegateOf(entry, userId).ask(query, context);

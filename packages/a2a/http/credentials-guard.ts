@@ -7,6 +7,8 @@ export interface A2aCredentials {
   bearer?: string;
   /** Expected as `X-API-Key`. */
   apiKey?: string;
+  /** Opens too, as either of them, whatever else is set; by itself it asks for nothing. */
+  family?: string | undefined;
   /** `all` (default): each one that is set must be shown. `any`: one of them is enough. */
   require?: 'all' | 'any';
 }
@@ -39,6 +41,9 @@ export function createCredentialsGuard(credentials: A2aCredentials): Credentials
       'ApiKey header="X-API-Key"',
     ),
   ].filter((scheme) => scheme !== undefined);
+  const relatives = createKeyring([{ key: credentials.family, caller: true }]);
+  const isRelated = (context: Context) =>
+    [bearerToken(context), context.req.header('x-api-key')].some((key) => relatives.find(key ?? '') === true);
   const isOpen = (context: Context) =>
     require === 'all'
       ? schemes.every((scheme) => scheme.opens(context))
@@ -47,7 +52,7 @@ export function createCredentialsGuard(credentials: A2aCredentials): Credentials
     schemes: schemes.map(({ name }) => name),
     require,
     handler: async (context, next) => {
-      if (schemes.length === 0 || isOpen(context)) return next();
+      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
       return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
     },
   };

@@ -1,0 +1,105 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Child, startChild, temporaryHome, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+const home = temporaryHome();
+/** Every door is closed to strangers, so that only the secret of the family opens it. */
+const keys = {
+  A2A_AUTH_TOKEN: 'token-of-the-agent',
+  RESEARCH_AUTH_TOKEN: 'token-of-research',
+  SWITCHBOARD_API_KEY: 'key-of-the-board',
+};
+let child: Child;
+const urls: Record<string, string> = {};
+
+beforeAll(async () => {
+  const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
+  const environment = {
+    ...home.environment,
+    ...ports,
+    ...keys,
+    SCHEDULER_BACKEND: 'switchboard',
+    LLM_GATEWAY_URL: '',
+  };
+  child = startChild(launcher, { arguments: ['up'], environment });
+  await child.waitForLine('Ctrl-C stops everything', 60_000);
+  for (const [, name = '', url = ''] of child.output().matchAll(/^ {2}(\w+) +(http:\S+)/gm)) urls[name] = url;
+}, 90_000);
+afterAll(async () => {
+  await child.kill('SIGTERM');
+  home.remove();
+});
+
+const board = async (path: string, body?: unknown) => {
+  const headers = { 'x-api-key': keys.SWITCHBOARD_API_KEY, 'content-type': 'application/json' };
+  const init = body === undefined ? { headers } : { method: 'POST', headers, body: JSON.stringify(body) };
+  return (await fetch(`${urls.switchboard}${path}`, init)).json();
+};
+
+describe('four services as a family', () => {
+  it('make one secret on the first run, which nobody else may read and no log shows', async () => {
+    const path = join(home.environment.TRUNKLINE_HOME ?? '', 'family-secret');
+    const secret = readFileSync(path, 'utf8').trim();
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(child.output()).not.toContain(secret);
+    for (const [name, path] of [
+      ['research', '/api/research'],
+      ['switchboard', '/api/flows'],
+    ] as const) {
+      const ask = (token: string) =>
+        fetch(`${urls[name]}${path}`, { headers: { authorization: `Bearer ${token}` } });
+      expect([(await ask('wrong')).status, (await ask(secret)).status]).toEqual([401, 200]);
+    }
+  });
+
+  it('know each other: the switchboard sees the cards of the three', async () => {
+    const agents = await waitFor(async () => {
+      const { data } = await board('/api/agents');
+      const names = data
+        .filter((agent: { skills: unknown[] }) => agent.skills.length > 0)
+        .map(({ name }: { name: string }) => name);
+      return ['agent', 'research', 'voice'].every((name) => names.includes(name)) && names;
+    });
+    expect(agents).toEqual(expect.arrayContaining(['agent', 'research', 'voice']));
+    const headers = { authorization: `Bearer ${keys.A2A_AUTH_TOKEN}` };
+    const { delegates } = await (await fetch(`${urls.agent}/api/delegates`, { headers })).json();
+    expect(delegates.map(({ name }: { name: string }) => name)).toEqual(['research', 'voice']);
+  });
+
+  it('bring a message through the switchboard to the agent and its answer back', async () => {
+    const correlationId = 'family-1';
+    const { data } = await board('/api/agents');
+    const [skill] = data.find(({ name }: { name: string }) => name === 'agent').skills;
+    const reply = { topic: 'message.outbound.cli' };
+    const payload = { skillHint: skill.name ?? skill, agent: 'agent', content: 'what is 12*7+3' };
+    await board('/publish', { topic: 'agent.skill.request', payload, correlationId, reply });
+    const answer = await waitFor(async () => {
+      const history = await board(`/api/bus/history?correlationId=${correlationId}`);
+      return history.data.messages.find(
+        ({ message }: { message: { topic: string } }) => message.topic === reply.topic,
+      );
+    });
+    expect(answer.message.payload.content).toContain('87');
+  });
+
+  it('keep the schedules of the agent on the switchboard, which brings them back when they fire', async () => {
+    const headers = { authorization: `Bearer ${keys.A2A_AUTH_TOKEN}`, 'content-type': 'application/json' };
+    const when = new Date(Date.now() + 3000).toISOString();
+    const body = JSON.stringify({ job_id: 'tea', when, prompt: 'what is 6*7' });
+    const added = await fetch(`${urls.agent}/api/scheduler/jobs`, { method: 'POST', headers, body });
+    expect(added.status).toBeLessThan(300);
+    const task = await waitFor(
+      async () => {
+        const tasks = await (
+          await fetch(`${urls.agent}/tasks`, { headers: { ...headers, 'a2a-version': '1.0' } })
+        ).json();
+        return JSON.stringify(tasks).includes('what is 6*7') && tasks;
+      },
+      { timeoutMs: 20_000 },
+    );
+    expect(JSON.stringify(task)).toContain('scheduler_job_id');
+  });
+});
