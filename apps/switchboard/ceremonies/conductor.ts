@@ -1,4 +1,4 @@
-import { type Bus, type Draft, escapeSegment, type Message } from '@trunkline/bus';
+import { type Bus, type Draft, escapeSegment, type Message, type Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { Clock, Timer } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
@@ -28,6 +28,7 @@ const limitMs = 10 * 60_000;
 export class Conductor {
   readonly #settings: ConductorSettings;
   readonly #timers = new Map<string, Timer>();
+  #subscription: Subscription | undefined;
 
   constructor(settings: ConductorSettings) {
     this.#settings = settings;
@@ -35,7 +36,8 @@ export class Conductor {
 
   async start(): Promise<void> {
     const { bus, durable } = this.#settings;
-    await bus.subscribe('ceremony.#', (message) => this.#read(message), { durable, plugin: 'ceremonies' });
+    const options = { durable, plugin: 'ceremonies' };
+    this.#subscription = await bus.subscribe('ceremony.#', (message) => this.#read(message), options);
   }
 
   /** Goes on with what runs, or leaves it to others. */
@@ -46,8 +48,9 @@ export class Conductor {
     for (const run of this.#settings.store.running()) await this.#drive(run);
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     for (const timer of this.#timers.values()) timer.cancel();
+    await this.#subscription?.unsubscribe();
   }
 
   async #read(message: Message): Promise<void> {

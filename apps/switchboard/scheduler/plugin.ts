@@ -46,7 +46,10 @@ export class SchedulerPlugin implements Plugin {
     await using closing = new AsyncDisposableStack();
     const { bus, registrar, workspace, logger, options } = context;
     const ledger = new Ledger(join(context.home, 'schedules.db'));
-    closing.defer(() => ledger.close());
+    closing.defer(() => {
+      this.#schedules = undefined;
+      ledger.close();
+    });
     const folder = this.#openFolder(context, ledger, closing);
     const outcomeLimitMs = options.skillTimeoutMs + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];

@@ -74,10 +74,10 @@ export class Schedules {
   /** How a fire ended that was begun by another process. */
   async ended(fireId: string, outcome: Outcome): Promise<void> {
     const { ledger, leader, clock, logger } = this.#settings;
-    const row = ledger.get(fireId);
-    if (row?.status !== 'fired') return;
-    const ended = { ...row, ...outcome, endedAt: clock.now() };
     try {
+      const row = ledger.get(fireId);
+      if (row?.status !== 'fired') return;
+      const ended = { ...row, ...outcome, endedAt: clock.now() };
       if (leader.isLeader()) await this.#note(ended);
       else await ledger.put(ended);
     } catch (error) {
