@@ -9,7 +9,7 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import { StormWatch } from './storm.ts';
 import { Throttle } from './throttle.ts';
 
-export const alertTopic = 'message.outbound.chat.alert';
+const alertTopic = 'message.outbound.chat.alert';
 const everyMs = 60_000;
 const stormCount = 10;
 const stormWindowMs = 10 * 60_000;
