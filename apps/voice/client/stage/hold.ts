@@ -34,7 +34,13 @@ export function useSpace(call: Call): void {
       actOn(call);
     };
     window.addEventListener('keydown', press, { signal });
-    window.addEventListener('keyup', (event) => event.code === 'Space' && release(), { signal });
+    const lift = (event: KeyboardEvent) => {
+      if (event.code !== 'Space' || !down.current) return;
+      // Some browsers press a focused button only now.
+      event.preventDefault();
+      release();
+    };
+    window.addEventListener('keyup', lift, { signal });
     window.addEventListener('blur', release, { signal });
     return () => leaving.abort();
   }, [call]);
