@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { wordError } from '../speech/word-error.suite.ts';
 import { loadCases } from './harness/case.suite.ts';
 import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';
 import { runCase } from './harness/run.suite.ts';
-import { wordError } from './harness/word-error.suite.ts';
 
 const installed = await hasLocalVoices();
 const mostWrong = 0.2;
@@ -41,15 +41,15 @@ describe.skipIf(!installed)('a call with the models of this machine', () => {
     const shown = conversation.flatMap((line) => (line.startsWith('bot: ') ? line.slice(5) : []));
     // A word that is cut off in the middle is understood by nobody, and a few words alone are often misheard.
     if (shown.some((line) => line.endsWith('--')) || shown.join(' ').split(' ').length < 10) return;
-    expect(wordError(shown.join(' '), await voices.transcribe(played))).toBeLessThanOrEqual(mostWrong);
+    expect(wordError([shown.join(' ')], [await voices.transcribe(played)])).toBeLessThanOrEqual(mostWrong);
   }
 });
 
 /** Where a voice is cut off differs a little from time to time; that it is does not. */
 function lineError(expected: string, actual: string): number {
   if (expected.endsWith('--') !== actual.endsWith('--')) return 1;
-  if (!expected.endsWith('--')) return wordError(expected, actual);
+  if (!expected.endsWith('--')) return wordError([expected], [actual]);
   const least = Math.min(expected.split(' ').length, actual.split(' ').length) - 1;
   const start = (line: string) => line.split(' ').slice(0, least).join(' ');
-  return least < 5 ? 1 : wordError(start(expected), start(actual));
+  return least < 5 ? 1 : wordError([start(expected)], [start(actual)]);
 }
