@@ -11,7 +11,8 @@ const program = join(import.meta.dirname, 'fixtures/server.ts');
 const server = (name: string, more: string) =>
   `name: ${name}\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${program}, mortal]\n${more}`;
 /** Processes take their time to start on a busy machine. */
-const patience = { timeoutMs: 18_000 };
+const patience = { timeoutMs: 45_000 };
+const longTest = 60_000;
 const errorOf = async (board: Json, name: string) =>
   (await board.call(`/api/mcp-servers/${name}`)).body.data.error;
 const skillNames = async (board: Json) =>
@@ -19,7 +20,9 @@ const skillNames = async (board: Json) =>
     skills.map(({ name }: Json) => name),
   );
 
-it('gives the tools of a server to the agents that it is granted to, and to no other', async () => {
+it('gives the tools of a server to the agents that it is granted to, and to no other', {
+  timeout: longTest,
+}, async () => {
   const model = await startModelServer({ script: ({ model: name }) => `${name} heard you` });
   const board = await startSwitchboard({
     env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm', SUM_TOKEN: 'hush' },
@@ -78,7 +81,7 @@ it.each([
   expect([isEnabled(entry), isGranted(entry, 'ava')]).toEqual([enabled, granted]);
 });
 
-it('makes the way to a server anew when its process dies', async () => {
+it('makes the way to a server anew when its process dies', { timeout: longTest }, async () => {
   const board = await startSwitchboard({
     files: { 'mcp-servers.d/sums.yaml': server('sums', 'trust: trusted') },
   });

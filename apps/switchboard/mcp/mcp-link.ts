@@ -10,7 +10,15 @@ export interface McpTool {
   inputSchema: object;
 }
 
-const listTimeoutMs = 8000;
+/** What a trial gives a server to answer. */
+const trialMs = 8000;
+
+export interface LinkOptions {
+  /** Tells that the server went away. */
+  onLost?: () => void;
+  /** How long each of connecting and listing may take. */
+  timeoutMs?: number;
+}
 
 /** A connection to one MCP server. */
 export interface McpLink {
@@ -23,12 +31,15 @@ export interface McpLink {
   close(): Promise<void>;
 }
 
-/** Connects and lists the tools that the entry lets through, within 8 s. `onLost` tells that the server went away. */
-export async function openMcpLink(server: McpServer, onLost?: () => void): Promise<McpLink> {
+/** Connects and lists the tools that the entry lets through. */
+export async function openMcpLink(
+  server: McpServer,
+  { onLost, timeoutMs: timeout = trialMs }: LinkOptions = {},
+): Promise<McpLink> {
   const client = new Client({ name: 'switchboard', version: '0.1.0' });
   try {
-    await client.connect(transportOf(server), { timeout: listTimeoutMs });
-    const { tools } = await client.listTools({}, { timeout: listTimeoutMs });
+    await client.connect(transportOf(server), { timeout });
+    const { tools } = await client.listTools({}, { timeout });
     client.onclose = () => onLost?.();
     return {
       tools: tools

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -82,4 +83,19 @@ it('tries a server out, and says why one cannot be used', async () => {
   ).toBe(502);
   await board.call('/api/mcp-servers', definition('broken', { command: 'no-such-program' }));
   await waitFor(async () => (await board.call('/api/mcp-servers/broken')).body.data?.error);
+});
+
+it('tries a server of the workspace and switches it off and on, keeping what its file says', async () => {
+  const server = definition('keeps', { env: { TOKEN: 'kept-value' } });
+  expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
+  await waitFor(() => skillsOf('keeps'));
+  const trial = await board.call('/api/mcp-servers/keeps/test', {});
+  expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
+  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
+  await waitFor(async () => (await skillsOf('keeps')) === undefined);
+  expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toContain('kept-value');
+  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
+  expect(await waitFor(() => skillsOf('keeps'))).toEqual(['keeps.add', 'keeps.fail']);
+  expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);
+  expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
 });

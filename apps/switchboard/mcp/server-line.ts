@@ -5,6 +5,8 @@ import { type McpLink, type McpTool, openMcpLink } from './mcp-link.ts';
 
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
+/** Programs may have to fetch themselves first. */
+const startMs = 30_000;
 
 /** The way to one server, made anew when it is lost: at once when it is needed, else after a pause that grows. */
 export class McpServerLine {
@@ -75,7 +77,10 @@ export class McpServerLine {
   async #tryOnce(): Promise<McpLink> {
     if (this.#closed) throw new Error(`the MCP server ${this.server.name} is no longer configured like this`);
     try {
-      const link = await openMcpLink(this.server, () => this.#lose('the server went away'));
+      const link = await openMcpLink(this.server, {
+        onLost: () => this.#lose('the server went away'),
+        timeoutMs: startMs,
+      });
       this.#link = link;
       this.#tools = link.tools;
       this.#error = undefined;
