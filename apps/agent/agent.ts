@@ -3,7 +3,7 @@ import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkl
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { createTracing, type ModelCall } from '@trunkline/llm';
-import type { Family } from '@trunkline/service';
+import { type Family, familyOrigins } from '@trunkline/service';
 import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
@@ -233,7 +233,11 @@ function createTasks(
     card: () => describeAgent(card()),
     credentials: { ...credentialsOf(keys), family: family?.secret },
     allowedOrigins: options.allowedOrigins,
-    push: { allowedHosts: options.pushAllowedHosts, allowedCidrs: options.pushAllowedCidrs },
+    push: {
+      allowedHosts: options.pushAllowedHosts,
+      allowedCidrs: options.pushAllowedCidrs,
+      allowedOrigins: () => familyOrigins(family),
+    },
     parkedTasks: options.parkedTasks,
     logger,
   });

@@ -11,7 +11,14 @@ import {
   servePages,
 } from '@trunkline/http';
 import { createModelGateway, type ModelDescription } from '@trunkline/llm';
-import { type Missing, missingModel, type Service, type Surroundings } from '@trunkline/service';
+import {
+  type Family,
+  familyOrigins,
+  type Missing,
+  missingModel,
+  type Service,
+  type Surroundings,
+} from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
 import { createDuckDuckGo, createSearxng } from '@trunkline/tools';
 import type { Hono } from 'hono';
@@ -92,7 +99,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   const a2a = openA2a(options, parts, {
     home,
     logger,
-    family: surroundings.family?.secret,
+    family: surroundings.family,
     url: () => address.url,
   });
   closing.defer(() => a2a.stop());
@@ -134,8 +141,7 @@ function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
 interface A2aSurroundings {
   home: string;
   logger: Surroundings['logger'];
-  /** The secret between the services. */
-  family: string | undefined;
+  family: Family | undefined;
   /** Known once the service listens. */
   url(): string;
 }
@@ -152,7 +158,8 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family,
       publicUrl: publicUrl ?? url(),
       skills: [researchSkill],
     }),
-    ...(bearer !== undefined && { credentials: { bearer, family } }),
+    ...(bearer !== undefined && { credentials: { bearer, family: family?.secret } }),
+    push: { allowedOrigins: () => familyOrigins(family) },
     warnWhenOpen: false,
     logger,
   });

@@ -58,6 +58,12 @@ export interface Ground {
   database: Database;
 }
 
+/** Where agents bring late answers: an address that they can reach, if there is one. */
+function callbackUrl({ publicUrl }: VoiceOptions, { family }: Surroundings): string | undefined {
+  const base = publicUrl ?? family?.find('voice')?.url;
+  return base && `${base.replace(/\/+$/, '')}/a2a/callback`;
+}
+
 export type Core = Awaited<ReturnType<typeof createCore>>;
 
 /** What everything else stands on: who calls, the skills, the sessions, the news. */
@@ -70,8 +76,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const library = new SkillLibrary(places.config, logger);
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
-  const callback = options.publicUrl && `${options.publicUrl.replace(/\/+$/, '')}/a2a/callback`;
-  const late = callback ? createLateAnswers(callback, tokens) : undefined;
+  const late = createLateAnswers(() => callbackUrl(options, surroundings), tokens);
   const delegates = new DelegateBook({
     path: places.delegates,
     env,

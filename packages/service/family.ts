@@ -12,6 +12,12 @@ export interface Family {
   onChange(listener: () => void): void;
 }
 
+/** Where the members listen. */
+export function familyOrigins(family: Family | undefined): string[] {
+  const names = ['voice', 'agent', 'research', 'switchboard'];
+  return names.flatMap((name) => family?.find(name)?.url ?? []).map((url) => new URL(url).origin);
+}
+
 /** What the members are good for, as their relatives are told. */
 export const familyRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
   agent: 'Does longer work with tools: files, memory, schedules, the web.',

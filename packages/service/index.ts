@@ -1,5 +1,5 @@
 export type { Diagnosis } from './diagnosis.ts';
-export { type Family, familyRoles } from './family.ts';
+export { type Family, familyOrigins, familyRoles } from './family.ts';
 export { type Missing, missingModel } from './missing.ts';
 export { type RunOptions, runService } from './run.ts';
 export type { Service, ServiceLink, Surroundings } from './service.ts';

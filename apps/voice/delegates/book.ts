@@ -13,7 +13,7 @@ export interface DelegateBookOptions {
   path: string;
   env: Environment;
   /** Undefined where agents cannot reach this service. */
-  late?: ((userId: string, delegate: string) => LateAnswers) | undefined;
+  late?: ((userId: string, delegate: string) => LateAnswers | undefined) | undefined;
   /** Whom it may ask besides those of the file; asked each time, as they may start later. */
   family?: (() => readonly DelegateEntry[]) | undefined;
   logger: Logger;

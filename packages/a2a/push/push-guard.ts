@@ -7,6 +7,8 @@ export interface PushGuardOptions {
   allowedHosts?: readonly string[];
   /** Blocks that are open although they are not public; PUSH_NOTIFICATION_ALLOWED_CIDRS. */
   allowedCidrs?: readonly string[];
+  /** Origins that are open although they are private, port and all: those of the services beside this one. */
+  allowedOrigins?: () => readonly string[];
   /** How hosts are resolved; tests bring their own. */
   lookup?: Lookup;
 }
@@ -25,7 +27,9 @@ const refusal =
   'webhook url rejected: must be http/https, public IP, not loopback/private/link-local/multicast/reserved';
 
 export function createPushGuard(options: PushGuardOptions): PushGuard {
-  const policy = { ...options, allowedCidrs: checkedCidrs(options.allowedCidrs ?? []) };
+  const { allowedOrigins = () => [], ...rest } = options;
+  const isRelated = (url: URL) => allowedOrigins().includes(url.origin);
+  const policy = { ...rest, allowedCidrs: checkedCidrs(options.allowedCidrs ?? []) };
   const allowedHosts = new Set((options.allowedHosts ?? []).map((host) => host.trim().toLowerCase()));
   const send = createGuardedFetch({
     ...policy,
@@ -37,16 +41,29 @@ export function createPushGuard(options: PushGuardOptions): PushGuard {
   return {
     async check(url) {
       const parsed = webAddress(url);
-      if (allowedHosts.has(parsed.hostname)) return;
+      if (allowedHosts.has(parsed.hostname) || isRelated(parsed)) return;
       await assertPublicUrl(parsed, policy).catch((error: unknown) => {
         throw error instanceof HttpError ? invalidParams(refusal) : error;
       });
     },
     async post(url, headers, body, signal) {
+      if (isRelated(new URL(url))) return await postPlainly(url, headers, body, signal);
       const { status } = await send(url, { method: 'POST', headers, body, signal });
       return status;
     },
   };
+}
+
+async function postPlainly(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]);
+  const response = await fetch(url, { method: 'POST', headers, body, signal: limit, redirect: 'manual' });
+  await response.body?.cancel();
+  return response.status;
 }
 
 function webAddress(text: string): URL {
