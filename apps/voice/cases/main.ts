@@ -6,8 +6,12 @@ const root = join(import.meta.dirname, '../../..');
 const names = process.argv.slice(2);
 const filter = names.length === 0 ? [] : ['-t', names.map((name) => `${name}.*:`).join('|')];
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-const child = spawn(process.execPath, [vitest, 'run', 'apps/voice/cases', '--reporter=verbose', '--hideSkippedTests', ...filter], {
-  cwd: root,
-  stdio: 'inherit',
-});
+const child = spawn(
+  process.execPath,
+  [vitest, 'run', 'apps/voice/cases', '--reporter=verbose', '--hideSkippedTests', ...filter],
+  {
+    cwd: root,
+    stdio: 'inherit',
+  },
+);
 child.on('exit', (code) => process.exit(code ?? 1));
