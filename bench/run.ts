@@ -1,4 +1,7 @@
-// Runs every benchmark, or those named on the command line, and prints one table of ours beside the peers.
+// Runs every benchmark, or those named on the command line, prints one table of ours beside the peers and writes results.json.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, release } from 'node:os';
+import { join } from 'node:path';
 import type { BenchResult } from './result.ts';
 
 const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> = {
@@ -12,6 +15,7 @@ const benches: Record<string, () => Promise<{ run(): Promise<BenchResult[]> }>> 
   memory: () => import('./memory.ts'),
   research: () => import('./research.ts'),
   'voice-turn': () => import('./voice-turn.ts'),
+  'voice-media': () => import('./voice-media.ts'),
 };
 
 const wanted = process.argv.slice(2);
@@ -24,12 +28,52 @@ if (unknown.length > 0) {
 }
 const names = Object.keys(benches).filter((name) => wanted.length === 0 || wanted.includes(name));
 const rows: string[][] = [['measurement', 'unit', 'ours', 'peers', 'ours / best peer', 'goal']];
-for (const name of names) {
-  console.error(`${name} ...`);
-  const bench = await benches[name]?.();
-  for (const result of (await bench?.run()) ?? []) rows.push(describe(name, result));
-}
+const measured: Record<string, Measured> = {};
+const failures: string[] = [];
+for (const name of names) await measure(name);
 print(rows);
+keep(measured);
+for (const words of failures) console.error(words);
+process.exit(failures.length > 0 ? 1 : 0);
+
+/** One that fails leaves the others alone. */
+async function measure(name: string): Promise<void> {
+  console.error(`${name} ...`);
+  try {
+    const bench = await benches[name]?.();
+    const results = (await bench?.run()) ?? [];
+    for (const result of results) rows.push(describe(name, result));
+    measured[name] = { at: new Date().toISOString(), machine: machine(), results };
+  } catch (error) {
+    failures.push(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface Measured {
+  at: string;
+  machine: string;
+  results: BenchResult[];
+}
+
+function machine(): string {
+  const [first] = cpus();
+  return `${cpus().length} x ${first?.model.trim() ?? 'unknown'}, ${process.platform} ${release()}, Node ${process.versions.node}`;
+}
+
+/** Beside what was measured before by the other benchmarks. */
+function keep(results: Record<string, Measured>): void {
+  const file = join(import.meta.dirname, 'results.json');
+  const known = read(file);
+  writeFileSync(file, `${JSON.stringify({ ...known, ...results }, null, 2)}\n`);
+}
+
+function read(file: string): Record<string, Measured> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, Measured>;
+  } catch {
+    return {};
+  }
+}
 
 function describe(bench: string, result: BenchResult): string[] {
   const peers = Object.entries(result.peers).map(([name, value]) => `${name} ${figure(value)}`);

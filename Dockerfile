@@ -1,0 +1,13 @@
+# All four services in one image; compose.yaml runs one container for each of them.
+FROM node:24-bookworm-slim
+WORKDIR /srv/trunkline
+COPY package.json package-lock.json .npmrc ./
+COPY bin ./bin
+COPY packages ./packages
+COPY apps ./apps
+RUN npm ci && node packages/ui/build/main.ts && useradd --create-home trunkline && mkdir /data && chown trunkline /data
+USER trunkline
+ENV TRUNKLINE_HOME=/data
+VOLUME /data
+ENTRYPOINT ["node", "bin/trunkline.js"]
+CMD ["up"]
