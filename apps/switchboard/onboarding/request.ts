@@ -19,5 +19,4 @@ export const onboardSchema = z.object({
     .default({}),
 });
 
-export type OnboardInput = z.output<typeof onboardSchema>;
-export type OnboardRequest = OnboardInput & { agents: string[] };
+export type OnboardRequest = z.output<typeof onboardSchema> & { agents: string[] };

@@ -89,4 +89,11 @@ describe('addresses of webhooks', () => {
       );
     },
   );
+
+  it('lets through the origins of the services beside this one, port and all', async () => {
+    const related = guard({ allowedOrigins: () => ['http://127.0.0.1:7866'] });
+    await expect(related.check('http://127.0.0.1:7866/a2a/callback')).resolves.toBeUndefined();
+    for (const url of ['http://127.0.0.1:7867/x', 'https://127.0.0.1:7866/x', 'http://localhost:7866/x'])
+      await expect(related.check(url)).rejects.toMatchObject({ message: refusal });
+  });
 });

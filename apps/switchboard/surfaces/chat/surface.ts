@@ -51,7 +51,10 @@ export function createChatSurface(
         agentBots: () => agentBots(context),
       });
       // One of several switchboards listens, so that a message comes in once.
-      leader.onChange((term) => (term === undefined ? listener.stop() : listener.start()));
+      leader.onChange((term) => {
+        if (term !== undefined) listener.start();
+        else listener.stop().catch((error: unknown) => logger.warn({ err: error }, 'the bots did not leave'));
+      });
       ends = [() => listener.stop(), close, () => progress.stop(), () => state.close()];
     },
     async stop() {

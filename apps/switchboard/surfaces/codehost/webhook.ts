@@ -4,7 +4,7 @@ import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { isSignedBy } from '../webhook-signature.ts';
 import { HookError, type HookEvent } from './events.ts';
 
-export const hookErrors = defineErrors({
+const hookErrors = defineErrors({
   signature_wrong: [
     401,
     'The signature does not fit: CODEHOST_WEBHOOK_SECRET must be the secret of the webhook.',
@@ -23,7 +23,7 @@ export interface WebhookSettings {
   take(event: HookEvent): Promise<void>;
 }
 
-export const hookPaths = ['/webhook/codehost', '/webhook/github'];
+const hookPaths = ['/webhook/codehost', '/webhook/github'];
 export const hookLimit = 25 * 1024 * 1024;
 
 /** Receives webhooks: the signature is checked on the bytes as they came. */

@@ -28,7 +28,7 @@ export function createMessengerSurface(
       };
       // One of several switchboards listens, so that a message comes in once.
       leader.onChange((token) => {
-        void receiver?.stop();
+        receiver?.stop().catch((error: unknown) => logger.warn({ err: error }, 'the receiver did not stop'));
         receiver =
           token === undefined
             ? undefined
