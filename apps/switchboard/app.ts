@@ -29,6 +29,7 @@ import { mountCallback } from './routes/callback.ts';
 import { mountChanges } from './routes/changes.ts';
 import { mountControl } from './routes/control.ts';
 import { mountExperiments } from './routes/experiments.ts';
+import { mountFiles } from './routes/files.ts';
 import { mountFlows } from './routes/flows.ts';
 import { mountGuards } from './routes/guards.ts';
 import { mountHuman } from './routes/human.ts';
@@ -127,10 +128,16 @@ export async function start(
     load: (agent) => exchange.lanes.load(agent),
   });
   mountExperiments(app, exchange.abTests);
-  mountFlows(app, exchange.stores.flows);
+  mountFlows(app, exchange.stores.flows, bus);
+  mountFiles(app, bus, exchange.registrar);
   mountHuman(app, exchange.desk);
   mountIncidents(app, exchange.incidents);
-  mountMcpServers(app, { list: workspace.mcpServers, servers: exchange.mcpServers });
+  mountMcpServers(app, {
+    list: workspace.mcpServers,
+    servers: exchange.mcpServers,
+    bus,
+    registrar: exchange.registrar,
+  });
   const nameOf = ({ name }: { name: string }) => name;
   mountControl(app, {
     bus,
@@ -170,7 +177,9 @@ export async function start(
   });
   closing.defer(() => a2a.stop());
   app.route('/', a2a.routes);
-  servePages(app, { directory: join(import.meta.dirname, 'dist') });
+  const pages = join(import.meta.dirname, 'dist');
+  servePages(app, { directory: pages, base: '/app', index: 'app.html' });
+  servePages(app, { directory: pages });
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
   // First no more requests, then no more messages, and only then what handlers use.
   closing.defer(() => bus.stop());

@@ -117,8 +117,8 @@ function follow(event: TurnEvent, { tell }: SkillContext): SkillResult | undefin
 }
 
 function usageOf({ usage }: Extract<TurnEvent, { type: 'end' | 'error' }>) {
-  const { inputTokens, outputTokens, totalTokens } = usage;
-  return { inputTokens, outputTokens, totalTokens };
+  const { inputTokens, outputTokens, totalTokens, costUsd } = usage;
+  return { inputTokens, outputTokens, totalTokens, ...(costUsd !== undefined && { costUsd }) };
 }
 
 /** An agent with an empty whitelist only talks: it may ask a person and delegate, and has no other tool. */

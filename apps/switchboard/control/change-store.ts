@@ -74,11 +74,13 @@ export class ChangeStore {
     return this.#database.prepare<Change>('SELECT * FROM changes WHERE id = ?').get(id);
   }
 
-  /** The newest first; of one file when it is named. */
-  list(limit: number, file?: string): Change[] {
+  /** The newest first: of one file when it is named, those before a number when one is given. */
+  list(limit: number, file?: string, before?: number): Change[] {
     return this.#database
-      .prepare<Change>('SELECT * FROM changes WHERE ?2 IS NULL OR file = ?2 ORDER BY id DESC LIMIT ?1')
-      .all(limit, file ?? null);
+      .prepare<Change>(
+        'SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?1',
+      )
+      .all(limit, file ?? null, before ?? null);
   }
 
   close(): void {

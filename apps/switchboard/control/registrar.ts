@@ -69,6 +69,16 @@ export class Registrar {
     return this.#inTurn(() => this.#carryOut({ kind, name, text, note }));
   }
 
+  /** The text of a file as it stands; null when there is none. */
+  async read(kind: KindName, name: string): Promise<string | null> {
+    return await this.#current(fileOf(kind, name));
+  }
+
+  /** Throws with line and words when a text could not stand in its file. */
+  check(kind: KindName, name: string, text: string): void {
+    this.#check({ kind, name, text }, fileOf(kind, name));
+  }
+
   /** Removes an entry; says whether it was there. */
   remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -112,7 +122,7 @@ export class Registrar {
   }
 
   /** Throws with line and words when the text cannot be used. */
-  #check({ kind, name, text }: Order, file: string): void {
+  #check({ kind, name, text }: Pick<Order, 'kind' | 'name' | 'text'>, file: string): void {
     const { schema, expand, ...rest }: Kind = kinds[kind];
     const value = parsed(() => parseYaml(text ?? '', schema, { file, expand, env: this.#settings.env }));
     if (!('key' in rest)) return;

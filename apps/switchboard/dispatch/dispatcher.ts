@@ -215,9 +215,9 @@ export class Dispatcher {
   async #end(flowId: string, dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs);
-    const { error, taskState } = result;
+    const { error, taskState, usage } = result;
     flows.together(() => {
-      flows.trace(flowId, 'end', { taskState, error, replyTopic: dispatch.message.reply?.topic });
+      flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });
       flows.finish(flowId, error);
     });
     await this.#announcer.flow('completed', flows.get(flowId), dispatch);

@@ -19,6 +19,8 @@ interface SkillUsage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;
+  /** Dollars, where the price of the model is known. */
+  costUsd?: number;
 }
 
 export type SkillState = 'completed' | 'failed' | 'canceled' | 'rejected' | 'input-required' | 'working';

@@ -30,6 +30,14 @@ export interface FlowQuery {
   since?: number | undefined;
   status?: FlowStatus | undefined;
   limit: number;
+  /** How many of the newest are left out. */
+  offset?: number;
+}
+
+/** The message that a flow began with. */
+export interface FlowOrigin {
+  messageId: string;
+  correlationId: string;
 }
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
@@ -127,6 +135,12 @@ export class FlowStore {
     return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE id = ?`).get(id);
   }
 
+  originOf(id: string): FlowOrigin | undefined {
+    return this.#database
+      .prepare<FlowOrigin>('SELECT messageId, correlationId FROM flows WHERE id = ?')
+      .get(id);
+  }
+
   traceOf(id: string): TraceEntry[] {
     return this.#database
       .prepare<{ at: number; event: string; details: string }>(
@@ -137,13 +151,13 @@ export class FlowStore {
   }
 
   /** The newest first. */
-  list({ since = 0, status, limit }: FlowQuery): Flow[] {
+  list({ since = 0, status, limit, offset = 0 }: FlowQuery): Flow[] {
     return this.#database
       .prepare<Flow>(
         `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2)
-         ORDER BY createdAt DESC, rowid DESC LIMIT ?3`,
+         ORDER BY createdAt DESC, rowid DESC LIMIT ?3 OFFSET ?4`,
       )
-      .all(since, status ?? null, limit);
+      .all(since, status ?? null, limit, offset);
   }
 
   /** Removes what is older than seven days. */

@@ -1,12 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { FlowStore } from '../flows/flow-store.ts';
+import { busFailure } from '../errors.ts';
+import type { FlowOrigin, FlowStore } from '../flows/flow-store.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   flow_unknown: [404, ({ id }: { id: string }) => `There is no flow ${id}; flows are kept for 7 days.`],
+  request_gone: [
+    410,
+    ({ id }: { id: string }) =>
+      `The request of flow ${id} is no longer in the journal of the bus; publish it anew on agent.skill.request.`,
+  ],
 });
+
+/** How many messages of a correlation are looked through for the request. */
+const mostMessages = 1000;
 
 const query = z.object({
   since: z
@@ -14,10 +25,11 @@ const query = z.object({
     .optional(),
   status: z.enum(['active', 'blocked', 'complete']).optional(),
   limit: z.coerce.number().int().min(1).max(1000).default(200),
+  offset: z.coerce.number().int().min(0).default(0),
 });
 
 /** What was dispatched lately, and how each of it went. */
-export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore): void {
+export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus): void {
   app.get(
     '/api/flows',
     describeRoute({ summary: 'Flows, the newest first' }),
@@ -36,7 +48,38 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore): void {
   app.get('/api/flows/:id', one, (context) => {
     const id = context.req.param('id');
     const flow = store.get(id);
-    if (flow === undefined) throw errors.flow_unknown({ id });
-    return context.json({ success: true, data: { ...flow, trace: store.traceOf(id) } });
+    const origin = store.originOf(id);
+    if (flow === undefined || origin === undefined) throw errors.flow_unknown({ id });
+    return context.json({ success: true, data: { ...flow, ...origin, trace: store.traceOf(id) } });
   });
+  const { flow_unknown, request_gone } = errors;
+  const again = describeRoute({
+    summary: 'Asks once more what a flow asked, as a flow of its own',
+    status: 202,
+    errors: [flow_unknown, request_gone],
+  });
+  app.post('/api/flows/:id/replay', again, async (context) => {
+    const id = context.req.param('id');
+    const origin = store.originOf(id) ?? raise(flow_unknown({ id }));
+    const request = (await requestOf(origin, bus)) ?? raise(request_gone({ id }));
+    const { topic, payload, reply, source } = request;
+    const correlationId = randomUUID();
+    const draft = { topic, payload, reply, source, correlationId, parentId: origin.messageId };
+    await bus.publish(draft).catch((error: unknown) => {
+      throw busFailure(error);
+    });
+    return context.json({ success: true, data: { id: `skill-${correlationId}`, correlationId } }, 202);
+  });
+}
+
+async function requestOf({ messageId, correlationId }: FlowOrigin, bus: Bus): Promise<Message | undefined> {
+  const query = { topic: 'agent.skill.request', correlationId, limit: mostMessages };
+  const entries = await bus.history(query).catch((error: unknown) => {
+    throw busFailure(error);
+  });
+  return entries.find(({ message }) => message.id === messageId)?.message;
+}
+
+function raise(error: Error): never {
+  throw error;
 }

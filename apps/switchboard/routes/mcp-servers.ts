@@ -1,9 +1,14 @@
+import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import type { Registrar } from '../control/registrar.ts';
 import type { McpServers } from '../mcp/mcp-client.ts';
 import { openMcpLink } from '../mcp/mcp-link.ts';
 import { isEnabled } from '../mcp/trust.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
+import { commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -14,10 +19,20 @@ const errors = defineErrors({
 export interface McpRoutes {
   list: () => readonly McpServer[];
   servers: McpServers;
+  bus: Bus;
+  registrar: Registrar;
 }
 
+const enabledBody = z.object({ enabled: z.boolean() });
+
 /** The MCP servers of the workspace, and a trial of one that is not there yet; the write API changes them. */
-export function mountMcpServers(app: Hono<SwitchboardEnv>, { list, servers }: McpRoutes): void {
+export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): void {
+  const { list, servers } = parts;
+  const find = (name: string) => {
+    const server = list().find((entry) => entry.name === name);
+    if (server === undefined) throw errors.server_unknown({ name });
+    return server;
+  };
   // Values of variables may be secrets: only their names are shown.
   const shown = (server: McpServer) => ({
     ...server,
@@ -29,25 +44,51 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, { list, servers }: Mc
     context.json({ success: true, data: list().map(shown) }),
   );
   const one = describeRoute({ summary: 'An MCP server', errors: [errors.server_unknown] });
-  app.get('/api/mcp-servers/:name', one, (context) => {
-    const name = context.req.param('name');
-    const server = list().find((entry) => entry.name === name);
-    if (server === undefined) throw errors.server_unknown({ name });
-    return context.json({ success: true, data: shown(server) });
-  });
+  app.get('/api/mcp-servers/:name', one, (context) =>
+    context.json({ success: true, data: shown(find(context.req.param('name'))) }),
+  );
   const trial = describeRoute({
     summary: 'Connects to a server and lists its tools',
     errors: [errors.server_failed],
   });
-  app.post('/api/mcp-servers/test', trial, validate('json', mcpServerSchema), async (context) => {
-    const link = await openMcpLink(context.req.valid('json')).catch((cause: unknown) => {
-      throw errors.server_failed(
-        { words: cause instanceof Error ? cause.message : String(cause) },
-        { cause },
-      );
-    });
-    await link.close();
-    const tools = link.tools.map(({ name, description }) => ({ name, description }));
-    return context.json({ success: true, data: { tools } });
+  app.post('/api/mcp-servers/test', trial, validate('json', mcpServerSchema), async (context) =>
+    context.json({ success: true, data: await tryOut(context.req.valid('json')) }),
+  );
+  const again = describeRoute({
+    summary: 'Connects once more to a server of the workspace and lists its tools',
+    errors: [errors.server_unknown, errors.server_failed],
   });
+  app.post('/api/mcp-servers/:name/test', again, async (context) =>
+    context.json({ success: true, data: await tryOut(find(context.req.param('name'))) }),
+  );
+  mountEnabling(app, parts, find);
+}
+
+/** By the file itself: what the lists leave out of it, the values of variables, stays as it is. */
+function mountEnabling(
+  app: Hono<SwitchboardEnv>,
+  { bus, registrar }: McpRoutes,
+  find: (name: string) => McpServer,
+): void {
+  const route = describeRoute({
+    summary: 'Switches an MCP server on or off',
+    errors: [errors.server_unknown, commandErrors.command_refused],
+  });
+  app.post('/api/mcp-servers/:name/enabled', route, validate('json', enabledBody), async (context) => {
+    const { name } = find(context.req.param('name'));
+    const { enabled } = context.req.valid('json');
+    const document = parseDocument((await registrar.read('mcp', name)) ?? '');
+    document.set('enabled', enabled);
+    const payload = { name, file: `${name}.yaml`, yaml: document.toString() };
+    await sendCommand(context, bus, 'command.mcp.upsert', payload);
+    return context.json({ success: true, data: { name, enabled } });
+  });
+}
+
+async function tryOut(server: McpServer) {
+  const link = await openMcpLink(server).catch((cause: unknown) => {
+    throw errors.server_failed({ words: cause instanceof Error ? cause.message : String(cause) }, { cause });
+  });
+  await link.close();
+  return { tools: link.tools.map(({ name, description }) => ({ name, description })) };
 }

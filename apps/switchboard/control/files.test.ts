@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+
+let board: TestSwitchboard;
+beforeAll(async () => {
+  board = await startSwitchboard();
+});
+afterAll(() => board.stop());
+
+const put = async (path: string, text: string) => {
+  const answer = await board.fetch(path, { method: 'PUT', body: JSON.stringify({ text }) });
+  return { status: answer.status, body: await answer.json() };
+};
+
+it('gives out the text of a file and takes a new one, with its comments', async () => {
+  const path = '/api/workspace/files/agent/warden';
+  const { body } = await board.call(path);
+  expect(body.data.text).toContain('# Knows the incidents');
+  const text = body.data.text.replace('You look after incidents.', 'You guard the bridge.');
+  const { status, body: answer } = await put(path, text);
+  expect([status, answer.data.name]).toEqual([200, 'warden']);
+  const written = readFileSync(join(board.workspace, 'agents/warden.yaml'), 'utf8');
+  expect(written).toBe(text);
+  const undone = await board.call(`/api/changes/${answer.data.changeId}/undo`, {});
+  expect(undone.body.data.diff).toContain('+  You look after incidents.');
+});
+
+it('names what is wrong by its line, and writes nothing that is wrong', async () => {
+  const path = '/api/workspace/files/agent/cook';
+  const check = async (text: string) => (await board.call(`${path}/check`, { text })).body.data.problems;
+  const good = 'name: cook\nrole: general\nsystemPrompt: Cook.\n';
+  expect(await check(good)).toEqual([]);
+  expect(await check(good.replace('general', 'chef'))).toMatchObject([{ line: 2 }]);
+  expect(await check(`${good}tools: [\n`)).not.toEqual([]);
+  expect(await check(good.replace('cook', 'baker'))).toEqual([
+    { line: 1, message: 'agents/cook.yaml: its name must be cook.' },
+  ]);
+  expect((await put(path, 'role: chef\n')).status).toBe(400);
+  expect((await board.call(path)).status).toBe(404);
+  expect((await board.call('/api/workspace/files/agent/..%2Fkeys')).status).toBe(400);
+  expect((await board.call('/api/workspace/files/keys/keys')).status).toBe(400);
+});
+
+it('gives out changes page by page', async () => {
+  const [newest, next] = (await board.call('/api/changes?limit=2')).body.data;
+  const { body } = await board.call(`/api/changes?limit=1&before=${newest.id}`);
+  expect(body.data[0].id).toBe(next.id);
+});
