@@ -14,7 +14,7 @@ const THOUGHT_LIMIT_MS = 20_000;
 const ROUND_TRIP_EVERY_MS = 2000;
 const QUIET: Levels = { ear: 0, voice: 0 };
 
-export type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
+type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
 
 export interface CallState {
   phase: Phase;
