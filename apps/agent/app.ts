@@ -1,13 +1,5 @@
 import { join } from 'node:path';
-import {
-  type AppEnv,
-  createApp,
-  listRoutes,
-  type RenderError,
-  type RouteEntry,
-  serve,
-  servePages,
-} from '@trunkline/http';
+import { type AppEnv, createApp, listRoutes, type RenderError, serve, servePages } from '@trunkline/http';
 import { type Family, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
@@ -38,13 +30,8 @@ import { configDirectoryOf, configFileOf, findPlaces, instanceOf } from './setup
 import { completeSetup, isSetupComplete, modelSettings } from './setup/setup.ts';
 import { writeSetup } from './setup/write-setup.ts';
 
-export interface AgentService extends Service {
-  /** Every method and path that it answers. */
-  routes(): RouteEntry[];
-}
-
 /** Starts the service. */
-export async function start(options: AgentOptions, surroundings: Surroundings): Promise<AgentService> {
+export async function start(options: AgentOptions, surroundings: Surroundings): Promise<Service> {
   await using closing = new AsyncDisposableStack();
   const { logger, services = () => [], portVariable = '--port' } = surroundings;
   const base = await prepare(options, surroundings, closing);

@@ -6,6 +6,7 @@ import {
   createApp,
   createGuardedFetch,
   createMetrics,
+  listRoutes,
   type RenderError,
   serve,
   servePages,
@@ -116,7 +117,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
     await Promise.all([engine.stop(), closeMcp(), server.stop(), stopLooking()]);
   });
   const running = closing.move();
-  return { url: server.url, missing, stop: () => running.disposeAsync() };
+  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => running.disposeAsync() };
 }
 
 /** Under `/v1` failures have the form of OpenAI's API. */

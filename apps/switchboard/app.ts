@@ -8,7 +8,6 @@ import {
   type HttpError,
   listRoutes,
   type RenderError,
-  type RouteEntry,
   serve,
   servePages,
 } from '@trunkline/http';
@@ -48,16 +47,8 @@ import { announce, reportProblem } from './workspace/report.ts';
 import { seedWorkspace } from './workspace/seed.ts';
 import { openWorkspace } from './workspace/workspace.ts';
 
-export interface SwitchboardService extends Service {
-  /** Every method and path that it answers. */
-  routes(): RouteEntry[];
-}
-
 /** Starts the service; the only place that names its concrete parts. */
-export async function start(
-  options: SwitchboardOptions,
-  surroundings: Surroundings,
-): Promise<SwitchboardService> {
+export async function start(options: SwitchboardOptions, surroundings: Surroundings): Promise<Service> {
   await using closing = new AsyncDisposableStack();
   const { logger, services = () => [], portVariable = 'SWITCHBOARD_PORT' } = surroundings;
   const gateway = createModelGateway({

@@ -4,6 +4,7 @@ import {
   callerGuard,
   createApp,
   createMetrics,
+  listRoutes,
   type Metrics,
   type RunningServer,
   serve,
@@ -74,6 +75,7 @@ export async function launch(
   const service: Service = {
     url: server.url,
     missing: voice.missing,
+    routes: () => listRoutes(voice.app),
     stop: () => running.disposeAsync(),
   };
   return { service, voice };

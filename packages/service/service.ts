@@ -6,6 +6,8 @@ import type { Missing } from './missing.ts';
 export interface Service {
   readonly url: string;
   missing(): readonly Missing[];
+  /** Every method and path that it answers. */
+  routes(): readonly { method: string; path: string }[];
   stop(): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ interface Member extends Service {
 }
 
 /** The four services of one process. */
-export interface Fleet extends Service {
+export interface Fleet extends Omit<Service, 'routes'> {
   members: readonly Member[];
   options: UpOptions;
   /** Where the bus lives, in words. */

@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createLogger, type Environment, readOptions } from '@trunkline/config';
+import type { Service } from '@trunkline/service';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
+import { startFleet } from '../fleet/fleet.ts';
+import { upOptions } from '../options.ts';
+
+/** Every door has a lock, each with a key of its own. */
+export const keys = {
+  voice: 'key-of-ada-in-voice',
+  a2a: 'token-of-the-agents',
+  research: 'token-of-research',
+  switchboard: 'key-of-the-switchboard',
+};
+
+const locks: Environment = {
+  A2A_AUTH_TOKEN: keys.a2a,
+  RESEARCH_AUTH_TOKEN: keys.research,
+  SWITCHBOARD_API_KEY: keys.switchboard,
+};
+
+/** Nothing leaves this machine, and every port is free. */
+const quiet: Environment = {
+  VOICE_PORT: '0',
+  AGENT_PORT: '0',
+  RESEARCH_PORT: '0',
+  SWITCHBOARD_PORT: '0',
+  CODEHOST_WEBHOOK_PORT: '0',
+  TRACKER_WEBHOOK_PORT: '0',
+  RESEARCH_KEYLESS_SEARCH: '0',
+  SEARXNG_URL: 'http://127.0.0.1:9',
+};
+
+export type Name = 'voice' | 'agent' | 'research' | 'switchboard';
+
+export interface Setup {
+  env?: Environment;
+  /** Put under the home before the start, by path. */
+  files?: Record<string, string>;
+}
+
+export interface Target extends Service {
+  name: Name;
+}
+
+/** All four services as `npm start` runs them, with all locks set, on free ports and a home of their own. */
+export async function startLocked({ env = {}, files = {} }: Setup = {}) {
+  const outside = temporaryDirectory();
+  const home = join(outside.path, 'deep', 'down', 'home');
+  const roster = `users: [{ id: ada, api_key: ${keys.voice}, role: admin }]`;
+  for (const [path, text] of Object.entries({ 'voice/config/users.yaml': roster, ...files }))
+    put(join(home, path), text);
+  const variables = { ...quiet, ...locks, TRUNKLINE_HOME: home, ...env };
+  const log: string[] = [];
+  const hidden = new Set<string>();
+  const logger = createLogger({
+    name: 'trunkline',
+    level: 'DEBUG',
+    secrets: hidden,
+    destination: { write: (line) => log.push(line) },
+  });
+  const options = readOptions(upOptions, { env: variables, argv: [] });
+  const fleet = await startFleet({ options, env: variables, logger, hide: (secret) => hidden.add(secret) });
+  const targets = fleet.members as readonly Target[];
+  return {
+    home,
+    /** Holds the home, three levels further down. */
+    outside: outside.path,
+    log,
+    targets,
+    target: (name: Name) => targets.find((each) => each.name === name) as Target,
+    stop: async () => {
+      await fleet.stop();
+      outside.remove();
+    },
+  };
+}
+
+export type Locked = Awaited<ReturnType<typeof startLocked>>;
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** What opens a path of a service: the users' key under /api of voice, the token of the service elsewhere. */
+export function keyOf(name: Name, path: string): Record<string, string> {
+  if (name === 'voice' && path.startsWith('/api/')) return { 'x-api-key': keys.voice };
+  const token = name === 'voice' || name === 'agent' ? keys.a2a : keys[name];
+  return { authorization: `Bearer ${token}` };
+}
+
+/** A path of the list of routes with names that exist nowhere. */
+export function concrete(path: string, name = 'nobody'): string {
+  return path
+    .replace(/:(\w+)\{[^}]*:(\w+)\}/g, `${name}:$2`)
+    .replace(/\/:[A-Za-z]+(\{[^}]*\})?(?=\/|$)/g, `/${name}`)
+    .replace(/\*$/, name);
+}
+
+const sideLines = {
+  codehost: 'webhooks of the code host',
+  tracker: 'webhooks of the tracker',
+  translator: 'speech for others',
+};
+
+/** Where a port beside that of its service listens, as the log tells. */
+export async function sideUrls({ log }: Locked, name: keyof typeof sideLines): Promise<string> {
+  const line = await waitFor(() =>
+    log.find((each) => each.includes(sideLines[name]) && each.includes('"url"')),
+  );
+  return (JSON.parse(line) as { url: string }).url;
+}
