@@ -43,6 +43,6 @@ export function jobOf({ record, since }: Entry, lastFired: number | undefined): 
   };
 }
 
-export function newest(one: number | undefined, other: number | undefined): number | undefined {
+function newest(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
 }

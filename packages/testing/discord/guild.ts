@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { JsonServer, type ReceivedRequest } from '../json-server.ts';
+import { guildFrame, interactionFrame, messageFrame, readyFrame } from './frames.ts';
 import type { GatewayFrame } from './server.ts';
 import { acceptSocket, type ServerSocket } from './web-socket.ts';
 
@@ -82,29 +83,14 @@ export class FakeGuild {
   /** A person says something; gives the id of the message. */
   say({ content, channelId, userId = '500000000000000001', mentions = [], to }: Said): string {
     const id = this.#id();
-    const frame = {
+    const frame = messageFrame({
       id,
-      channel_id: channelId,
-      ...(to === undefined && { guild_id: this.guildId }),
+      channelId,
       content,
-      author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null },
-      mentions: mentions.map((mention) => ({
-        id: mention,
-        username: 'bot',
-        discriminator: '0',
-        avatar: null,
-      })),
-      mention_roles: [],
-      attachments: [],
-      embeds: [],
-      timestamp: new Date().toISOString(),
-      edited_timestamp: null,
-      tts: false,
-      mention_everyone: false,
-      pinned: false,
-      type: 0,
-      channel_type: to === undefined ? 0 : 1,
-    };
+      userId,
+      mentions,
+      guildId: to === undefined ? this.guildId : undefined,
+    });
     this.#log.push({ id, channelId, frame });
     this.#dispatch('MESSAGE_CREATE', frame, to);
     return id;
@@ -117,28 +103,15 @@ export class FakeGuild {
     const [application] = this.#bots.values();
     this.#dispatch(
       'INTERACTION_CREATE',
-      {
+      interactionFrame({
         id,
-        application_id: application?.id,
-        type: type === 'command' ? 2 : 4,
         token,
-        version: 1,
-        guild_id: this.guildId,
-        channel_id: channelId,
-        channel: { id: channelId, type: 0 },
-        member: {
-          user: { id: '500000000000000001', username: 'ada', discriminator: '0', avatar: null },
-          roles: [],
-          joined_at: new Date().toISOString(),
-          permissions: '0',
-          flags: 0,
-        },
-        locale: 'en-US',
-        entitlements: [],
-        authorizing_integration_owners: {},
-        app_permissions: '0',
-        data: { id: '77', type: 1, ...data },
-      },
+        type,
+        data,
+        channelId,
+        guildId: this.guildId,
+        applicationId: application?.id,
+      }),
       application?.id,
     );
     return { id, token };
@@ -223,35 +196,8 @@ export class FakeGuild {
 
   #ready(socket: ServerSocket, bot: GuildBot): void {
     this.identifies += 1;
-    const user = { id: bot.id, username: bot.name, discriminator: '0000', avatar: null, bot: true };
-    const ready = {
-      v: 10,
-      user,
-      guilds: [{ id: this.guildId, unavailable: true }],
-      session_id: `session-${bot.id}`,
-      resume_gateway_url: this.server.url.replace('http', 'ws'),
-      application: { id: bot.id, flags: 0 },
-      shard: [0, 1],
-    };
-    const guild = {
-      id: this.guildId,
-      name: 'Guild',
-      owner_id: '1',
-      unavailable: false,
-      channels: [],
-      members: [],
-      roles: [],
-      emojis: [],
-      stickers: [],
-      features: [],
-      member_count: 2,
-      joined_at: new Date().toISOString(),
-      voice_states: [],
-      threads: [],
-      presences: [],
-      stage_instances: [],
-      guild_scheduled_events: [],
-    };
+    const ready = readyFrame(bot, this.guildId, this.server.url.replace('http', 'ws'));
+    const guild = guildFrame(this.guildId);
     for (const [t, d] of [
       ['READY', ready],
       ['GUILD_CREATE', guild],

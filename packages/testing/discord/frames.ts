@@ -1,0 +1,101 @@
+interface Bot {
+  id: string;
+  name: string;
+}
+
+/** What a bot gets first. */
+export function readyFrame({ id, name }: Bot, guildId: string, gatewayUrl: string) {
+  return {
+    v: 10,
+    user: { id, username: name, discriminator: '0000', avatar: null, bot: true },
+    guilds: [{ id: guildId, unavailable: true }],
+    session_id: `session-${id}`,
+    resume_gateway_url: gatewayUrl,
+    application: { id, flags: 0 },
+    shard: [0, 1],
+  };
+}
+
+export function guildFrame(id: string) {
+  const none: unknown[] = [];
+  return {
+    id,
+    name: 'Guild',
+    owner_id: '1',
+    unavailable: false,
+    channels: none,
+    members: none,
+    roles: none,
+    emojis: none,
+    stickers: none,
+    features: none,
+    member_count: 2,
+    joined_at: new Date().toISOString(),
+    voice_states: none,
+    threads: none,
+    presences: none,
+    stage_instances: none,
+    guild_scheduled_events: none,
+  };
+}
+
+interface Said {
+  id: string;
+  channelId: string;
+  content: string;
+  userId: string;
+  mentions: readonly string[];
+  /** Undefined in a direct message. */
+  guildId: string | undefined;
+}
+
+export function messageFrame({ id, channelId, content, userId, mentions, guildId }: Said) {
+  return {
+    id,
+    channel_id: channelId,
+    ...(guildId !== undefined && { guild_id: guildId }),
+    content,
+    author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null },
+    mentions: mentions.map((mention) => ({ id: mention, username: 'bot', discriminator: '0', avatar: null })),
+    mention_roles: [],
+    attachments: [],
+    embeds: [],
+    timestamp: new Date().toISOString(),
+    edited_timestamp: null,
+    tts: false,
+    mention_everyone: false,
+    pinned: false,
+    type: 0,
+    channel_type: guildId === undefined ? 1 : 0,
+  };
+}
+
+interface Used {
+  id: string;
+  token: string;
+  type: 'command' | 'autocomplete';
+  data: object;
+  channelId: string;
+  guildId: string;
+  applicationId: string | undefined;
+}
+
+export function interactionFrame({ id, token, type, data, channelId, guildId, applicationId }: Used) {
+  const user = { id: '500000000000000001', username: 'ada', discriminator: '0', avatar: null };
+  return {
+    id,
+    application_id: applicationId,
+    type: type === 'command' ? 2 : 4,
+    token,
+    version: 1,
+    guild_id: guildId,
+    channel_id: channelId,
+    channel: { id: channelId, type: 0 },
+    member: { user, roles: [], joined_at: new Date().toISOString(), permissions: '0', flags: 0 },
+    locale: 'en-US',
+    entitlements: [],
+    authorizing_integration_owners: {},
+    app_permissions: '0',
+    data: { id: '77', type: 1, ...data },
+  };
+}
