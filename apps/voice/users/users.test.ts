@@ -97,6 +97,15 @@ describe('who is calling', () => {
     expect((await voice.get('/healthz')).body).toMatchObject({ auth_source: 'file', user_count: 2 });
   });
 
+  it('shows of a roster record what whoami names, never the key or anything else [V021]', async () => {
+    const record = 'id: ada, api_key: ada-key, role: admin, nickname: Countess';
+    const voice = await startVoice({ files: { 'users.yaml': `users: [{${record}}]` } });
+    const { body } = await voice.get('/api/whoami', 'ada-key');
+    const fields = ['id', 'display_name', 'role', 'allowed_skills', 'pinned_viz', 'auth_source'];
+    expect(Object.keys(body).sort()).toEqual(fields.sort());
+    expect(JSON.stringify(body)).not.toMatch(/ada-key|Countess/);
+  });
+
   it('puts variables into the file', async () => {
     const files = { 'users.yaml': `users: [{id: ada, api_key: "\${ADA_KEY}"}]` };
     const voice = await startVoice({ files, env: { ADA_KEY: 'from-env' } });
