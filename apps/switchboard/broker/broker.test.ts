@@ -88,7 +88,7 @@ it('finds skills in the card, and those of the file win [S032]', async () => {
 });
 
 it('sends the key of a legacy entry, and chains one level [S027] [S050] [S035] [S154]', async () => {
-  expect((await run('count')).content).toBe('written down');
+  expect(await run('count')).toMatchObject({ content: 'written down', chained: true });
   const call = clerk.requests.findLast(({ line }) => line.startsWith('POST'));
   expect(call?.headers['x-api-key']).toBe('clerk-key');
   expect(call?.text).toContain('scout answered:\\nthree ships');

@@ -33,6 +33,8 @@ export interface SkillResult {
   taskId?: string;
   contextId?: string;
   usage?: SkillUsage;
+  /** It is the answer of the agent to whom the first one's answer was handed on. */
+  chained?: boolean;
   /** The executor itself could not work, as opposed to work that went wrong. */
   unavailable?: boolean;
 }
