@@ -30,6 +30,7 @@ export { sse } from './sse/sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/types.ts';
 export { answerText } from './stream/answer-text.ts';
 export { type StreamTextOptions, streamText } from './stream/stream-text.ts';
+export { parseJson } from './validation/parse-json.ts';
 export { readJson } from './validation/read-body.ts';
 export { validate } from './validation/validate.ts';
 export { ValidationError, type ValidationIssue } from './validation/validation-error.ts';

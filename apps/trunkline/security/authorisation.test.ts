@@ -1,6 +1,15 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { concrete, keyOf, keys, type Locked, type Name, sideUrls, startLocked } from './security.suite.ts';
+import {
+  concrete,
+  keyOf,
+  keys,
+  type Locked,
+  type Name,
+  names,
+  sideUrls,
+  startLocked,
+} from './security.suite.ts';
 
 /** The description of the API and its style say nothing that the source does not. */
 const description = ['GET /openapi.json', 'GET /docs', 'GET /docs/style.css'];
@@ -25,7 +34,6 @@ const open: Record<Name, readonly string[]> = {
     ...description,
   ],
 };
-const names = Object.keys(open) as Name[];
 
 const strangers: { who: string; headers: Record<string, string> }[] = [
   { who: 'nothing', headers: {} },

@@ -32,7 +32,8 @@ const quiet: Environment = {
   SEARXNG_URL: 'http://127.0.0.1:9',
 };
 
-export type Name = 'voice' | 'agent' | 'research' | 'switchboard';
+export const names = ['voice', 'agent', 'research', 'switchboard'] as const;
+export type Name = (typeof names)[number];
 
 export interface Setup {
   env?: Environment;

@@ -1,4 +1,4 @@
-import { createKeyring, describeRoute } from '@trunkline/http';
+import { createKeyring, describeRoute, parseJson } from '@trunkline/http';
 import type { Context } from 'hono';
 import { callbackSender, callbackText } from '../delivery/callback-text.ts';
 import type { CallbackGrant, CallbackTokens } from '../delivery/callback-tokens.ts';
@@ -75,7 +75,7 @@ function tokensShown({ req }: Context): string[] {
 
 function parse(text: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text) };
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { parseJson as parseUntrusted } from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { A2aError, invalidParams } from '../errors/a2a-error.ts';
@@ -14,7 +15,7 @@ export interface RpcRequest {
 
 export function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseUntrusted(text);
   } catch (error) {
     throw new A2aError('PARSE_ERROR', 'Parse error: the body is not valid JSON', { cause: error });
   }

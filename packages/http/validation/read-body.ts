@@ -1,5 +1,6 @@
 import type { HonoRequest } from 'hono';
 import { HttpError } from '../errors/http-error.ts';
+import { parseJson } from './parse-json.ts';
 import { ValidationError } from './validation-error.ts';
 
 /** The body as JSON whatever content type it claims; undefined when it is empty. */
@@ -7,7 +8,7 @@ export async function readJson(request: HonoRequest): Promise<unknown> {
   const text = await request.text();
   if (text.trim() === '') return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new ValidationError(
       [{ loc: ['body'], msg: 'The body is not valid JSON.' }],

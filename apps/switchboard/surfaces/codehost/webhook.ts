@@ -1,4 +1,4 @@
-import { defineErrors, describeRoute } from '@trunkline/http';
+import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { isSignedBy } from '../webhook-signature.ts';
@@ -60,5 +60,5 @@ async function receive(
 function parseBody(context: Context, body: Uint8Array): unknown {
   const text = new TextDecoder().decode(body);
   const isForm = context.req.header('content-type')?.startsWith('application/x-www-form-urlencoded');
-  return JSON.parse(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+  return parseJson(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
 }

@@ -1,4 +1,4 @@
-import { defineErrors, describeRoute } from '@trunkline/http';
+import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
@@ -56,7 +56,7 @@ function read(body: Uint8Array): TrackerHook {
 
 function parse(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(body));
+    return parseJson(new TextDecoder().decode(body));
   } catch (error) {
     throw errors.tracker_hook({ words: 'it is no JSON' }, { cause: error });
   }
