@@ -72,7 +72,7 @@ describe('a worker', () => {
     },
   );
 
-  it('that is stuck is ended, and is there again for the rest', async () => {
+  it('that is stuck is given up, and another is there for the rest', async () => {
     const { ask } = start({ timeoutMs: 4000 });
     const [stuck, next] = await Promise.allSettled([ask({ do: 'stick' }), ask({ do: 'echo', value: 5 })]);
     expect(stuck).toMatchObject({ status: 'rejected', reason: { code: 'timeout' } });

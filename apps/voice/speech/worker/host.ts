@@ -12,7 +12,7 @@ export interface WorkerHostOptions {
   settings?: unknown;
   /** Work beyond this many pieces is refused. */
   mostWaiting: number;
-  /** A worker that says nothing for so long is taken for stuck and ended. */
+  /** A worker that says nothing for so long is taken for stuck and another takes its place. */
   timeoutMs: number;
   logger: Logger;
 }
@@ -174,7 +174,7 @@ export class WorkerHost {
     this.#alarm = setTimeout(() => {
       const stuck = new SpeechError(
         'timeout',
-        `${name} said nothing for ${timeoutMs / 1000} s and was ended`,
+        `${name} said nothing for ${timeoutMs / 1000} s and was given up`,
       );
       void this.#end(stuck).then(() => this.#next());
     }, timeoutMs);
@@ -184,15 +184,23 @@ export class WorkerHost {
   async #end(reason: SpeechError): Promise<void> {
     clearTimeout(this.#alarm);
     const worker = this.#worker;
+    const isBusy = this.#running !== undefined;
     this.#worker = undefined;
     this.#running?.values.fail(reason);
     this.#running = undefined;
-    await worker?.terminate();
+    if (worker !== undefined) await (isBusy ? abandon(worker) : worker.terminate());
   }
 
   #post(message: HostMessage): void {
     this.#worker?.postMessage(message);
   }
+}
+
+/** Native code that is cut off in the middle takes the process with it: such a worker ends when it speaks again, or with the process. */
+function abandon(worker: Worker): void {
+  worker.removeAllListeners('message');
+  worker.once('message', () => void worker.terminate());
+  worker.unref();
 }
 
 const codes: readonly string[] = ['missing', 'unsupported', 'unreadable'] satisfies SpeechError['code'][];
