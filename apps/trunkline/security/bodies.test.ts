@@ -48,6 +48,7 @@ async function send(name: Name, method: string, path: string, body: string, type
   const { url } = locked.target(name);
   const headers = {
     'content-type': type,
+    'a2a-version': '1.0',
     accept: 'application/json, text/event-stream',
     ...keyOf(name, path),
   };
