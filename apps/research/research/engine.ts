@@ -25,6 +25,9 @@ export interface StartRequest {
 /** Jobs under way at once; beyond that a new one is refused. */
 const MOST_JOBS = 200;
 
+/** How long a job rests whose state could not be stored. */
+const STORE_AGAIN_MS = 2000;
+
 /** Runs research jobs in the background, and takes up after a start what the last stop left unfinished. */
 export class ResearchEngine {
   readonly #parts: ResearchParts;
@@ -110,11 +113,22 @@ export class ResearchEngine {
     if (job === undefined) return;
     const cancel = new AbortController();
     const budget = new BudgetMeter(job, this.#parts.jobs);
-    const finished = this.#run(job, this.#context(job, cancel, budget)).finally(() => {
-      budget.noteTime();
-      this.#runs.delete(id);
-    });
+    const finished = this.#run(job, this.#context(job, cancel, budget))
+      .finally(() => budget.noteTime())
+      .catch((error: unknown) => this.#goOnLater(id, error))
+      .finally(() => this.#runs.delete(id));
     this.#runs.set(id, { cancel, budget, finished });
+  }
+
+  /** What cannot be stored, as on a full disk, neither ends the process nor the job: it goes on as after a restart. */
+  #goOnLater(id: string, error: unknown): void {
+    this.#logger.error(
+      { err: error, researchId: id },
+      'a research job could not be stored; it goes on later',
+    );
+    setTimeout(() => {
+      if (!this.isStopping && this.#parts.jobs.open().some((job) => job.id === id)) this.#launch(id);
+    }, STORE_AGAIN_MS).unref();
   }
 
   async #run(job: Job, context: RunContext): Promise<void> {
