@@ -1,4 +1,3 @@
-import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   concrete,
@@ -7,6 +6,7 @@ import {
   type Locked,
   type Name,
   names,
+  rawGet,
   sideUrls,
   startLocked,
 } from './security.suite.ts';
@@ -125,7 +125,7 @@ describe.each(names)('%s', (name) => {
     const { url } = locked.target(name);
     const entered = [];
     for (const spelling of spellings) {
-      const status = await rawStatus(url, spelling);
+      const { status } = await rawGet(url, spelling);
       if (status < 400) entered.push(`${spelling} answered ${status}`);
     }
     expect(entered).toEqual([]);
@@ -166,16 +166,4 @@ async function statusOf(url: string, method: string, path: string, headers: Reco
   });
   controller.abort();
   return response.status;
-}
-
-/** Sends the path as it is written: fetch would tidy it up. */
-function rawStatus(url: string, path: string): Promise<number> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path, method: 'GET' }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
-    sent.once('error', reject).end();
-  });
 }

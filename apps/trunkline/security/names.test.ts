@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { concrete, keyOf, type Locked, type Name, names, startLocked } from './security.suite.ts';
+import { concrete, keyOf, type Locked, type Name, names, rawGet, startLocked } from './security.suite.ts';
 
 const canary = 'canary-that-nobody-may-read';
 /** Stand where a name with too many dots would lead. */
@@ -132,7 +131,7 @@ describe.each(names)('%s', (name) => {
       '/%c0%ae%c0%ae/package.json',
     ];
     for (const path of prefixes.flatMap((prefix) => paths.map((each) => prefix + each))) {
-      const { status, text } = await raw(url, path);
+      const { status, text } = await rawGet(url, path, { accept: 'text/html' });
       expect({ path, failed: status >= 500, leaked: /root:|"version":|\[core\]/.test(text) }).toEqual({
         path,
         failed: false,
@@ -253,18 +252,3 @@ it('takes no path as the slug of a cloned voice', async () => {
   }
   expectNoEscape();
 });
-
-/** Sends the path as it is written: fetch would tidy it up. */
-function raw(url: string, path: string): Promise<{ status: number; text: string }> {
-  const { hostname, port } = new URL(url);
-  return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path, headers: { accept: 'text/html' } }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    sent.once('error', reject).end();
-  });
-}

@@ -1,5 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { createLogger, type Environment, readOptions } from '@trunkline/config';
 import type { Service } from '@trunkline/service';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
@@ -50,8 +52,8 @@ export async function startLocked({ env = {}, files = {} }: Setup = {}) {
   const outside = temporaryDirectory();
   const home = join(outside.path, 'deep', 'down', 'home');
   const roster = `users: [{ id: ada, api_key: ${keys.voice}, role: admin }]`;
-  for (const [path, text] of Object.entries({ 'voice/config/users.yaml': roster, ...files }))
-    put(join(home, path), text);
+  for (const [path, content] of Object.entries({ 'voice/config/users.yaml': roster, ...files }))
+    put(join(home, path), content);
   const variables = { ...quiet, ...locks, TRUNKLINE_HOME: home, ...env };
   const log: string[] = [];
   const hidden = new Set<string>();
@@ -80,9 +82,9 @@ export async function startLocked({ env = {}, files = {} }: Setup = {}) {
 
 export type Locked = Awaited<ReturnType<typeof startLocked>>;
 
-function put(path: string, text: string): void {
+function put(path: string, content: string): void {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
+  writeFileSync(path, content);
 }
 
 /** What opens a path of a service: the users' key under /api of voice, the token of the service elsewhere. */
@@ -112,4 +114,22 @@ export async function sideUrls({ log }: Locked, name: keyof typeof sideLines): P
     log.find((each) => each.includes(sideLines[name]) && each.includes('"url"')),
   );
   return (JSON.parse(line) as { url: string }).url;
+}
+
+interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** Asks for a path as it is written and with the headers that are given: fetch would tidy up the one and add to the others. */
+export function rawGet(url: string, path: string, headers: Record<string, string> = {}): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, path, headers }, (response) => {
+      const { statusCode: status = 0, headers: received } = response;
+      text(response).then((body) => resolve({ status, headers: received, text: body }), reject);
+    });
+    sent.once('error', reject).end();
+  });
 }
