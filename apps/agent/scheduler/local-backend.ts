@@ -27,6 +27,7 @@ interface PromptJob extends Job {
 }
 
 const MOST_JOBS = 1000;
+const NOTE_AGAIN_MS = 1000;
 
 /** Keeps schedules in this service and fires them from here. */
 export class LocalBackend implements ScheduleBackend {
@@ -35,6 +36,9 @@ export class LocalBackend implements ScheduleBackend {
   readonly #timezone: string;
   readonly #store: JobStore;
   readonly #scheduler: Scheduler<PromptJob>;
+  /** The newest note of each job that could not be written yet. */
+  readonly #unnoted = new Map<string, () => void>();
+  #noting: { cancel(): void } | undefined;
 
   constructor(options: LocalBackendOptions) {
     this.#options = options;
@@ -52,6 +56,7 @@ export class LocalBackend implements ScheduleBackend {
 
   async stop(): Promise<void> {
     await this.#scheduler.stop(0);
+    this.#noting?.cancel();
     this.#store.close();
   }
 
@@ -70,6 +75,7 @@ export class LocalBackend implements ScheduleBackend {
       last_fired: null,
       paused: 0,
     };
+    this.#writeNotes();
     this.#store.put(job);
     this.#scheduler.replace(toJob(job));
     return { id, next: new Date(next).toISOString() };
@@ -113,12 +119,12 @@ export class LocalBackend implements ScheduleBackend {
       timezone: this.#timezone,
       fire: (job, fire) => invoke({ jobId: job.id, prompt: job.prompt, fireId: fire.fireId }, fire.signal),
       afterFire: (job, fire, failure) => this.#afterFire(job, fire, failure !== undefined),
-      onSkipped: (job, fire) => this.#store.fired(job.id, fire.scheduledAt),
+      onSkipped: (job, fire) => this.#note(job.id, () => this.#store.fired(job.id, fire.scheduledAt)),
       onMissed: (job, missed) => {
-        this.#store.fired(job.id, missed.scheduledAt);
+        this.#note(job.id, () => this.#store.fired(job.id, missed.scheduledAt));
         logger.warn({ job: job.id, ...missed }, 'a job was due more than a day ago and is left out');
       },
-      onFinished: (job) => this.#store.remove(job.id),
+      onFinished: (job) => this.#note(job.id, () => this.#store.remove(job.id)),
       onError: (error, job) => logger.warn({ err: error, job: job.id }, 'a scheduled job failed'),
     });
   }
@@ -127,7 +133,30 @@ export class LocalBackend implements ScheduleBackend {
   #afterFire(job: PromptJob, fire: Fire, failed: boolean): void {
     const isOnce = this.#scheduler.get(job.id)?.type === 'once';
     if (failed && (isOnce || fire.signal.aborted)) return;
-    this.#store.fired(job.id, fire.scheduledAt);
+    this.#note(job.id, () => this.#store.fired(job.id, fire.scheduledAt));
+  }
+
+  /** What cannot be noted, as on a full disk, is noted as soon as it can be: else a restart would fire it again. */
+  #note(id: string, write: () => void): void {
+    this.#unnoted.set(id, write);
+    this.#tryNotes();
+  }
+
+  #tryNotes(): void {
+    try {
+      this.#writeNotes();
+    } catch (error) {
+      this.#options.logger.warn({ err: error }, 'a fire could not be noted; it is tried again');
+      this.#noting?.cancel();
+      this.#noting = this.#clock.setTimer(NOTE_AGAIN_MS, () => this.#tryNotes());
+    }
+  }
+
+  #writeNotes(): void {
+    for (const [id, write] of this.#unnoted) {
+      write();
+      this.#unnoted.delete(id);
+    }
   }
 }
 

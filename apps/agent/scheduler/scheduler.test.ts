@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../tools/answering-server.suite.ts';
@@ -282,4 +283,29 @@ describe('a fire', () => {
     await expect(backend.add({ prompt: 'hi', when: '0 9 * * *' })).rejects.toThrow('SWITCHBOARD_API_KEY');
     stop();
   });
+});
+
+it('a fire that could not be noted on a full disk is noted later, and not repeated by a restart', async () => {
+  const backend = open();
+  backend.start();
+  await backend.add({ prompt: 'ring', when: '2026-03-01T10:01:00Z', jobId: 'bell' });
+  const database = new DatabaseSync(join(home.path, 'ada', 'jobs.db'));
+  for (const change of ['UPDATE', 'DELETE'])
+    database.exec(
+      `CREATE TRIGGER full_${change} BEFORE ${change} ON jobs BEGIN SELECT RAISE(ABORT, 'disk is full'); END`,
+    );
+  await clock.advanceTo('2026-03-01T10:01:30Z');
+  expect(fired.map(({ jobId }) => jobId)).toEqual(['bell']);
+  expect(warnings).toContain('a fire could not be noted; it is tried again');
+  database.exec('DROP TRIGGER full_UPDATE');
+  database.exec('DROP TRIGGER full_DELETE');
+  await clock.advanceBy(2000);
+  expect(database.prepare('SELECT id FROM jobs').all()).toEqual([]);
+  database.close();
+  await backend.stop();
+  const restarted = open();
+  restarted.start();
+  await clock.advanceBy(60_000);
+  expect(fired).toHaveLength(1);
+  await restarted.stop();
 });
