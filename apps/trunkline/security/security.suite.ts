@@ -64,7 +64,11 @@ export async function startLocked({ env = {}, files = {} }: Setup = {}) {
     destination: { write: (line) => log.push(line) },
   });
   const options = readOptions(upOptions, { env: variables, argv: [] });
-  const fleet = await startFleet({ options, env: variables, logger, hide: (secret) => hidden.add(secret) });
+  const hide = (secret: string) => hidden.add(secret);
+  const fleet = await startFleet({ options, env: variables, logger, hide }).catch((error: unknown) => {
+    outside.remove();
+    throw error;
+  });
   const targets = fleet.members as readonly Target[];
   return {
     home,

@@ -1,7 +1,7 @@
 import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
-import { isSignedBy } from '../webhook-signature.ts';
+import { deliveryIdOf, isSignedBy } from '../webhook-signature.ts';
 import { HookError, type HookEvent } from './events.ts';
 
 const hookErrors = defineErrors({
@@ -45,7 +45,7 @@ async function receive(
   const signature = context.req.header('x-hub-signature-256')?.replace(/^sha256=/, '');
   if (secret !== undefined && !isSignedBy(secret, body, signature)) throw hookErrors.signature_wrong();
   const name = context.req.header('x-github-event') ?? '';
-  const deliveryId = context.req.header('x-github-delivery') ?? crypto.randomUUID();
+  const deliveryId = deliveryIdOf(secret, body, context.req.header('x-github-delivery'));
   try {
     await take({ name, deliveryId, payload: parseBody(context, body), arrivedAt });
   } catch (error) {

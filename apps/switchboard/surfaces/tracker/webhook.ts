@@ -3,6 +3,7 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { isSignedBy } from '../webhook-signature.ts';
+import { DeliveryIds } from './delivery-ids.ts';
 import { type TrackerHook, trackerHookSchema } from './events.ts';
 
 const errors = defineErrors({
@@ -32,11 +33,17 @@ const oldestMs = 5 * 60_000;
 
 export function mountTrackerWebhook(app: Hono<SwitchboardEnv>, webhook: TrackerWebhook): void {
   const about = describeRoute({ summary: 'Webhooks of the tracker', errors: Object.values(errors) });
+  // A body may be from the future by as much as from the past.
+  const ids = new DeliveryIds(2 * oldestMs);
   for (const path of ['/webhooks/tracker', '/webhooks/linear'])
-    app.post(path, about, (context) => receive(context, webhook));
+    app.post(path, about, (context) => receive(context, webhook, ids));
 }
 
-async function receive(context: Context, { secret, allowUnsigned, take }: TrackerWebhook): Promise<Response> {
+async function receive(
+  context: Context,
+  { secret, allowUnsigned, take }: TrackerWebhook,
+  ids: DeliveryIds,
+): Promise<Response> {
   const arrivedAt = Date.now();
   const body = new Uint8Array(await context.req.arrayBuffer());
   if (secret === undefined && !allowUnsigned) throw errors.tracker_unsigned();
@@ -44,7 +51,7 @@ async function receive(context: Context, { secret, allowUnsigned, take }: Tracke
     throw errors.tracker_signature();
   const hook = read(body);
   if (Math.abs(arrivedAt - hook.webhookTimestamp) > oldestMs) throw errors.tracker_old();
-  await take(hook, context.req.header('linear-delivery') ?? crypto.randomUUID(), arrivedAt);
+  await take(hook, ids.of(body, context.req.header('linear-delivery'), arrivedAt), arrivedAt);
   return context.text('OK');
 }
 
