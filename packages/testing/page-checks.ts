@@ -16,9 +16,14 @@ const NAMED_ROLES = [
   'img',
 ];
 
-/** By how many pixels the page is wider than its window; 0 when it does not scroll sideways. */
+/** By how many pixels the page is wider than its window, once it has settled; 0 when it does not scroll sideways. */
 export async function sidewaysScroll(page: Page): Promise<number> {
-  return await page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - window.innerWidth));
+  return await page.evaluate(async () => {
+    const excess = () => Math.max(0, document.documentElement.scrollWidth - window.innerWidth);
+    for (let frame = 0; frame < 60 && excess() > 0; frame += 1)
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+    return excess();
+  });
 }
 
 /** The controls that a screen reader could not name. */
