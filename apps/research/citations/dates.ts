@@ -5,6 +5,8 @@ export interface DateMention {
   year?: number;
   month?: number;
   day?: number;
+  /** The year named before it in the sentence, where it has none of its own. */
+  impliedYear?: number;
   at: number;
 }
 
@@ -24,10 +26,30 @@ export function datesOf(tokens: readonly Token[]): { dates: DateMention[]; used:
     const found = isMonth(token, nextNumber(tokens, at)) ? monthDate(tokens, at) : yearDate(tokens, at);
     if (found === undefined) continue;
     for (const place of found.places) used.add(place);
-    dates.push(found.date);
+    const year = dates.findLast((date) => date.year !== undefined)?.year;
+    const isImplied = found.date.year === undefined && year !== undefined;
+    dates.push(isImplied ? { ...found.date, impliedYear: year } : found.date);
   }
-  return { dates, used };
+  return { dates: [...dates, ...reckoned(tokens, dates)], used };
 }
+
+/** "Two years later" and "three years before", counted from the last year named before it. */
+function reckoned(tokens: readonly Token[], dates: readonly DateMention[]): DateMention[] {
+  return tokens.flatMap((token, at) => {
+    if (!/^years?$/.test(token.lower)) return [];
+    const count = COUNTS.indexOf(tokens[at - 1]?.lower ?? '') + 1 || numberAt(tokens, at - 1);
+    const from = dates.findLast((date) => date.at < at && date.year !== undefined)?.year;
+    const next = tokens[at + 1]?.lower ?? '';
+    const sign = /^(?:later|after|afterwards)$/.test(next)
+      ? 1
+      : /^(?:earlier|before|previously)$/.test(next)
+        ? -1
+        : 0;
+    return sign === 0 || from === undefined || count === undefined ? [] : [{ year: from + sign * count, at }];
+  });
+}
+
+const COUNTS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 /** The number beside a month, on either side. */
 function nextNumber(tokens: readonly Token[], at: number): Token | undefined {
@@ -105,7 +127,9 @@ function isYear(token: Token | undefined): boolean {
 
 /** Every part that the claim names agrees. */
 export function sameDate(claim: DateMention, passage: DateMention): boolean {
-  return (['year', 'month', 'day'] as const).every(
-    (part) => claim[part] === undefined || claim[part] === passage[part],
+  const year = passage.year ?? passage.impliedYear;
+  return (
+    (claim.year === undefined || claim.year === year) &&
+    (['month', 'day'] as const).every((part) => claim[part] === undefined || claim[part] === passage[part])
   );
 }

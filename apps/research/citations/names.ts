@@ -1,3 +1,5 @@
+import { stem } from '../text/words.ts';
+import { isUnit } from './quantities.ts';
 import type { Statement } from './statement.ts';
 import type { Token } from './tokens.ts';
 
@@ -6,7 +8,7 @@ export function nameProblem(
   claim: Statement,
   closest: Statement,
   passage: readonly Statement[],
-  title: string,
+  { title, text }: { title: string; text: string },
 ): string | undefined {
   const someone = otherSubject(claim, closest, passage);
   if (someone !== undefined) return `the passage says it of "${someone}"`;
@@ -22,13 +24,38 @@ export function nameProblem(
     // The subject of a claim may stand in the sentence before; other names, and parts of a name, may not.
     const isSubject = name === claim.names[0] && !name.some((token) => near.has(token.stem));
     const isShortened = near.has(name.at(-1)?.stem ?? '') && name.every((token) => known.has(token.stem));
-    if (isAway && !isSubject && !isShortened && !spellsOut(name, tokens))
+    if (isFullName(name, near, text)) continue;
+    const isMeant =
+      name.every((token) => known.has(token.stem)) && pointsBack(closest) && !isAgent(claim, name);
+    if (isAway && !isSubject && !isShortened && !isMeant && !spellsOut(name, tokens))
       return `the passage does not name "${name.map(({ text }) => text).join(' ')}" here`;
     const missing = name.find((token) => !isKnown(token, known, initials));
     if (missing !== undefined && !spellsOut(name, tokens))
       return `the passage does not name "${name.map(({ text }) => text).join(' ')}"`;
   }
   return undefined;
+}
+
+/** The passage has the last part of a name that the text has in full. */
+function isFullName(name: readonly Token[], near: ReadonlySet<string>, text: string): boolean {
+  return near.has(name.at(-1)?.stem ?? '') && text.includes(name.map((token) => token.text).join(' '));
+}
+
+function isAgent({ tokens }: Statement, [first]: readonly Token[]): boolean {
+  const at = first === undefined ? -1 : tokens.indexOf(first);
+  return tokens.slice(Math.max(0, at - 2), Math.max(0, at)).some(({ lower }) => lower === 'by');
+}
+
+/** The sentence speaks of something named before: "it", "the firm". */
+function pointsBack({ tokens }: Statement): boolean {
+  return tokens.some(
+    ({ lower }, at) =>
+      /^(?:it|him|her|them)$/.test(lower) ||
+      (lower === 'the' &&
+        /^(?:firm|company|lake|group|team|agency|project|city|country|fund|ship|island|band|club|party|site|drug|bank)$/.test(
+          tokens[at + 1]?.lower ?? '',
+        )),
+  );
 }
 
 const SUBJECT_REACH = 6;
@@ -114,10 +141,18 @@ function namesIn({ names }: Statement, part: readonly Token[]): readonly Token[]
 
 function isKnown(token: Token, known: ReadonlySet<string>, initials: ReadonlySet<string>): boolean {
   if (known.has(token.stem) || known.has(token.lower) || initials.has(token.text.toUpperCase())) return true;
+  if (PEOPLES.some((pair) => pair.includes(token.lower) && pair.some((name) => known.has(stem(name)))))
+    return true;
   // A country and its people: "Korea" and "Korean".
   const root = token.lower.slice(0, Math.max(4, token.lower.length - 2));
   return token.lower.length > 4 && [...known].some((word) => word.startsWith(root));
 }
+
+/** Countries whose people are called by another word. */
+const PEOPLES =
+  'swiss switzerland|dutch netherlands|french france|danish denmark|danes denmark|spanish spain|greek greece|greeks greece|irish ireland|welsh wales|scottish scotland|scots scotland|polish poland|turkish turkey|finnish finland|swedish sweden|norwegian norway|chinese china|portuguese portugal|belgian belgium|english england|american states|british kingdom|czech czechia|thai thailand|swedes sweden|britons britain|british britain|philippine filipino'
+    .split('|')
+    .map((pair) => pair.split(' '));
 
 /** The short forms of the passage's names: "World Health Organization" gives WHO. */
 function initialsOf(passage: readonly Statement[]): Set<string> {
@@ -193,11 +228,16 @@ export function otherParty(claim: Statement, closest: Statement): string | undef
 
 /** The words behind the preposition: whoever is named, and behind "by" also whoever is described. */
 function partyOf({ tokens }: Statement, preposition: string): readonly Token[] {
-  const at = tokens.findIndex(({ lower }) => lower === preposition);
-  if (at === -1) return [];
+  return tokens.flatMap((token, at) =>
+    token.lower === preposition ? partyBehind(tokens, at, preposition) : [],
+  );
+}
+
+function partyBehind(tokens: readonly Token[], at: number, preposition: string): readonly Token[] {
   const words = tokens.slice(at + 1, at + 6);
   const first = words.find(({ content, kind }) => content || kind === 'number');
-  if (first === undefined || first.kind === 'number' || first.lower.endsWith('ing')) return [];
+  if (first === undefined || first.kind === 'number' || first.lower.endsWith('ing') || isUnit(first.lower))
+    return [];
   if (preposition !== 'by' && !first.capital) return [];
   return words.filter(({ content }) => content);
 }

@@ -46,7 +46,7 @@ km kilometre kilometres kilometer kilometers = metre 1000|m metre metres meter m
 kg kilogram kilograms kilo kilos = gram 1000|g gram grams = gram 1|mg milligram milligrams = gram 0.001|tonne tonnes ton tons t = tonne 1|lb lbs = lb 1|litre litres liter liters l = litre 1|ml millilitre millilitres = litre 0.001
 w watt watts = watt 1|kw kilowatt kilowatts = watt 1000|mw megawatt megawatts = watt 1e6|gw gigawatt gigawatts = watt 1e9|wh = wh 1|kwh = wh 1000|mwh = wh 1e6|gwh = wh 1e9|twh = wh 1e12|v volt volts = volt 1|kv kilovolt kilovolts = volt 1000
 hectare hectares ha = hectare 1|acre acres = acre 1|second seconds s = second 1|minute minutes min = second 60|hour hours h = second 3600|day days = day 1|week weeks = day 7|month months = month 1|year years = year 1|decade decades = year 10|century centuries = year 100
-° degree degrees celsius = degree 1|fahrenheit = fahrenheit 1|hz = hz 1|khz = hz 1e3|mhz = hz 1e6|ghz = hz 1e9|knot knots = knot 1|mph = mph 1|kmh = kmh 1|byte bytes = byte 1|kb = byte 1e3|mb = byte 1e6|gb = byte 1e9|tb = byte 1e12`.split(
+° degree degrees celsius = degree 1|age = age 1|fahrenheit = fahrenheit 1|hz = hz 1|khz = hz 1e3|mhz = hz 1e6|ghz = hz 1e9|knot knots = knot 1|mph = mph 1|kmh = kmh 1|byte bytes = byte 1|kb = byte 1e3|mb = byte 1e6|gb = byte 1e9|tb = byte 1e12`.split(
   /[|\n]/,
 )) {
   const [names = '', meaning = ''] = line.split(' = ');
@@ -59,7 +59,7 @@ const ORDINALS = new Map(
     .split(' ')
     .map((word, index) => [word, index + 2] as const),
 );
-ORDINALS.set('half', 2).set('halves', 2).set('quarter', 4);
+ORDINALS.set('twentieth', 20).set('hundredth', 100).set('half', 2).set('halves', 2).set('quarter', 4);
 
 /** "A third" and "two thirds" are parts; "the third" is a place in an order. */
 function rankAt(tokens: readonly Token[], at: number): Quantity | undefined {
@@ -101,7 +101,8 @@ export function quantitiesOf(tokens: readonly Token[], dated: ReadonlySet<number
   }
   return found
     .map((quantity, index) => withNextUnit(tokens, quantity, found[index + 1]))
-    .map((quantity, index, all) => withLastUnit(tokens, quantity, all[index - 1]));
+    .map((quantity, index, all) => withLastUnit(tokens, quantity, all[index - 1]))
+    .map((quantity, _, all) => withCurrency(tokens, quantity, all));
 }
 
 /** In "from 3 to 5 tonnes" the unit stands once and counts for both. */
@@ -112,6 +113,18 @@ function withNextUnit(tokens: readonly Token[], quantity: Quantity, next: Quanti
     /^(?:to|and|or)$/.test(tokens[quantity.end]?.lower ?? '');
   return quantity.unit === '' && isRange ? { ...quantity, unit: next.unit } : quantity;
 }
+
+/** In "from 188 million to 171 million euros" and the like a sum without a currency has that of the sentence. */
+function withCurrency(tokens: readonly Token[], quantity: Quantity, all: readonly Quantity[]): Quantity {
+  const isSum =
+    quantity.unit === '' && tokens.slice(quantity.at, quantity.end).some(({ lower }) => lower in SCALES);
+  const next = tokens[quantity.end];
+  const money = all.find(({ unit }) => MONEY.has(unit));
+  const counts = next?.kind === 'word' && next.content;
+  return isSum && !counts && money !== undefined ? { ...quantity, unit: money.unit } : quantity;
+}
+
+const MONEY = new Set(['usd', 'eur', 'gbp', 'yen', 'krone']);
 
 /** In "cars at 100 kilometres an hour and lorries at 80" the second number has the unit of the first. */
 function withLastUnit(tokens: readonly Token[], quantity: Quantity, last: Quantity | undefined): Quantity {
@@ -129,12 +142,23 @@ function valueAt(tokens: readonly Token[], at: number): Value | undefined {
   const token = tokens[at];
   if (token === undefined) return undefined;
   if (token.kind === 'number') return scaled(tokens, { ...digits(token.text), next: at + 1 });
+  if (isSingle(tokens, at)) return { value: 1, tolerance: 0, next: at + 1 };
   const word = NUMBER_WORDS.get(token.lower);
   if (word === undefined || (token.lower === 'one' && !countsSomething(tokens, at))) return undefined;
   const second = NUMBER_WORDS.get(tokens[at + 1]?.lower ?? '');
   const compound = word >= 20 && word % 10 === 0 && second !== undefined && second > 0 && second < 10;
   const value = compound ? word + second : word;
   return scaled(tokens, { value, tolerance: 0, next: at + (compound ? 2 : 1) });
+}
+
+/** The "an" of "more than an hour". */
+function isSingle(tokens: readonly Token[], at: number): boolean {
+  const [before, word, next] = [at - 1, at, at + 1].map((place) => tokens[place]?.lower ?? '');
+  return (
+    /^an?$/.test(word ?? '') &&
+    UNITS.has(next ?? '') &&
+    /^(?:than|under|over|within|about|nearly|almost)$/.test(before ?? '')
+  );
 }
 
 /** "One" is a count only before a scale or a unit; elsewhere it is a pronoun. */
@@ -163,7 +187,16 @@ function withUnit(tokens: readonly Token[], at: number, start: Value): { quantit
   const before = tokens[at - 1]?.text ?? '';
   const after = tokens[start.next]?.lower ?? '';
   const ahead = after === 'us' ? (tokens[start.next + 1]?.lower ?? '') : after;
-  const name = CURRENCY.has(before) ? before : UNITS.has(after) ? after : UNITS.has(ahead) ? ahead : '';
+  const isAge = /^(?:aged?|ages)$/.test(before) && !UNITS.has(after);
+  const name = isAge
+    ? 'age'
+    : CURRENCY.has(before)
+      ? before
+      : UNITS.has(after)
+        ? after
+        : UNITS.has(ahead)
+          ? ahead
+          : '';
   const isEnergy = /watts?$/.test(name) && /^hours?$/.test(tokens[start.next + 1]?.lower ?? '');
   const isLetter = name.length === 1 && /[a-z]/.test(name) && tokens[start.next]?.capital === true;
   const unit = isLetter ? undefined : UNITS.get(isEnergy ? 'wh' : name);
@@ -181,13 +214,27 @@ function withUnit(tokens: readonly Token[], at: number, start: Value): { quantit
   };
 }
 
+export function isNumberWord(word: string): boolean {
+  return NUMBER_WORDS.has(word);
+}
+
 export function isUnit(word: string): boolean {
   return UNITS.has(word);
 }
 
 /** Same unit, and the claim's figure is the passage's one or what it rounds to. */
 export function sameQuantity(claim: Quantity, passage: Quantity): boolean {
-  if (claim.unit !== passage.unit) return false;
+  const isAge = claim.unit === 'age' || passage.unit === 'age';
+  if (isAge && AGES.has(claim.unit) && AGES.has(passage.unit)) return claim.value === passage.value;
+  if (claim.unit !== passage.unit) return samePart(claim, passage) || samePart(passage, claim);
   const difference = Math.abs(claim.value - passage.value);
   return difference <= Math.max(claim.tolerance, passage.tolerance, Math.abs(claim.value) * 1e-9);
+}
+
+const AGES = new Set(['age', 'year', '']);
+
+/** "Two thirds" and "67 percent". */
+function samePart(part: Quantity, percent: Quantity): boolean {
+  if (part.unit !== 'part' || percent.unit !== 'percent') return false;
+  return Math.abs(part.value * 100 - percent.value) <= 2;
 }

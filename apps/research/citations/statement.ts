@@ -1,4 +1,5 @@
 import { type DateMention, datesOf } from './dates.ts';
+import { withoutPhrases } from './phrases.ts';
 import { isUnit, type Quantity, quantitiesOf } from './quantities.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
@@ -15,7 +16,7 @@ export interface Statement {
 }
 
 export function statementOf(text: string): Statement {
-  const tokens = tokensOf(text.replace(LOST_LIFE, 'died')).map((token, at, all) =>
+  const tokens = tokensOf(withoutPhrases(text)).map((token, at, all) =>
     isHabit(all, at) ? { ...token, content: false } : token,
   );
   const { dates, used } = datesOf(tokens);
@@ -33,8 +34,6 @@ export function statementOf(text: string): Statement {
     names: namesOf(tokens, used),
   };
 }
-
-const LOST_LIFE = /\b(?:lost|losing|lose) (?:their|his|her) (?:lives|life)\b/gi;
 
 /** The "used" of "used to be". */
 function isHabit(tokens: readonly Token[], at: number): boolean {

@@ -25,8 +25,12 @@ export function plantedClaims(set: 'tuning' | 'held-out'): PlantedClaim[] {
     .split(/^# /m)
     .slice(1)
     .flatMap((block) => {
-      const [title = '', passage = '', ...claims] = block.trim().split('\n');
-      return claims.map((line) => ({ title, passage, claim: line.slice(2), isTrue: line.startsWith('+') }));
+      const [title = '', ...lines] = block.trim().split('\n');
+      const isClaim = (line: string) => /^[+-] /.test(line);
+      const passage = lines.filter((line) => !isClaim(line)).join('\n');
+      return lines
+        .filter(isClaim)
+        .map((line) => ({ title, passage, claim: line.slice(2), isTrue: line.startsWith('+') }));
     });
 }
 
