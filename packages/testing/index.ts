@@ -15,6 +15,7 @@ export * from './model/server.ts';
 export * from './nats.ts';
 export * from './network.ts';
 export * from './page-checks.ts';
+export * from './page-suite.ts';
 export * from './qdrant/server.ts';
 export * from './search/corpus.ts';
 export * from './search/server.ts';

@@ -1,8 +1,5 @@
-import { mountPage, StatusPage } from '@trunkline/ui';
-import '@trunkline/ui/styles.css';
+import { StatusPage } from '@trunkline/ui';
+import { mountSwitchboardPage } from './shared/mountSwitchboardPage.tsx';
+import { SECTIONS } from './shared/sections.tsx';
 
-mountPage(<StatusPage service="switchboard" labels={{}} />, {
-  keyName: 'trunkline.switchboard.key',
-  scheme: 'api-key',
-  owner: 'the switchboard',
-});
+mountSwitchboardPage(<StatusPage service="switchboard" labels={{}} sections={SECTIONS} />);

@@ -24,6 +24,7 @@ const durableTopics = [
   'schedule.fires',
   'config.files',
   'ceremony.#',
+  'dispatch.dropped.#',
 ];
 
 /** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */

@@ -19,7 +19,7 @@ const errors = defineErrors({
 /** How many messages of a correlation are looked through for the request. */
 const mostMessages = 1000;
 
-const query = z.object({
+const listQuery = z.object({
   since: z
     .union([z.coerce.number(), z.iso.datetime({ offset: true }).transform((text) => Date.parse(text))])
     .optional(),
@@ -33,13 +33,16 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
   app.get(
     '/api/flows',
     describeRoute({ summary: 'Flows, the newest first' }),
-    validate('query', query),
+    validate('query', listQuery),
     (context) => {
-      const flows = store.list(context.req.valid('query'));
+      const query = context.req.valid('query');
+      const flows = store.list(query);
+      const next = flows.length < query.limit ? null : query.offset + query.limit;
       return context.json({
         success: true,
         count: flows.length,
         flows,
+        next,
         data: { count: flows.length, flows },
       });
     },

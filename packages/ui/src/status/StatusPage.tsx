@@ -3,6 +3,7 @@ import { type ReactNode, useMemo } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { AppShell } from '../shell/AppShell.tsx';
+import type { Section } from '../shell/frame.ts';
 import type { ServiceName } from '../shell/serviceNames.ts';
 import { SERVICES } from '../shell/services.tsx';
 import { Exchange } from './Exchange.tsx';
@@ -15,10 +16,12 @@ interface StatusPageProps {
   service: ServiceName;
   /** What the fields of /healthz are called on the page, in the order to show them. */
   labels: Readonly<Record<string, string>>;
+  /** Where else the service has pages; this one is the section "status". */
+  sections?: readonly Section[];
 }
 
 /** A service's first page: what it is for, how it is, what it lacks, and where its neighbours are. */
-export function StatusPage({ service, labels }: StatusPageProps) {
+export function StatusPage({ service, labels, sections = [] }: StatusPageProps) {
   const resource = useHealth();
   const missing = resource.health?.missing;
   // A list of missing parts is long: what else there is goes below the status, to even the columns.
@@ -29,6 +32,8 @@ export function StatusPage({ service, labels }: StatusPageProps) {
       service={service}
       state={place.state}
       services={place.services}
+      sections={sections}
+      currentSection="status"
       commands={useCommands(resource.reload)}
     >
       <div className="mx-auto flex max-w-5xl flex-col gap-8 px-4 py-8 sm:px-8 md:py-12">

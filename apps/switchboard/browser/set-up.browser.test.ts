@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { consolePages } from './pages.suite.ts';
+
+const SOON = { timeout: 20_000 };
+const toolServer = join(import.meta.dirname, '../mcp/fixtures/server.ts');
+
+describeWithBrowser('how the switchboard is set up', () => {
+  let model: ModelServer;
+  const pages = consolePages(async () => {
+    model = await startModelServer({ script: () => 'At your service.' });
+    return { env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'plain-model' } };
+  });
+  afterAll(() => model.stop());
+
+  it('routes are written with messages at their lines, tried, and removed with a way back', async () => {
+    const opened = await pages.open('/app#/routes');
+    const { page } = opened;
+    await page.getByText('No routes yet').waitFor();
+    await page.getByLabel('Message').fill('Is there an outage?');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('incidents by warden').waitFor();
+    await page.getByText('rule: keyword').waitFor();
+    await page.getByLabel('Topic').fill('bell.rang');
+    await page.getByRole('button', { name: 'Try it' }).click();
+    await page.getByText('Goes nowhere (no_skill)').waitFor();
+    await checkLooks(opened);
+    await page.getByRole('link', { name: 'New route' }).click();
+    const editor = page.getByRole('textbox', { name: 'The route as YAML' });
+    await editor.fill('name: bell\nwhen: { topic: bell.rang }\nthen: { skil: chat }\n');
+    const wrong = page.getByRole('alert', { name: 'What is wrong' });
+    await wrong.getByText('Line 3').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await checkLooks(opened);
+    await editor.fill('name: bell\nwhen: { topic: bell.rang }\nthen: { skill: chat }\n');
+    await page.getByText('Not saved yet').waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'bell', level: 1 }).waitFor();
+    await page.getByText('This is what is in force.').waitFor();
+    await page.getByLabel('Topic').fill('bell.rang');
+    await expect
+      .poll(async () => {
+        await page.getByRole('button', { name: 'Try it' }).click();
+        return await page.getByText('chat by helm').count();
+      }, SOON)
+      .toBe(1);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('No routes yet').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('link', { name: 'bell' }).waitFor();
+  });
+
+  it('agents are written, and tried with a message', async () => {
+    const opened = await pages.open('/app#/agents');
+    const { page } = opened;
+    await page.getByRole('link', { name: 'helm' }).waitFor();
+    await checkLooks(opened);
+    await page.getByRole('link', { name: 'New agent' }).click();
+    const editor = page.getByRole('textbox', { name: 'The agent as YAML' });
+    await expect.poll(() => editor.inputValue(), SOON).toContain('name: scribe');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'scribe', level: 1 }).waitFor();
+    await page.getByLabel('Message').fill('Sum this up');
+    await page.getByRole('button', { name: 'Send it' }).click();
+    await page.getByText('At your service.').waitFor();
+    await checkLooks(opened);
+    await page.getByRole('link', { name: 'Show the flow' }).click();
+    await page.getByRole('heading', { name: 'summarise by scribe' }).waitFor();
+    await page.goto(`${pages.service().url}/app#/agents`);
+    await page.getByRole('button', { name: 'Connect one' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name').fill('afar');
+    await form.getByLabel('Address').fill('http://127.0.0.1:9/a2a');
+    await form.getByRole('button', { name: 'Connect it' }).click();
+    await page.getByRole('link', { name: 'afar' }).click();
+    await page.getByText('afar is not reached.').waitFor();
+  });
+
+  it('MCP servers are tested, added, switched and removed', async () => {
+    const opened = await pages.open('/app#/servers');
+    const { page } = opened;
+    await page.getByText('No MCP servers yet').waitFor();
+    await page.getByRole('button', { name: 'Add a server' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name').fill('sums');
+    await form.getByLabel('Or command').fill(process.execPath);
+    await form.getByLabel('Arguments').fill(toolServer);
+    await form.getByRole('button', { name: 'Test' }).click();
+    await page
+      .getByText(/sums answers with \d tools?\./)
+      .first()
+      .waitFor();
+    await form.getByRole('button', { name: 'Add it' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'sums' }).filter({ hasText: 'trusted' });
+    await row.getByText('Connected').waitFor();
+    await row.getByText('add', { exact: true }).waitFor();
+    await checkLooks(opened);
+    await row.getByRole('switch', { name: 'Use sums' }).click();
+    await row.getByText('Off').waitFor();
+    await row.getByRole('switch', { name: 'Use sums' }).click();
+    await row.getByText('Connected').waitFor();
+    await row.getByRole('button', { name: 'Test sums' }).click();
+    await page
+      .getByText(/sums answers/)
+      .first()
+      .waitFor();
+    await row.getByRole('button', { name: 'Remove sums' }).click();
+    await page.getByText('No MCP servers yet').waitFor();
+  });
+
+  it('schedules are added, run, paused, changed and removed, with their history', async () => {
+    const opened = await pages.open('/app#/schedules');
+    const { page } = opened;
+    await page.getByText('Nothing is scheduled').waitFor();
+    await page.getByRole('button', { name: 'Add a schedule' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('Name').fill('morning');
+    await form.getByLabel('When', { exact: true }).fill('whenever');
+    await form.getByLabel('What the agent reads').fill('Say good morning');
+    await form.getByRole('button', { name: 'Schedule it' }).click();
+    await page
+      .getByText(/whenever/)
+      .first()
+      .waitFor();
+    expect(opened.problems.splice(0)).toHaveLength(1);
+    await form.getByLabel('When', { exact: true }).fill('0 9 * * 1-5');
+    await form.getByRole('button', { name: 'Schedule it' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'Say good morning' });
+    const times = row.getByRole('list', { name: 'Next five times' }).getByRole('listitem');
+    await expect.poll(() => times.count(), SOON).toBe(5);
+    await row.getByRole('button', { name: 'Run morning now' }).click();
+    await row.getByRole('link', { name: 'morning' }).click();
+    const history = page.getByRole('list', { name: 'History' });
+    await history.getByText('done').waitFor();
+    await history.getByText('by hand').waitFor();
+    await checkLooks(opened);
+    await page.keyboard.press('Escape');
+    await row.getByRole('button', { name: 'Pause morning' }).click();
+    await row.getByText('Paused').waitFor();
+    await row.getByRole('button', { name: 'Let morning go on' }).click();
+    await row.getByText('On', { exact: true }).waitFor();
+    await row.getByRole('button', { name: 'Change morning' }).click();
+    await form.getByLabel('What the agent reads').fill('Say good evening');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Say good evening').waitFor();
+    await page.getByRole('button', { name: 'Remove morning' }).click();
+    await page.getByText('Nothing is scheduled').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Say good evening').waitFor();
+  });
+
+  it('ceremonies are shown and begun by hand', async () => {
+    pages
+      .service()
+      .write(
+        'ceremonies/standup.yaml',
+        'id: standup\nname: Stand-up\nschedule: "0 9 * * 1-5"\nskill: chat\ntargets: [helm]\n',
+      );
+    const opened = await pages.open('/app#/schedules/ceremonies');
+    const { page } = opened;
+    const row = page.getByRole('listitem').filter({ hasText: 'Stand-up' });
+    await row.getByRole('button', { name: 'Run now' }).click();
+    await row.getByText('success').waitFor();
+    await checkLooks(opened);
+  });
+
+  it('changes are listed with their differences, and taken back', async () => {
+    await pages
+      .service()
+      .call('/api/routes', '{"name":"once","when":{"topic":"a.b"},"then":{"skill":"chat"}}');
+    const opened = await pages.open('/app#/changes');
+    const { page } = opened;
+    const row = page.getByRole('listitem').filter({ hasText: 'routes.d/once.yaml' });
+    await row.getByText('added').waitFor();
+    await row.getByRole('button', { name: /routes.d\/once.yaml/ }).click();
+    await row.getByText('+name: once').waitFor();
+    await checkLooks(opened);
+    await row.getByRole('button', { name: 'Take back' }).click();
+    await page.getByText('removed', { exact: true }).first().waitFor();
+    const routes = async () => JSON.stringify((await pages.service().call('/api/routes')).body.data);
+    await expect.poll(routes, SOON).not.toContain('"once"');
+  });
+
+  it('parts say what switches them on, and a broken file is named', async () => {
+    const opened = await pages.open('/app#/parts');
+    const { page } = opened;
+    await page
+      .getByText(/CHAT_BOT_TOKEN/)
+      .first()
+      .waitFor();
+    await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    pages.service().write('routes.d/broken.yaml', 'name: broken\nwhen: 5\n');
+    await page.getByText('routes.d/broken.yaml cannot be used.').waitFor();
+    await checkLooks(opened);
+  });
+});

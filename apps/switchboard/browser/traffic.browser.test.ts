@@ -1,0 +1,147 @@
+import {
+  checkLooks,
+  describeWithBrowser,
+  type ModelServer,
+  phoneWindow,
+  startModelServer,
+} from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { consolePages } from './pages.suite.ts';
+
+const SOON = { timeout: 20_000 };
+
+describeWithBrowser('what passes through the switchboard', () => {
+  let model: ModelServer;
+  const pages = consolePages(async () => {
+    model = await startModelServer();
+    return { env: { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'plain-model' } };
+  });
+  afterAll(() => model.stop());
+
+  const say = async (content: string, more: object = {}): Promise<string> => {
+    const { body } = await pages
+      .service()
+      .call('/publish', { topic: 'message.inbound.cli', payload: { content }, ...more });
+    return body.correlationId;
+  };
+
+  it('is drawn as a map that lights up along the way of a message', async () => {
+    const opened = await pages.open('/app');
+    const { page } = opened;
+    await page.getByRole('heading', { name: 'Map', level: 1 }).waitFor();
+    await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    const node = (id: string) => page.locator(`[data-node="${id}"]`);
+    const line = (from: string, to: string) => page.locator(`[data-line="${from} ${to}"]`);
+    await node('agents:warden').waitFor();
+    await line('surfaces:cli', 'topics:message.inbound.cli.#').waitFor({ state: 'attached' });
+    model.enqueue(
+      { toolCalls: [{ name: 'report_incident', arguments: { title: 'Crane', severity: 'low' } }] },
+      'The crane is on record.',
+    );
+    const isLit = (found: ReturnType<typeof node>) => found.and(page.locator('[data-lit]'));
+    const seen = Promise.all(
+      [
+        node('surfaces:cli'),
+        line('topics:message.inbound.cli.#', 'agents:warden'),
+        node('agents:warden'),
+        node('tools:report_incident'),
+      ].map((found) => isLit(found).waitFor({ state: 'attached' })),
+    );
+    // Held back until everything above is watched for.
+    await say('There is an outage of the crane');
+    await seen;
+    await expect.poll(() => node('agents:warden').textContent(), SOON).toContain('1');
+    await checkLooks(opened);
+    await node('agents:warden').click();
+    await page.getByRole('heading', { name: 'warden', level: 1 }).waitFor();
+  });
+
+  it('is a list of jacks on a phone', async () => {
+    const { page, problems } = await pages.open('/app#/map', { viewport: phoneWindow, hasTouch: true });
+    for (const name of ['Surfaces', 'Topics', 'Agents', 'Tools'])
+      await page.getByRole('region', { name }).getByRole('link').first().waitFor();
+    expect(await page.locator('[data-line]').count()).toBe(0);
+    await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name: 'Flows' }).click();
+    await page.getByRole('heading', { name: 'Flows', level: 1 }).waitFor();
+    expect(problems).toEqual([]);
+  });
+
+  it('is told as a feed with filters and a pause', async () => {
+    const opened = await pages.open('/app#/feed');
+    const { page } = opened;
+    await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    const rows = (text: string) => page.getByRole('listitem').filter({ hasText: text });
+    model.enqueue('Good day.');
+    const id = await say('Greetings to the feed');
+    await rows('agent.skill.response').first().waitFor();
+    await rows('Greetings to the feed').first().getByRole('button').first().click();
+    await page.getByRole('link', { name: 'All of this correlation' }).click();
+    await expect.poll(() => page.getByLabel('Correlation').inputValue(), SOON).toBe(id);
+    await page.getByLabel('Topic pattern').fill('message.outbound.#');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect.poll(() => page.getByRole('listitem').filter({ hasText: 'message.' }).count(), SOON).toBe(1);
+    await rows('Good day.').waitFor();
+    await checkLooks(opened);
+    await page.goto(`${pages.service().url}/app#/feed/message.%23`);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    model.enqueue('Later.');
+    await say('Held back');
+    await page.getByRole('button', { name: /^Go on \(\d+ new\)/ }).waitFor();
+    expect(await rows('Held back').count()).toBe(0);
+    await page.getByRole('button', { name: /^Go on/ }).click();
+    await rows('Held back').waitFor();
+    await page.getByLabel('Topic pattern').fill('no.such.topic');
+    await page.keyboard.press('Enter');
+    await page.getByText('No message fits yet').waitFor();
+  });
+
+  it('shows a flow with its reason, its times and its tools, and asks it again', async () => {
+    const opened = await pages.open('/app#/flows');
+    const { page } = opened;
+    const turn = [{ toolCalls: [{ name: 'get_incidents', arguments: {} }] }, 'All is quiet.'];
+    model.enqueue(...turn);
+    const id = await say('Any outage today?');
+    await page.getByRole('link', { name: 'incidents by warden' }).first().waitFor();
+    await page.goto(`${pages.service().url}/app#/flows/skill-${id}`);
+    const steps = page.getByRole('list', { name: 'Steps' });
+    await steps.getByText('Tool get_incidents').waitFor();
+    await steps.getByText('completed, answer on message.outbound.cli').waitFor();
+    await page
+      .getByText(/keyword/i)
+      .first()
+      .waitFor();
+    for (const fact of ['Queue', 'Execute', 'Tokens', 'Cost'])
+      await page.getByText(fact, { exact: true }).waitFor();
+    await page.getByText(/\d+ in, \d+ out/).waitFor();
+    await steps.getByText('All of it').click();
+    await steps.getByText('given').waitFor();
+    await checkLooks(opened);
+    model.enqueue(...turn);
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await expect.poll(() => page.url(), SOON).not.toContain(id);
+    await steps.getByText('completed, answer on message.outbound.cli').waitFor();
+    await page.getByRole('link', { name: 'All flows' }).click();
+    await page.getByLabel('State').selectOption('blocked');
+    await page.getByText('No flow is in this state').waitFor();
+  });
+
+  it('puts questions of agents before people, and takes their answers', async () => {
+    const opened = await pages.open('/app#/questions');
+    const { page } = opened;
+    await page.getByText('Nobody asks anything').waitFor();
+    model.enqueue(
+      { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which crane?' } }] },
+      'The green crane it is.',
+    );
+    const id = await say('Paint a crane');
+    const row = page.getByRole('listitem').filter({ hasText: 'Which crane?' });
+    await row.getByLabel('Your answer').waitFor();
+    await checkLooks(opened);
+    await row.getByLabel('Your answer').fill('The green one');
+    await row.getByRole('button', { name: 'Send the answer' }).click();
+    await page.getByText('Nobody asks anything').waitFor();
+    await page.goto(`${pages.service().url}/app#/flows/skill-${id}`);
+    await page.getByText('Asks a person').waitFor();
+    await page.getByText('Done', { exact: true }).waitFor();
+  });
+});

@@ -1,0 +1,71 @@
+import { checkLooks, describeWithBrowser, FakeSignal, phoneWindow } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { consolePages } from './pages.suite.ts';
+
+describeWithBrowser('what goes wrong', () => {
+  let signal: FakeSignal;
+  const pages = consolePages(async () => {
+    signal = await FakeSignal.start('+4930123');
+    const env = {
+      MESSENGER_URL: signal.url,
+      MESSENGER_NUMBER: '+4930123',
+      SWITCHBOARD_DELIVERY_RETRY_MS: '10',
+    };
+    return { env };
+  });
+  afterAll(() => signal.stop());
+
+  it('deliveries that failed are shown with the reason, and tried again', async () => {
+    signal.server.fail('/v2/send', { status: 400, body: { error: 'Unregistered user' } });
+    await pages
+      .service()
+      .call('/publish', { topic: 'message.outbound.messenger.+491', payload: { content: 'Good day' } });
+    const opened = await pages.open('/app#/deliveries');
+    const { page } = opened;
+    const row = page.getByRole('listitem').filter({ hasText: 'message.outbound.messenger' });
+    await row.getByText('failed', { exact: true }).waitFor();
+    await row.getByText(/Unregistered user/).waitFor();
+    await checkLooks(opened);
+    await row.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('Nothing has failed').waitFor();
+    await page.getByLabel('Show').selectOption('sent');
+    await row.getByText('sent', { exact: true }).waitFor();
+    await page.getByRole('tab', { name: 'Dead letters' }).click();
+    await page.getByText('No dead letters').waitFor();
+  });
+
+  it('drops and alerts are told as they come, and are there after a reload', async () => {
+    const opened = await pages.open('/app#/alerts/drops');
+    const { page } = opened;
+    await page.getByText('Nothing was dropped').waitFor();
+    await page.locator('#content').getByText('Live', { exact: true }).waitFor();
+    const request = { topic: 'agent.skill.request', payload: { skillHint: 'juggle', content: 'Juggle' } };
+    for (let count = 0; count < 10; count += 1) await pages.service().call('/publish', request);
+    const rows = page.getByRole('listitem').filter({ hasText: 'dispatch.dropped.no_skill' });
+    await expect.poll(() => rows.count()).toBe(10);
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(10);
+    await checkLooks(opened);
+    await page.getByRole('tab', { name: 'Alerts' }).click();
+    await page.getByText(/10/).first().waitFor();
+    await checkLooks(opened);
+  });
+
+  it('incidents are reported and resolved, on a phone too', async () => {
+    const opened = await pages.open('/app#/incidents', { viewport: phoneWindow, hasTouch: true });
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Report an incident' }).click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel('What happens').fill('The crane is stuck');
+    await form.getByLabel('How bad').selectOption({ label: 'high' });
+    await form.getByRole('button', { name: 'Report it' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'The crane is stuck' });
+    await row.getByText('open', { exact: true }).waitFor();
+    await checkLooks(opened);
+    await row.getByRole('button', { name: 'Resolve' }).click();
+    await form.getByLabel('What was done').fill('Oiled it');
+    await form.getByRole('button', { name: 'Resolve it' }).click();
+    await row.getByText('resolved', { exact: true }).waitFor();
+    await row.getByText('Oiled it').waitFor();
+  });
+});

@@ -1,0 +1,4 @@
+import { ConsolePage } from './app/ConsolePage.tsx';
+import { mountSwitchboardPage } from './shared/mountSwitchboardPage.tsx';
+
+mountSwitchboardPage(<ConsolePage />);

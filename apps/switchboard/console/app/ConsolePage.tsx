@@ -1,0 +1,51 @@
+import { AppShell, Progress, useHashRoute, useHealth } from '@trunkline/ui';
+import { type ComponentType, lazy, Suspense } from 'react';
+import { LiveProvider } from '../shared/live.ts';
+import { SECTIONS } from '../shared/sections.tsx';
+
+/** The page at "/app": what passes through the switchboard, and how it is set up. Each part is loaded when it is opened. */
+export function ConsolePage() {
+  const [named = ''] = useHashRoute();
+  const { health, error } = useHealth();
+  const section = named in PAGES ? named : FIRST;
+  const Page = PAGES[section];
+  return (
+    <AppShell
+      service="switchboard"
+      state={error === undefined ? (health?.state ?? 'waiting') : 'failed'}
+      services={health?.services}
+      sections={SECTIONS}
+      currentSection={section}
+    >
+      <LiveProvider>
+        <Suspense fallback={<Loading />}>{Page && <Page key={section} />}</Suspense>
+      </LiveProvider>
+    </AppShell>
+  );
+}
+
+const FIRST = 'map';
+
+const PAGES: Record<string, ComponentType> = {
+  map: lazy(() => import('../pages/map/MapPage.tsx')),
+  feed: lazy(() => import('../pages/feed/FeedPage.tsx')),
+  flows: lazy(() => import('../pages/flows/FlowsPage.tsx')),
+  questions: lazy(() => import('../pages/questions/QuestionsPage.tsx')),
+  schedules: lazy(() => import('../pages/schedules/SchedulesPage.tsx')),
+  routes: lazy(() => import('../pages/routes/RoutesPage.tsx')),
+  agents: lazy(() => import('../pages/agents/AgentsPage.tsx')),
+  servers: lazy(() => import('../pages/servers/ServersPage.tsx')),
+  deliveries: lazy(() => import('../pages/deliveries/DeliveriesPage.tsx')),
+  incidents: lazy(() => import('../pages/incidents/IncidentsPage.tsx')),
+  alerts: lazy(() => import('../pages/alerts/AlertsPage.tsx')),
+  changes: lazy(() => import('../pages/changes/ChangesPage.tsx')),
+  parts: lazy(() => import('../pages/parts/PartsPage.tsx')),
+};
+
+function Loading() {
+  return (
+    <div className="mx-auto max-w-xl p-8">
+      <Progress words="Loading" />
+    </div>
+  );
+}

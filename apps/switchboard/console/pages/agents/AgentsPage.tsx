@@ -1,0 +1,137 @@
+import {
+  Badge,
+  Button,
+  buttonClass,
+  FormDialog,
+  hashRoute,
+  Lamp,
+  Line,
+  ListPanel,
+  useHashRoute,
+} from '@trunkline/ui';
+import { Bot, Link, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { FilePage, NEW } from '../../shared/FilePage.tsx';
+import { useList, useSend } from '../../shared/useList.ts';
+import type { Agent } from '../../shared/wire.ts';
+import { RemoteAgentPage } from './RemoteAgentPage.tsx';
+import { Trial } from './Trial.tsx';
+
+const TEMPLATE = `name: scribe
+role: general
+systemPrompt: |
+  You write short summaries.
+tools: []
+skills:
+  - name: summarise
+    description: Sums up what it is given.
+    keywords: [summary, summarise]
+`;
+const REMOTE = {
+  type: 'object',
+  required: ['name', 'url'],
+  properties: {
+    name: { type: 'string', title: 'Name', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$' },
+    url: { type: 'string', title: 'Address', format: 'uri', description: 'Of its A2A endpoint.' },
+    apiKeyEnv: {
+      type: 'string',
+      title: 'Variable with its key',
+      description: 'The name of an environment variable of the switchboard, not the key itself.',
+    },
+  },
+};
+
+/** Who can do what. */
+export default function AgentsPage() {
+  const [, name] = useHashRoute();
+  const list = useList<Agent>('/api/agents', ['config.updated', 'flow.item.#']);
+  if (name === undefined) return <AgentList list={list} />;
+  const agent = list.items?.find((entry) => entry.name === name);
+  if (agent && agent.type !== 'in-process') return <RemoteAgentPage key={name} agent={agent} />;
+  return (
+    <FilePage key={name} kind="agent" section="agents" folder="agents" name={name} template={TEMPLATE}>
+      {agent && <Trial agent={agent} />}
+    </FilePage>
+  );
+}
+
+function AgentList({ list }: { list: ReturnType<typeof useList<Agent>> }) {
+  const send = useSend();
+  const [adding, setAdding] = useState(false);
+  return (
+    <Frame
+      title="Agents"
+      intro="Those in this process, those of other services, and MCP servers, with what each can do."
+      actions={
+        <>
+          <Button icon={<Link aria-hidden />} onClick={() => setAdding(true)}>
+            Connect one
+          </Button>
+          <a className={buttonClass({ variant: 'primary' })} href={hashRoute('agents', NEW)}>
+            <Plus aria-hidden /> New agent
+          </a>
+        </>
+      }
+    >
+      <ListPanel
+        title="Agents"
+        what="the agents"
+        list={list}
+        empty={{
+          icon: <Bot aria-hidden />,
+          title: 'No agents yet',
+          next: 'Write one here, or connect an agent of another service by its address.',
+        }}
+        itemKey={({ name }) => name}
+      >
+        {(agent) => <AgentLine agent={agent} />}
+      </ListPanel>
+      {adding && (
+        <FormDialog
+          title="Connect an agent"
+          schema={REMOTE}
+          action="Connect it"
+          onClose={() => setAdding(false)}
+          onSave={(body) => send('/api/external-agents', { title: 'Connected. Its card is read.', body })}
+        />
+      )}
+    </Frame>
+  );
+}
+
+const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
+
+function AgentLine({ agent }: { agent: Agent }) {
+  const { running, waiting } = agent.load;
+  return (
+    <Line
+      title={agent.name}
+      href={agent.type === 'mcp' ? hashRoute('servers') : hashRoute('agents', agent.name)}
+      lit={running > 0}
+      lead={<AgentLamp agent={agent} />}
+      detail={
+        <span className="block truncate">
+          {agent.skills.map(({ name }) => name).join(', ') || 'No skills known yet'}
+        </span>
+      }
+      trail={
+        <>
+          {running + waiting > 0 && (
+            <span className="font-mono">
+              {running} at work, {waiting} waiting
+            </span>
+          )}
+          <Badge>{KINDS[agent.type]}</Badge>
+        </>
+      }
+    />
+  );
+}
+
+/** Whether an agent takes work. */
+function AgentLamp({ agent: { load, sighting } }: { agent: Agent }) {
+  if (load.circuit === 'open') return <Lamp state="failed" word="Rests" className="w-20" />;
+  if (sighting && !sighting.reachable) return <Lamp state="failed" word="Not reached" className="w-20" />;
+  return <Lamp state="live" word="Ready" className="w-20" />;
+}

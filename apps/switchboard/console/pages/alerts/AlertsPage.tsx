@@ -1,0 +1,85 @@
+import { Badge, hashRoute, ListPanel, RelativeTime, Tabs, useHashRoute } from '@trunkline/ui';
+import { BellRing, CircleSlash2 } from 'lucide-react';
+import { Frame } from '../../app/Frame.tsx';
+import { useList } from '../../shared/useList.ts';
+import type { BusMessage } from '../../shared/wire.ts';
+import { MessageRow } from '../feed/MessageRow.tsx';
+import { useFeed } from '../feed/useFeed.ts';
+
+interface Alert {
+  id: string;
+  at: string;
+  content: string;
+  severity?: 'critical' | 'high' | 'medium' | 'low';
+}
+
+const TONES = { critical: 'failed', high: 'failed', medium: 'waiting', low: 'plain' } as const;
+
+/** What went wrong: alerts, messages that nobody could take, and errors of parts. */
+export default function AlertsPage() {
+  const [, tab = 'alerts'] = useHashRoute();
+  const tabs = [
+    { id: 'alerts', label: 'Alerts', content: <Alerts /> },
+    { id: 'drops', label: 'Drops', content: <Drops /> },
+  ];
+  return (
+    <Frame title="Alerts" intro="What was told to the alert channel, and messages that nobody took.">
+      <Tabs
+        label="Alerts"
+        value={tabs.some(({ id }) => id === tab) ? tab : 'alerts'}
+        onChange={(id) => {
+          window.location.hash = hashRoute('alerts', id);
+        }}
+        tabs={tabs}
+      />
+    </Frame>
+  );
+}
+
+function Alerts() {
+  const list = useList<Alert>('/api/alerts?limit=1000', ['message.outbound.chat.alert']);
+  return (
+    <ListPanel
+      title="Alerts"
+      detail="At most one a minute for each source, so that a storm stays readable."
+      what="the alerts"
+      list={list}
+      empty={{
+        icon: <BellRing aria-hidden />,
+        title: 'All is quiet',
+        next: 'Errors of parts, many drops in a short time, and incidents that are high show here.',
+      }}
+      itemKey={({ id }) => id}
+    >
+      {({ at, severity = 'medium', content }) => (
+        <li className="border-line border-b px-4 py-3 last:border-b-0">
+          <p className="flex items-center gap-2 text-12 text-muted">
+            <Badge tone={TONES[severity]}>{severity}</Badge>
+            <RelativeTime at={at} />
+          </p>
+          <p className="mt-1 whitespace-pre-wrap break-words">{content}</p>
+        </li>
+      )}
+    </ListPanel>
+  );
+}
+
+function Drops() {
+  const { list } = useFeed({ topic: 'dispatch.dropped.#', correlationId: '', paused: false });
+  return (
+    <ListPanel
+      title="Drops"
+      detail="Requests that no agent took, with the reason."
+      what="the drops"
+      list={list}
+      empty={{
+        icon: <CircleSlash2 aria-hidden />,
+        title: 'Nothing was dropped',
+        next: 'Try where a message would go under Routes.',
+      }}
+      itemKey={({ id }) => id}
+    >
+      {(message: BusMessage) => <MessageRow message={message} />}
+    </ListPanel>
+  );
+}

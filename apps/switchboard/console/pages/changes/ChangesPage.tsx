@@ -1,0 +1,129 @@
+import { Badge, Button, ListPanel, RelativeTime, usePages } from '@trunkline/ui';
+import { ChevronRight, History, Undo2 } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { useReloadOn } from '../../shared/live.ts';
+import { useSend } from '../../shared/useList.ts';
+import type { Answer } from '../../shared/wire.ts';
+
+interface Change {
+  id: number;
+  at: number;
+  by: string;
+  reason: string | null;
+  file: string;
+  before: string | null;
+  after: string | null;
+  undoes: number | null;
+  diff: string;
+}
+
+const AT_ONCE = 50;
+
+/** Who changed what in the workspace, with the difference of each and the way back. */
+export default function ChangesPage() {
+  const send = useSend();
+  const list = usePages<Change, Answer<Change[]>>({
+    key: 'changes',
+    path: (cursor) => `/api/changes?limit=${AT_ONCE}${cursor === undefined ? '' : `&before=${cursor}`}`,
+    read: ({ data }) => ({
+      items: data,
+      next: data.length < AT_ONCE ? null : (data.at(-1)?.id ?? null),
+    }),
+  });
+  useReloadOn(['config.updated', 'schedule.changed'], list.reload);
+  const undo = async ({ id, file }: Change) => {
+    if (await send(`/api/changes/${id}/undo`, { title: `${file} is as it was before.`, body: {} }))
+      list.reload();
+  };
+  return (
+    <Frame
+      title="Changes"
+      intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back."
+    >
+      <ListPanel
+        title="Changes"
+        what="the changes"
+        list={list}
+        empty={{
+          icon: <History aria-hidden />,
+          title: 'Nothing was changed yet',
+          next: 'Edit a route or an agent; the change shows here with a way back.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(change) => <ChangeRow change={change} onUndo={() => void undo(change)} />}
+      </ListPanel>
+    </Frame>
+  );
+}
+
+function ChangeRow({ change, onUndo }: { change: Change; onUndo(): void }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <li className="border-line border-b last:border-b-0">
+      <div className="flex flex-wrap items-center gap-3 px-4 py-3">
+        <button
+          type="button"
+          aria-expanded={open}
+          onClick={() => setOpen(!open)}
+          className="flex min-w-0 flex-1 basis-56 cursor-pointer items-center gap-3 text-left"
+        >
+          <ChevronRight
+            aria-hidden
+            className={`size-4 shrink-0 text-muted transition-transform ${open ? 'rotate-90' : ''}`}
+          />
+          <span className="min-w-0">
+            <span className="flex flex-wrap items-center gap-2">
+              <span className="font-mono text-12 break-all">{change.file}</span>
+              <Kind change={change} />
+            </span>
+            <span className="block truncate text-12 text-muted">
+              {change.by}
+              {change.reason && `: ${change.reason}`}
+              {change.undoes !== null && `, takes back change ${change.undoes}`}
+            </span>
+          </span>
+        </button>
+        <span className="text-12 text-muted">
+          <RelativeTime at={change.at} />
+        </span>
+        <Button size="small" icon={<Undo2 aria-hidden />} onClick={onUndo}>
+          Take back
+        </Button>
+      </div>
+      {open && <Diff text={change.diff} />}
+    </li>
+  );
+}
+
+function Kind({ change: { before, after } }: { change: Change }) {
+  if (before === null) return <Badge tone="live">added</Badge>;
+  return after === null ? <Badge tone="failed">removed</Badge> : <Badge>changed</Badge>;
+}
+
+const LOOKS: Record<string, string> = {
+  '+': 'bg-live-wash text-live-text',
+  '-': 'bg-failed-wash text-failed-text',
+};
+
+function Diff({ text }: { text: string }) {
+  return (
+    <section
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be within reach of the keyboard
+      tabIndex={0}
+      aria-label="Difference"
+      className="mx-4 mb-4 overflow-x-auto rounded-corner border border-line bg-sunken py-2 font-mono text-12 leading-5 whitespace-pre"
+    >
+      {text.split('\n').map((line, index) => (
+        <span
+          // biome-ignore lint/suspicious/noArrayIndexKey: the lines of a difference never move
+          key={index}
+          className={`block min-w-max px-4 ${LOOKS[line.charAt(0)] ?? ''}`}
+        >
+          {line || ' '}
+        </span>
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,176 @@
+import {
+  Badge,
+  Button,
+  hashRoute,
+  ListPanel,
+  RelativeTime,
+  SelectField,
+  Tabs,
+  useHashRoute,
+} from '@trunkline/ui';
+import { MailCheck, MailWarning, RotateCcw } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { useList, useSend } from '../../shared/useList.ts';
+import type { BusMessage } from '../../shared/wire.ts';
+import { MessageRow } from '../feed/MessageRow.tsx';
+
+interface Delivery {
+  id: string;
+  surface: string;
+  topic: string;
+  correlationId: string;
+  state: 'queued' | 'sent' | 'failed';
+  attempts: number;
+  error: string | null;
+  updatedAt: number;
+}
+
+interface DeadLetter {
+  id: string;
+  durable: string;
+  attempts: number;
+  error: string;
+  buriedAt: number;
+  message: BusMessage;
+}
+
+/** What could not be brought to the outside, and what no handler could take. */
+export default function DeliveriesPage() {
+  const [, tab = 'outside'] = useHashRoute();
+  return (
+    <Frame title="Deliveries" intro="What goes out to surfaces, and messages that no handler could take.">
+      <Tabs
+        label="Deliveries"
+        value={tab === 'dead-letters' ? tab : 'outside'}
+        onChange={(id) => {
+          window.location.hash = hashRoute('deliveries', id);
+        }}
+        tabs={[
+          { id: 'outside', label: 'To the outside', content: <Outside /> },
+          { id: 'dead-letters', label: 'Dead letters', content: <DeadLetters /> },
+        ]}
+      />
+    </Frame>
+  );
+}
+
+const STATES = [
+  { value: 'failed', label: 'Failed' },
+  { value: 'queued', label: 'Waiting' },
+  { value: 'sent', label: 'Sent' },
+];
+const TONES = { failed: 'failed', queued: 'waiting', sent: 'live' } as const;
+
+function Outside() {
+  const send = useSend();
+  const [state, setState] = useState('failed');
+  const list = useList<Delivery, { deliveries: Delivery[] }>(
+    `/api/deliveries?limit=1000&state=${state}`,
+    ['delivery.#', 'message.outbound.#'],
+    ({ deliveries }) => deliveries,
+  );
+  const replay = async ({ id }: Delivery) => {
+    if (await send(`/api/deliveries/${encodeURIComponent(id)}/replay`, { title: 'Trying once more.' }))
+      list.reload();
+  };
+  return (
+    <div className="flex flex-col gap-4">
+      <SelectField
+        className="w-44"
+        label="Show"
+        options={STATES}
+        value={state}
+        onChange={(event) => setState(event.target.value)}
+      />
+      <ListPanel
+        title="Messages to the outside"
+        what="the deliveries"
+        list={list}
+        empty={{
+          icon: <MailCheck aria-hidden />,
+          title: state === 'failed' ? 'Nothing has failed' : 'Nothing here',
+          next:
+            state === 'failed'
+              ? 'What a surface cannot deliver shows here, with the reason and a way to try again.'
+              : 'Set up a surface to send messages to people; Parts says which variables are missing.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(delivery) => (
+          <li className="flex flex-wrap items-start gap-3 border-line border-b px-4 py-3 last:border-b-0">
+            <div className="min-w-0 flex-1 basis-64">
+              <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
+                <Badge tone={TONES[delivery.state]}>{delivery.state}</Badge>
+                <span>{delivery.surface}</span>
+                <span>
+                  {delivery.attempts} {delivery.attempts === 1 ? 'attempt' : 'attempts'}
+                </span>
+                <RelativeTime at={delivery.updatedAt} />
+              </p>
+              <a
+                className="block truncate font-mono text-12 text-accent-text underline underline-offset-2"
+                href={hashRoute('feed', delivery.topic, delivery.correlationId)}
+              >
+                {delivery.topic}
+              </a>
+              {delivery.error && <p className="break-words text-failed-text">{delivery.error}</p>}
+            </div>
+            {delivery.state === 'failed' && (
+              <Button size="small" icon={<RotateCcw aria-hidden />} onClick={() => void replay(delivery)}>
+                Try again
+              </Button>
+            )}
+          </li>
+        )}
+      </ListPanel>
+    </div>
+  );
+}
+
+function DeadLetters() {
+  const send = useSend();
+  const list = useList<DeadLetter, { letters: DeadLetter[] }>(
+    '/api/dead-letters',
+    ['system.error'],
+    ({ letters }) => letters,
+  );
+  const replay = async ({ id }: DeadLetter) => {
+    const path = `/api/dead-letters/${encodeURIComponent(id)}/replay`;
+    if (await send(path, { title: 'Handed to the handler once more.' })) list.reload();
+  };
+  return (
+    <ListPanel
+      title="Dead letters"
+      what="the dead letters"
+      list={list}
+      empty={{
+        icon: <MailWarning aria-hidden />,
+        title: 'No dead letters',
+        next: 'A message that its handler failed on every time is kept here, to be tried again once the cause is mended.',
+      }}
+      itemKey={({ id }) => id}
+    >
+      {(letter) => (
+        <li className="border-line border-b last:border-b-0">
+          <div className="flex flex-wrap items-start gap-3 px-4 pt-3">
+            <div className="min-w-0 flex-1 basis-64">
+              <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
+                <Badge tone="failed">{letter.durable}</Badge>
+                <span>{letter.attempts} attempts</span>
+                <RelativeTime at={letter.buriedAt} />
+              </p>
+              <p className="break-words text-failed-text">{letter.error}</p>
+            </div>
+            <Button size="small" icon={<RotateCcw aria-hidden />} onClick={() => void replay(letter)}>
+              Try again
+            </Button>
+          </div>
+          <ul>
+            <MessageRow message={letter.message} />
+          </ul>
+        </li>
+      )}
+    </ListPanel>
+  );
+}

@@ -1,0 +1,90 @@
+import { Button, hashRoute, ListPanel, TextField, useHashRoute } from '@trunkline/ui';
+import { Pause, Play, Radio } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { MessageRow } from './MessageRow.tsx';
+import { useFeed } from './useFeed.ts';
+
+/** Every message on the bus as it passes, and those of the last days that are journalled. */
+export default function FeedPage() {
+  const [, topic = '', correlationId = ''] = useHashRoute();
+  const [paused, setPaused] = useState(false);
+  const { list, held } = useFeed({ topic, correlationId, paused });
+  const filtered = topic !== '' || correlationId !== '';
+  return (
+    <Frame
+      title="Feed"
+      intro="What passes over the bus, the newest first. What is journalled stays for seven days."
+      actions={
+        <Button
+          icon={paused ? <Play aria-hidden /> : <Pause aria-hidden />}
+          aria-pressed={paused}
+          onClick={() => setPaused(!paused)}
+        >
+          {paused ? `Go on${held > 0 ? ` (${held} new)` : ''}` : 'Pause'}
+        </Button>
+      }
+    >
+      <Filters key={`${topic} ${correlationId}`} topic={topic} correlationId={correlationId} />
+      <ListPanel
+        title={filtered ? 'Messages that fit' : 'Messages'}
+        what="the messages"
+        list={list}
+        empty={{
+          icon: <Radio aria-hidden />,
+          title: filtered ? 'No message fits yet' : 'Nothing has passed yet',
+          next: filtered
+            ? 'It shows here as soon as one comes. In patterns, * is one part and # is all that follow.'
+            : 'Send a message to an agent under Agents, or publish one with POST /publish.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(message) => <MessageRow message={message} />}
+      </ListPanel>
+    </Frame>
+  );
+}
+
+// The filters stand in the address, so that other pages can lead to a part of the feed.
+function Filters(given: { topic: string; correlationId: string }) {
+  const [topic, setTopic] = useState(given.topic);
+  const [correlationId, setCorrelationId] = useState(given.correlationId);
+  const changed = topic !== given.topic || correlationId !== given.correlationId;
+  const apply = () => {
+    const parts = correlationId.trim() === '' ? [topic.trim()] : [topic.trim() || '#', correlationId.trim()];
+    window.location.hash = hashRoute('feed', ...parts.filter((part) => part !== ''));
+  };
+  return (
+    <form
+      className="flex flex-wrap items-end gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply();
+      }}
+    >
+      <TextField
+        className="min-w-0 flex-1 basis-56"
+        label="Topic pattern"
+        placeholder="message.#"
+        mono
+        autoCapitalize="off"
+        spellCheck={false}
+        value={topic}
+        onChange={(event) => setTopic(event.target.value)}
+      />
+      <TextField
+        className="min-w-0 flex-1 basis-56"
+        label="Correlation"
+        placeholder="any"
+        mono
+        autoCapitalize="off"
+        spellCheck={false}
+        value={correlationId}
+        onChange={(event) => setCorrelationId(event.target.value)}
+      />
+      <Button type="submit" variant="primary" disabled={!changed}>
+        Filter
+      </Button>
+    </form>
+  );
+}

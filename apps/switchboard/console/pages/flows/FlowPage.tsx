@@ -1,0 +1,90 @@
+import {
+  Button,
+  ErrorState,
+  hashRoute,
+  Lamp,
+  Panel,
+  Skeleton,
+  useApi,
+  useAttempt,
+  useResource,
+} from '@trunkline/ui';
+import { ArrowLeft, RotateCcw } from 'lucide-react';
+import { Frame } from '../../app/Frame.tsx';
+import { useReloadOn } from '../../shared/live.ts';
+import type { Answer } from '../../shared/wire.ts';
+import { FlowFacts } from './FlowFacts.tsx';
+import { FlowMessages } from './FlowMessages.tsx';
+import { Timeline } from './Timeline.tsx';
+import { lampOf, type WholeFlow } from './wire.ts';
+
+/** One flow: why it went where it went, how long each part took, what it cost, and every step on the way. */
+export function FlowPage({ id }: { id: string }) {
+  const path = `/api/flows/${encodeURIComponent(id)}`;
+  const { body, error, reload } = useResource<Answer<WholeFlow>>(path);
+  useReloadOn(['flow.item.#', 'agent.input.#', 'agent.skill.#'], reload);
+  const flow = body?.data;
+  return (
+    <Frame
+      title={
+        flow ? `${flow.skill || 'No skill'}${flow.targetAgent ? ` by ${flow.targetAgent}` : ''}` : 'Flow'
+      }
+      intro={
+        <a
+          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
+          href={hashRoute('flows')}
+        >
+          <ArrowLeft aria-hidden className="size-4" /> All flows
+        </a>
+      }
+      actions={flow && <Replay path={path} />}
+    >
+      {error && !flow && (
+        <ErrorState what="The flow could not be loaded." why={error.message} todo={error.advice} />
+      )}
+      {!flow && !error && <Skeleton rows={8} />}
+      {flow && <Whole flow={flow} />}
+    </Frame>
+  );
+}
+
+function Replay({ path }: { path: string }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const replay = () =>
+    void attempt(
+      async () => {
+        const { data } = await api.request<Answer<{ id: string }>>(`${path}/replay`, { method: 'POST' });
+        window.location.hash = hashRoute('flows', data.id);
+      },
+      { title: 'Asked once more.', detail: 'This is the new flow.' },
+    );
+  return (
+    <Button variant="primary" icon={<RotateCcw aria-hidden />} onClick={replay}>
+      Replay
+    </Button>
+  );
+}
+
+function Whole({ flow }: { flow: WholeFlow }) {
+  const { lamp, word } = lampOf(flow);
+  return (
+    <>
+      <Lamp state={lamp} word={word} />
+      {flow.errorPreview && (
+        <ErrorState
+          what="It came to nothing."
+          why={flow.errorPreview}
+          todo="Mend the cause, then replay it; Routes shows where a message would go."
+        />
+      )}
+      <div className="grid items-start gap-4 lg:grid-cols-[2fr_3fr]">
+        <FlowFacts flow={flow} />
+        <Panel title="Step by step" flush>
+          <Timeline flow={flow} />
+        </Panel>
+      </div>
+      <FlowMessages correlationId={flow.correlationId} />
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+import {
+  duration,
+  hashRoute,
+  Lamp,
+  Line,
+  ListPanel,
+  RelativeTime,
+  SelectField,
+  useHashRoute,
+  usePages,
+} from '@trunkline/ui';
+import { Route } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { useReloadOn } from '../../shared/live.ts';
+import { FlowPage } from './FlowPage.tsx';
+import { type Flow, lampOf } from './wire.ts';
+
+const AT_ONCE = 50;
+const FILTERS = [
+  { value: '', label: 'All states' },
+  { value: 'active', label: 'Under way' },
+  { value: 'blocked', label: 'Waits for a person' },
+  { value: 'complete', label: 'Over' },
+];
+
+/** What was dispatched lately, and one flow as a whole. */
+export default function FlowsPage() {
+  const [, opened] = useHashRoute();
+  return opened === undefined ? <FlowList /> : <FlowPage key={opened} id={opened} />;
+}
+
+function FlowList() {
+  const [status, setStatus] = useState('');
+  const query = `limit=${AT_ONCE}${status === '' ? '' : `&status=${status}`}`;
+  const list = usePages<Flow, { flows: Flow[]; next: number | null }>({
+    key: query,
+    path: (cursor) => `/api/flows?${query}&offset=${cursor ?? 0}`,
+    read: ({ flows, next }) => ({ items: flows, next }),
+  });
+  useReloadOn(['flow.item.#'], list.reload);
+  return (
+    <Frame
+      title="Flows"
+      intro="Each request for a skill, from the message to the answer. Flows are kept for seven days."
+      actions={
+        <SelectField
+          className="w-48"
+          label="State"
+          options={FILTERS}
+          value={status}
+          onChange={(event) => setStatus(event.target.value)}
+        />
+      }
+    >
+      <ListPanel
+        title="Flows"
+        what="the flows"
+        list={list}
+        empty={{
+          icon: <Route aria-hidden />,
+          title: status === '' ? 'No flows yet' : 'No flow is in this state',
+          next: status === '' ? 'Send a message to an agent under Agents.' : 'Choose another state.',
+        }}
+        itemKey={({ id }) => id}
+      >
+        {(flow) => <FlowLine flow={flow} />}
+      </ListPanel>
+    </Frame>
+  );
+}
+
+function FlowLine({ flow }: { flow: Flow }) {
+  const { lamp, word } = lampOf(flow);
+  return (
+    <Line
+      title={`${flow.skill || 'no skill'}${flow.targetAgent === null ? '' : ` by ${flow.targetAgent}`}`}
+      href={hashRoute('flows', flow.id)}
+      lit={flow.stage === 'running' && flow.status === 'active'}
+      lead={<Lamp state={lamp} word={word} className="w-16" />}
+      detail={<span className="block truncate">{flow.errorPreview ?? flow.id}</span>}
+      trail={
+        <>
+          {flow.durationMs !== null && (
+            <span className="hidden font-mono sm:inline">{duration(flow.durationMs)}</span>
+          )}
+          <RelativeTime at={flow.createdAt} />
+        </>
+      }
+    />
+  );
+}

@@ -1,0 +1,33 @@
+import type { LampState } from '@trunkline/ui';
+
+export interface Flow {
+  id: string;
+  status: 'active' | 'blocked' | 'complete';
+  stage: 'dispatched' | 'running' | 'error' | 'done';
+  createdAt: number;
+  startedAt: number | null;
+  completedAt: number | null;
+  durationMs: number | null;
+  skill: string;
+  executorType: string | null;
+  targetAgent: string | null;
+  errorPreview: string | null;
+}
+
+export interface TraceEntry {
+  at: number;
+  event: string;
+  details: Record<string, unknown> | null;
+}
+
+export interface WholeFlow extends Flow {
+  correlationId: string;
+  trace: TraceEntry[];
+}
+
+export function lampOf({ status, stage }: Flow): { lamp: LampState; word: string } {
+  if (status === 'blocked') return { lamp: 'waiting', word: 'Asks' };
+  if (stage === 'error') return { lamp: 'failed', word: 'Failed' };
+  if (stage === 'done') return { lamp: 'idle', word: 'Done' };
+  return stage === 'running' ? { lamp: 'live', word: 'Works' } : { lamp: 'waiting', word: 'Waits' };
+}

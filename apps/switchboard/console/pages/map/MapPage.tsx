@@ -1,0 +1,54 @@
+import { ErrorState, Panel, Skeleton, useResource } from '@trunkline/ui';
+import { useMemo } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { useReloadOn } from '../../shared/live.ts';
+import type { Agent, Answer, McpServer, PartStatus } from '../../shared/wire.ts';
+import { Board } from './Board.tsx';
+import { Latest } from './Latest.tsx';
+import { buildMap, type ExchangeMap, type WorkspaceView } from './model.ts';
+import { useLights } from './useLights.ts';
+
+/** The exchange as it is wired now; lines light up as messages pass. */
+export default function MapPage() {
+  const { map, error } = useMap();
+  const lights = useLights(map);
+  return (
+    <Frame
+      wide
+      title="Map"
+      intro="Messages come in on the left, find an agent, and use tools on the right. What glows is passing now."
+    >
+      {error && !map && (
+        <ErrorState what="The map could not be drawn." why={error.message} todo={error.advice} />
+      )}
+      {!map && !error && (
+        <Panel title="Exchange">
+          <Skeleton rows={8} />
+        </Panel>
+      )}
+      {map && <Board map={map} lights={lights} />}
+      {map && <Latest />}
+    </Frame>
+  );
+}
+
+function useMap() {
+  const parts = useResource<Answer<PartStatus[]>>('/api/plugins');
+  const agents = useResource<Answer<Agent[]>>('/api/agents');
+  const servers = useResource<Answer<McpServer[]>>('/api/mcp-servers');
+  const workspace = useResource<Answer<WorkspaceView>>('/api/workspace');
+  const all = [parts, agents, servers, workspace];
+  useReloadOn(['config.updated'], () => {
+    for (const { reload } of all) reload();
+  });
+  const map = useMemo<ExchangeMap | undefined>(() => {
+    if (!parts.body || !agents.body || !servers.body || !workspace.body) return undefined;
+    return buildMap({
+      parts: parts.body.data,
+      agents: agents.body.data,
+      servers: servers.body.data,
+      workspace: workspace.body.data,
+    });
+  }, [parts.body, agents.body, servers.body, workspace.body]);
+  return { map, error: all.find(({ error }) => error !== undefined)?.error };
+}

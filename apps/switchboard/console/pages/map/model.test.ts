@@ -1,0 +1,85 @@
+import { expect, it } from 'vitest';
+import type { Agent, BusMessage } from '../../shared/wire.ts';
+import { litBy, litByCalls } from './light.ts';
+import { buildMap } from './model.ts';
+
+const agent = (name: string, skills: string[]): Agent => ({
+  name,
+  type: 'in-process',
+  skills: skills.map((skill) => ({ name: skill, description: '' })),
+  load: { running: 0, waiting: 0, circuit: 'closed' },
+});
+
+const map = buildMap({
+  parts: [
+    { name: 'scheduler', state: 'running' },
+    { name: 'chat', state: 'running' },
+    { name: 'tracker', state: 'off' },
+  ],
+  agents: [agent('helm', ['chat']), agent('warden', ['incidents'])],
+  servers: [
+    { name: 'files', trust: 'trusted', transport: 'stdio', enabled: true, error: null, grants: ['warden'] },
+  ],
+  workspace: {
+    agents: [
+      { name: 'helm', tools: ['publish_event'], canDelegate: ['warden'] },
+      { name: 'warden', tools: [], canDelegate: [] },
+    ],
+    channels: [{ platform: 'chat', agent: 'warden' }],
+    fleet: { roles: { helm: 'helm' } },
+    routes: [
+      // biome-ignore lint/suspicious/noThenProperty: the file of a route names it so
+      { name: 'r', when: { topic: 'deploy.*', match: {} }, then: { skill: 'incidents' }, enabled: true },
+    ],
+  },
+});
+
+const message = (topic: string, payload: unknown = {}): BusMessage => ({
+  id: topic,
+  topic,
+  timestamp: 0,
+  correlationId: 'c',
+  payload,
+});
+
+it('wires surfaces to topics, topics to agents, and agents to tools', () => {
+  const lines = map.edges.map(({ from, to }) => `${from} > ${to}`);
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'surfaces:chat > topics:message.inbound.chat.#',
+      'surfaces:schedules > topics:cron.#',
+      'topics:message.inbound.chat.# > agents:warden',
+      'topics:message.inbound.chat.# > agents:helm',
+      'topics:deploy.* > agents:warden',
+      'agents:helm > tools:publish_event',
+      'agents:warden > tools:files',
+    ]),
+  );
+  expect(map.nodes.find(({ name }) => name === 'tracker')?.state).toBe('idle');
+  expect(lines.some((line) => line.includes('inbound.tracker'))).toBe(false);
+});
+
+it('lights the way of a message from its surface to its agent', () => {
+  const origins = new Map<string, string>();
+  const topic = 'topics:message.inbound.chat.#';
+  expect(litBy(message('message.inbound.chat.77'), map, origins)).toEqual({
+    nodes: ['surfaces:chat', topic],
+    edges: [{ from: 'surfaces:chat', to: topic }],
+  });
+  expect(litBy(message('agent.skill.request'), map, origins).nodes).toEqual([]);
+  expect(litBy(message('flow.item.updated', { targetAgent: 'warden' }), map, origins)).toEqual({
+    nodes: [topic, 'agents:warden'],
+    edges: [{ from: topic, to: 'agents:warden' }],
+  });
+  expect(litBy(message('message.outbound.chat.77'), map, origins).nodes).toEqual(['surfaces:chat']);
+  expect(litBy(message('system.error'), map, origins).nodes).toEqual([]);
+});
+
+it('lights the tools that were called, those of servers by the name of the server', () => {
+  expect(litByCalls(['publish_event'], 'helm', map)).toEqual({
+    nodes: ['tools:publish_event'],
+    edges: [{ from: 'agents:helm', to: 'tools:publish_event' }],
+  });
+  expect(litByCalls(['files_read'], 'warden', map).nodes).toEqual(['tools:files']);
+  expect(litByCalls(['profiles', 'filesystem'], 'warden', map).nodes).toEqual([]);
+});

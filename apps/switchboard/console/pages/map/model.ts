@@ -1,0 +1,194 @@
+// The exchange as a graph: surfaces, the topics their messages come on, the agents that take them, and their tools.
+import { fitsPattern } from '../../shared/topics.ts';
+import type { Agent, McpServer, PartStatus, RouteEntry } from '../../shared/wire.ts';
+
+export type Column = 'surfaces' | 'topics' | 'agents' | 'tools';
+
+export interface MapNode {
+  /** The column and the name, which makes it unique. */
+  id: string;
+  column: Column;
+  name: string;
+  state: 'live' | 'idle' | 'failed' | 'waiting';
+  /** The section where it can be looked after. */
+  href: readonly string[];
+  /** For topics: what they take in. */
+  pattern?: string;
+}
+
+export interface MapEdge {
+  from: string;
+  to: string;
+}
+
+export interface ExchangeMap {
+  nodes: MapNode[];
+  edges: MapEdge[];
+}
+
+export interface WorkspaceView {
+  agents: { name: string; tools: string[]; canDelegate: string[] }[];
+  channels: { platform: string; agent?: string }[];
+  fleet: { roles: { helm: string } };
+  routes: RouteEntry[];
+}
+
+export interface MapSources {
+  parts: readonly PartStatus[];
+  agents: readonly Agent[];
+  servers: readonly McpServer[];
+  workspace: WorkspaceView;
+}
+
+/** Plugins through which people and other services write. */
+const SURFACES = ['chat', 'messenger', 'codehost', 'tracker', 'cloud'];
+const LAMPS = { running: 'live', waiting: 'waiting', off: 'idle', failed: 'failed' } as const;
+
+export function buildMap(sources: MapSources): ExchangeMap {
+  const surfaces = surfaceNodes(sources);
+  const topics = topicNodes(sources, surfaces);
+  const agents = sources.agents.filter(({ type }) => type !== 'mcp').map(agentNode);
+  const tools = toolNodes(sources);
+  const nodes = [...surfaces, ...topics, ...agents, ...tools];
+  const known = new Set(nodes.map(({ id }) => id));
+  const edges = [...comingIn(topics), ...takenBy(sources, topics), ...using(sources)].filter(
+    ({ from, to }) => known.has(from) && known.has(to),
+  );
+  return { nodes, edges: unique(edges) };
+}
+
+export function nodeId(column: Column, name: string): string {
+  return `${column}:${name}`;
+}
+
+function surfaceNodes({ parts }: MapSources): MapNode[] {
+  const plugged = parts
+    .filter(({ name }) => SURFACES.includes(name))
+    .map(({ name, state }) => surface(name, LAMPS[state], ['parts']));
+  const scheduler = parts.find(({ name }) => name === 'scheduler');
+  return [
+    surface('cli', 'live', ['feed', 'message.inbound.cli']),
+    surface('api', 'live', ['feed', 'agent.skill.request']),
+    surface('schedules', scheduler ? LAMPS[scheduler.state] : 'idle', ['schedules']),
+    // What is off comes last.
+    ...plugged.sort((one, other) => Number(one.state === 'idle') - Number(other.state === 'idle')),
+  ];
+}
+
+function surface(name: string, state: MapNode['state'], href: readonly string[]): MapNode {
+  return { id: nodeId('surfaces', name), column: 'surfaces', name, state, href };
+}
+
+function topicNodes({ workspace }: MapSources, surfaces: readonly MapNode[]): MapNode[] {
+  // In the order of the surfaces, so that lines cross little.
+  const inbound = surfaces.filter(({ state }) => state !== 'idle').map(({ name }) => topicOf(name));
+  const routed = workspace.routes.filter(({ enabled }) => enabled).map(({ when }) => when.topic);
+  const patterns = [...new Set([...inbound, ...routed])];
+  return patterns.map((pattern) => ({
+    id: nodeId('topics', pattern),
+    column: 'topics' as const,
+    name: pattern.replace(/\.#$/, ''),
+    state: 'live' as const,
+    href: ['feed', pattern],
+    pattern,
+  }));
+}
+
+function topicOf(surface: string): string {
+  if (surface === 'schedules') return 'cron.#';
+  return surface === 'api' ? 'agent.skill.request' : `message.inbound.${surface}.#`;
+}
+
+function agentNode({ name, load, sighting }: Agent): MapNode {
+  const lost = load.circuit === 'open' || (sighting && !sighting.reachable);
+  return {
+    id: nodeId('agents', name),
+    column: 'agents',
+    name,
+    state: lost ? 'failed' : 'live',
+    href: ['agents', name],
+  };
+}
+
+function toolNodes({ workspace, servers, agents }: MapSources): MapNode[] {
+  const own = [...new Set(workspace.agents.flatMap(({ tools }) => tools))];
+  const ready = new Set(agents.filter(({ type }) => type === 'mcp').map(({ name }) => name));
+  return [
+    ...servers.map(({ name, enabled, error }) =>
+      tool(name, enabled ? (error ? 'failed' : ready.has(name) ? 'live' : 'waiting') : 'idle', ['servers']),
+    ),
+    ...own.map((name) => tool(name, 'live', ['agents'])),
+  ];
+}
+
+function tool(name: string, state: MapNode['state'], href: readonly string[]): MapNode {
+  return { id: nodeId('tools', name), column: 'tools', name, state, href };
+}
+
+function comingIn(topics: readonly MapNode[]): MapEdge[] {
+  return topics.flatMap(({ id, pattern = '' }) => {
+    const origin = surfaceOf(pattern);
+    return origin === undefined ? [] : [{ from: nodeId('surfaces', origin), to: id }];
+  });
+}
+
+/** The surface that a topic or pattern belongs to. */
+export function surfaceOf(topic: string): string | undefined {
+  if (topic.startsWith('cron.')) return 'schedules';
+  if (topic === 'agent.skill.request') return 'api';
+  return /^message\.(?:inbound|outbound)\.([^.#*]+)/.exec(topic)?.[1];
+}
+
+function takenBy({ workspace, agents }: MapSources, topics: readonly MapNode[]): MapEdge[] {
+  const { routes, channels, fleet } = workspace;
+  const helm = nodeId('agents', fleet.roles.helm);
+  return topics.flatMap(({ id, pattern = '' }) => {
+    const routed = routes
+      .filter(({ when, enabled }) => enabled && when.topic === pattern)
+      .flatMap(({ then }) => (then.agent ? [then.agent] : whoCan(then.skill, agents)));
+    const bound = channels
+      .filter(({ platform }) => pattern === `message.inbound.${platform}.#`)
+      .flatMap(({ agent }) => agent ?? []);
+    const edges = [...routed, ...bound].map((name) => ({ from: id, to: nodeId('agents', name) }));
+    const toHelm = /^(message\.inbound|cron)\./.test(pattern) || pattern === 'agent.skill.request';
+    return toHelm ? [...edges, { from: id, to: helm }] : edges;
+  });
+}
+
+function whoCan(skill: string, agents: readonly Agent[]): string[] {
+  return agents
+    .filter(({ type, skills }) => type !== 'mcp' && skills.some(({ name }) => name === skill))
+    .map(({ name }) => name)
+    .slice(0, 1);
+}
+
+function using({ workspace, servers, agents }: MapSources): MapEdge[] {
+  const own = workspace.agents.flatMap(({ name, tools }) =>
+    tools.map((used) => ({ from: nodeId('agents', name), to: nodeId('tools', used) })),
+  );
+  const inProcess = agents.filter(({ type }) => type === 'in-process');
+  const granted = servers.flatMap(({ name, grants, trust }) =>
+    inProcess
+      .filter((agent) => (grants === undefined ? trust === 'builtin' : isGranted(grants, agent.name)))
+      .map((agent) => ({ from: nodeId('agents', agent.name), to: nodeId('tools', name) })),
+  );
+  return [...own, ...granted];
+}
+
+function isGranted(grants: readonly string[], agent: string): boolean {
+  return grants.includes('*') || grants.includes(agent);
+}
+
+export function edgeId({ from, to }: MapEdge): string {
+  return `${from} ${to}`;
+}
+
+/** Each line once. */
+export function unique(edges: readonly MapEdge[]): MapEdge[] {
+  return [...new Map(edges.map((edge) => [edgeId(edge), edge])).values()];
+}
+
+/** The topics of the map that take a message in. */
+export function topicsOf(map: ExchangeMap, topic: string): MapNode[] {
+  return map.nodes.filter(({ pattern }) => pattern !== undefined && fitsPattern(pattern, topic));
+}

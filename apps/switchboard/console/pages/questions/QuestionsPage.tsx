@@ -1,0 +1,87 @@
+import { Button, CopyButton, hashRoute, ListPanel, RelativeTime, TextAreaField } from '@trunkline/ui';
+import { MessageCircleQuestion, Send } from 'lucide-react';
+import { useState } from 'react';
+import { Frame } from '../../app/Frame.tsx';
+import { useList, useSend } from '../../shared/useList.ts';
+
+interface Question {
+  requestId: string;
+  correlationId: string;
+  question: string;
+  askedAt: number;
+}
+
+/** What agents ask people, with a box for the answer. */
+export default function QuestionsPage() {
+  const list = useList<Question>('/api/hitl/pending', ['agent.input.#']);
+  return (
+    <Frame title="Questions" intro="Agents wait for these answers. They stay open until somebody answers.">
+      <ListPanel
+        title="Waiting for an answer"
+        what="the questions"
+        list={list}
+        empty={{
+          icon: <MessageCircleQuestion aria-hidden />,
+          title: 'Nobody asks anything',
+          next: 'When an agent needs a person, its question shows here and where that person talks.',
+        }}
+        itemKey={({ requestId }) => requestId}
+      >
+        {(question) => <QuestionRow question={question} onAnswered={list.reload} />}
+      </ListPanel>
+    </Frame>
+  );
+}
+
+function QuestionRow({ question, onAnswered }: { question: Question; onAnswered(): void }) {
+  const send = useSend();
+  const [answer, setAnswer] = useState('');
+  const [busy, setBusy] = useState(false);
+  const submit = async () => {
+    setBusy(true);
+    const body = { requestId: question.requestId, answer: answer.trim() };
+    if (await send('/api/a2a/input', { title: 'Answered. The agent goes on.', body })) onAnswered();
+    setBusy(false);
+  };
+  return (
+    <li className="flex flex-col gap-3 border-line border-b px-4 py-4 last:border-b-0">
+      <div>
+        <p className="font-medium whitespace-pre-wrap break-words">{question.question}</p>
+        <p className="flex flex-wrap items-center gap-x-3 text-12 text-muted">
+          <RelativeTime at={question.askedAt} />
+          <a
+            className="max-w-full truncate font-mono text-accent-text underline underline-offset-2"
+            href={hashRoute('flows', `skill-${question.correlationId}`)}
+          >
+            {question.correlationId}
+          </a>
+          <CopyButton value={question.correlationId} label="Copy the correlation" />
+        </p>
+      </div>
+      <form
+        className="flex flex-col gap-2"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (answer.trim() !== '') void submit();
+        }}
+      >
+        <TextAreaField
+          label="Your answer"
+          value={answer}
+          onChange={(event) => setAnswer(event.target.value)}
+        />
+        <div className="flex justify-end">
+          <Button
+            type="submit"
+            variant="primary"
+            icon={<Send aria-hidden />}
+            busy={busy}
+            disabled={answer.trim() === ''}
+          >
+            Send the answer
+          </Button>
+        </div>
+      </form>
+    </li>
+  );
+}

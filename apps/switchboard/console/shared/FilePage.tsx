@@ -1,0 +1,84 @@
+import { Button, ErrorState, hashRoute, Skeleton, useResource } from '@trunkline/ui';
+import { ArrowLeft, Trash2 } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { Frame } from '../app/Frame.tsx';
+import { FileEditor } from './FileEditor.tsx';
+import { useReloadOn } from './live.ts';
+import { useSend, useUndoLast } from './useList.ts';
+import type { Answer } from './wire.ts';
+
+/** Stands in the address for a file that is not there yet. */
+export const NEW = '+';
+
+interface FilePageProps {
+  kind: 'agent' | 'route';
+  /** The section that the file belongs to, and the word for all of its kind. */
+  section: 'agents' | 'routes';
+  folder: string;
+  name: string;
+  /** What a new file begins with. */
+  template: string;
+  /** What else belongs to the file. */
+  children?: ReactNode;
+}
+
+/** One file of the workspace, to be written or removed. */
+export function FilePage({ kind, section, folder, name, template, children }: FilePageProps) {
+  const goTo = (...parts: string[]) => {
+    window.location.hash = hashRoute(section, ...parts);
+  };
+  return (
+    <Frame
+      title={name === NEW ? `New ${kind}` : name}
+      intro={
+        <a
+          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
+          href={hashRoute(section)}
+        >
+          <ArrowLeft aria-hidden className="size-4" /> All {section}
+        </a>
+      }
+      actions={name !== NEW && <Remove {...{ section, folder, name }} onGone={() => goTo()} />}
+    >
+      {name === NEW ? (
+        <FileEditor kind={kind} name={undefined} saved={template} onSaved={goTo} />
+      ) : (
+        <Present kind={kind} name={name} />
+      )}
+      {children}
+    </Frame>
+  );
+}
+
+function Present({ kind, name }: Pick<FilePageProps, 'kind' | 'name'>) {
+  const { body, error, reload } = useResource<Answer<{ text: string }>>(
+    `/api/workspace/files/${kind}/${encodeURIComponent(name)}`,
+  );
+  useReloadOn(['config.updated'], reload);
+  if (error && !body)
+    return <ErrorState what={`${name} could not be loaded.`} why={error.message} todo={error.advice} />;
+  if (body === undefined) return <Skeleton rows={10} />;
+  return <FileEditor kind={kind} name={name} saved={body.data.text} onSaved={reload} />;
+}
+
+interface RemoveProps extends Pick<FilePageProps, 'section' | 'folder' | 'name'> {
+  onGone(): void;
+}
+
+function Remove({ section, folder, name, onGone }: RemoveProps) {
+  const send = useSend();
+  const undoLast = useUndoLast();
+  const remove = async () => {
+    const gone = await send(`/api/${section}/${encodeURIComponent(name)}`, {
+      method: 'DELETE',
+      title: `${name} is removed.`,
+      undo: () => undoLast(`${folder}/${name}.yaml`),
+    });
+    if (gone) onGone();
+  };
+  return (
+    <Button icon={<Trash2 aria-hidden />} onClick={() => void remove()}>
+      Remove
+    </Button>
+  );
+}

@@ -1,0 +1,42 @@
+import type { Section } from '@trunkline/ui';
+import {
+  AlarmClock,
+  BellRing,
+  Bot,
+  HeartPulse,
+  History,
+  MailWarning,
+  MessageCircleQuestion,
+  Network,
+  Plug,
+  Puzzle,
+  Radio,
+  Route,
+  Siren,
+  Split,
+} from 'lucide-react';
+
+const inConsole = (id: string, label: string, icon: Section['icon']): Section => ({
+  id,
+  label,
+  icon,
+  href: `/app#/${id}`,
+});
+
+/** The sections of the console; the first is shown when none is named. The status page is at the root. */
+export const SECTIONS: readonly Section[] = [
+  inConsole('map', 'Map', <Network aria-hidden />),
+  inConsole('feed', 'Feed', <Radio aria-hidden />),
+  inConsole('flows', 'Flows', <Route aria-hidden />),
+  inConsole('questions', 'Questions', <MessageCircleQuestion aria-hidden />),
+  inConsole('schedules', 'Schedules', <AlarmClock aria-hidden />),
+  inConsole('routes', 'Routes', <Split aria-hidden />),
+  inConsole('agents', 'Agents', <Bot aria-hidden />),
+  inConsole('servers', 'MCP servers', <Plug aria-hidden />),
+  inConsole('deliveries', 'Deliveries', <MailWarning aria-hidden />),
+  inConsole('incidents', 'Incidents', <Siren aria-hidden />),
+  inConsole('alerts', 'Alerts', <BellRing aria-hidden />),
+  inConsole('changes', 'Changes', <History aria-hidden />),
+  inConsole('parts', 'Parts', <Puzzle aria-hidden />),
+  { id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
+];

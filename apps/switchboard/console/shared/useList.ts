@@ -1,0 +1,67 @@
+import { type PagedList, useApi, useAttempt, usePages } from '@trunkline/ui';
+import { useState } from 'react';
+import { useReloadOn } from './live.ts';
+import type { Answer } from './wire.ts';
+
+const AT_ONCE = 50;
+
+/** A list that the service gives out at once, shown piece by piece; loaded again after messages on these topics. */
+export function useList<Item, Data = Item[]>(
+  path: string,
+  topics: readonly string[],
+  pick: (data: Data) => readonly Item[] = (data) => data as unknown as Item[],
+): PagedList<Item> {
+  const list = usePages<Item, Answer<Data>>({
+    key: path,
+    path: () => path,
+    read: ({ data }) => ({ items: pick(data), next: null }),
+  });
+  useReloadOn(topics, list.reload);
+  return usePieces(list);
+}
+
+/** Shows so many items of a list, and more when asked. */
+export function usePieces<Item>(list: PagedList<Item>): PagedList<Item> {
+  const [shown, setShown] = useState(AT_ONCE);
+  const { items } = list;
+  if (items === undefined || items.length <= shown) return list;
+  return {
+    ...list,
+    items: items.slice(0, shown),
+    hasMore: true,
+    loading: false,
+    more: () => setShown((before) => before + AT_ONCE),
+  };
+}
+
+/** Sends something off and says what came of it. */
+export function useSend() {
+  const api = useApi();
+  const attempt = useAttempt();
+  return (
+    path: string,
+    {
+      title,
+      body,
+      method = 'POST',
+      undo,
+    }: { title: string; body?: unknown; method?: 'POST' | 'PUT' | 'DELETE'; undo?: () => void },
+  ): Promise<boolean> =>
+    attempt(() => api.request(path, { method, ...(body !== undefined && { body }) }), {
+      title,
+      ...(undo && { undo }),
+    });
+}
+
+/** Takes the last change of a file back. */
+export function useUndoLast() {
+  const api = useApi();
+  const attempt = useAttempt();
+  return (file: string) =>
+    void attempt(async () => {
+      const path = `/api/changes?limit=1&file=${encodeURIComponent(file)}`;
+      const { data } = await api.request<Answer<{ id: number }[]>>(path);
+      const [last] = data;
+      if (last) await api.request(`/api/changes/${last.id}/undo`, { body: {} });
+    });
+}

@@ -1,0 +1,66 @@
+// What the tests of a service's pages share: the service, a browser, and what must hold for every page.
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { launchBrowser, type TestBrowser, type TestPage, type WindowOptions } from './browser.ts';
+import { namelessControls, sidewaysScroll } from './page-checks.ts';
+
+const START_LIMIT_MS = 180_000;
+
+export const desktopWindow = { width: 1280, height: 800 };
+export const phoneWindow = { width: 390, height: 844 };
+
+export interface PagesUnderTest<Service> {
+  service(): Service;
+  /** Opens a page of the service; closed after the test. */
+  open(path: string, window?: WindowOptions): Promise<TestPage>;
+}
+
+/** Starts a service with its pages, and a browser, for the tests of a file. */
+export function pagesUnderTest<Service extends { url: string; stop(): Promise<void> }>(
+  start: () => Promise<Service>,
+): PagesUnderTest<Service> {
+  let browser: TestBrowser;
+  let service: Service;
+  const opened: TestPage[] = [];
+  beforeAll(async () => {
+    [browser, service] = await Promise.all([launchBrowser(), start()]);
+  }, START_LIMIT_MS);
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((page) => page.close()));
+  });
+  afterAll(async () => {
+    await browser.close();
+    await service.stop();
+  });
+  return {
+    service: () => service,
+    async open(path, window = {}) {
+      const page = await browser.open(`${service.url}${path}`, { reducedMotion: 'reduce', ...window });
+      opened.push(page);
+      return page;
+    },
+  };
+}
+
+/** On a desktop and a phone, in light and dark: nothing scrolls sideways, and every control has a name. */
+export async function checkLooks({ page, problems }: TestPage): Promise<void> {
+  const before = page.viewportSize();
+  for (const size of [desktopWindow, phoneWindow]) {
+    await page.setViewportSize(size);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await sidewaysScroll(page), `${size.width} ${colorScheme}`).toBe(0);
+      expect(await namelessControls(page), `${size.width} ${colorScheme}`).toEqual([]);
+      await picture(page, `${size.width}-${colorScheme}`);
+    }
+  }
+  if (before) await page.setViewportSize(before);
+  expect(problems).toEqual([]);
+}
+
+/** A picture for whoever looks the pages over: SCREENSHOTS names the folder. */
+async function picture(page: TestPage['page'], name: string): Promise<void> {
+  const folder = process.env.SCREENSHOTS;
+  if (!folder) return;
+  const test = (expect.getState().currentTestName ?? 'page').replaceAll(/[^a-z0-9]+/gi, '-').slice(0, 60);
+  await page.screenshot({ path: `${folder}/${test}-${name}.png` });
+}
