@@ -3,6 +3,7 @@ export type BusErrorCode =
   | 'connection_failed'
   | 'connection_refused'
   | 'dead_letter_unknown'
+  | 'disk_full'
   | 'durable_conflict'
   | 'durable_unknown'
   | 'engine_failed'

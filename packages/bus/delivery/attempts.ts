@@ -62,13 +62,22 @@ export async function handleEntry(entry: Entry, member: Member, context: Attempt
   const { retry, closing } = context;
   const before = entry.redelivered ? await begunBefore(entry, context) : 0;
   if (before >= retry.maxAttempts) return buryDeadly(entry, member, before, context);
+  let spared = 0;
   for (let attempt = before + 1; !closing.aborted; attempt += 1) {
-    const failure = await attemptOnce(entry, member, attempt, context);
+    const failure = await attemptOnce(entry, member, { attempt, spared }, context);
     if (failure === undefined) return clear(entry, before, context);
-    if (attempt >= retry.maxAttempts) return bury(entry, attempt, messageOf(failure.error), context);
-    await record(entry, attempt, context);
+    if (isDiskFull(failure.error)) spared += 1;
+    else if (attempt - spared >= retry.maxAttempts)
+      return bury(entry, attempt, messageOf(failure.error), context);
+    else await record(entry, attempt - spared, context);
     await pause(attempt, context);
   }
+}
+
+/** No fault of the message: it waits until there is room. */
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && error.code === 'disk_full') || isDiskFull(error.cause);
 }
 
 /** Counts the coming attempt before it begins: should it end the process, the next one knows. */
@@ -108,29 +117,27 @@ async function record(entry: Entry, attempts: number, context: AttemptContext): 
 async function attemptOnce(
   { message }: Entry,
   member: Member,
-  attempt: number,
+  { attempt, spared }: { attempt: number; spared: number },
   context: AttemptContext,
 ): Promise<{ error: unknown } | undefined> {
   try {
     await member.handler(message, { attempt, signal: context.delivery.signal });
     return undefined;
   } catch (error) {
-    report(message, member, attempt, error, context);
+    const buried = attempt - spared >= context.retry.maxAttempts && !isDiskFull(error);
+    report(message, member, { attempt, buried, error }, context);
     return { error };
   }
 }
 
 function report(
   message: Message,
-  member: Member,
-  attempt: number,
-  error: unknown,
+  { plugin }: Member,
+  failure: { attempt: number; buried: boolean; error: unknown },
   context: AttemptContext,
 ): void {
   const { name, pattern } = context.options();
-  const buried = attempt >= context.retry.maxAttempts;
-  const { plugin } = member;
-  context.delivery.failures.report({ message, pattern, plugin, error, attempt, durable: name, buried });
+  context.delivery.failures.report({ message, pattern, plugin, durable: name, ...failure });
 }
 
 /** A message during whose handling the process ended as often as it may fail is not tried again. */
@@ -141,7 +148,7 @@ async function buryDeadly(
   context: AttemptContext,
 ): Promise<void> {
   const words = `The process ended ${attempts} times while handling this message.`;
-  report(entry.message, member, attempts, new Error(words), context);
+  report(entry.message, member, { attempt: attempts, buried: true, error: new Error(words) }, context);
   await bury(entry, attempts, words, context);
 }
 

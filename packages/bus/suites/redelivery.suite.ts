@@ -1,3 +1,4 @@
+import { StorageError } from '@trunkline/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listen, patience, type World, type WorldFactory } from './world.suite.ts';
 
@@ -36,6 +37,23 @@ export function describeRedelivery(createWorld: WorldFactory): void {
   });
 
   describe('a durable handler that fails', () => {
+    it('for want of room on the disk is tried until there is some, and nothing is buried', async () => {
+      const bus = await world.open({ retryDelayMs: 1 });
+      const attempts: number[] = [];
+      await bus.subscribe(
+        pattern,
+        (_, { attempt }) => {
+          attempts.push(attempt);
+          const full = new StorageError('disk_full', 'The disk is full.');
+          if (attempt < 9) throw attempt % 2 === 0 ? full : new Error('not kept', { cause: full });
+        },
+        { durable: 'reader' },
+      );
+      await bus.publish({ topic, payload: 'patient' });
+      await vi.waitFor(() => expect(attempts).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]), patience);
+      expect(await bus.deadLetters()).toEqual([]);
+    });
+
     it('gets the message again, with the number of the attempt, before the next one', async () => {
       const bus = await world.open({ retryDelayMs: 1 });
       const errors = await listen(bus, 'system.error');

@@ -17,7 +17,7 @@ interface Waiting {
   reject(error: BusError): void;
 }
 
-const ownCodes: readonly string[] = ['journal_full', 'journal_in_use'] satisfies BusErrorCode[];
+const ownCodes: readonly string[] = ['disk_full', 'journal_full', 'journal_in_use'] satisfies BusErrorCode[];
 
 /** The journal as seen from the main thread: calls are answered in the order in which they were made. */
 export class JournalThread {
