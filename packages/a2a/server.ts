@@ -60,7 +60,7 @@ export interface A2aServer {
 
 /** An agent that others reach over A2A, in versions 0.3 and 1.0, by JSON-RPC and REST. */
 export function createA2aServer(options: A2aServerOptions): A2aServer {
-  const guard = createCredentialsGuard(options.credentials ?? {});
+  const guard = createCredentialsGuard(options.credentials ?? {}, options.allowedOrigins);
   if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);
   const engine = createEngine(options);

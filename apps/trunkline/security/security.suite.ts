@@ -37,13 +37,13 @@ const quiet: Environment = {
 export const names = ['voice', 'agent', 'research', 'switchboard'] as const;
 export type Name = (typeof names)[number];
 
-export interface Setup {
+interface Setup {
   env?: Environment;
   /** Put under the home before the start, by path. */
   files?: Record<string, string>;
 }
 
-export interface Target extends Service {
+interface Target extends Service {
   name: Name;
 }
 

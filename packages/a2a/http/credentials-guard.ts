@@ -1,4 +1,4 @@
-import { createKeyring } from '@trunkline/http';
+import { createKeyring, refuseForeignPage } from '@trunkline/http';
 import type { Context, MiddlewareHandler } from 'hono';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
@@ -30,7 +30,10 @@ export interface CredentialsGuard {
   handler: MiddlewareHandler;
 }
 
-export function createCredentialsGuard(credentials: A2aCredentials): CredentialsGuard {
+export function createCredentialsGuard(
+  credentials: A2aCredentials,
+  allowedOrigins: readonly string[] = [],
+): CredentialsGuard {
   const { require = 'all' } = credentials;
   const schemes = [
     createScheme('bearer', credentials.bearer, bearerToken, 'Bearer'),
@@ -52,6 +55,7 @@ export function createCredentialsGuard(credentials: A2aCredentials): Credentials
     schemes: schemes.map(({ name }) => name),
     require,
     handler: async (context, next) => {
+      if (schemes.length === 0) refuseForeignPage(context.req, allowedOrigins);
       if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
       return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
     },

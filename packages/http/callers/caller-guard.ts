@@ -3,6 +3,7 @@ import type { AppEnv } from '../app/context.ts';
 import type { HttpError, HttpErrorOptions } from '../errors/http-error.ts';
 import { httpErrors } from '../errors/http-errors.ts';
 import { markGuard } from '../openapi/guard-mark.ts';
+import { refuseForeignPage } from '../origins/foreign-page.ts';
 import { type CredentialPlace, challenge, presentedKey } from './credentials.ts';
 import type { Keyring } from './keyring.ts';
 
@@ -41,7 +42,10 @@ function identify<Caller>(
   credentials: readonly CredentialPlace[],
 ): Caller | undefined {
   const keyring = typeof options.keyring === 'function' ? options.keyring() : options.keyring;
-  if (keyring.size === 0) return options.openCaller?.();
+  if (keyring.size === 0) {
+    refuseForeignPage(context.req);
+    return options.openCaller?.();
+  }
   const key = presentedKey(context.req, credentials);
   return key === undefined ? undefined : keyring.find(key);
 }

@@ -24,6 +24,11 @@ export const httpErrors = defineErrors({
         ? 'The request names no Origin, and this address takes only listed ones.'
         : `The origin ${request.origin} is not allowed here.`,
   ],
+  foreign_page: [
+    403,
+    (request: { origin: string }) =>
+      `A page of ${request.origin} may not change anything here while no key is set; set one, or open the page by the address of this machine.`,
+  ],
   cross_site_refused: [403, 'A page of another site may not change anything here.'],
   client_closed: [499, 'The client went away before the answer was ready.'],
   internal: [
