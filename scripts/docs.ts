@@ -4,11 +4,17 @@ import { dirname, join } from 'node:path';
 import { environmentExample, referencePage } from '@trunkline/config';
 import { optionTables } from '../apps/trunkline/options.ts';
 import { licencePage } from './docs/licences.ts';
+import { routesPage, toolsPage, topicsPage } from './docs/reference.ts';
+import { readServices } from './docs/services.ts';
 
 const root = process.cwd();
+const { services, tools } = await readServices();
 const pages: Record<string, string> = {
   '.env.example': environmentExample(optionTables),
   'docs/reference/settings.md': referencePage(optionTables),
+  'docs/reference/routes.md': routesPage(services),
+  'docs/reference/tools.md': toolsPage(tools),
+  'docs/reference/topics.md': topicsPage(root),
   'THIRD-PARTY.md': licencePage(join(root, 'package-lock.json')),
 };
 
@@ -22,6 +28,7 @@ for (const file of stale) {
   writeFileSync(join(root, file), pages[file] ?? '');
   console.log(`wrote ${file}`);
 }
+process.exit(0);
 
 function read(file: string): string | undefined {
   try {
