@@ -77,13 +77,12 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
   for (const window of windows) {
     const verdict = judge(claim, window, document, compared);
     // A passage that has less of the claim cannot outweigh one that has more of it and contradicts it.
-    if (verdict.supported && verdict.score > best.score - NEARLY) return verdict;
+    if (verdict.supported && verdict.score > best.score) return verdict;
     if (verdict.score > best.score) best = verdict;
   }
   return { ...best, supported: false };
 }
 
-const NEARLY = 0.08;
 const QUOTED = 0.85;
 
 /** The claim gives the sentence word for word, but for its very end. */

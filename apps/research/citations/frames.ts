@@ -26,12 +26,18 @@ type Clause = Omit<Frame, 'sentence'>;
 export function framesOf({ tokens }: Pick<Statement, 'tokens'>): Frame[] {
   const frames: Clause[] = [];
   for (const segment of joined(segmentsOf(tokens))) {
-    const last = frames.at(-1);
+    const resumes = isVerb(segment, 0);
+    const last = resumes ? (frames.findLast(({ own }) => !isRelative(own)) ?? frames.at(-1)) : frames.at(-1);
     frames.push(
       segment.some((_, at) => isVerb(segment, at)) ? fullFrame(segment, last) : scantFrame(segment, last),
     );
   }
   return frames.map((frame) => ({ ...frame, sentence: tokens }));
+}
+
+/** "Which" and "who" open a clause inside another, which goes on behind it. */
+function isRelative(segment: readonly Token[]): boolean {
+  return /^(?:which|who|that|where|when)$/.test(segment[0]?.lower ?? '');
 }
 
 const OPENERS = new Set(
@@ -104,13 +110,11 @@ function fullFrame(segment: readonly Token[], last: Clause | undefined): Clause 
   const by = predicate.findIndex(({ lower }, place) => lower === 'by' && isSomeone(predicate, place + 1));
   const agent = by === -1 ? [] : nounsFrom(predicate.slice(by + 1));
   const isPassive = agent.length > 0 || isPassiveGroup(predicate);
-  const opener = segment[0]?.lower ?? '';
-  const isRelative = opener === 'which' || opener === 'who' || opener === 'that';
   const own = subjectBefore(before, before.length);
   const goesOn =
     own.length === 0 &&
     before.every(({ lower }) => OPENERS.has(lower) || lower === 'also' || lower === 'then');
-  const subject = own.length > 0 ? own : goesOn && !isRelative ? (last?.subject ?? []) : [];
+  const subject = own.length > 0 ? own : goesOn && !isRelative(segment) ? (last?.subject ?? []) : [];
   return { subject, predicate, agent, isPassive, named: namesIn(before), own: segment };
 }
 
