@@ -1,7 +1,7 @@
-import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment } from '../fixtures/start-agent.ts';
-import { agentPages, checkLooks, type Page } from './pages.suite.ts';
+import { agentPages, type Page } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 const config = `

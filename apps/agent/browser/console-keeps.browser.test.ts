@@ -1,7 +1,7 @@
-import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post } from '../fixtures/start-agent.ts';
-import { agentPages, checkLooks } from './pages.suite.ts';
+import { agentPages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 

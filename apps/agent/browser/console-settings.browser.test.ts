@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, type TestAgent } from '../fixtures/start-agent.ts';
-import { agentPages, checkLooks } from './pages.suite.ts';
+import { agentPages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 const mcpServer = join(import.meta.dirname, '../tools/mcp/fixtures/server.ts');

@@ -1,7 +1,7 @@
 // What a new user does with "npm start" and no key: the offline demo model answers.
-import { describeWithBrowser } from '@trunkline/testing';
+import { checkLooks, describeWithBrowser } from '@trunkline/testing';
 import { expect, it } from 'vitest';
-import { agentPages, checkLooks, type Page } from './pages.suite.ts';
+import { agentPages, type Page } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
 

@@ -34,6 +34,32 @@ describeWithBrowser('what goes wrong', () => {
     await page.getByText('No dead letters').waitFor();
   });
 
+  it('dead letters are shown with the handler that failed, and handed to it again', async () => {
+    const opened = await pages.open('/healthz');
+    const { page } = opened;
+    const message = {
+      id: 'm',
+      topic: 'cron.tea',
+      timestamp: 1,
+      correlationId: 'c',
+      payload: { content: 'Tea' },
+    };
+    const letter = { id: 'd-1', durable: 'router-1', attempts: 5, error: 'It broke', buriedAt: 1, message };
+    let letters = [letter];
+    // No handler of the switchboard fails for good, so the bus is spoken for here.
+    await page.route('**/api/dead-letters', (route) => route.fulfill({ json: { data: { letters } } }));
+    await page.route('**/api/dead-letters/d-1/replay', async (route) => {
+      letters = [];
+      await route.fulfill({ status: 202, json: { success: true } });
+    });
+    await page.goto(`${pages.service().url}/app#/deliveries/dead-letters`);
+    await page.getByText('It broke').waitFor();
+    await page.getByText('router-1').waitFor();
+    await checkLooks(opened);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByText('No dead letters').waitFor();
+  });
+
   it('drops and alerts are told as they come, and are there after a reload', async () => {
     const opened = await pages.open('/app#/alerts/drops');
     const { page } = opened;

@@ -1,7 +1,7 @@
 import { Progress, useHashRoute } from '@trunkline/ui';
 import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 import { AgentShell } from '../shared/AgentShell.tsx';
-import { LiveProvider } from './live.tsx';
+import { LiveProvider } from './live.ts';
 
 /** The page at "/app": everything the agent keeps and does. Each part is loaded when it is opened. */
 export function ConsolePage() {

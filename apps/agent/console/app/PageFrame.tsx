@@ -1,51 +1,7 @@
-import { Lamp } from '@trunkline/ui';
-import type { ReactNode } from 'react';
-import { useLiveState } from './live.tsx';
+import { PageFrame as Frame, type PageFrameProps } from '@trunkline/ui';
+import { useLiveState } from './live.ts';
 
-interface PageFrameProps {
-  title: string;
-  /** One sentence on what this part is for. */
-  intro: string;
-  /** Buttons at the right of the title. */
-  actions?: ReactNode;
-  /** An Inspector. */
-  inspector?: ReactNode;
-  /** Takes the whole width, as a board does. */
-  wide?: boolean;
-  children: ReactNode;
-}
-
-/** A part of the console: its title, what it is for, and its content. */
-export function PageFrame({ title, intro, actions, inspector, wide = false, children }: PageFrameProps) {
-  return (
-    <div className="flex items-start">
-      <div
-        className={`flex min-w-0 flex-1 flex-col gap-6 px-4 py-6 sm:px-8 ${wide ? '' : 'mx-auto max-w-5xl'}`}
-      >
-        <header className="flex flex-wrap items-end gap-x-6 gap-y-3">
-          <div className="min-w-0 flex-1 basis-72">
-            <div className="flex flex-wrap items-center gap-x-4">
-              <h1 className="text-28">{title}</h1>
-              <LiveLamp />
-            </div>
-            <p className="text-muted">{intro}</p>
-          </div>
-          {actions && <div className="flex flex-wrap items-end gap-2">{actions}</div>}
-        </header>
-        {children}
-      </div>
-      {inspector}
-    </div>
-  );
-}
-
-function LiveLamp() {
-  const { name } = useLiveState();
-  if (name === 'open') return <Lamp state="live" />;
-  return (
-    <Lamp
-      state={name === 'refused' ? 'failed' : 'waiting'}
-      word={name === 'refused' ? 'Not live' : 'Connecting'}
-    />
-  );
+/** A part of the console, with the line on which its changes come. */
+export function PageFrame(props: Omit<PageFrameProps, 'stream'>) {
+  return <Frame {...props} stream={useLiveState()} />;
 }

@@ -1,5 +1,5 @@
 import { type PagedList, usePages } from '@trunkline/ui';
-import { type LivePart, useLive } from './live.tsx';
+import { type LivePart, useLive } from './live.ts';
 
 /** A short list that the service gives out at once, under a name in its answer; loaded again when a part changes. */
 export function useWholeList<Item>(path: string, name: string, parts: readonly LivePart[]): PagedList<Item> {

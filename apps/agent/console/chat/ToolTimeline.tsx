@@ -1,6 +1,5 @@
-import { Badge, CodeView, Lamp, type LampState } from '@trunkline/ui';
+import { Badge, CodeView, duration, Lamp, type LampState, plural } from '@trunkline/ui';
 import { ChevronRight } from 'lucide-react';
-import { duration, plural } from '../shared/figures.ts';
 import type { ToolEntry } from './wire.ts';
 
 /** The tools that were used one after the other; opens to show what each was given and what it gave. */

@@ -1,7 +1,6 @@
-import { Badge, CopyButton, ErrorState, Lamp, MarkdownView } from '@trunkline/ui';
+import { Badge, CopyButton, countOf, dollars, duration, ErrorState, Lamp, MarkdownView } from '@trunkline/ui';
 import { Paperclip } from 'lucide-react';
 import { lazy, memo, Suspense } from 'react';
-import { countOf, dollars, duration } from '../shared/figures.ts';
 import { readableAnswer } from './question.ts';
 import { ToolTimeline } from './ToolTimeline.tsx';
 import { type Entry, isParked, type ToolEntry, type Turn } from './wire.ts';

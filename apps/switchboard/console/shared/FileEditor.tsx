@@ -35,7 +35,13 @@ export function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   useHotkeys([{ keys: 'mod+s', label: 'Save the file', run: () => void save(), whileTyping: true }]);
   return (
     <div className="flex flex-col gap-3">
-      <TextEditor label={`The ${kind} as YAML`} value={text} onChange={setDraft} messages={problems ?? []} />
+      <TextEditor
+        short
+        label={`The ${kind} as YAML`}
+        value={text}
+        onChange={setDraft}
+        messages={problems ?? []}
+      />
       <div className="flex flex-wrap items-center gap-3">
         <Button variant="primary" icon={<Save aria-hidden />} disabled={!ready} onClick={() => void save()}>
           Save

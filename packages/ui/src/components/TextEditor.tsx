@@ -14,13 +14,22 @@ interface TextEditorProps {
   onChange(text: string): void;
   messages?: readonly LineMessage[];
   readOnly?: boolean;
+  /** For short files that stand among other things. */
+  short?: boolean;
 }
 
 const LINE_PX = 20;
 const PADDING_PX = 12;
 
 /** Text with numbered lines; what is wrong is marked at its line, and each message leads there. */
-export function TextEditor({ label, value, onChange, messages = [], readOnly = false }: TextEditorProps) {
+export function TextEditor({
+  label,
+  value,
+  onChange,
+  messages = [],
+  readOnly = false,
+  short = false,
+}: TextEditorProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [top, setTop] = useState(0);
   const lines = value.split('\n');
@@ -34,7 +43,12 @@ export function TextEditor({ label, value, onChange, messages = [], readOnly = f
   };
   return (
     <div className="flex min-w-0 flex-col gap-3">
-      <div className="relative flex h-[60dvh] min-h-80 overflow-hidden rounded-corner border border-edge bg-raised focus-within:border-ink">
+      <div
+        className={cn(
+          'relative flex overflow-hidden rounded-corner border border-edge bg-raised focus-within:border-ink',
+          short ? 'h-80' : 'h-[60dvh] min-h-80',
+        )}
+      >
         <Gutter count={lines.length} wrong={wrong} top={top} />
         <textarea
           ref={field}

@@ -1,8 +1,17 @@
-import { Badge, Button, Panel, RelativeTime, SchemaForm, useApi, useAttempt, usePages } from '@trunkline/ui';
+import {
+  Badge,
+  Button,
+  ListPanel,
+  Panel,
+  RelativeTime,
+  SchemaForm,
+  useApi,
+  useAttempt,
+  usePages,
+} from '@trunkline/ui';
 import { Check, Inbox } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 
 interface InboxItem {
   id: number;

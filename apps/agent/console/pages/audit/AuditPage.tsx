@@ -1,10 +1,17 @@
-import { CodeView, Lamp, RelativeTime, SelectField, TextField, usePages } from '@trunkline/ui';
+import {
+  CodeView,
+  duration,
+  Lamp,
+  ListPanel,
+  RelativeTime,
+  SelectField,
+  TextField,
+  usePages,
+} from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-import { duration } from '../../shared/figures.ts';
 
 interface AuditLine {
   ts: string;

@@ -1,8 +1,7 @@
-import { Button, ErrorState, Skeleton, useApi, useAttempt, useResource } from '@trunkline/ui';
+import { Button, ErrorState, FormDialog, Skeleton, useApi, useAttempt, useResource } from '@trunkline/ui';
 import { Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
-import { FormDialog } from '../../app/FormDialog.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { Column } from './Column.tsx';
 import { COLUMNS, EDIT_FORM, FORM, type Issue, type IssueState } from './wire.ts';

@@ -12,7 +12,7 @@ import {
 } from '@trunkline/ui';
 import { Plus, RadioTower, Trash2, Users } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { type Delegate, useConfig } from '../../shared/useConfig.ts';
 import { AddDialog } from './AddDialog.tsx';
 import { DELEGATE_FORM, delegateOf } from './forms.ts';

@@ -14,7 +14,7 @@ import {
 } from '@trunkline/ui';
 import { Plug, Plus, RadioTower, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { type McpServer, useConfig } from '../../shared/useConfig.ts';
 import { AddDialog } from './AddDialog.tsx';
 import { MCP_FORM, mcpServerOf } from './forms.ts';

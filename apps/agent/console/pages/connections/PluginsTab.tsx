@@ -1,7 +1,6 @@
-import { Badge, Lamp, type LampState, SwitchField } from '@trunkline/ui';
+import { Badge, Lamp, type LampState, ListPanel, SwitchField } from '@trunkline/ui';
 import { Plug } from 'lucide-react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { useWholeList } from '../../app/useWholeList.ts';
 import { useConfig } from '../../shared/useConfig.ts';
 

@@ -1,7 +1,6 @@
-import { Badge, TextField } from '@trunkline/ui';
+import { Badge, ListPanel, TextField } from '@trunkline/ui';
 import { Wrench } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
 
 interface ToolHead {

@@ -1,6 +1,5 @@
-import { Button, hashRoute, Lamp, type LampState, useApi, useAttempt } from '@trunkline/ui';
+import { Button, hashRoute, Lamp, type LampState, ListPanel, useApi, useAttempt } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
-import { ListPanel } from '../../app/ListPanel.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '@trunkline/ui';
 import { Play, Users } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 
 interface Helper {

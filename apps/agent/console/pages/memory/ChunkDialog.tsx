@@ -1,5 +1,4 @@
-import { useApi, useAttempt } from '@trunkline/ui';
-import { FormDialog } from '../../app/FormDialog.tsx';
+import { FormDialog, useApi, useAttempt } from '@trunkline/ui';
 import type { Chunk } from './wire.ts';
 
 const CONTENT = { type: 'string', title: 'What to remember', maxLength: 100_000 };

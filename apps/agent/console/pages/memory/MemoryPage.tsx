@@ -1,7 +1,9 @@
 import {
   Badge,
   Button,
+  countOf,
   IconButton,
+  ListPanel,
   type PagedList,
   RelativeTime,
   SelectField,
@@ -13,10 +15,8 @@ import {
 } from '@trunkline/ui';
 import { Brain, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-import { countOf } from '../../shared/figures.ts';
 import { ChunkDialog } from './ChunkDialog.tsx';
 import type { Chunk } from './wire.ts';
 

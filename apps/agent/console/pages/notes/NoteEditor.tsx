@@ -2,6 +2,7 @@ import {
   Button,
   EmptyState,
   Panel,
+  plural,
   RelativeTime,
   SwitchField,
   TextAreaField,
@@ -10,7 +11,6 @@ import {
 } from '@trunkline/ui';
 import { History, Save, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { plural } from '../../shared/figures.ts';
 import type { NoteTab, NoteVersion } from './wire.ts';
 
 interface NoteEditorProps {

@@ -13,7 +13,7 @@ import {
 } from '@trunkline/ui';
 import { Plus, StickyNote } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { NoteEditor } from './NoteEditor.tsx';
 import { type NoteTab, newTab, tabsOf, type Workspace, withoutTab, withTab } from './wire.ts';

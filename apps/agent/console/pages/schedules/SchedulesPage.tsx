@@ -3,6 +3,7 @@ import {
   Button,
   IconButton,
   Lamp,
+  ListPanel,
   Panel,
   RelativeTime,
   SchemaForm,
@@ -11,7 +12,6 @@ import {
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
 

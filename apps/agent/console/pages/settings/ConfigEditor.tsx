@@ -11,7 +11,7 @@ import {
 } from '@trunkline/ui';
 import { Save, Undo2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 
 const CALM_MS = 400;
 

@@ -13,7 +13,7 @@ import {
 } from '@trunkline/ui';
 import { RadioTower } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { useServiceHealth } from '../../shared/AgentShell.tsx';
 
 interface ModelSettings {

@@ -1,5 +1,4 @@
-import { useApi, useAttempt } from '@trunkline/ui';
-import { FormDialog } from '../../app/FormDialog.tsx';
+import { FormDialog, useApi, useAttempt } from '@trunkline/ui';
 import type { Skill } from './wire.ts';
 
 const FORM = {

@@ -1,8 +1,16 @@
-import { Badge, Button, ConfirmDialog, IconButton, SwitchField, useApi, useAttempt } from '@trunkline/ui';
+import {
+  Badge,
+  Button,
+  ConfirmDialog,
+  IconButton,
+  ListPanel,
+  SwitchField,
+  useApi,
+  useAttempt,
+} from '@trunkline/ui';
 import { BookOpen, MessageSquare, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
 import { useConfig } from '../../shared/useConfig.ts';

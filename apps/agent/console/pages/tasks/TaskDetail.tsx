@@ -1,6 +1,9 @@
 import {
   Button,
   CopyButton,
+  countOf,
+  dollars,
+  duration,
   ErrorState,
   Lamp,
   MarkdownView,
@@ -12,10 +15,9 @@ import {
 } from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { QuestionCard } from '../../chat/QuestionCard.tsx';
 import { isOpen } from '../../chat/wire.ts';
-import { countOf, dollars, duration } from '../../shared/figures.ts';
 import { Deliveries, EventLog } from './TaskLogs.tsx';
 import { STATES, type TaskSummary } from './wire.ts';
 

@@ -1,5 +1,5 @@
 import { Badge, EmptyState, PagedItems, RelativeTime, usePages } from '@trunkline/ui';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { useWholeList } from '../../app/useWholeList.ts';
 import { type Delivery, STATES, type TaskEvent } from './wire.ts';
 

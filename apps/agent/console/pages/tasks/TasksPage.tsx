@@ -1,8 +1,10 @@
 import {
+  countOf,
   hashRoute,
   Inspector,
   Lamp,
   Line,
+  ListPanel,
   RelativeTime,
   SelectField,
   Skeleton,
@@ -11,10 +13,8 @@ import {
 } from '@trunkline/ui';
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { ListPanel } from '../../app/ListPanel.tsx';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-import { countOf } from '../../shared/figures.ts';
 import { STATES, type TaskSummary } from './wire.ts';
 
 const FILTERS = [

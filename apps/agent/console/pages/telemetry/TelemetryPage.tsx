@@ -1,5 +1,8 @@
 import {
   type Column,
+  countOf,
+  dollars,
+  duration,
   EmptyState,
   ErrorState,
   Panel,
@@ -11,9 +14,8 @@ import {
 } from '@trunkline/ui';
 import { ChartLine } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useLive } from '../../app/live.tsx';
+import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-import { countOf, dollars, duration } from '../../shared/figures.ts';
 
 interface Point {
   at: string;

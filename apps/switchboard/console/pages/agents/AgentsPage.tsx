@@ -1,19 +1,9 @@
-import {
-  Badge,
-  Button,
-  buttonClass,
-  FormDialog,
-  hashRoute,
-  Lamp,
-  Line,
-  ListPanel,
-  useHashRoute,
-} from '@trunkline/ui';
+import { Badge, Button, buttonClass, hashRoute, Lamp, Line, ListPanel, useHashRoute } from '@trunkline/ui';
 import { Bot, Link, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Frame } from '../../app/Frame.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
-import { useList, useSend } from '../../shared/useList.ts';
+import { useList } from '../../shared/useList.ts';
 import type { Agent } from '../../shared/wire.ts';
 import { RemoteAgentPage } from './RemoteAgentPage.tsx';
 import { Trial } from './Trial.tsx';
@@ -28,20 +18,6 @@ skills:
     description: Sums up what it is given.
     keywords: [summary, summarise]
 `;
-const REMOTE = {
-  type: 'object',
-  required: ['name', 'url'],
-  properties: {
-    name: { type: 'string', title: 'Name', pattern: '^[A-Za-z0-9][A-Za-z0-9_-]*$' },
-    url: { type: 'string', title: 'Address', format: 'uri', description: 'Of its A2A endpoint.' },
-    apiKeyEnv: {
-      type: 'string',
-      title: 'Variable with its key',
-      description: 'The name of an environment variable of the switchboard, not the key itself.',
-    },
-  },
-};
-
 /** Who can do what. */
 export default function AgentsPage() {
   const [, name] = useHashRoute();
@@ -57,7 +33,6 @@ export default function AgentsPage() {
 }
 
 function AgentList({ list }: { list: ReturnType<typeof useList<Agent>> }) {
-  const send = useSend();
   const [adding, setAdding] = useState(false);
   return (
     <Frame
@@ -87,18 +62,13 @@ function AgentList({ list }: { list: ReturnType<typeof useList<Agent>> }) {
       >
         {(agent) => <AgentLine agent={agent} />}
       </ListPanel>
-      {adding && (
-        <FormDialog
-          title="Connect an agent"
-          schema={REMOTE}
-          action="Connect it"
-          onClose={() => setAdding(false)}
-          onSave={(body) => send('/api/external-agents', { title: 'Connected. Its card is read.', body })}
-        />
-      )}
+      <Suspense>{adding && <ConnectDialog onClose={() => setAdding(false)} />}</Suspense>
     </Frame>
   );
 }
+
+// Loaded when it is opened.
+const ConnectDialog = lazy(async () => ({ default: (await import('./ConnectDialog.tsx')).ConnectDialog }));
 
 const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
 

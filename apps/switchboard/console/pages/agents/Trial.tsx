@@ -1,9 +1,6 @@
 import {
   Button,
-  duration,
-  ErrorState,
   hashRoute,
-  MarkdownView,
   Panel,
   Progress,
   SelectField,
@@ -12,16 +9,11 @@ import {
   useAttempt,
 } from '@trunkline/ui';
 import { Send } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useBus } from '../../shared/live.ts';
 import { fitsPattern } from '../../shared/topics.ts';
 import type { Agent } from '../../shared/wire.ts';
-
-interface Answered {
-  content: string;
-  error?: string;
-  durationMs: number;
-}
+import type { Answered } from './Said.tsx';
 
 const MOST_ANSWERS = 50;
 
@@ -78,28 +70,14 @@ export function Trial({ agent }: { agent: Agent }) {
           </Button>
         </div>
         {asked !== undefined && !answer && <Progress words={`${agent.name} works`} />}
-        {answer && <Said answer={answer} name={agent.name} />}
+        <Suspense>{answer && <Said answer={answer} name={agent.name} />}</Suspense>
       </form>
     </Panel>
   );
 }
 
-function Said({ answer, name }: { answer: Answered; name: string }) {
-  if (answer.error !== undefined)
-    return (
-      <ErrorState
-        what={`${name} could not do it.`}
-        why={answer.error}
-        todo="Its flow shows every step; mend the cause and send it again."
-      />
-    );
-  return (
-    <div role="status" className="rounded-corner border border-line bg-sunken p-4">
-      <MarkdownView text={answer.content} className="text-14" />
-      <p className="mt-2 font-mono text-12 text-muted">{duration(answer.durationMs)}</p>
-    </div>
-  );
-}
+// Loaded when there is something to show.
+const Said = lazy(async () => ({ default: (await import('./Said.tsx')).Said }));
 
 // Answers by their correlation; one may come before the request for it is known to be taken.
 function useAnswers(): ReadonlyMap<string, Answered> {
