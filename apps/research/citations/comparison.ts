@@ -167,8 +167,9 @@ function figuresTell(
             : measuresIn(frame, statement, sentence),
         ),
     );
+  const others = measures(right, left);
   const pairs = measures(left, right).flatMap((first) =>
-    measures(right, left)
+    others
       .filter(
         ({ unit, sentence }) =>
           (unit === first.unit || unit === '' || first.unit === '') &&
