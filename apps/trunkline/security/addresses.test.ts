@@ -1,12 +1,6 @@
-import {
-  type ChatRequestBody,
-  JsonServer,
-  startModelServer,
-  startSearchServer,
-  waitFor,
-} from '@trunkline/testing';
+import { JsonServer, startModelServer, startSearchServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keyOf, type Locked, type Name, names, startLocked } from './security.suite.ts';
+import { keyOf, type Locked, type Name, names, obey, startLocked } from './security.suite.ts';
 
 /** Stands for whatever listens inside the operator's network. */
 const trap = new JsonServer();
@@ -40,16 +34,6 @@ afterAll(async () => {
   await locked.stop();
   await Promise.all([trap.stop(), search.stop(), model.stop()]);
 });
-
-/** A model that calls the tool it finds named in the message, and repeats what the tool said. */
-function obey({ messages }: ChatRequestBody) {
-  const last = messages.at(-1);
-  if (last?.role === 'tool') return `The tool said: ${String(last.content)}`;
-  const order = /CALL(\{.*\})/s.exec(JSON.stringify(last?.content).replaceAll('\\"', '"'))?.[1];
-  return order === undefined
-    ? 'Nothing.'
-    : { toolCalls: [JSON.parse(order) as { name: string; arguments: object }] };
-}
 
 /** Every spelling of a place that no stranger may send us to. */
 const inside = (): string[] => {
