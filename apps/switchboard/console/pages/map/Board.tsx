@@ -58,6 +58,7 @@ function Jack({ node, lit, count }: { node: MapNode; lit: boolean; count: number
       <a
         data-node={node.id}
         data-lit={lit || undefined}
+        title={node.name}
         href={hashRoute(...node.href)}
         className="flex min-h-9 items-center gap-2 rounded-corner border border-line bg-paper px-3 py-1.5 transition-colors hover:border-edge data-lit:border-accent-strong data-lit:bg-accent-wash pointer-coarse:min-h-11"
       >

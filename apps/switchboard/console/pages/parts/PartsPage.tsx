@@ -29,7 +29,7 @@ export default function PartsPage() {
         itemKey={({ name }) => name}
       >
         {({ name, state, words }) => (
-          <li className="flex flex-wrap items-baseline gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
+          <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
             <span className="w-36 font-medium">{name}</span>
             <Lamp state={LAMPS[state].lamp} word={LAMPS[state].word} className="w-20" />
             <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>

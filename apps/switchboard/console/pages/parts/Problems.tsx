@@ -15,7 +15,7 @@ export function Problems() {
     <ErrorState
       key={file}
       what={`${file.slice(body.data.directory.length + 1) || file} cannot be used.`}
-      why={<span className="whitespace-pre-wrap">{error}</span>}
+      why={<span className="whitespace-pre-wrap">{error.replaceAll(`${body.data.directory}/`, '')}</span>}
       todo="Mend the file; until then its last good version holds."
     />
   ));
