@@ -16,7 +16,7 @@ export interface BusMessage {
   payload: unknown;
 }
 
-export interface Skill {
+interface Skill {
   name: string;
   description: string;
 }

@@ -65,7 +65,7 @@ function Alerts() {
 }
 
 function Drops() {
-  const { list } = useFeed({ topic: 'dispatch.dropped.#', correlationId: '', paused: false });
+  const { list } = useFeed({ topic: 'dispatch.dropped.#', correlationId: '' });
   return (
     <ListPanel
       title="Drops"

@@ -8,8 +8,7 @@ import { useFeed } from './useFeed.ts';
 /** Every message on the bus as it passes, and those of the last days that are journalled. */
 export default function FeedPage() {
   const [, topic = '', correlationId = ''] = useHashRoute();
-  const [paused, setPaused] = useState(false);
-  const { list, held } = useFeed({ topic, correlationId, paused });
+  const { list, paused, held, pause } = useFeed({ topic, correlationId });
   const filtered = topic !== '' || correlationId !== '';
   return (
     <Frame
@@ -19,7 +18,7 @@ export default function FeedPage() {
         <Button
           icon={paused ? <Play aria-hidden /> : <Pause aria-hidden />}
           aria-pressed={paused}
-          onClick={() => setPaused(!paused)}
+          onClick={() => pause(!paused)}
         >
           {paused ? `Go on${held > 0 ? ` (${held} new)` : ''}` : 'Pause'}
         </Button>

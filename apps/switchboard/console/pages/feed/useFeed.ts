@@ -1,6 +1,6 @@
 import { type PagedList, usePages } from '@trunkline/ui';
-import { useMemo, useRef, useState } from 'react';
-import { useBus } from '../../shared/live.ts';
+import { useMemo, useState } from 'react';
+import { useBus, useReloadOn } from '../../shared/live.ts';
 import { fitsPattern } from '../../shared/topics.ts';
 import { usePieces } from '../../shared/useList.ts';
 import type { Answer, BusMessage } from '../../shared/wire.ts';
@@ -9,20 +9,22 @@ export interface FeedQuery {
   /** A pattern; empty for all topics. */
   topic: string;
   correlationId: string;
-  paused: boolean;
 }
 
 interface Feed {
   list: PagedList<BusMessage>;
+  paused: boolean;
   /** How many have come since the feed was paused. */
   held: number;
+  /** Holds back what comes, or lets it in. */
+  pause(on: boolean): void;
 }
 
 const MOST_FRESH = 1000;
 const MOST_STORED = 500;
 
 /** The messages that fit, the newest first: those of the journal, and those that come. */
-export function useFeed({ topic, correlationId, paused }: FeedQuery): Feed {
+export function useFeed({ topic, correlationId }: FeedQuery): Feed {
   const query = new URLSearchParams({
     limit: String(MOST_STORED),
     ...(topic !== '' && { topic }),
@@ -30,31 +32,31 @@ export function useFeed({ topic, correlationId, paused }: FeedQuery): Feed {
   });
   const [fresh, setFresh] = useState<readonly BusMessage[]>([]);
   const [held, setHeld] = useState<readonly BusMessage[]>([]);
-  const wasPaused = useRef(paused);
+  const [paused, setPaused] = useState(false);
   useBus((message) => {
     const add = (before: readonly BusMessage[]) => [message, ...before].slice(0, MOST_FRESH);
     if (paused) setHeld(add);
     else setFresh(add);
   });
-  if (wasPaused.current !== paused) {
-    wasPaused.current = paused;
-    if (!paused && held.length > 0) {
-      setFresh([...held, ...fresh].slice(0, MOST_FRESH));
-      setHeld([]);
-    }
-  }
+  const pause = (on: boolean) => {
+    setPaused(on);
+    setFresh([...held, ...fresh].slice(0, MOST_FRESH));
+    setHeld([]);
+  };
   const stored = usePages<BusMessage, Answer<{ messages: { message: BusMessage }[] }>>({
     key: query.toString(),
     path: () => `/api/bus/history?${query}`,
     read: ({ data }) => ({ items: data.messages.map(({ message }) => message).toReversed(), next: null }),
   });
+  // Only what was missed while the line was lost is loaded again; all else comes over it.
+  useReloadOn([], stored.reload);
   const items = useMemo(() => {
     const fits = (message: BusMessage) =>
       (topic === '' || fitsPattern(topic, message.topic)) &&
       (correlationId === '' || message.correlationId === correlationId);
     return stored.items && merged(fresh.filter(fits), stored.items);
   }, [stored.items, fresh, topic, correlationId]);
-  return { list: usePieces({ ...stored, items }), held: held.length };
+  return { list: usePieces({ ...stored, items }), paused, held: held.length, pause };
 }
 
 function merged(fresh: readonly BusMessage[], stored: readonly BusMessage[]): BusMessage[] {

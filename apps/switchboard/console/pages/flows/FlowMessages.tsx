@@ -5,7 +5,7 @@ import { useFeed } from '../feed/useFeed.ts';
 
 /** The messages that belong to a flow. */
 export function FlowMessages({ correlationId }: { correlationId: string }) {
-  const { list } = useFeed({ topic: '', correlationId, paused: false });
+  const { list } = useFeed({ topic: '', correlationId });
   return (
     <ListPanel
       title="Messages"

@@ -7,7 +7,7 @@ const SHOWN = 8;
 
 /** The last messages that passed, under the map. */
 export function Latest() {
-  const { list } = useFeed({ topic: '', correlationId: '', paused: false });
+  const { list } = useFeed({ topic: '', correlationId: '' });
   return (
     <ListPanel
       title="Passing now"
