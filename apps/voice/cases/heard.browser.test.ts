@@ -25,7 +25,8 @@ describeWithBrowser('a call from a browser', () => {
 
   it.skipIf(!installed)(
     'is heard, answered with a tool, and the answer that the page received is understood [V001][V009]',
-    { timeout: 240_000 },
+    // A machine that is busy with other tests leaves gaps in live sound: another call is then made.
+    { timeout: 240_000, retry: 3 },
     async () => {
       const model = await startModelServer({
         script: ({ messages }) =>
