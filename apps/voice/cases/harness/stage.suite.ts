@@ -29,6 +29,7 @@ export interface StageSetup {
 }
 
 const tickMs = 10;
+const turnsPerTick = 4;
 const longestMs = 180_000;
 
 /** The conversation side of the service, with callers, a model and voices that follow a script, on a clock of its own. */
@@ -90,6 +91,9 @@ export class Stage {
     this.caller.pass();
     await this.voices.settle();
     await this.clock.advanceBy(tickMs);
+    // What began in this moment ends in it, however many turns of the event loop it takes beside other work.
+    for (let turn = 0; turn < turnsPerTick; turn += 1)
+      await new Promise((resolve) => void setImmediate(resolve));
   }
 
   async pass(ms: number): Promise<void> {
