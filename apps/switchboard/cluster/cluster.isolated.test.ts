@@ -30,7 +30,14 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
 
   beforeAll(async () => {
     nats = await startNatsServer();
-    model = await startModelServer({ script: () => 'Done.' });
+    // The first request for this work stalls, whatever else is asked meanwhile.
+    let stalls = 1;
+    model = await startModelServer({
+      script: ({ messages }) =>
+        messages.at(-1)?.content === 'Stall once' && stalls-- > 0
+          ? { fault: 'stall', answer: 'Too late.' }
+          : 'Done.',
+    });
     const environment = {
       NATS_URL: nats.url,
       SWITCHBOARD_LEASE_MS: '1000',
@@ -133,10 +140,9 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
   }, 60_000);
 
   it('take over the work of one that was killed in the middle of it', async () => {
-    model.enqueue({ fault: 'stall', answer: 'Too late.' });
     await boards[0].call('/publish', {
       topic: 'message.inbound.cli',
-      payload: { content: 'Work' },
+      payload: { content: 'Stall once' },
       correlationId: 'mid-work',
     });
     const isWorking = async (board: ProcessSwitchboard) =>
