@@ -84,7 +84,7 @@ describe('kill -9', () => {
 });
 
 describe('on the real clock', () => {
-  it('missed fires, zones, pauses, jitter, overlap and far times hold over restarts [S010][S069]', async () => {
+  it('missed fires, zones, pauses, jitter and far times hold over restarts [S010][S069]', async () => {
     const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString();
     const text = (id: string, schedule: string, more: string) =>
       `id: ${id}\nschedule: "${schedule}"\ntopic: cron.${id}\npayload: { content: Ping }\n${more}`;

@@ -34,7 +34,12 @@ export async function unpackPiper(directory: string): Promise<string> {
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
-  return (await stat(path).catch(() => undefined))?.size;
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Another process never sees half a file. */
