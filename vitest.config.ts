@@ -3,9 +3,13 @@ import { defineConfig } from 'vitest/config';
 const shared = { environment: 'node', testTimeout: 20_000, hookTimeout: 30_000 } as const;
 const browser = ['**/*.browser.test.ts'];
 const isolated = ['**/*.isolated.test.ts'];
+const live = ['**/*.live.test.ts'];
 const ignored = ['**/node_modules/**', '**/dist/**'];
 
-/** Plain tests share one context per worker; what changes globals or drives a browser gets a process of its own. */
+/**
+ * Plain tests share one context per worker; what changes globals or drives a browser gets a process of its own.
+ * Live sound needs the machine for itself: its tests run one after the other when all others have ended.
+ */
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -15,7 +19,7 @@ export default defineConfig({
           ...shared,
           name: 'plain',
           include: ['**/*.test.ts'],
-          exclude: [...ignored, ...browser, ...isolated],
+          exclude: [...ignored, ...browser, ...isolated, ...live],
           isolate: false,
           pool: 'forks',
         },
@@ -37,6 +41,19 @@ export default defineConfig({
           include: browser,
           exclude: ignored,
           pool: 'forks',
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'live',
+          include: live,
+          exclude: ignored,
+          pool: 'forks',
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
