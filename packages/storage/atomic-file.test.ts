@@ -5,6 +5,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -86,6 +87,34 @@ describe('writeFileAtomic', () => {
     for (const name of [...litter, ...others]) writeFileSync(join(directory.path, name), 'part');
     await writeFileAtomic(path, 'whole');
     expect(readdirSync(directory.path).sort()).toEqual([...others, 'state.json'].sort());
+  });
+
+  it('leaves a file alone that somebody changed or removed while it was written', async () => {
+    for (const meddle of [() => unlinkSync(path), () => writeFileSync(path, 'by hand')]) {
+      await writeFileAtomic(path, 'old');
+      const writing = writeFileAtomic(path, 'new', { over: 'old' });
+      meddle();
+      await expect(writing).rejects.toMatchObject({
+        code: 'file_changed',
+        message: `The file ${path} was changed or removed meanwhile: read it again.`,
+      });
+    }
+    expect(readFileSync(path, 'utf8')).toBe('by hand');
+    await writeFileAtomic(path, 'new', { over: 'by hand' });
+    expect(readFileSync(path, 'utf8')).toBe('new');
+    expect(readdirSync(directory.path)).toEqual(['state.json']);
+  });
+
+  it('lets a write that depends on what is there wait for those before it, and take the place of none', async () => {
+    const writes = [
+      writeFileAtomic(path, '1'),
+      writeFileAtomic(path, '2'),
+      writeFileAtomic(path, '3', { over: 'something else' }),
+      writeFileAtomic(path, '4', { over: '2' }),
+    ];
+    const outcomes = await Promise.allSettled(writes);
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(readFileSync(path, 'utf8')).toBe('4');
   });
 
   it('goes on after a failure, which reaches only its own callers', async () => {

@@ -1,21 +1,14 @@
-import { randomBytes } from 'node:crypto';
-import {
-  type FileHandle,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { readFileSync, renameSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { messageOf, reasonOf, StorageError, systemCode } from './errors.ts';
+import { removeLeftovers, temporaryName } from './leftovers.ts';
 
 export interface WriteOptions {
   /** Permission bits; without it an existing file keeps its own and a new one follows the umask. */
   mode?: number;
+  /** Writes only over this text: a file that somebody changed or removed meanwhile stays so, and `file_changed` is thrown. */
+  over?: string;
 }
 
 interface Write {
@@ -44,12 +37,20 @@ export function writeFileAtomic(
   const place = resolve(path);
   const line = lines.get(place);
   if (line === undefined) return startLine(place, { data, options });
+  if (options.over !== undefined) return writeAfter(place, line, { data, options });
   line.waiting = { data, options };
   line.waitingDone ??= line.running.then(
     () => runWaiting(place, line),
     () => runWaiting(place, line),
   );
   return line.waitingDone;
+}
+
+/** What may come to nothing takes the place of no other write. */
+async function writeAfter(path: string, line: Line, write: Write): Promise<void> {
+  for (let before: Line | undefined = line; before !== undefined; before = lines.get(path))
+    await Promise.allSettled([before.waitingDone ?? before.running]);
+  await startLine(path, write);
 }
 
 function startLine(path: string, write: Write): Promise<void> {
@@ -71,6 +72,7 @@ async function runWrite(path: string, line: Line, write: Write): Promise<void> {
   try {
     await replaceFile(path, write);
   } catch (error) {
+    if (error instanceof StorageError) throw error;
     const code = systemCode(error) === 'ENOSPC' ? 'disk_full' : 'file_unwritable';
     throw new StorageError(code, `The file ${path} cannot be written: ${reasonOf(error)}.`, { cause: error });
   } finally {
@@ -86,12 +88,31 @@ async function replaceFile(path: string, { data, options }: Write): Promise<void
   const temporary = temporaryName(target);
   try {
     await writeSynced(temporary, data, mode);
-    await rename(temporary, target);
+    if (options.over === undefined) await rename(temporary, target);
+    else renameOver(temporary, target, options.over);
   } catch (error) {
     await rm(temporary, { force: true });
     throw error;
   }
   await syncDirectory(dirname(target));
+}
+
+/** At one go, so that nobody in this process comes between the look and the write. */
+function renameOver(temporary: string, target: string, expected: string): void {
+  if (currentText(target) !== expected) {
+    const words = `The file ${target} was changed or removed meanwhile: read it again.`;
+    throw new StorageError('file_changed', words);
+  }
+  renameSync(temporary, target);
+}
+
+function currentText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** A file that is a link stays one: what it points to is replaced. */
@@ -134,31 +155,6 @@ async function closing(file: FileHandle, work: () => Promise<void>): Promise<voi
     await work();
   } finally {
     await file.close();
-  }
-}
-
-function temporaryName(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
-}
-
-/** Removes temporary files of this path whose writer is gone; a path has one writer per process, so ours is not among them. */
-async function removeLeftovers(path: string): Promise<void> {
-  const start = `.${basename(path)}.`;
-  const names = (await readdir(dirname(path))).filter((name) => name.startsWith(start));
-  for (const name of names) {
-    const writer = /^(\d+)-[0-9a-f]{8}\.tmp$/.exec(name.slice(start.length))?.[1];
-    if (writer === undefined || isOtherLiveProcess(Number(writer))) continue;
-    await rm(join(dirname(path), name), { force: true });
-  }
-}
-
-function isOtherLiveProcess(id: number): boolean {
-  if (id === process.pid) return false;
-  try {
-    process.kill(id, 0);
-    return true;
-  } catch (error) {
-    return systemCode(error) !== 'ESRCH';
   }
 }
 

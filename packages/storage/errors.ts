@@ -9,6 +9,7 @@ export type StorageErrorCode =
   | 'database_transaction'
   | 'directory_unwritable'
   | 'disk_full'
+  | 'file_changed'
   | 'file_damaged'
   | 'file_unreadable'
   | 'file_unwritable'
