@@ -179,11 +179,11 @@ function mountAgent(
   publicUrl: () => string,
   closing: AsyncDisposableStack,
 ): void {
-  const { options, users, delivery, tokens, counters, database, places, logger } = core;
+  const { options, users, delivery, tokens, questions, counters, database, places, logger } = core;
   const { a2aAuthToken: token, a2aUserId: id } = options;
   const family = core.surroundings.family?.secret;
   const recipient = () => users.find(id)?.id;
-  mountCallback(app, { delivery, tokens, authToken: token, recipient });
+  mountCallback(app, { delivery, tokens, questions, authToken: token, recipient });
   const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
   const server = createA2aServer({
     directory: places.store,

@@ -20,6 +20,8 @@ import { type Conversations, createConversations } from './call/conversation.ts'
 import { Memory } from './call/replying/memory.ts';
 import { DelegateBook } from './delegates/book.ts';
 import { familyDelegates } from './delegates/family.ts';
+import { OpenQuestions } from './delegates/questions.ts';
+import { createBriefing } from './delivery/briefing.ts';
 import { CallbackTokens } from './delivery/callback-tokens.ts';
 import { DeliveryController } from './delivery/controller.ts';
 import { createLateAnswers } from './delivery/late-answers.ts';
@@ -77,18 +79,23 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
   const late = createLateAnswers(() => callbackUrl(options, surroundings), tokens);
+  const questions = new OpenQuestions(database);
   const delegates = new DelegateBook({
     path: places.delegates,
     env,
     late,
     family: () => familyDelegates(surroundings.family),
+    questions,
     logger,
   });
   await Promise.all([users.start(), library.start(), delegates.start()]);
   const counters = new Counters();
   const sessions = new SessionRegistry();
   sessions.onOpen(() => counters.sessionOpened());
-  const delivery = new DeliveryController(sessions, new Stash(database));
+  const gateway = createGateway(options, logger);
+  const summing = () => (gateway.describe().demo ? undefined : gateway.fastModel());
+  const brief = createBriefing({ model: summing, logger });
+  const delivery = new DeliveryController(sessions, new Stash(database), brief);
   tokens.recover(delivery);
   return {
     ...ground,
@@ -98,12 +105,13 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
     library,
     preferences,
     tokens,
+    questions,
     delegates,
     counters,
     sessions,
     selection: new SkillSelection(library, preferences),
     delivery,
-    gateway: createGateway(options, logger),
+    gateway,
   };
 }
 

@@ -1,5 +1,5 @@
 export type { AgentDescription, AgentExtension, AgentSkill } from './card/agent-card.ts';
-export { type A2aClient, createA2aClient } from './client/client.ts';
+export { type A2aClient, answerFrom, createA2aClient } from './client/client.ts';
 export { isSigned } from './client/hmac.ts';
 export type { RemoteAgent, RemoteCredentials } from './client/remote-agent.ts';
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-error.ts';

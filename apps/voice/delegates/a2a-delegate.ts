@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type A2aClient, type A2aDelegate, RemoteAgentError } from '@trunkline/a2a';
+import {
+  type A2aClient,
+  type A2aDelegate,
+  answerFrom,
+  RemoteAgentError,
+  type RemoteReply,
+} from '@trunkline/a2a';
 import { type Delegate, DelegateError, type DelegateErrorCode } from '@trunkline/tools';
+import type { WaitingTask } from './questions.ts';
 
 /** One delegation whose answer may also come by the callback. */
 export interface LateAnswers {
@@ -12,32 +19,69 @@ export interface LateAnswers {
   missed(token: string): string | undefined;
 }
 
+/** An agent, and how long a caller waits for it on the line where its answer may come later. */
+export interface AgentDelegate extends A2aDelegate {
+  patienceMs?: number;
+}
+
+export interface AgentDelegateParts {
+  client: A2aClient;
+  /** Undefined where the agent cannot reach this service. */
+  late: LateAnswers | undefined;
+  /** What the agent has asked back, if anything. */
+  question: { find(): WaitingTask | undefined; set(task: WaitingTask | undefined): void };
+}
+
 /** Less than the tool allows, so that a late answer is announced and not only missed. */
 const longestAnswerMs = 100_000;
 
 /** A remote agent: one request, one answer. With `late` it may also answer when the call is over. */
-export function createAgentDelegate(
-  { name, description, agent }: A2aDelegate,
-  client: A2aClient,
-  late: LateAnswers | undefined,
-): Delegate {
+export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegateParts): Delegate {
+  const { name, description, agent, patienceMs = longestAnswerMs } = entry;
+  const { client, late, question } = parts;
   return {
     name,
     description,
     async ask(query, { signal, sessionId }) {
       const push = late?.open();
-      const message = { text: query, contextId: contextOf(sessionId, name), ...(push && { push }) };
+      const message = {
+        text: query,
+        contextId: contextOf(sessionId, name),
+        ...question.find(),
+        ...(push && { push }),
+      };
+      const timeoutMs = push === undefined ? longestAnswerMs : patienceMs;
       try {
-        const answer = await client.ask(agent, message, { signal, timeoutMs: longestAnswerMs });
+        const reply = await client.send(agent, message, { signal, timeoutMs });
         if (push !== undefined) late?.answered(push.token);
-        return answer;
+        const asked = waitingTask(reply);
+        question.set(asked);
+        return asked === undefined ? answerFrom(agent, reply) : askedBack(name, reply.statusText);
       } catch (error) {
         const pushed = push === undefined ? undefined : late?.missed(push.token);
         if (pushed !== undefined) return pushed;
-        throw explain(error, name, push !== undefined);
+        if (push !== undefined && isLate(error)) return comesLater(name);
+        throw explain(error);
       }
     },
   };
+}
+
+function waitingTask({ state, taskId, contextId }: RemoteReply): WaitingTask | undefined {
+  if (state !== 'input-required' || taskId === undefined) return undefined;
+  return { taskId, ...(contextId && { contextId }) };
+}
+
+function askedBack(name: string, question: string): string {
+  return `${name} asks: ${question}\nPut this question to the user. Then hand the answer to ${name} with delegate_to.`;
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof RemoteAgentError && error.code === 'agent_timeout';
+}
+
+function comesLater(name: string): string {
+  return `${name} is still at it. Tell the user that its answer will be told when it is there, and go on with the conversation.`;
 }
 
 /** The same for every question of a session to one agent, so that it knows what was said before. */
@@ -54,11 +98,7 @@ const codes: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
 };
 
 /** The client's words can be spoken as they are. */
-function explain(error: unknown, name: string, mayComeLate: boolean): unknown {
+function explain(error: unknown): unknown {
   if (!(error instanceof RemoteAgentError)) return error;
-  const words =
-    error.code === 'agent_timeout' && mayComeLate
-      ? `${name} is still at it. I will tell you when it answers.`
-      : error.message;
-  return new DelegateError(codes[error.code] ?? 'delegate_failed', words, { cause: error });
+  return new DelegateError(codes[error.code] ?? 'delegate_failed', error.message, { cause: error });
 }

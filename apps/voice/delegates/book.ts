@@ -7,7 +7,8 @@ import {
 import type { Environment, Logger } from '@trunkline/config';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
 import { wordsOf } from '../errors.ts';
-import { createAgentDelegate, type LateAnswers } from './a2a-delegate.ts';
+import { type AgentDelegate, createAgentDelegate, type LateAnswers } from './a2a-delegate.ts';
+import type { OpenQuestions } from './questions.ts';
 
 export interface DelegateBookOptions {
   path: string;
@@ -15,7 +16,9 @@ export interface DelegateBookOptions {
   /** Undefined where agents cannot reach this service. */
   late?: ((userId: string, delegate: string) => LateAnswers | undefined) | undefined;
   /** Whom it may ask besides those of the file; asked each time, as they may start later. */
-  family?: (() => readonly DelegateEntry[]) | undefined;
+  family?: (() => readonly AgentDelegate[]) | undefined;
+  /** What delegates have asked back. */
+  questions: OpenQuestions;
   logger: Logger;
 }
 
@@ -52,7 +55,7 @@ export class DelegateBook {
   }
 
   /** Those of the file, and of the family those that the file does not name. */
-  get entries(): readonly DelegateEntry[] {
+  get entries(): readonly (AgentDelegate | CompatDelegate)[] {
     const named = new Set(this.#entries.map(({ name }) => name));
     const family = this.#options.family?.() ?? [];
     return [...this.#entries, ...family.filter(({ name }) => !named.has(name))];
@@ -80,9 +83,17 @@ export class DelegateBook {
     }
   }
 
-  #delegateOf(entry: DelegateEntry, userId: string): Delegate {
+  #delegateOf(entry: AgentDelegate | CompatDelegate, userId: string): Delegate {
     if (entry.type === 'compat') return endpointDelegate(entry);
-    return createAgentDelegate(entry, this.#client, this.#options.late?.(userId, entry.name));
+    const { late, questions } = this.#options;
+    return createAgentDelegate(entry, {
+      client: this.#client,
+      late: late?.(userId, entry.name),
+      question: {
+        find: () => questions.find(userId, entry.name),
+        set: (task) => questions.set(userId, entry.name, task),
+      },
+    });
   }
 }
 

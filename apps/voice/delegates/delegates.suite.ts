@@ -17,10 +17,16 @@ async function startAsking(target: string, query = 'Who won?'): Promise<ModelSer
 }
 
 /** The service with one delegate, called scout, and a model that asks it. */
-export async function startWith(entry: string, answer: () => PeerAnswer, env: Record<string, string> = {}) {
+export async function startWith(
+  entry: string,
+  answer: () => PeerAnswer,
+  env: Record<string, string> = {},
+  home?: string,
+) {
   const peer = await startPeer(answer);
   const model = await startAsking('scout');
   const voice = await startVoice({
+    ...(home !== undefined && { home }),
     files: {
       'delegates.yaml': `delegates:\n  - {name: scout, description: Knows sport., url: "\${PEER_URL}", ${entry}}`,
     },

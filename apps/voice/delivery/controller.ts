@@ -1,5 +1,6 @@
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { VoiceSession } from '../sessions/session.ts';
+import { isLong } from './briefing.ts';
 import type { DeliveryPort, News } from './delivery.ts';
 import { anyone, type Stash, type StashedNews } from './stash.ts';
 
@@ -10,7 +11,11 @@ export class DeliveryController implements DeliveryPort {
   /** News that a session has and has not said yet, by their id. */
   readonly #offered = new Map<number, VoiceSession>();
 
-  constructor(sessions: SessionRegistry, stash: Stash) {
+  readonly #brief: (text: string) => Promise<string>;
+
+  /** What is too long to be read out is told as `brief` puts it. */
+  constructor(sessions: SessionRegistry, stash: Stash, brief: (text: string) => Promise<string>) {
+    this.#brief = brief;
     this.#sessions = sessions;
     this.#stash = stash;
     sessions.onOpen((session) => this.#replay(session));
@@ -39,6 +44,8 @@ export class DeliveryController implements DeliveryPort {
       this.#offered.delete(id);
       this.#stash.remove(id);
     };
-    session.offer({ ...news, words: `${news.from} says: ${news.text}`, spoken });
+    const offer = (text: string) => session.offer({ ...news, words: `${news.from} says: ${text}`, spoken });
+    if (isLong(news.text)) void this.#brief(news.text).then(offer);
+    else offer(news.text);
   }
 }

@@ -26,6 +26,9 @@ describe('the callback', () => {
       { message: { parts } },
       { task: { artifacts: [{ parts }] }, agent: 'Ada' },
       { kind: 'task', artifacts: [{ parts }] },
+      { kind: 'status-update', taskId: 't', status: { state: 'completed' }, artifact: { parts } },
+      { kind: 'status-update', taskId: 't', status: { state: 'failed', message: { parts } } },
+      { statusUpdate: { taskId: 't', status: { state: 'TASK_STATE_REJECTED', message: { parts } } } },
     ];
     for (const body of bodies)
       expect(await voice.post('/a2a/callback', body)).toMatchObject({
@@ -38,6 +41,9 @@ describe('the callback', () => {
       'An agent says: b c',
       'Ada says: b c',
       'An agent says: b c',
+      'An agent says: b c',
+      'An agent says: b c',
+      'An agent says: b c',
     ]);
     expect(session.offered.every(({ policy }) => policy === 'next_silence')).toBe(true);
   });
@@ -48,6 +54,8 @@ describe('the callback', () => {
     { text: 7 },
     { message: { parts: 'x' } },
     { result: { artifacts: [{}] } },
+    { kind: 'status-update', status: { state: 'working', message: { parts: [{ text: 'half way' }] } } },
+    { kind: 'artifact-update', artifact: { parts: [{ text: 'the first words' }] } },
     [],
     'null',
   ])('finds no text in %j', async (body) => {

@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { startModelServer } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startWith } from '../delegates/delegates.suite.ts';
 import { artifact, type PeerRequest } from '../peer.suite.ts';
 import { json, startVoice, type TestVoice } from '../voice.suite.ts';
@@ -65,4 +66,86 @@ describe('a delegate that answers late', () => {
     });
     expect(push.body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
   });
+});
+
+describe('a delegate that asks back', () => {
+  const asking = (taskId: string, question: string) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    result: {
+      kind: 'task',
+      id: taskId,
+      contextId: 'context-of-the-task',
+      status: {
+        state: 'input-required',
+        message: { role: 'agent', parts: [{ kind: 'text', text: question }] },
+      },
+    },
+  });
+  const messageOf = (request: PeerRequest | undefined) => request?.body.params.message;
+
+  it('gets the answer with the next thing that it is handed, and then no more', async () => {
+    const answers = [asking('task-7', 'Which year?'), artifact('Blue won.'), artifact('Red won.')];
+    const { peer, voice } = await startWith('type: a2a', () => answers.shift() ?? { status: 500 });
+    expect(await voice.say('Ask')).toMatch(/^Heard: scout asks: Which year\?\nPut this question to the user/);
+    expect(await voice.say('Tell it')).toBe('Heard: Blue won.');
+    expect(await voice.say('Ask')).toBe('Heard: Red won.');
+    expect(peer.requests.map((request) => messageOf(request).taskId)).toEqual([
+      undefined,
+      'task-7',
+      undefined,
+    ]);
+    expect(messageOf(peer.requests[1]).contextId).toBe('context-of-the-task');
+  });
+
+  it('by the callback is heard, and answered after a restart', async () => {
+    const first = await startVoice();
+    const token = first.voice.tokens.issue('default', 'scout');
+    first.voice.tokens.update(token, { state: 'late' });
+    const status = { state: 'input-required', message: { parts: [{ kind: 'text', text: 'Which year?' }] } };
+    const push = { kind: 'status-update', taskId: 'task-8', contextId: 'c', status, final: true };
+    const send = (voice: TestVoice, body: object) =>
+      voice.ask('/a2a/callback', { ...json(body), headers: { 'x-a2a-notification-token': token } });
+    await send(first, push);
+    await first.stop();
+    const { peer, voice } = await startWith('type: a2a', () => artifact('Blue won.'), {}, first.home);
+    const spoken: string[] = [];
+    voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
+    expect(spoken).toEqual(['scout says: Which year?']);
+    expect(await voice.say('Tell it')).toBe('Heard: Blue won.');
+    expect(messageOf(peer.requests[0])).toMatchObject({ taskId: 'task-8', contextId: 'c' });
+    // Had somebody else answered, what came of it would still be told.
+    expect((await send(voice, { text: 'Blue won.' })).body).toEqual({ ok: true, delivered: true });
+  });
+});
+
+describe('news that are long', () => {
+  const report = `# Tides\n\n${'The tide rises twice a day [1]. '.repeat(40)}`;
+
+  it('are summed up for the ear', async () => {
+    const model = await startModelServer({ script: ['Tides come twice a day.'] });
+    onTestFinished(() => model.stop());
+    const voice = await startVoice({ env: { LLM_URL: model.url, LLM_MODEL: 'm' } });
+    expect(await told(voice)).toEqual(['An agent says: Tides come twice a day.']);
+    expect(JSON.stringify(model.chats()[0])).toContain('The tide rises twice a day');
+  });
+
+  it.each([
+    ['without a model', {}],
+    ['by a model that fails', { LLM_URL: 'http://127.0.0.1:9', LLM_MODEL: 'm' }],
+  ])('are told by their beginning %s', async (_case, env) => {
+    const [words = ''] = await told(await startVoice({ env }));
+    expect(words).toMatch(
+      /^An agent says: Tides The tide rises twice a day\. .* There is more of it to read\.$/,
+    );
+    expect(words.split(' ').length).toBeLessThan(110);
+  });
+
+  async function told(voice: TestVoice): Promise<string[]> {
+    const spoken: string[] = [];
+    voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
+    await voice.post('/a2a/callback', { text: report });
+    await vi.waitFor(() => expect(spoken).toHaveLength(1), { timeout: 30_000 });
+    return spoken;
+  }
 });

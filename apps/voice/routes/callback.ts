@@ -1,14 +1,16 @@
 import { createKeyring, describeRoute, parseJson, refuseForeignPage } from '@trunkline/http';
 import type { Context } from 'hono';
-import { callbackSender, callbackText } from '../delivery/callback-text.ts';
+import type { OpenQuestions } from '../delegates/questions.ts';
 import type { CallbackGrant, CallbackTokens } from '../delivery/callback-tokens.ts';
 import type { DeliveryPort } from '../delivery/delivery.ts';
+import { type Pushed, readPushed } from '../delivery/pushed.ts';
 import { voiceErrors } from '../errors.ts';
 import type { VoiceApp } from './voice-app.ts';
 
 export interface CallbackRouteOptions {
   delivery: DeliveryPort;
   tokens: CallbackTokens;
+  questions: OpenQuestions;
   /** When set, callers show it or the token of a delegation. */
   authToken: string | undefined;
   /** Whose news they are when the sender does not tell by a token. */
@@ -28,28 +30,28 @@ export function mountCallback(app: VoiceApp, options: CallbackRouteOptions): voi
     const sender = identify(context);
     const body = parse(await context.req.text());
     if (body === undefined) return context.json({ error: 'invalid json' }, 400);
-    const text = callbackText(body.value);
-    if (text === undefined) return context.json({ ok: true, delivered: false, reason: 'no text' });
-    return context.json(accept(sender, text, callbackSender(body.value), options));
+    const pushed = readPushed(body.value);
+    if (pushed.text === undefined) return context.json({ ok: true, delivered: false, reason: 'no text' });
+    return context.json(accept(sender, { ...pushed, text: pushed.text }, options));
   });
 }
 
 function accept(
-  sender: Sender,
-  text: string,
-  named: string | undefined,
-  options: CallbackRouteOptions,
+  { token, grant }: Sender,
+  { text, from: named, question }: Pushed & { text: string },
+  { delivery, questions, recipient, tokens }: CallbackRouteOptions,
 ): object {
-  const { token, grant } = sender;
+  if (question !== undefined && grant !== undefined && grant.state !== 'answered')
+    questions.set(grant.userId, grant.delegate, question);
   if (token !== undefined && grant !== undefined && grant.state !== 'late') {
-    if (grant.state === 'asking') options.tokens.update(token, { text });
+    if (grant.state === 'asking') tokens.update(token, { text });
     return { ok: true, delivered: false, reason: 'already answered' };
   }
-  if (token !== undefined) options.tokens.update(token, { state: 'answered' });
+  // Whoever asks back has not answered yet.
+  if (token !== undefined && question === undefined) tokens.update(token, { state: 'answered' });
   const from = grant?.delegate ?? named ?? 'An agent';
-  const userId = grant?.userId ?? options.recipient();
-  if (options.delivery.deliver(userId, { from, text, policy: 'next_silence' }))
-    return { ok: true, delivered: true };
+  const isHeard = delivery.deliver(grant?.userId ?? recipient(), { from, text, policy: 'next_silence' });
+  if (isHeard) return { ok: true, delivered: true };
   return { ok: true, delivered: false, reason: 'no active session', stashed: true };
 }
 

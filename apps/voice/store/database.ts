@@ -46,6 +46,7 @@ export function openVoiceDatabase(directory: string): Database {
     ttlTableMigration('conversations'),
     ttlTableMigration('callback_tokens'),
     memories,
+    ttlTableMigration('open_questions'),
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -25,6 +25,10 @@ export class SweptTable<Value> {
     this.#table.sweep();
   }
 
+  delete(key: string): void {
+    this.#table.delete(key);
+  }
+
   entries(): [key: string, value: Value][] {
     return this.#table.entries();
   }

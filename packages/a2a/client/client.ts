@@ -111,7 +111,8 @@ function findOwn(error: unknown): RemoteAgentError | undefined {
   return error instanceof Error && error.cause !== undefined ? findOwn(error.cause) : undefined;
 }
 
-function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
+/** The text of an answer; a reply that is none, tells of a failure or asks back is an error. */
+export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   const { state, statusText } = reply;
   if (state === 'failed' || state === 'rejected' || state === 'canceled') {
     throw new RemoteAgentError(

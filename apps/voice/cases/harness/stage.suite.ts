@@ -57,7 +57,7 @@ export class Stage {
     this.voices = (setup.voices ?? scriptedVoices)(this.clock);
     this.memory = new Memory(this.#database);
     this.stash = new Stash(this.#database);
-    this.delivery = new DeliveryController(this.sessions, this.stash);
+    this.delivery = new DeliveryController(this.sessions, this.stash, async (text) => text);
     this.model = scriptedModel(setup.answers ?? [{ text: 'Fine.' }], this.clock);
     this.#talks = createConversations({
       persona: setup.persona ?? (() => this.persona()),

@@ -1,0 +1,61 @@
+import type { Logger } from '@trunkline/config';
+import { runTurn } from '@trunkline/loop';
+import { spokenText } from '../call/speaking/spoken-text.ts';
+import type { Model } from '../turn/model-settings.ts';
+
+export interface BriefingParts {
+  /** Sums up; undefined where only the demo model is there, which cannot. */
+  model(): Model | undefined;
+  logger: Logger;
+}
+
+/** About half a minute of speech. */
+const longestWords = 80;
+const limits = { steps: 1, toolTimeoutMs: 1000, turnTimeoutMs: 20_000 };
+const instructions = `You tell someone by voice what a report says that they have asked for.
+Give its main findings in at most five plain spoken sentences. Add nothing that it does not say.
+Do not mention headings, lists, numbers of sources or addresses.`;
+
+/** Whether a text is too long to be read out. */
+export function isLong(text: string): boolean {
+  return wordCount(text) > longestWords;
+}
+
+/** What is said of a long text: its main points, or its beginning where no model sums it up. */
+export function createBriefing({ model, logger }: BriefingParts): (text: string) => Promise<string> {
+  return async (text) => {
+    const summing = model();
+    if (summing === undefined) return beginningOf(text);
+    try {
+      return await sumUp(summing, text);
+    } catch (error) {
+      logger.warn({ err: error }, 'a long text was not summed up; its beginning is read out');
+      return beginningOf(text);
+    }
+  };
+}
+
+async function sumUp(model: Model, text: string): Promise<string> {
+  const messages = [{ role: 'user' as const, content: text }];
+  const signal = AbortSignal.timeout(limits.turnTimeoutMs);
+  const turn = { model, instructions, tools: [], messages, limits, sessionId: 'briefing', signal };
+  for await (const event of runTurn(turn)) {
+    if (event.type === 'end' && event.text.trim() !== '') return event.text;
+    if (event.type === 'error') throw new Error(event.message);
+  }
+  throw new Error('the model gave no summary');
+}
+
+function beginningOf(text: string): string {
+  const sentences = spokenText(text.replace(/\s*\[\d+\]/g, '')).split(/(?<=[.!?])\s+/);
+  const kept: string[] = [];
+  for (const sentence of sentences) {
+    if (kept.length > 0 && wordCount([...kept, sentence].join(' ')) > longestWords) break;
+    kept.push(sentence);
+  }
+  return `${kept.join(' ')} There is more of it to read.`;
+}
+
+function wordCount(text: string): number {
+  return text.split(/\s+/).filter(Boolean).length;
+}
