@@ -50,7 +50,9 @@ describeWithBrowser('the research page', () => {
   it('answers with numbered sources as it comes, and keeps the conversation', async () => {
     const { page, problems } = await open();
     stage.model.enqueue(SEARCH, { fault: 'stall', text: 'Tidal power uses', answer: ' the sea [1].' });
+    await page.getByRole('textbox', { name: 'Your question' }).waitFor();
     await page.keyboard.press('/');
+    await page.locator('textarea:focus').waitFor();
     await page.keyboard.type('What is tidal power?');
     await page.keyboard.press('Enter');
     await page.getByText('Tidal power uses').waitFor();
@@ -168,6 +170,7 @@ describeWithBrowser('the research page', () => {
 
   it('can be driven from the palette and by keyboard', async () => {
     const { page } = await open();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
     await page.keyboard.press('Control+k');
     await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type('library');

@@ -1,4 +1,4 @@
-import { describeWithBrowser, startModelServer, waitFor } from '@trunkline/testing';
+import { describeWithBrowser, recordSound, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { captions, DESKTOP, orb, says, withBrowser } from '../client/client.suite.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
@@ -25,8 +25,7 @@ describeWithBrowser('a call from a browser', () => {
 
   it.skipIf(!installed)(
     'is heard, answered with a tool, and the answer that the page received is understood [V001][V009]',
-    // A machine that is busy with other tests leaves gaps in live sound: another call is then made.
-    { timeout: 240_000, retry: 3 },
+    { timeout: 240_000 },
     async () => {
       const model = await startModelServer({
         script: ({ messages }) =>
@@ -38,7 +37,7 @@ describeWithBrowser('a call from a browser', () => {
       const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper', LLM_URL: model.url, LLM_MODEL: 'test' };
       const voice = await startVoice({ env });
       const { page } = await open(voice.url, DESKTOP);
-      await page.evaluate(recordCalls);
+      const sound = await recordSound(page);
       await orb(page).click();
       await says(page, 'Listening');
       const said = (who: string) => captions(page).locator(`[data-who=${who}]`).allTextContents();
@@ -46,16 +45,9 @@ describeWithBrowser('a call from a browser', () => {
       await waitFor(async () => (await voice.get('/api/metrics')).body.turn_latency.turns > 0, {
         timeoutMs: 60_000,
       });
-      // The caption also shows what is still to be said, so that only the sound tells when all of it was heard.
-      let heard = '';
-      await waitFor(
-        async () => {
-          const recorded = await page.evaluate(() => Reflect.get(globalThis, 'recorded') as number[]);
-          heard = await voices.transcribe([{ samples: Int16Array.from(recorded), sampleRate: rate }]);
-          return /\bwe(?:ek|ak)/i.test(heard);
-        },
-        { timeoutMs: 60_000, intervalMs: 1000 },
-      );
+      // The caption also shows what is still to be said: only the sound tells when all of it was heard.
+      await waitFor(async () => Number(await sound.quietMs()) > 2000, { timeoutMs: 60_000 });
+      const heard = await voices.transcribe([await sound.samples()]);
       expect((await said('you')).join(' ')).toMatch(/museum/i);
       expect((await voice.get('/api/metrics')).body.tool_calls_by_name.current_time).toBeGreaterThan(0);
       // Words that fill a pause may come before it.
@@ -72,27 +64,4 @@ function spoken(samples: Int16Array): AudioFrame {
   const all = new Int16Array(rate * 34 + samples.length);
   all.set(samples, rate * 8);
   return { samples: all, sampleRate: rate };
-}
-
-/** Runs in the page: keeps every sound that comes over the line. */
-function recordCalls(): void {
-  const recorded: number[] = [];
-  Reflect.set(globalThis, 'recorded', recorded);
-  type Describe = (description: RTCSessionDescriptionInit) => Promise<void>;
-  const describe: Describe = RTCPeerConnection.prototype.setRemoteDescription;
-  RTCPeerConnection.prototype.setRemoteDescription = function (description: RTCSessionDescriptionInit) {
-    this.addEventListener('track', ({ track }) => {
-      if (track.kind !== 'audio') return;
-      const context = new AudioContext({ sampleRate: 16_000 });
-      const tap = context.createScriptProcessor(4096, 1, 1);
-      tap.onaudioprocess = ({ inputBuffer }) => {
-        for (const sample of inputBuffer.getChannelData(0)) recorded.push(Math.round(sample * 32_767));
-      };
-      context
-        .createMediaStreamSource(new MediaStream([track]))
-        .connect(tap)
-        .connect(context.destination);
-    });
-    return describe.call(this, description);
-  };
 }

@@ -5,10 +5,14 @@ export function wordError(said: readonly string[], heard: readonly string[]): nu
   return errors / pairs.reduce((sum, [before]) => sum + before.length, 0);
 }
 
+const DIGITS = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+
+/** Digits are read one by one: a recogniser writes a dictated number in either way. */
 function wordsOf(text: string): string[] {
   return text
     .toLowerCase()
     .replace(/\bdr\./g, 'doctor')
+    .replace(/\d/g, (digit) => ` ${DIGITS[Number(digit)]} `)
     .replace(/[^a-z' ]/g, ' ')
     .split(' ')
     .filter(Boolean);

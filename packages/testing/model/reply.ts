@@ -58,6 +58,9 @@ export function createReplySource(script: ModelScript) {
       return typeof reply === 'string' ? { text: reply } : reply;
     },
     enqueue: (replies: ScriptedReply[]) => queue.push(...replies),
+    forget() {
+      queue.length = 0;
+    },
   };
 }
 

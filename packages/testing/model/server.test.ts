@@ -102,6 +102,15 @@ describe('answers', () => {
     expect(texts).toEqual(['queued', '1: Hi']);
   });
 
+  it('forgets what was queued', async () => {
+    const server = await serve({ script: () => 'by the script' });
+    server.enqueue('queued');
+    server.forget();
+    expect(await (await ask(server)).json()).toMatchObject({
+      choices: [{ message: { content: 'by the script' } }],
+    });
+  });
+
   it('records headers and bodies', async () => {
     const server = await serve({ script: ['Hello'] });
     await (await ask(server, { temperature: 0.5 }, { headers: { authorization: 'Bearer k' } })).text();

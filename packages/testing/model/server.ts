@@ -31,6 +31,8 @@ export interface ModelServer {
   /** Bodies of the chat requests alone, in order. */
   chats(): ChatRequestBody[];
   enqueue(...replies: ScriptedReply[]): void;
+  /** Drops the queued replies that nobody asked for. */
+  forget(): void;
   /** Lets every stalled reply go on. */
   release(): void;
   stop(): Promise<void>;
@@ -77,6 +79,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
     requests,
     chats: () => requests.filter(isChat).map((entry) => entry.body as ChatRequestBody),
     enqueue: (...replies) => void source.enqueue(replies),
+    forget: source.forget,
     release: gate.open,
     async stop() {
       gate.open();

@@ -6,6 +6,7 @@ export type { StreamEvent } from './api/sseParser.ts';
 export * from './components/Badge.tsx';
 export * from './components/Button.tsx';
 export * from './components/CheckboxField.tsx';
+export * from './components/CheckedEditor.tsx';
 export * from './components/CodeView.tsx';
 export type { Command } from './components/CommandPalette.tsx';
 export * from './components/ConfirmDialog.tsx';

@@ -1,16 +1,16 @@
-import { useEffect, useRef } from 'react';
+import { useLayoutEffect, useRef } from 'react';
 import { type Hotkey, registerHotkeys } from './hotkeyRegistry.ts';
 
-/** Puts shortcuts in force while the component is shown. */
+/** Puts shortcuts in force while the component is shown, from its first moment: no key is lost. */
 export function useHotkeys(hotkeys: readonly Hotkey[]): void {
   const latest = useRef(hotkeys);
-  useEffect(() => {
+  useLayoutEffect(() => {
     latest.current = hotkeys;
   });
   // Registered anew only when the keys change, not whenever a caller writes the list again.
   const signature = JSON.stringify(hotkeys.map(({ keys, label, whileTyping }) => [keys, label, whileTyping]));
   // biome-ignore lint/correctness/useExhaustiveDependencies: the signature stands for the list
-  useEffect(() => {
+  useLayoutEffect(() => {
     const bound = hotkeys.map((hotkey, index) => ({ ...hotkey, run: () => latest.current[index]?.run() }));
     return registerHotkeys(bound);
   }, [signature]);
