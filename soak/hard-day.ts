@@ -1,8 +1,13 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { temporaryDirectory } from '@trunkline/testing';
-import { type Disk, mountSmallDisk } from './disk.ts';
+import {
+  type Disk,
+  type MovableClock,
+  mountSmallDisk,
+  movableClock,
+  temporaryDirectory,
+} from '@trunkline/testing';
 import { createFleet, type Fleet } from './fleet.ts';
 import { type Account, Ledger } from './ledger.ts';
 import { allLoads } from './load/all.ts';
@@ -53,8 +58,7 @@ interface Day {
   isUp: boolean;
   /** When the process was started that runs now. */
   startedAt: number;
-  aheadMs: number;
-  moveClock(ms: number): void;
+  clock: MovableClock;
   sample(): Promise<Sample>;
 }
 
@@ -81,20 +85,16 @@ async function prepare(options: DayOptions, directory: string, signal: AbortSign
   const disk = mountSmallDisk(home, diskMegabytes);
   const random = createRandom(options.seed);
   const model = await startSoakModel(random.fork('model'));
-  const files = { SOAK_CLOCK_FILE: join(directory, 'clock'), SOAK_MEMORY_FILE: join(directory, 'memory') };
-  writeFileSync(files.SOAK_CLOCK_FILE, '0');
-  const nodeFlags = ['--import', join(import.meta.dirname, 'moved-clock.ts')];
-  const fleet = await createFleet({ home, modelUrl: model.url, environment: files, nodeFlags });
-  const now = () => Date.now() + day.aheadMs;
-  const ground: Ground = { urls: fleet.urls, random: random.fork('loads'), now, signal };
+  const clock = movableClock(directory);
+  const memoryFile = join(directory, 'memory');
+  const environment = { ...clock.environment, SOAK_MEMORY_FILE: memoryFile };
+  const nodeFlags = [...clock.nodeFlags, '--import', join(import.meta.dirname, 'tell-memory.ts')];
+  const fleet = await createFleet({ home, modelUrl: model.url, environment, nodeFlags });
+  const ground: Ground = { urls: fleet.urls, random: random.fork('loads'), now: clock.now, signal };
   const day: Day = {
     ...{ options, fleet, model, disk, random, ledger: new Ledger(), loads: allLoads(ground) },
-    ...{ isOver: false, isUp: false, startedAt: 0, aheadMs: 0 },
-    moveClock(ms) {
-      day.aheadMs += ms;
-      writeFileSync(files.SOAK_CLOCK_FILE, String(day.aheadMs));
-    },
-    sample: () => sampleMemory(fleet.pid() ?? 0, files.SOAK_MEMORY_FILE),
+    ...{ isOver: false, isUp: false, startedAt: 0, clock },
+    sample: () => sampleMemory(fleet.pid() ?? 0, memoryFile),
   };
   return day;
 }
@@ -184,7 +184,7 @@ const actions: Record<Trouble['kind'], (day: Day, trouble: Trouble) => Promise<v
     disk.free();
   },
   async jump(day, { amount }) {
-    day.moveClock(amount);
+    day.clock.moveBy(amount);
   },
 };
 
