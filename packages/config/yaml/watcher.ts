@@ -14,7 +14,8 @@ export async function openWatcher(
   const watcher = watch(root, {
     ignoreInitial: true,
     atomic: false,
-    ignored: (other) => !concerns(root, other),
+    ignored: (other, stats) =>
+      !concerns(root, other) || (stats?.isDirectory() === true && isInside(root, other)),
   });
   watcher.on('all', (_, changed) => onEvent(changed));
   watcher.on('error', (error) => onError(error instanceof Error ? error : new Error(String(error))));
@@ -27,5 +28,10 @@ export async function openWatcher(
 
 // The path itself, what lies directly inside it, and the directories above it, which show when it is created.
 function concerns(root: string, path: string): boolean {
-  return path === root || dirname(path) === root || root.startsWith(path.endsWith(sep) ? path : path + sep);
+  return path === root || isInside(root, path) || root.startsWith(path.endsWith(sep) ? path : path + sep);
+}
+
+// A directory there is left out with all it holds, which may be a hundred thousand files that would be looked at one by one.
+function isInside(root: string, path: string): boolean {
+  return dirname(path) === root;
 }
