@@ -103,6 +103,16 @@ describe('a clock that jumps', () => {
     expect(take()).toEqual(['fire minutely@2026-01-01T05:02:00.000Z']);
   });
 
+  it('forward: a job made after the jump makes it noticed at once', async () => {
+    const { clock, scheduler, take } = recorder('2026-01-01T00:00:30Z');
+    scheduler.add(job('hourly', '0 * * * *', { createdAt: clock.now() }));
+    scheduler.start();
+    clock.jumpBy(1.5 * hour);
+    scheduler.add(job('new', '0 12 * * *', { createdAt: clock.now() }));
+    await clock.advanceBy(0);
+    expect(take()).toEqual(['fire hourly@2026-01-01T01:00:00.000Z missed']);
+  });
+
   it('forward over more than a day: what is too late is reported', async () => {
     const { clock, scheduler, take } = recorder('2026-01-01T00:00:30Z');
     scheduler.add(job('monthly', '0 1 1 * *', { createdAt: clock.now() }));

@@ -9,13 +9,20 @@ const longestSleep = 30_000;
 /** Items taken in one go; the event loop gets its turn in between. */
 const batch = 1000;
 
+interface SetTimer {
+  handle: Timer;
+  wakesAt: number;
+  /** Set without a delay. */
+  isNow: boolean;
+}
+
 /** Hands over each item when it is due, on one timer for all of them. */
 export class Wakeup<Item extends Due> {
   readonly #clock: Clock;
   readonly #onDue: (item: Item, now: number) => void;
   readonly #heap = new DueHeap<Item>();
   #started = false;
-  #timer: { handle: Timer; wakesAt: number } | undefined;
+  #timer: SetTimer | undefined;
 
   /** `onDue` must place the item at a later time or remove it. */
   constructor(clock: Clock, onDue: (item: Item, now: number) => void) {
@@ -47,15 +54,16 @@ export class Wakeup<Item extends Due> {
     return now - item.dueAt > longestSleep;
   }
 
-  /** Sets the timer for the first item, unless it is set for that or an earlier time. */
+  /** Sets the timer for the first item, unless it is set for that or an earlier time that is still to come. */
   #arm(): void {
     const first = this.#heap.peek();
     if (!this.#started || first === undefined) return;
     const now = this.#clock.now();
     const wakesAt = Math.min(Math.max(first.dueAt, now), now + longestSleep);
-    if (this.#timer !== undefined && this.#timer.wakesAt <= wakesAt) return;
+    if (this.#timer !== undefined && isEarlyEnough(this.#timer, wakesAt, now)) return;
     this.#disarm();
-    this.#timer = { handle: this.#clock.setTimer(wakesAt - now, () => this.#wake()), wakesAt };
+    const handle = this.#clock.setTimer(wakesAt - now, () => this.#wake());
+    this.#timer = { handle, wakesAt, isNow: wakesAt === now };
   }
 
   #disarm(): void {
@@ -73,4 +81,9 @@ export class Wakeup<Item extends Due> {
     }
     this.#arm();
   }
+}
+
+/** A timer whose time has passed without a wake belongs to a clock that was put forward since. */
+function isEarlyEnough(timer: SetTimer, wakesAt: number, now: number): boolean {
+  return timer.isNow || (timer.wakesAt > now && timer.wakesAt <= wakesAt);
 }

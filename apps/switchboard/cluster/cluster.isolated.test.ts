@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readSse } from '@trunkline/http';
 import {
   type ModelServer,
   type NatsServer,
@@ -11,6 +10,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  firstLive,
   journalled,
   type ProcessSwitchboard,
   processHome,
@@ -19,6 +19,8 @@ import {
 
 const patient = { timeoutMs: 40_000, intervalMs: 50 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
+const isStalling = ({ messages }: { messages: { content?: unknown }[] }) =>
+  messages.at(-1)?.content === 'Stall once';
 const sorted = (values: string[]) => values.toSorted();
 
 /** Two switchboards in processes of their own, with homes and workspaces of their own, on one real NATS server. */
@@ -33,10 +35,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     // The first request for this work stalls, whatever else is asked meanwhile.
     let stalls = 1;
     model = await startModelServer({
-      script: ({ messages }) =>
-        messages.at(-1)?.content === 'Stall once' && stalls-- > 0
-          ? { fault: 'stall', answer: 'Too late.' }
-          : 'Done.',
+      script: (request) =>
+        isStalling(request) && stalls-- > 0 ? { fault: 'stall', answer: 'Too late.' } : 'Done.',
     });
     const environment = {
       NATS_URL: nats.url,
@@ -84,6 +84,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       const { index, leading, other } = await leader();
       const at = new Date(Date.now() + 4000).toISOString();
       const ids = Array.from({ length: 20 }, (_, number) => `round-${round}-${number}`);
+      const fired = await firstLive(leading, 'cron.#');
       // Handed in at the one that does not lead.
       const added = await Promise.all(ids.map((id) => other.call('/api/schedules', record(id, at))));
       expect(added.map(({ status }) => status)).toEqual(ids.map(() => 201));
@@ -91,7 +92,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
         () => homes.every(({ workspace }) => existsSync(join(workspace, 'crons', `${ids[19]}.yaml`))),
         patient,
       );
-      await firstLive(leading, 'cron.#');
+      await fired();
       await leading.child.kill('SIGKILL');
       await waitFor(async () => (await other.call('/api/schedules')).body.data.count === 0, patient);
       const fires = (await journalled(other, 'cron.#'))
@@ -151,6 +152,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
       const [first, second] = await Promise.all(boards.map(isWorking));
       return first ? { value: 0 } : second ? { value: 1 } : undefined;
     }, patient).then(({ value }) => value);
+    // Killed before it asked, it would leave the stall to the one that takes over.
+    await waitFor(() => model.chats().some(isStalling), patient);
     await boards[index]?.child.kill('SIGKILL');
     const survivor = boards[1 - index] as ProcessSwitchboard;
     const answers = async () =>
@@ -204,10 +207,3 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     ]);
   }, 60_000);
 });
-
-/** Resolves at the first message of a topic that a switchboard sees. */
-async function firstLive(board: ProcessSwitchboard, topic: string): Promise<void> {
-  const response = await fetch(`${board.url}/api/bus/stream?topic=${encodeURIComponent(topic)}`);
-  for await (const { data } of readSse(response.body as ReadableStream<Uint8Array>))
-    if (data.includes('"topic"')) return;
-}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { type Environment, parseYaml } from '@trunkline/config';
-import { resolveInside, writeFileAtomic } from '@trunkline/storage';
+import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
@@ -31,6 +31,8 @@ interface Order {
   text: string | null;
   note: ChangeNote;
   undoes?: number;
+  /** The text that the change was made from: it is refused when another stands there by now, or none. */
+  over?: string;
 }
 
 /** A file as it was written; null means that it was removed. */
@@ -69,6 +71,16 @@ export class Registrar {
     return this.#inTurn(() => this.#carryOut({ kind, name, text, note }));
   }
 
+  /** The same for a text that was made from the one that stands there: what was changed or removed by hand meanwhile stays so. */
+  editText(
+    kind: KindName,
+    name: string,
+    { from, to }: { from: string; to: string },
+    note: ChangeNote,
+  ): Promise<Change> {
+    return this.#inTurn(() => this.#carryOut({ kind, name, text: to, note, over: from }));
+  }
+
   /** The text of a file as it stands; null when there is none. */
   async read(kind: KindName, name: string): Promise<string | null> {
     return await this.#current(fileOf(kind, name));
@@ -103,18 +115,19 @@ export class Registrar {
   }
 
   async #carryOut(order: Order): Promise<Change> {
-    const { kind, name, text, note } = order;
+    const { kind, name, text, note, over } = order;
     const file = fileOf(kind, name);
     if (text !== null) this.#check(order, file);
     const before = await this.#current(file);
+    if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });
-      else await writeFileAtomic(path, text);
+      else await writeFileAtomic(path, text, over === undefined ? {} : { over });
     } catch (error) {
       if (note.quiet !== true) this.#settings.changes.drop(change.id);
-      throw error;
+      throw error instanceof StorageError && error.code === 'file_changed' ? overtaken(file) : error;
     }
     if (note.quiet === true) this.#settings.changes.amend(file, before, text);
     else for (const tell of this.#listeners) await tell({ kind, name, file, text, by: note.actor });
@@ -175,6 +188,13 @@ function fileOf(kind: KindName, name: string): string {
   if (found.success) return `${place.folder}/${name}.yaml`;
   const words = `The name ${JSON.stringify(name)} is refused: ${found.error.issues[0]?.message}.`;
   throw new RegistrarError('name_refused', words);
+}
+
+function overtaken(file: string): RegistrarError {
+  return new RegistrarError(
+    'change_overtaken',
+    `${file} was changed or removed meanwhile; look at it again.`,
+  );
 }
 
 function parsed<T>(parse: () => T): T {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import type { Registrar } from '../control/registrar.ts';
 import type { CronFolder } from './cron-folder.ts';
+import { editRecord } from './edit-record.ts';
 import { withField } from './record-text.ts';
 
 export interface AfterFireSettings {
@@ -14,6 +15,9 @@ export interface AfterFireSettings {
   logger: Logger;
 }
 
+/** A time to write into a file, or the time of a one-shot whose file goes. */
+type Work = { firedAt: number } | { over: string };
+
 const longestHold = 5000;
 const holdMs = 10;
 
@@ -23,8 +27,7 @@ const holdMs = 10;
  */
 export class AfterFire {
   readonly #settings: AfterFireSettings;
-  /** The time to write, or that the file goes, by id. */
-  readonly #waiting = new Map<string, number | 'over'>();
+  readonly #waiting = new Map<string, Work>();
   #running: Promise<void> | undefined;
   #writing: { id: string; done: Promise<void> } | undefined;
   #closed = false;
@@ -34,12 +37,12 @@ export class AfterFire {
   }
 
   fired(id: string, scheduledAt: number): void {
-    this.#add(id, scheduledAt);
+    this.#add(id, { firedAt: scheduledAt });
   }
 
-  /** A one-shot is over. */
-  finished(id: string): void {
-    this.#add(id, 'over');
+  /** A one-shot is over: its file goes, unless it has another time by then. */
+  finished(id: string, schedule: string): void {
+    this.#add(id, { over: schedule });
   }
 
   /** Resolves when nothing will be written for this id any more: its file is about to be changed or removed. */
@@ -73,33 +76,32 @@ export class AfterFire {
     while (this.#settings.isBusy() && !this.#closed && performance.now() < end);
   }
 
-  #add(id: string, what: number | 'over'): void {
+  #add(id: string, what: Work): void {
     this.#waiting.set(id, what);
     this.#running ??= this.#run();
   }
 
-  async #bring(id: string, what: number | 'over'): Promise<void> {
+  async #bring(id: string, what: Work): Promise<void> {
     try {
-      if (what === 'over') await this.#remove(id);
-      else await this.#write(id, what);
+      if ('over' in what) await this.#remove(id, what.over);
+      else await this.#write(id, what.firedAt);
     } catch (error) {
       this.#settings.logger.warn({ err: error, schedule: id }, 'the file is not up to date; the ledger is');
     }
   }
 
-  async #remove(id: string): Promise<void> {
+  async #remove(id: string, schedule: string): Promise<void> {
     const { folder, registrar, onRemoved } = this.#settings;
+    folder.refresh(id);
+    if ((folder.get(id)?.record.schedule ?? schedule) !== schedule) return;
     await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
     folder.refresh(id);
     await onRemoved(id);
   }
 
   async #write(id: string, scheduledAt: number): Promise<void> {
-    const { folder, registrar } = this.#settings;
-    const text = folder.text(id);
-    if (text === undefined || folder.get(id) === undefined) return;
-    const changed = withField(text, 'lastFired', new Date(scheduledAt).toISOString());
-    await registrar.writeText('cron', id, changed, { actor: 'scheduler', quiet: true });
-    folder.refresh(id);
+    const note = { actor: 'scheduler', quiet: true };
+    const lastFired = new Date(scheduledAt).toISOString();
+    await editRecord(this.#settings, id, (text) => withField(text, 'lastFired', lastFired), note);
   }
 }

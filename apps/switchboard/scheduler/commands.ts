@@ -6,6 +6,7 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/report.ts';
 import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
+import { editRecord } from './edit-record.ts';
 import { readRecord, withField } from './record-text.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import type { Schedules } from './schedules.ts';
@@ -130,12 +131,10 @@ async function remove(
 }
 
 async function enable({ id, note }: Command, parts: CommandParts, enabled: boolean): Promise<object> {
-  const { folder, registrar, afterFire, schedules } = parts;
+  const { afterFire, schedules } = parts;
   await afterFire.release(id);
-  const file = folder.get(id) && folder.text(id);
-  if (file === undefined) throw new ScheduleRefusal('schedule_unknown', id);
-  await registrar.writeText('cron', id, withField(file, 'enabled', enabled), note);
-  folder.refresh(id);
+  const isThere = await editRecord(parts, id, (file) => withField(file, 'enabled', enabled), note);
+  if (!isThere) throw new ScheduleRefusal('schedule_unknown', id);
   return { action: enabled ? 'resume' : 'pause', id, schedule: schedules.get(id) ?? null };
 }
 

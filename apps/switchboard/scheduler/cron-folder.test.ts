@@ -1,4 +1,4 @@
-import { readFileSync, unlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, unlinkSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -60,6 +60,40 @@ describe('files of crons/', () => {
     await waitFor(() => board.problems.list().length === 2);
     board.write('crons/by-hand.yaml', text);
     await waitFor(() => board.problems.list().length === 1);
+  });
+
+  it('that are removed while the time of their fire is written into them stay away', async () => {
+    const ids = Array.from({ length: 20 }, (_, number) => `by-hand-${number}`);
+    for (const id of ids) board.write(`crons/${id}.yaml`, text.replaceAll('by-hand', id));
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === ids.length);
+    // The new content lies beside the file before it takes its place.
+    const meddler = watch(join(board.workspace, 'crons'), (_, name) => {
+      const [, written] = /^\.(.+\.yaml)\..*tmp$/.exec(name ?? '') ?? [];
+      if (written !== undefined) rmSync(join(board.workspace, 'crons', written), { force: true });
+    });
+    await place.clock.advanceBy(30_000);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 0);
+    meddler.close();
+    expect(readdirSync(join(board.workspace, 'crons'))).toEqual([]);
+    expect(board.log.filter((line) => line.includes('not up to date'))).toEqual([]);
+  });
+
+  it('that get another time by hand right after they fired are not removed', async () => {
+    const once = text.replace('"* * * * *"', '2026-03-02T09:00:00Z');
+    board.write('crons/by-hand.yaml', once);
+    await waitFor(async () => (await board.command({ action: 'list' })).data.count === 1);
+    const later = once.replace('09:00:00Z', '09:30:00Z');
+    await board.bus.subscribe('cron.by-hand', ({ id }) => {
+      if (id.includes('09:00:00')) board.write('crons/by-hand.yaml', later);
+    });
+    await place.clock.advanceBy(30_000);
+    await waitFor(
+      async () =>
+        (await board.command({ action: 'list' })).data.schedules[0]?.nextFire === '2026-03-02T09:30:00.000Z',
+    );
+    await place.clock.advanceTo('2026-03-02T09:30:00Z');
+    await fired(2, 'cron.by-hand');
+    await waitFor(() => !existsSync(file('by-hand')));
   });
 
   it('that are examples are left out', async () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { CronRecord } from '../workspace/schema/cron.ts';
 import type { KnownFile, Ledger } from './ledger.ts';
-import type { Entry } from './record.ts';
+import { type Entry, scheduleOf } from './record.ts';
 import { readRecord } from './record-text.ts';
 
 export interface CronFolderSettings {
@@ -118,12 +118,12 @@ export class CronFolder {
     const mark = markOf(this.#path(id));
     if (mark === undefined) return undefined;
     if (known?.mark === mark) {
-      this.#set(id, mark, { record: JSON.parse(known.record) as CronRecord, since: known.since });
+      this.#set(id, mark, entryOf(JSON.parse(known.record) as CronRecord, known.since));
       return undefined;
     }
     const record = this.#read(id, this.text(id) ?? '');
     if (record === undefined) return undefined;
-    const entry = { record, since: this.#since(record, known) };
+    const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
     return knownFile(id, mark, entry);
   }
@@ -168,7 +168,7 @@ export class CronFolder {
     if (record === undefined) return;
     const before = this.#entries.get(id);
     const known = before && { record: JSON.stringify(before.record), since: before.since };
-    const entry = { record, since: this.#since(record, known) };
+    const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
     this.#settings.ledger.putFiles([knownFile(id, mark, entry)]);
     if (before === undefined || !isSameBut(before.record, record)) this.#settings.onChange(id, entry);
@@ -216,6 +216,10 @@ export class CronFolder {
   #path(id: string): string {
     return join(this.#settings.directory, `${id}.yaml`);
   }
+}
+
+function entryOf(record: CronRecord, since: number): Entry {
+  return { record, type: scheduleOf(record).type, since };
 }
 
 function knownFile(file: string, mark: string, { record, since }: Entry): KnownFile {

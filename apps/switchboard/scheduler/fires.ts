@@ -6,7 +6,7 @@ import { derivedId } from '../core/derived-id.ts';
 import { isRouted } from '../router/router.ts';
 import type { FireRow, FireStatus } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
-import { type ScheduleJob, scheduleOf } from './record.ts';
+import type { ScheduleJob } from './record.ts';
 
 export interface FireSettings {
   bus: Bus;
@@ -17,6 +17,8 @@ export interface FireSettings {
   known: (fireId: string) => FireRow | undefined;
   /** Writes a fire, or how it went on, into the ledger. */
   note: (row: FireRow) => Promise<void>;
+  /** The same for how a fire ended, which is tried until it is written. */
+  noteEnd: (row: FireRow) => Promise<void>;
 }
 
 /** Files are brought up to date when nothing has fired for so long. */
@@ -28,9 +30,9 @@ const longestMessageId = 128;
 /** What a fire does: it is published once under its id, noted, and followed to its outcome. */
 export class Fires {
   readonly #settings: FireSettings;
-  /** Runs that began under another leader, or before a restart, by schedule. */
   #publishing = 0;
   #lastBegun = 0;
+  /** Runs that began under another leader, or before a restart, by schedule. */
   readonly #inherited = new Map<string, Promise<unknown>>();
 
   constructor(settings: FireSettings) {
@@ -63,7 +65,7 @@ export class Fires {
     await this.#publish(job, fire);
     await this.#settings.note(this.#row(job, fire, isFollowed ? 'fired' : 'done', null));
     const ended = outcome && this.#end(this.#row(job, fire, 'fired', null), outcome);
-    const waits = job.overlap !== 'allow' && !isOnce(job);
+    const waits = job.overlap !== 'allow' && job.type !== 'once';
     if (waits) await ended;
   }
 
@@ -95,7 +97,7 @@ export class Fires {
   async #isClear(job: ScheduleJob, fire: Fire): Promise<boolean> {
     const earlier = this.#inherited.get(job.id);
     if (earlier === undefined || job.overlap === 'allow') return true;
-    if (job.overlap === 'skip' && !fire.manual && !isOnce(job)) {
+    if (job.overlap === 'skip' && !fire.manual && job.type !== 'once') {
       await this.skipped(job, fire);
       return false;
     }
@@ -141,15 +143,11 @@ export class Fires {
     return row;
   }
 
-  /** Notes the outcome when it comes; nobody waits for it as a rule, so a failure is logged here. */
+  /** Notes the outcome when it comes. */
   async #end(row: FireRow, coming: Promise<Outcome | undefined>): Promise<void> {
-    const { note, clock, logger } = this.#settings;
-    try {
-      const outcome = await coming;
-      if (outcome !== undefined) await note({ ...row, ...outcome, endedAt: clock.now() });
-    } catch (error) {
-      logger.error({ err: error, fireId: row.fireId }, 'the outcome of a fire could not be noted');
-    }
+    const { noteEnd, clock } = this.#settings;
+    const outcome = await coming;
+    if (outcome !== undefined) await noteEnd({ ...row, ...outcome, endedAt: clock.now() });
   }
 
   #row(job: ScheduleJob, fire: Fire, status: FireStatus, detail: string | null): FireRow {
@@ -158,10 +156,6 @@ export class Fires {
     const endedAt = status === 'fired' ? null : now;
     return { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual, missed, status, endedAt, detail };
   }
-}
-
-function isOnce({ record }: ScheduleJob): boolean {
-  return scheduleOf(record).type === 'once';
 }
 
 /** What the bus refuses for its content will not be accepted later. */
@@ -178,7 +172,7 @@ function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): 
     topic: record.topic,
     id: fireId.length <= longestMessageId ? fireId : derivedId(fireId, 'fire'),
     correlationId: fireId,
-    payload: JSON.parse(JSON.stringify({ ...remote, ...record.payload, ...times })),
+    payload: { ...remote, ...record.payload, ...times },
     source: { interface: 'cron', channelId: channel, userId: sender },
   };
 }

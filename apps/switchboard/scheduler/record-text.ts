@@ -1,24 +1,38 @@
 import { parseYaml } from '@trunkline/config';
 import { parse, parseDocument } from 'yaml';
 import { type CronRecord, cronSchema } from '../workspace/schema/cron.ts';
+import { readPlainYaml } from './plain-yaml.ts';
 import { checkRecord } from './record.ts';
 
 /** Reads the text of `crons/<id>.yaml`; throws with line and words when it cannot be used. */
 export function readRecord(text: string, path: string, id: string): CronRecord {
-  const record = readQuickly(text) ?? parseYaml(text, cronSchema, { file: path, expand: false });
+  const record = readPlainly(text) ?? readWhole(text, path);
   checkRecord(record);
   if (record.id === id) return record;
   throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
 }
 
-/** A record that is right needs no places of its words, which take three times as long; undefined for any other. */
-function readQuickly(text: string): CronRecord | undefined {
+/** A record that is right needs no places of its words, which take much longer; undefined for any other. */
+function readPlainly(text: string): CronRecord | undefined {
+  return cronSchema.safeParse(readPlainYaml(text) ?? parsed(text)).data;
+}
+
+function parsed(text: string): unknown {
   try {
-    return cronSchema.safeParse(parse(text, { logLevel: 'silent' })).data;
+    return jsonOf(parse(text, { logLevel: 'silent' }));
   } catch (error) {
     if (error instanceof Error) return undefined;
     throw error;
   }
+}
+
+function readWhole(text: string, path: string): CronRecord {
+  return jsonOf(parseYaml(text, cronSchema, { file: path, expand: false }));
+}
+
+/** As a message can carry it: YAML knows numbers that JSON does not. */
+function jsonOf<Value>(value: Value): Value {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as Value);
 }
 
 /** Sets one field at the top of a file and leaves everything else as it was written, comments included. */

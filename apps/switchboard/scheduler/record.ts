@@ -5,12 +5,14 @@ import type { CronRecord } from '../workspace/schema/cron.ts';
 /** A record with what the scheduler knows of it besides its file. */
 export interface Entry {
   record: CronRecord;
+  type: Schedule['type'];
   /** Times of a cron schedule up to this one are not missed: it did not hold yet. */
   since: number;
 }
 
 export interface ScheduleJob extends Job {
   record: CronRecord;
+  type: Schedule['type'];
 }
 
 /** Throws words when a record cannot work although its fields are right. */
@@ -26,13 +28,15 @@ export function scheduleOf({ schedule, timezone }: CronRecord): Schedule {
   return parseSchedule(schedule, timezone === undefined ? {} : { timezone });
 }
 
-/** What the timer needs; `lastFired` is the newer of what the file and the ledger say. */
-export function jobOf({ record, since }: Entry, lastFired: number | undefined): ScheduleJob {
+/** What the timer needs. */
+export function jobOf(entry: Entry, noted: number | undefined): ScheduleJob {
+  const { record, type, since } = entry;
   const { id, schedule, timezone, enabled, overlap, jitterMs } = record;
-  const known = newest(record.lastFired === undefined ? undefined : Date.parse(record.lastFired), lastFired);
+  const known = lastFiredOf(entry, noted);
   return {
     id,
     record,
+    type,
     schedule,
     overlap,
     jitterMs,
@@ -43,6 +47,8 @@ export function jobOf({ record, since }: Entry, lastFired: number | undefined): 
   };
 }
 
-function newest(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+/** The newer of what the file says and what the ledger noted. */
+export function lastFiredOf({ record }: Entry, noted: number | undefined): number | undefined {
+  const written = record.lastFired === undefined ? undefined : Date.parse(record.lastFired);
+  return written === undefined || noted === undefined ? (written ?? noted) : Math.max(written, noted);
 }

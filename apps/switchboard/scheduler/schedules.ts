@@ -7,9 +7,10 @@ import type { SharedLog } from '../cluster/shared-log.ts';
 import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { Fires } from './fires.ts';
+import { LateNotes } from './late-notes.ts';
 import type { FireRow, Ledger } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
-import { type Entry, scheduleOf } from './record.ts';
+import type { Entry } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import { Term } from './term.ts';
 import { type ScheduleView, viewOf } from './view.ts';
@@ -46,6 +47,7 @@ const mostRecalled = 500;
 export class Schedules {
   readonly #settings: ScheduleSettings;
   readonly #fires: Fires;
+  readonly #lateNotes: LateNotes;
   readonly #sweeper: NodeJS.Timeout;
   #term: Term | undefined;
   #stopped = false;
@@ -55,7 +57,9 @@ export class Schedules {
     this.#settings = settings;
     const note = (row: FireRow) => this.#note(row);
     const known = (fireId: string) => settings.ledger.get(fireId);
-    this.#fires = new Fires({ ...settings, note, known });
+    const noteEnd = (row: FireRow) => this.#noteEnd(row);
+    this.#fires = new Fires({ ...settings, note, noteEnd, known });
+    this.#lateNotes = new LateNotes({ ...settings, note: (row) => this.#noteHere(row) });
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs).unref();
     this.#sweep();
   }
@@ -73,15 +77,12 @@ export class Schedules {
 
   /** How a fire ended that was begun by another process. */
   async ended(fireId: string, outcome: Outcome): Promise<void> {
-    const { ledger, leader, clock, logger } = this.#settings;
+    const { ledger, clock, logger } = this.#settings;
     try {
       const row = ledger.get(fireId);
-      if (row?.status !== 'fired') return;
-      const ended = { ...row, ...outcome, endedAt: clock.now() };
-      if (leader.isLeader()) await this.#note(ended);
-      else await ledger.put(ended);
+      if (row?.status === 'fired') await this.#noteEnd({ ...row, ...outcome, endedAt: clock.now() });
     } catch (error) {
-      logger.error({ err: error, fireId }, 'the end of a fire could not be noted');
+      logger.error({ err: error, fireId }, 'the end of a fire could not be looked up');
     }
   }
 
@@ -136,6 +137,7 @@ export class Schedules {
     this.#stopped = true;
     clearInterval(this.#sweeper);
     this.#settings.outcomes.close();
+    this.#lateNotes.close();
     await this.#turn;
     await this.#end(stopLimitMs);
   }
@@ -157,14 +159,15 @@ export class Schedules {
     const { replica, folder, leader, ledger, clock, outcomeLimitMs } = this.#settings;
     await this.#settings.catchUp();
     await replica?.catchUp();
-    folder.compare();
+    // Alone, the folder was read a moment ago, and nobody else writes into it unseen.
+    if (replica !== undefined) folder.compare();
     if (!leader.isLeader() || this.#term !== undefined) return;
     await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
     const term = new Term({
       ...this.#settings,
       fires: this.#fires,
       note: (row) => this.#note(row),
-      finished: (id) => this.#settings.afterFire.finished(id),
+      finished: ({ id, record }) => this.#settings.afterFire.finished(id, record.schedule),
     });
     this.#term = term;
     term.start();
@@ -179,10 +182,23 @@ export class Schedules {
   async #note(row: FireRow): Promise<void> {
     const { ledger, afterFire, folder, replica } = this.#settings;
     const isNewest = await ledger.put(row);
-    const entry = folder.get(row.scheduleId);
-    const isRecurring = entry !== undefined && scheduleOf(entry.record).type === 'cron';
+    const isRecurring = folder.get(row.scheduleId)?.type === 'cron';
     if (isNewest && isRecurring) afterFire.fired(row.scheduleId, row.scheduledAt);
     await replica?.share({ row });
+  }
+
+  async #noteEnd(row: FireRow): Promise<void> {
+    try {
+      await this.#noteHere(row);
+    } catch (error) {
+      this.#lateNotes.keep(row, error);
+    }
+  }
+
+  /** Whoever leads tells the others too. */
+  async #noteHere(row: FireRow): Promise<void> {
+    if (this.#settings.leader.isLeader()) await this.#note(row);
+    else await this.#settings.ledger.put(row);
   }
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {

@@ -16,7 +16,7 @@ export interface TermSettings {
   logger: Logger;
   note: (row: FireRow) => Promise<void>;
   /** A one-shot is over: its file goes. */
-  finished: (id: string) => void;
+  finished: (job: ScheduleJob) => void;
 }
 
 /** The time during which this switchboard fires: from the moment it leads until another does. */
@@ -34,7 +34,7 @@ export class Term {
       afterFire: (job, fire, failure) => failure && fires.failed(job, fire, failure.error),
       onSkipped: (job, fire) => fires.skipped(job, fire),
       onMissed: (job, missed) => this.#missed(job, missed),
-      onFinished: ({ id }) => finished(id),
+      onFinished: finished,
       onError: (error, job, fire) => this.#report(error, job, fire),
     });
   }
@@ -70,7 +70,7 @@ export class Term {
     const detail = `it was ${Math.round(lateMs / 3_600_000)} hours late; after 24 it is left out`;
     const row = { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual: false, missed: true };
     await note({ ...row, status: 'missed', endedAt: now, detail });
-    if (this.#scheduler.get(job.id)?.type === 'cron') return;
+    if (job.type === 'cron') return;
     logger.warn({ schedule: job.id, scheduledAt }, 'a one-shot was missed by more than 24 hours');
     const payload = {
       id: job.id,

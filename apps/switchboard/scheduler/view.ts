@@ -1,5 +1,5 @@
 import type { CronRecord } from '../workspace/schema/cron.ts';
-import { type Entry, jobOf, scheduleOf } from './record.ts';
+import { type Entry, lastFiredOf, scheduleOf } from './record.ts';
 
 /** A schedule as lists show it: its record with the defaults filled in, and its times. */
 export interface ScheduleView extends Omit<CronRecord, 'type' | 'timezone' | 'lastFired'> {
@@ -22,7 +22,7 @@ export function viewOf(
   const { record } = entry;
   const schedule = scheduleOf(record);
   const next = schedule.preview(count, now).map(iso);
-  const fired = jobOf(entry, lastFired).lastFired;
+  const fired = lastFiredOf(entry, lastFired);
   return {
     ...record,
     type: schedule.type,
