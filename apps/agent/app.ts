@@ -44,6 +44,8 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
     logger,
     metrics: agent.metrics,
     renderError,
+    allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     health: () =>
       healthReport(agent.graph.compiled, { ...facts(base, agent), missing: missing(), services: services() }),
   });

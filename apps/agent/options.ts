@@ -6,6 +6,7 @@ import {
   file,
   group,
   homeOptions,
+  hostOptions,
   integer,
   isAddressRange,
   list,
@@ -124,6 +125,12 @@ const accessOptions = group('Access', {
     doc: 'Bearer token that everything which drives the agent asks for.',
     defaultDoc: 'auth.token of the configuration; without it the agent is open',
   }),
+  operatorToken: text({
+    env: 'CORE_OPERATOR_TOKEN',
+    secret: true,
+    doc: 'Bearer token of the console and the operator API (/api and /mcp), so that A2A_AUTH_TOKEN opens A2A and /v1 alone.',
+    defaultDoc: 'A2A_AUTH_TOKEN',
+  }),
   requireAuth: toggle({
     env: 'CORE_REQUIRE_AUTH',
     default: false,
@@ -225,6 +232,7 @@ export const agentOptions = defineOptions('agent', 'Agent: tasks behind the A2A 
   }),
   ...tracingOptions,
   ...fetchOptions,
+  ...hostOptions,
   ...homeOptions,
   ...logOptions,
 });

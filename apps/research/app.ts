@@ -81,6 +81,8 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
     logger,
     metrics: createMetrics({ prefix: 'research' }),
     renderError,
+    allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     guard,
     bodyLimits: { '/api/files': options.uploadLimit * MEGABYTE },
     health: () => ({

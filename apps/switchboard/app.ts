@@ -97,6 +97,8 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     logger,
     metrics: createMetrics({ prefix: 'switchboard' }),
     renderError,
+    allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     health: () => ({
       status: bus.status().connected ? 200 : 503,
       body: {

@@ -141,6 +141,8 @@ function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): Voice
     logger,
     metrics,
     renderError: renderVoiceError,
+    allowedHosts: options.allowedHosts,
+    publicUrl: options.publicUrl,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({
       status: 200,
@@ -221,6 +223,7 @@ async function startTranslator(
     defaultVoice,
     users,
     version: manifest.version,
+    allowedHosts: options.allowedHosts,
     logger,
   });
   const server = await serve(app, { host, port, portVariable: 'TRANSLATOR_PORT', logger });

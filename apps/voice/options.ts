@@ -7,6 +7,7 @@ import {
   file,
   group,
   homeOptions,
+  hostOptions,
   integer,
   json,
   list,
@@ -277,6 +278,7 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
   ...connection,
   ...modelOptions,
   ...fetchOptions,
+  ...hostOptions,
   ...homeOptions,
   ...logOptions,
 });

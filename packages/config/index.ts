@@ -20,6 +20,7 @@ export { secretValues } from './options/secret-values.ts';
 export {
   fetchOptions,
   homeOptions,
+  hostOptions,
   logOptions,
   modelOptions,
   natsOptions,

@@ -11,7 +11,8 @@ export function readKeys(
   env: Environment | undefined,
 ): Keys {
   const token = [options.authToken, secrets.auth.token, config.auth.token].find((text) => text?.trim());
-  return { token, apiKey: readVariable(apiKeyVariable(options.agentName), env) };
+  const apiKey = readVariable(apiKeyVariable(options.agentName), env);
+  return { token, apiKey, operatorToken: options.operatorToken };
 }
 
 /** The variable that holds the key of the agent of that name. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   concrete,
   keyOf,
@@ -139,6 +139,29 @@ describe.each(names)('%s', (name) => {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'])
       expect(await statusOf(url, method, path, headers)).toBe(401);
   });
+});
+
+it('the token that other agents hold opens no door of the operator, where the operator has a token', async () => {
+  const operator = 'token-of-the-operator';
+  const separated = await startLocked({ env: { CORE_OPERATOR_TOKEN: operator } });
+  onTestFinished(() => separated.stop());
+  const { url, routes } = separated.target('agent');
+  const doors = routes().filter(
+    ({ path }) => (path.startsWith('/api/') && path !== '/api/events') || path === '/mcp',
+  );
+  expect(doors.length).toBeGreaterThan(50);
+  const entered = await Promise.all(
+    doors.map(async ({ method, path }) => {
+      const status = await statusOf(url, method, concrete(path), bothWays(keys.a2a));
+      return status === 401 ? [] : [`${method} ${path}`];
+    }),
+  );
+  expect(entered.flat()).toEqual([]);
+  expect(await statusOf(url, 'GET', '/api/tools', bothWays(operator))).toBe(200);
+  expect(await statusOf(url, 'GET', '/tasks', bothWays(keys.a2a))).toBe(200);
+  expect(await statusOf(url, 'GET', '/v1/models', bothWays(keys.a2a))).toBe(200);
+  expect(await statusOf(url, 'GET', '/tasks', bothWays(operator))).toBe(401);
+  expect(separated.log.join('')).not.toContain(operator);
 });
 
 describe('ports beside those of the services', () => {

@@ -1,12 +1,22 @@
 import { request } from 'node:http';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Locked, type Name, names, startLocked } from './security.suite.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { keyOf, type Locked, type Name, names, rawGet, startLocked } from './security.suite.ts';
 
 /** As on the first run: no key anywhere, only loopback between the services and the web. */
 let open: Locked;
 beforeAll(async () => {
   const env = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
-  open = await startLocked({ env, files: { 'voice/config/users.yaml': 'users: []' } });
+  const own = 'http://public.example:8080';
+  const publicNames = {
+    PUBLIC_URL: own,
+    A2A_PUBLIC_URL: own,
+    RESEARCH_PUBLIC_URL: own,
+    SWITCHBOARD_PUBLIC_URL: own,
+  };
+  open = await startLocked({
+    env: { ...env, ...publicNames, ALLOWED_HOSTS: 'other.example,Listed.example' },
+    files: { 'voice/config/users.yaml': 'users: []' },
+  });
 });
 afterAll(() => open.stop());
 
@@ -57,6 +67,45 @@ describe.each(changes)('%s without a key, at %s', (name, path) => {
   it.each(own)('takes what comes from %s', async (_, headers) => {
     expect(await post(name, path, headers)).not.toBe(403);
   });
+});
+
+const readings: [Name, string][] = [
+  ['voice', '/api/whoami'],
+  ['agent', '/api/config'],
+  ['agent', '/tasks'],
+  ['research', '/api/files'],
+  ['switchboard', '/api/bus/history'],
+];
+
+describe.each(readings)('%s without a key, asked for %s', (name, path) => {
+  it('tells nothing to a page whose name was made to point here, and says what to set', async () => {
+    const { status, text } = await rawGet(open.target(name).url, path, { host: evil });
+    expect({ status, text }).toEqual({ status: 403, text: expect.stringContaining('ALLOWED_HOSTS') });
+    expect(text).toContain('evil.example');
+  });
+
+  it.each([
+    'localhost:7870',
+    '192.168.1.5:7870',
+    'box.local',
+    'agent:7870',
+    'listed.example',
+    'public.example',
+  ])('answers to the name %s', async (host) => {
+    expect((await rawGet(open.target(name).url, path, { host })).status).toBe(200);
+  });
+});
+
+it('a key opens a service by whatever name it is asked for', async () => {
+  const locked = await startLocked();
+  onTestFinished(() => locked.stop());
+  for (const [name, path] of readings) {
+    const headers = { host: evil, ...keyOf(name, path) };
+    expect({ name, status: (await rawGet(locked.target(name).url, path, headers)).status }).toEqual({
+      name,
+      status: 200,
+    });
+  }
 });
 
 /** As browsers send it without asking first: a plain text that happens to be JSON. */

@@ -65,18 +65,26 @@ export async function startLocked({ env = {}, files = {} }: Setup = {}) {
   });
   const options = readOptions(upOptions, { env: variables, argv: [] });
   const hide = (secret: string) => hidden.add(secret);
-  const fleet = await startFleet({ options, env: variables, logger, hide }).catch((error: unknown) => {
-    outside.remove();
-    throw error;
-  });
-  const targets = fleet.members as readonly Target[];
+  const begin = () =>
+    startFleet({ options, env: variables, logger, hide }).catch((error: unknown) => {
+      outside.remove();
+      throw error;
+    });
+  let fleet = await begin();
+  const targets = () => fleet.members as readonly Target[];
   return {
     home,
     /** Holds the home, three levels further down. */
     outside: outside.path,
     log,
     targets,
-    target: (name: Name) => targets.find((each) => each.name === name) as Target,
+    target: (name: Name) => targets().find((each) => each.name === name) as Target,
+    /** Stops all four and starts them on the same data. */
+    restart: async () => {
+      await fleet.stop();
+      log.length = 0;
+      fleet = await begin();
+    },
     stop: async () => {
       await fleet.stop();
       outside.remove();

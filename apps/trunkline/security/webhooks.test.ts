@@ -30,8 +30,12 @@ beforeAll(async () => {
       TRACKER_API_URL: linear.url,
     },
   });
-  [codehost, tracker] = await Promise.all([sideUrls(locked, 'codehost'), sideUrls(locked, 'tracker')]);
+  await findPorts();
 });
+
+async function findPorts(): Promise<void> {
+  [codehost, tracker] = await Promise.all([sideUrls(locked, 'codehost'), sideUrls(locked, 'tracker')]);
+}
 afterAll(async () => {
   await locked.stop();
   await Promise.all([github.stop(), linear.stop()]);
@@ -117,6 +121,22 @@ describe('a webhook of the tracker that comes again', () => {
     for (const attempt of [{ secret: 'other' }, {}, { signature: 'zz' }])
       expect((await linear.deliver(tracker, issue('issue-forged'), attempt)).status).toBe(401);
   });
+});
+
+it('webhooks that come again after a restart, or at the other port, are taken once', async () => {
+  const body = issue('issue-restarted');
+  const ports = () => [tracker, `${locked.target('switchboard').url}/webhooks/tracker`];
+  for (const url of ports()) expect((await linear.deliver(url, body, { secret })).status).toBe(200);
+  await github.deliver(codehost, 'issue_comment', comment('v-restarted'), { secret });
+  await waitFor(async () => (await taken('v-restarted')).length === 1);
+  await locked.restart();
+  await findPorts();
+  for (const url of ports()) expect((await linear.deliver(url, body, { secret })).status).toBe(200);
+  await github.deliver(codehost, 'issue_comment', comment('v-restarted'), { secret });
+  await linear.deliver(tracker, issue('issue-after'), { secret });
+  await waitFor(async () => (await taken('issue-after')).length > 0);
+  expect(await taken('issue-restarted')).toHaveLength(1);
+  expect(await taken('v-restarted')).toHaveLength(1);
 });
 
 /** The signature that a delivery was sent with, as someone who listens would have it. */

@@ -16,12 +16,12 @@ const instructions = `You tell someone by voice what a report says that they hav
 Give its main findings in at most five plain spoken sentences. Add nothing that it does not say.
 Do not mention headings, lists, numbers of sources or addresses.`;
 
-/** Whether a text is too long to be read out. */
-export function isLong(text: string): boolean {
-  return wordCount(text) > longestWords;
+/** Whether a text was written to be read: it is long, or has headings. */
+export function isReport(text: string): boolean {
+  return wordCount(text) > longestWords || /^#{1,6}\s/m.test(text);
 }
 
-/** What is said of a long text: its main points, or its beginning where no model sums it up. */
+/** What is said of a report: its main points, or its beginning where no model sums it up. */
 export function createBriefing({ model, logger }: BriefingParts): (text: string) => Promise<string> {
   return async (text) => {
     const summing = model();
@@ -29,7 +29,7 @@ export function createBriefing({ model, logger }: BriefingParts): (text: string)
     try {
       return await sumUp(summing, text);
     } catch (error) {
-      logger.warn({ err: error }, 'a long text was not summed up; its beginning is read out');
+      logger.warn({ err: error }, 'a report was not summed up; its beginning is read out');
       return beginningOf(text);
     }
   };
@@ -47,7 +47,8 @@ async function sumUp(model: Model, text: string): Promise<string> {
 }
 
 function beginningOf(text: string): string {
-  const sentences = spokenText(text.replace(/\s*\[\d+\]/g, '')).split(/(?<=[.!?])\s+/);
+  const prose = text.replace(/^#+\s*sources\s*$[\s\S]*/im, '').replace(/^#.*$/gm, '');
+  const sentences = spokenText(prose).split(/(?<=[.!?])\s+/);
   const kept: string[] = [];
   for (const sentence of sentences) {
     if (kept.length > 0 && wordCount([...kept, sentence].join(' ')) > longestWords) break;

@@ -1,6 +1,6 @@
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { VoiceSession } from '../sessions/session.ts';
-import { isLong } from './briefing.ts';
+import { isReport } from './briefing.ts';
 import type { DeliveryPort, News } from './delivery.ts';
 import { anyone, type Stash, type StashedNews } from './stash.ts';
 
@@ -13,7 +13,7 @@ export class DeliveryController implements DeliveryPort {
 
   readonly #brief: (text: string) => Promise<string>;
 
-  /** What is too long to be read out is told as `brief` puts it. */
+  /** What was written to be read is told as `brief` puts it. */
   constructor(sessions: SessionRegistry, stash: Stash, brief: (text: string) => Promise<string>) {
     this.#brief = brief;
     this.#sessions = sessions;
@@ -45,7 +45,7 @@ export class DeliveryController implements DeliveryPort {
       this.#stash.remove(id);
     };
     const offer = (text: string) => session.offer({ ...news, words: `${news.from} says: ${text}`, spoken });
-    if (isLong(news.text)) void this.#brief(news.text).then(offer);
+    if (isReport(news.text)) void this.#brief(news.text).then(offer);
     else offer(news.text);
   }
 }

@@ -119,8 +119,8 @@ describe('a delegate that asks back', () => {
   });
 });
 
-describe('news that are long', () => {
-  const report = `# Tides\n\n${'The tide rises twice a day [1]. '.repeat(40)}`;
+describe('news that were written to be read', () => {
+  const report = `# Tides\n\n${'The tide rises twice a day [1]. '.repeat(40)}\n\n## Sources\n\n1. [tides.md](https://x.example/tides.md)`;
 
   it('are summed up for the ear', async () => {
     const model = await startModelServer({ script: ['Tides come twice a day.'] });
@@ -130,21 +130,27 @@ describe('news that are long', () => {
     expect(JSON.stringify(model.chats()[0])).toContain('The tide rises twice a day');
   });
 
+  it('are summed up though they are short, when they have headings', async () => {
+    const model = await startModelServer({ script: ['Tides come twice a day.'] });
+    onTestFinished(() => model.stop());
+    const voice = await startVoice({ env: { LLM_URL: model.url, LLM_MODEL: 'm' } });
+    expect(await told(voice, '# Tides\n\nTwice a day.')).toEqual(['An agent says: Tides come twice a day.']);
+  });
+
   it.each([
     ['without a model', {}],
     ['by a model that fails', { LLM_URL: 'http://127.0.0.1:9', LLM_MODEL: 'm' }],
   ])('are told by their beginning %s', async (_case, env) => {
     const [words = ''] = await told(await startVoice({ env }));
-    expect(words).toMatch(
-      /^An agent says: Tides The tide rises twice a day\. .* There is more of it to read\.$/,
-    );
+    expect(words).toMatch(/^An agent says: The tide rises twice a day\. .* There is more of it to read\.$/);
     expect(words.split(' ').length).toBeLessThan(110);
+    expect(words).not.toMatch(/tides\.md|\[1\]|#/);
   });
 
-  async function told(voice: TestVoice): Promise<string[]> {
+  async function told(voice: TestVoice, text = report): Promise<string[]> {
     const spoken: string[] = [];
     voice.voice.sessions.open({ id: '1', userId: 'default', offer: ({ words }) => spoken.push(words) });
-    await voice.post('/a2a/callback', { text: report });
+    await voice.post('/a2a/callback', { text });
     await vi.waitFor(() => expect(spoken).toHaveLength(1), { timeout: 30_000 });
     return spoken;
   }

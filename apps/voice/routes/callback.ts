@@ -58,7 +58,7 @@ function accept(
 function createIdentify({ authToken, tokens }: CallbackRouteOptions): (context: Context) => Sender {
   const keyring = createKeyring([{ key: authToken, caller: true }]);
   return (context) => {
-    if (keyring.size === 0) refuseForeignPage(context.req);
+    if (keyring.size === 0) refuseForeignPage(context);
     const shown = tokensShown(context);
     for (const token of shown) {
       const grant = tokens.find(token);

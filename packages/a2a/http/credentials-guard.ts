@@ -55,7 +55,7 @@ export function createCredentialsGuard(
     schemes: schemes.map(({ name }) => name),
     require,
     handler: async (context, next) => {
-      if (schemes.length === 0) refuseForeignPage(context.req, allowedOrigins);
+      if (schemes.length === 0) refuseForeignPage(context, allowedOrigins);
       if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
       return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
     },

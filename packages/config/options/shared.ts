@@ -42,6 +42,15 @@ export const logOptions = group('Logging', {
   }),
 });
 
+/** Who may ask a service that has no key. */
+export const hostOptions = group('Names', {
+  allowedHosts: list({
+    env: 'ALLOWED_HOSTS',
+    doc: 'Names of the internet under which the service answers while it has no key, such as that of a proxy; addresses, names of the local network and the host of its public address need not be listed.',
+    default: [],
+  }),
+});
+
 /** What the guarded fetch may reach although it is private. */
 export const fetchOptions = group('Fetching', {
   fetchAllowedHosts: list({

@@ -35,6 +35,10 @@ export interface AppOptions {
   bodyLimits?: Readonly<Record<string, number>>;
   /** Origins whose pages may read answers and send changes; default none. */
   corsOrigins?: readonly string[];
+  /** Names of the internet under which it answers while it has no key; those of the local network need not be listed. */
+  allowedHosts?: readonly string[];
+  /** Its host is allowed too. */
+  publicUrl?: string | undefined;
 }
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -62,6 +66,7 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
 
 /** Goes round every request: what comes before, and what every answer gets, failures included. */
 function frameRequest(options: AppOptions): MiddlewareHandler {
+  const allowedHosts = namesOf(options);
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
     const requestId = chooseRequestId(context.req.header('x-request-id'));
@@ -70,6 +75,7 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
     context.set('logger', options.logger.child({ requestId }));
     context.set('metrics', options.metrics);
     context.set('standardHeaders', headers);
+    context.set('allowedHosts', allowedHosts);
     try {
       await next();
     } catch (thrown) {
@@ -79,6 +85,11 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
     if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, headers);
     recordRequest(context, startedAt);
   };
+}
+
+function namesOf({ allowedHosts = [], publicUrl }: AppOptions): string[] {
+  const own = publicUrl === undefined ? [] : [new URL(publicUrl).hostname];
+  return [...allowedHosts, ...own].map((host) => host.toLowerCase());
 }
 
 function addHeaders(context: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {

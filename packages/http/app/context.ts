@@ -17,6 +17,8 @@ interface KitVariables {
   metrics: Metrics | undefined;
   /** Headers that this answer carries whoever writes it; middleware adds to them. */
   standardHeaders: Record<string, string>;
+  /** Names of the internet by which the service is asked for although it has no key. */
+  allowedHosts: readonly string[];
 }
 
 /** The Hono environment of an app: `c.get('caller')` has the type the service chose. */

@@ -43,7 +43,7 @@ function identify<Caller>(
 ): Caller | undefined {
   const keyring = typeof options.keyring === 'function' ? options.keyring() : options.keyring;
   if (keyring.size === 0) {
-    refuseForeignPage(context.req);
+    refuseForeignPage(context);
     return options.openCaller?.();
   }
   const key = presentedKey(context.req, credentials);

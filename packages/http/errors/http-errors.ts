@@ -29,6 +29,11 @@ export const httpErrors = defineErrors({
     (request: { origin: string }) =>
       `A page of ${request.origin} may not change anything here while no key is set; set one, or open the page by the address of this machine.`,
   ],
+  foreign_name: [
+    403,
+    (request: { name: string }) =>
+      `While no key is set, this service answers to addresses and names of the local network, not to ${request.name}; set a key, or put the name into ALLOWED_HOSTS.`,
+  ],
   cross_site_refused: [403, 'A page of another site may not change anything here.'],
   client_closed: [499, 'The client went away before the answer was ready.'],
   internal: [

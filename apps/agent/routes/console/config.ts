@@ -103,7 +103,7 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     describeRoute({ summary: 'Try the model, or the one given' }),
     validate('json', modelGiven.nullish()),
     async (context) => {
-      const given = givenSettings(context.req.valid('json') ?? {});
+      const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
       const isOther = Object.keys(given).length > 0;
       const gateway = isOther ? createModelGateway({ ...routes.settings(), ...given }) : routes.gateway();
       return context.json(await gateway.check(AbortSignal.timeout(checkLimitMs)));
@@ -114,18 +114,30 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     describeRoute({ summary: 'Complete the setup' }),
     validate('json', modelGiven.nullish()),
     async (context) => {
-      await orRefusal(() => routes.setUp(givenSettings(context.req.valid('json') ?? {})));
+      const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
+      await orRefusal(() => routes.setUp(given));
       return context.json({ ok: true, setup_complete: true });
     },
   );
 }
 
-function givenSettings({ api_base, api_key, model }: z.output<typeof modelGiven>): Partial<ModelSettings> {
+/** The key that is kept belongs to the endpoint it was kept for: another one gets a key of its own. */
+function settingsGiven(
+  { api_base, api_key, model }: z.output<typeof modelGiven>,
+  kept: ModelSettings,
+): Partial<ModelSettings> {
+  const isElsewhere = api_base !== undefined && placeOf(api_base) !== placeOf(kept.url);
+  if (isElsewhere && kept.apiKey !== undefined && api_key === undefined)
+    throw consoleErrors.model_key_needed({ place: api_base });
   return {
     ...(api_base !== undefined && { url: api_base }),
     ...(api_key !== undefined && { apiKey: api_key }),
     ...(model !== undefined && { model }),
   };
+}
+
+function placeOf(url: string | undefined): string {
+  return url?.replace(/\/+$/, '') ?? '';
 }
 
 async function orRefusal<Value>(work: () => Promise<Value>): Promise<Value> {

@@ -7,6 +7,11 @@ export const consoleErrors = defineErrors({
     ({ what }: { what: string }) => `${what} is not loaded. Turn it on in the configuration.`,
   ],
   not_found: [404, ({ what }: { what: string }) => `There is no ${what}.`],
+  model_key_needed: [
+    400,
+    ({ place }: { place: string }) =>
+      `The key that is kept goes only to the endpoint it was kept for. Give the key of ${place}; where it needs none, any word will do.`,
+  ],
   config_invalid: [400, ({ words }: { words: string }) => words],
 });
 

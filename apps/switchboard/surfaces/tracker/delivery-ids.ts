@@ -1,36 +1,42 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { type Database, openDatabase, TtlTable, ttlTableMigration } from '@trunkline/storage';
 
-interface Kept {
-  id: string;
-  at: number;
-}
+const sweepEveryMs = 60_000;
 
 /**
  * The id of a delivery. The tracker sends one again under its old id with a new time, so that the id decides; but no
- * signature covers the id, so that the same bytes under another one are still the delivery they were.
+ * signature covers the id, so that the same bytes under another one are still the delivery they were, also after a
+ * restart.
  */
 export class DeliveryIds {
   readonly #keepMs: number;
-  /** By the hash of the body, the oldest first. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #database: Database;
+  /** By the hash of the body. */
+  readonly #kept: TtlTable<string>;
+  #sweptAt = 0;
 
   /** Bodies older than this are refused by their time, and need not be remembered. */
-  constructor(keepMs: number) {
+  constructor(path: string, keepMs: number) {
     this.#keepMs = keepMs;
+    this.#database = openDatabase(path, { migrations: [ttlTableMigration('deliveries')] });
+    this.#kept = new TtlTable<string>(this.#database, 'deliveries');
   }
 
-  of(body: Uint8Array, named: string | undefined, now: number): string {
-    this.#dropOld(now);
+  of(body: Uint8Array, named: string | undefined): string {
+    this.#sweep();
     const hash = createHash('sha256').update(body).digest('base64');
-    const kept = this.#kept.get(hash) ?? { id: named ?? randomUUID(), at: now };
-    this.#kept.set(hash, kept);
-    return kept.id;
+    const id = this.#kept.get(hash) ?? named ?? randomUUID();
+    this.#kept.set(hash, id, this.#keepMs);
+    return id;
   }
 
-  #dropOld(now: number): void {
-    for (const [hash, { at }] of this.#kept) {
-      if (now - at <= this.#keepMs) return;
-      this.#kept.delete(hash);
-    }
+  close(): void {
+    this.#database.close();
+  }
+
+  #sweep(): void {
+    if (Date.now() - this.#sweptAt < sweepEveryMs) return;
+    this.#sweptAt = Date.now();
+    this.#kept.sweep();
   }
 }

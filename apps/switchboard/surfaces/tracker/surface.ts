@@ -1,12 +1,14 @@
+import { join } from 'node:path';
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { createTrackerActions } from './actions.ts';
 import { TrackerApi } from './client.ts';
+import { DeliveryIds } from './delivery-ids.ts';
 import { readTrackerHook, type TrackerHook } from './events.ts';
 import { TrackerTokens } from './tokens.ts';
-import { mountTrackerWebhook, type TrackerWebhook, trackerHookLimit } from './webhook.ts';
+import { mountTrackerWebhook, type TrackerWebhook, trackerHookLifeMs, trackerHookLimit } from './webhook.ts';
 
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
 const signMs = 10_000;
@@ -14,14 +16,12 @@ const signMs = 10_000;
 /** The tracker: agent sessions and new issues in, comments, issues and activities out. */
 export function createTrackerSurface(options: SwitchboardOptions, desk: DeliveryDesk): Plugin {
   let ends: (() => Promise<void>)[] = [];
-  let take: TrackerWebhook['take'] | undefined;
+  let running: Pick<TrackerWebhook, 'identify' | 'take'> | undefined;
   const webhook: TrackerWebhook = {
     secret: options.trackerWebhookSecret,
     allowUnsigned: options.allowUnsigned,
-    take(...hook) {
-      if (take === undefined) throw new Error('The tracker surface is not running.');
-      return take(...hook);
-    },
+    identify: (...delivery) => started(running).identify(...delivery),
+    take: (...hook) => started(running).take(...hook),
   };
   return {
     name: 'tracker',
@@ -30,7 +30,11 @@ export function createTrackerSurface(options: SwitchboardOptions, desk: Delivery
     async start(context) {
       const api = createApi(context);
       const stopping = new AbortController();
-      take = createTaker(context, api, stopping.signal);
+      const ids = new DeliveryIds(join(context.home, 'tracker-deliveries.db'), trackerHookLifeMs);
+      running = {
+        identify: (body, named) => ids.of(body, named),
+        take: createTaker(context, api, stopping.signal),
+      };
       const server = await startWebhookServer({
         name: 'tracker',
         host: options.host,
@@ -46,13 +50,18 @@ export function createTrackerSurface(options: SwitchboardOptions, desk: Delivery
         patterns: ['tracker.#'],
         send: createTrackerActions(api),
       });
-      ends = [async () => stopping.abort(), () => server.stop(), close];
+      ends = [async () => stopping.abort(), () => server.stop(), close, async () => ids.close()];
     },
     async stop() {
       for (const end of ends) await end();
-      take = undefined;
+      running = undefined;
     },
   };
+}
+
+function started<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Error('The tracker surface is not running.');
+  return part;
 }
 
 function isOn({ trackerApiKey, trackerWebhookSecret, trackerRefreshToken }: SwitchboardOptions): boolean {

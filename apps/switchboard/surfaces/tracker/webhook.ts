@@ -3,7 +3,6 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { isSignedBy } from '../webhook-signature.ts';
-import { DeliveryIds } from './delivery-ids.ts';
 import { type TrackerHook, trackerHookSchema } from './events.ts';
 
 const errors = defineErrors({
@@ -25,24 +24,25 @@ const errors = defineErrors({
 export interface TrackerWebhook {
   secret: string | undefined;
   allowUnsigned: boolean;
+  /** By what a delivery is known when it comes again. */
+  identify(body: Uint8Array, named: string | undefined): string;
   take(hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void>;
 }
 
 export const trackerHookLimit = 1024 * 1024;
 const oldestMs = 5 * 60_000;
+/** A body may be from the future by as much as from the past. */
+export const trackerHookLifeMs = 2 * oldestMs;
 
 export function mountTrackerWebhook(app: Hono<SwitchboardEnv>, webhook: TrackerWebhook): void {
   const about = describeRoute({ summary: 'Webhooks of the tracker', errors: Object.values(errors) });
-  // A body may be from the future by as much as from the past.
-  const ids = new DeliveryIds(2 * oldestMs);
   for (const path of ['/webhooks/tracker', '/webhooks/linear'])
-    app.post(path, about, (context) => receive(context, webhook, ids));
+    app.post(path, about, (context) => receive(context, webhook));
 }
 
 async function receive(
   context: Context,
-  { secret, allowUnsigned, take }: TrackerWebhook,
-  ids: DeliveryIds,
+  { secret, allowUnsigned, identify, take }: TrackerWebhook,
 ): Promise<Response> {
   const arrivedAt = Date.now();
   const body = new Uint8Array(await context.req.arrayBuffer());
@@ -51,7 +51,7 @@ async function receive(
     throw errors.tracker_signature();
   const hook = read(body);
   if (Math.abs(arrivedAt - hook.webhookTimestamp) > oldestMs) throw errors.tracker_old();
-  await take(hook, ids.of(body, context.req.header('linear-delivery'), arrivedAt), arrivedAt);
+  await take(hook, identify(body, context.req.header('linear-delivery')), arrivedAt);
   return context.text('OK');
 }
 

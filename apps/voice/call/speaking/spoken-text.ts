@@ -1,7 +1,8 @@
-/** A written text as it can be said: no marks of layout, no addresses, no pictures. */
+/** A written text as it can be said: no marks of layout, no numbers of sources, no addresses, no pictures. */
 export function spokenText(text: string): string {
   return text
     .replace(/```[\s\S]*?(```|$)/g, ' ')
+    .replace(/\s*\[\d+(?:, ?\d+)*\](?:\([^)\s]*\))?/g, '')
     .replace(/!?\[([^\]]*)\]\((?:[^)\s]*)\)/g, '$1')
     .replace(/https?:\/\/\S+/g, 'a link')
     .replace(/^\s*(?:#{1,6}|[-*+]|>)\s+/gm, '')

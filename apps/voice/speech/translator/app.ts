@@ -21,6 +21,8 @@ export interface TranslatorOptions {
   defaultVoice: string | undefined;
   users: UserDirectory;
   version: string;
+  /** Names of the internet under which it answers without a key. */
+  allowedHosts?: readonly string[];
   logger: Logger;
 }
 
@@ -43,13 +45,14 @@ const renderError: RenderError = ({ message, code, status }) => ({
 
 /** An OpenAI-style speech endpoint in front of the sidecar. */
 export function createTranslator(options: TranslatorOptions) {
-  const { users, version, logger, sampleRate } = options;
+  const { users, version, logger, sampleRate, allowedHosts = [] } = options;
   const app = createApp<User>({
     service: 'voice-translator',
     version,
     description: 'OpenAI-style speech in front of the cloning sidecar.',
     logger,
     renderError,
+    allowedHosts,
     health: () => ({ status: 200, body: { status: 'ok' } }),
   });
   app.use(
