@@ -131,15 +131,10 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     bus,
     registrar: exchange.registrar,
   });
-  const nameOf = ({ name }: { name: string }) => name;
   mountControl(app, {
     bus,
-    names: {
-      agent: () => workspace.agents().map(nameOf),
-      a2a: () => workspace.externalAgents().map(nameOf),
-      mcp: () => workspace.mcpServers().map(nameOf),
-      route: () => workspace.routes().map(nameOf),
-    },
+    registrar: exchange.registrar,
+    listedElsewhere: () => workspace.listedElsewhere(),
   });
   mountChanges(app, bus, exchange.stores.changes);
   mountOpenAi(app, { bus, routing: exchange.routing });

@@ -50,6 +50,27 @@ const cases = [
   },
 ];
 
+describe.each(cases)('$path, right after a change', ({ path, entry }) => {
+  it('knows what was just written, and what was just removed', async () => {
+    const name = `${entry.name}-now`;
+    for (const round of [1, 2]) {
+      expect([round, (await send('POST', path, { ...entry, name })).status]).toEqual([round, 201]);
+      expect((await send('POST', path, { ...entry, name })).status).toBe(409);
+      expect((await send('DELETE', `${path}/${name}`)).status).toBe(200);
+      expect((await send('DELETE', `${path}/${name}`)).status).toBe(404);
+    }
+    expect((await send('DELETE', `${path}/..%2Fevil`)).status).toBe(404);
+  });
+});
+
+it('says of an agent of agents.yaml where it is to be removed', async () => {
+  board.write('agents.yaml', 'agents:\n  - name: listed\n    url: http://127.0.0.1:9/a2a\n');
+  await waitFor(async () => (await listed('/api/agents')).includes('listed'));
+  const { status, body } = await send('DELETE', '/api/external-agents/listed');
+  expect([status, body.error]).toEqual([409, expect.stringContaining('agents.yaml; remove it there')]);
+  expect(await listed('/api/agents')).toContain('listed');
+});
+
 describe.each(cases)('$path [S130] [S131] [S133]', ({ path, topic, file, entry, bad, shownAt }) => {
   it('adds, replaces and removes an entry by commands that are on record', async () => {
     expect(await send('POST', path, entry)).toMatchObject({

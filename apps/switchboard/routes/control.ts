@@ -4,6 +4,7 @@ import type { Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind } from '../control/commands.ts';
+import type { Registrar } from '../control/registrar.ts';
 import { entryName } from '../workspace/schema/names.ts';
 import { commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -14,13 +15,19 @@ const errors = defineErrors({
     ({ name }: { name: string }) => `${name} is there already; remove it first, or PUT it.`,
   ],
   entry_unknown: [404, ({ name }: { name: string }) => `There is nothing called ${name}.`],
+  entry_elsewhere: [
+    409,
+    ({ name, place }: { name: string; place: string }) =>
+      `${name} has no file of its own: it comes from ${place}; remove it there.`,
+  ],
 });
 
 const body = z.looseObject({ name: entryName });
 export interface ControlParts {
   bus: Bus;
-  /** Names that there are of each kind. */
-  names: Record<CommandKind, () => readonly string[]>;
+  registrar: Registrar;
+  /** Where agents of other services stand that commands do not write, by name. */
+  listedElsewhere: () => ReadonlyMap<string, string>;
 }
 
 /** The write API: each change is a command on the bus, which the registrar carries out and answers. */
@@ -32,7 +39,12 @@ export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): vo
 }
 
 function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, parts: ControlParts): void {
-  const { entry_exists, entry_unknown } = errors;
+  const { entry_exists, entry_unknown, entry_elsewhere } = errors;
+  const { registrar } = parts;
+  // What was just written or removed counts at once, before the workspace has read it again.
+  const hasFile = async (name: string) =>
+    entryName.safeParse(name).success && (await registrar.read(kind, name)) !== null;
+  const placeElsewhere = (name: string) => (kind === 'a2a' ? parts.listedElsewhere().get(name) : undefined);
   const create = describeRoute({
     summary: `Adds an entry (${kind})`,
     status: 201,
@@ -40,7 +52,8 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
   });
   app.post(path, create, validate('json', body), async (context) => {
     const entry = context.req.valid('json');
-    if (parts.names[kind]().includes(entry.name)) throw entry_exists({ name: entry.name });
+    if ((await hasFile(entry.name)) || placeElsewhere(entry.name) !== undefined)
+      throw entry_exists({ name: entry.name });
     await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry));
     return context.json({ success: true, data: { name: entry.name } }, 201);
   });
@@ -53,10 +66,16 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
     await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry));
     return context.json({ success: true, data: { name: entry.name } });
   });
-  const remove = describeRoute({ summary: `Removes an entry (${kind})`, errors: [entry_unknown] });
+  const remove = describeRoute({
+    summary: `Removes an entry (${kind})`,
+    errors: [entry_unknown, ...(kind === 'a2a' ? [entry_elsewhere] : [])],
+  });
   app.delete(`${path}/:name`, remove, async (context) => {
     const name = context.req.param('name');
-    if (!parts.names[kind]().includes(name)) throw entry_unknown({ name });
+    if (!(await hasFile(name))) {
+      const place = placeElsewhere(name);
+      throw place === undefined ? entry_unknown({ name }) : entry_elsewhere({ name, place });
+    }
     await sendCommand(context, parts.bus, `command.${kind}.remove`, { name, file: `${name}.yaml` });
     return context.json({ success: true });
   });

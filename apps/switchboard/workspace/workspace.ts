@@ -36,6 +36,8 @@ export interface Workspace {
   readonly directory: string;
   agents(): readonly AgentDefinition[];
   externalAgents(): readonly ExternalAgent[];
+  /** Where agents of other services stand that have no file of their own in the workspace, by name. */
+  listedElsewhere(): ReadonlyMap<string, string>;
   channels(): readonly Channel[];
   fleet(): FleetFile;
   routes(): readonly Route[];
@@ -87,7 +89,7 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
     routes: await folder(kinds.route),
     mcpServers: await folder(kinds.mcp),
     ceremonies: await folder(kinds.ceremony),
-    externalAgents: await followExternalAgents(settings, follow, closing),
+    ...(await followExternalAgents(settings, follow, closing)),
   };
   const opened = closing.move();
   return {
@@ -125,7 +127,7 @@ async function followExternalAgents(
   { directory, agentsFile, env, logger }: WorkspaceSettings,
   follow: FollowSettings,
   closing: AsyncDisposableStack,
-): Promise<() => readonly ExternalAgent[]> {
+): Promise<Pick<Workspace, 'externalAgents' | 'listedElsewhere'>> {
   let known: readonly ExternalAgent[] = [];
   let read = () => known;
   const changed = (path: string) => {
@@ -145,5 +147,8 @@ async function followExternalAgents(
     return entries;
   };
   known = read();
-  return () => known;
+  return {
+    externalAgents: () => known,
+    listedElsewhere: () => new Map((listed()?.agents ?? []).map(({ name }) => [name, place])),
+  };
 }
