@@ -4,6 +4,8 @@ import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { createTracing, type ModelCall } from '@trunkline/llm';
 import { type Family, familyOrigins } from '@trunkline/service';
+import type { Database } from '@trunkline/storage';
+import { openActivity } from './activity/activity-database.ts';
 import { ActivityFeed } from './activity/activity-feed.ts';
 import { observeActivity } from './activity/activity-observer.ts';
 import { createAgentMetrics } from './activity/agent-metrics.ts';
@@ -57,7 +59,9 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const { options, live, logger } = base;
   const { agentName } = options;
   const address = { own: '', public: '' };
-  const measured = measure(base);
+  const activity = openActivity(base.places.state);
+  closing.defer(() => activity.close());
+  const measured = measure(base, activity);
   await startTracing(base, closing);
   const state = await openState(base, closing);
   const stores = await openAllStores(base, measured.model, closing);
@@ -87,7 +91,7 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   }));
   closing.defer(() => a2a.stop());
   closing.defer(() => compiler.settled());
-  const feed = new ActivityFeed();
+  const feed = new ActivityFeed(activity, logger);
   for (const observer of [
     measured.figures.tasks,
     observeActivity(feed),
@@ -123,9 +127,9 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
 type Measured = ReturnType<typeof measure>;
 
 /** The model with all that counts its calls. */
-function measure({ options, live, logger }: Base) {
+function measure({ options, live, logger }: Base, activity: Database) {
   const graph = new GraphHolder();
-  const telemetry = new Telemetry();
+  const telemetry = new Telemetry(activity, logger);
   const metrics = createMetrics({ prefix: options.agentName });
   const figures = createAgentMetrics(metrics, (name) => graph.knowsTool(name));
   const onCall = (call: ModelCall) => {

@@ -1,4 +1,6 @@
-import { formatSseFrame, type SseEvent } from '@trunkline/http';
+import type { Logger } from '@trunkline/config';
+import { formatSseFrame } from '@trunkline/http';
+import type { Database } from '@trunkline/storage';
 
 /** A turn that nobody in a conversation asked for, as the public feed shows it. */
 export interface ActivityMessage {
@@ -28,18 +30,29 @@ export interface ToldEvent {
 }
 
 type Listener = (frame: Uint8Array) => void;
+type StoredEvent = Omit<ToldEvent, 'data'> & { data: string };
 
-const mostKept = 500;
+const mostKept = 5000;
+/** Old events are looked for once in so many. */
+const trimEvery = 100;
 
-/** Tells every reader of `/api/events` what happens; each frame is formatted once. */
+/** Tells every reader of `/api/events` what happens, and keeps it; each frame is formatted once. */
 export class ActivityFeed {
+  readonly #database: Database;
+  readonly #logger: Logger;
   readonly #listeners = new Set<Listener>();
-  #recent: ToldEvent[] = [];
-  #number = 0;
 
-  /** What was told since the start, the newest last; only so many are kept. */
-  get recent(): readonly ToldEvent[] {
-    return this.#recent;
+  constructor(database: Database, logger: Logger) {
+    this.#database = database;
+    this.#logger = logger;
+  }
+
+  /** What was told before an event, or lately; the newest first. */
+  told(limit: number, before = Number.MAX_SAFE_INTEGER): ToldEvent[] {
+    return this.#database
+      .prepare<StoredEvent>('SELECT id, at, event, data FROM told WHERE id < ? ORDER BY id DESC LIMIT ?')
+      .all(before, limit)
+      .map(({ data, ...told }) => ({ ...told, data: JSON.parse(data) as ToldEvent['data'] }));
   }
 
   message(message: ActivityMessage): void {
@@ -56,16 +69,26 @@ export class ActivityFeed {
     return () => this.#listeners.delete(listener);
   }
 
-  #tell(event: ToldEvent['event'], data: ToldEvent['data']): void {
-    this.#number += 1;
-    const told = { id: this.#number, at: new Date().toISOString(), event, data };
-    this.#recent = [...this.#recent, told].slice(-mostKept);
-    this.#send({ id: String(told.id), event, data: JSON.stringify(data) });
+  /** Readers are told even when it cannot be kept; they then see no number. */
+  #tell(event: ToldEvent['event'], message: ToldEvent['data']): void {
+    const data = JSON.stringify(message);
+    const id = this.#keep(event, data);
+    if (this.#listeners.size === 0) return;
+    const frame = Buffer.from(formatSseFrame({ event, data, ...(id !== undefined && { id: String(id) }) }));
+    for (const listener of this.#listeners) listener(frame);
   }
 
-  #send(event: SseEvent): void {
-    if (this.#listeners.size === 0) return;
-    const frame = Buffer.from(formatSseFrame(event));
-    for (const listener of this.#listeners) listener(frame);
+  #keep(event: ToldEvent['event'], data: string): number | undefined {
+    try {
+      const { lastInsertRowid } = this.#database
+        .prepare('INSERT INTO told (at, event, data) VALUES (?, ?, ?)')
+        .run(new Date().toISOString(), event, data);
+      if (lastInsertRowid % trimEvery === 0)
+        this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - mostKept);
+      return lastInsertRowid;
+    } catch (error) {
+      this.#logger.warn({ error, event }, 'an event of the feed was told but not kept');
+      return undefined;
+    }
   }
 }

@@ -1,133 +1,147 @@
+import type { Logger } from '@trunkline/config';
 import type { ModelCall } from '@trunkline/llm';
+import type { Database } from '@trunkline/storage';
 
-interface ModelFigures {
-  calls: number;
-  errors: number;
-  inputTokens: number;
-  outputTokens: number;
-  costUsd: number;
-  /** Calls whose price is not known, so that the cost is at least what is said. */
-  unpriced: number;
-  latencies: number[];
-}
-
-/** What happened in one minute, all models together. */
-interface Minute {
-  /** Its beginning, in milliseconds. */
+interface StoredCall {
   at: number;
-  calls: number;
-  errors: number;
-  inputTokens: number;
-  outputTokens: number;
-  costUsd: number;
-  latencies: number[];
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number | null;
+  latency_ms: number;
 }
 
-const keptLatencies = 500;
-const keptPerMinute = 200;
+interface ModelSum {
+  model: string;
+  calls: number;
+  errors: number;
+  input_tokens: number;
+  output_tokens: number;
+  cost_usd: number;
+  calls_without_price: number;
+}
+
 const minuteMs = 60_000;
-const keptMinutes = 24 * 60;
+const keptMs = 31 * 24 * 60 * minuteMs;
+const mostKept = 200_000;
+/** Old calls are looked for once in so many. */
+const trimEvery = 500;
+/** How many of the last calls of a model tell its latency. */
+const latencyCalls = 500;
+const sums = `SELECT model, count(*) AS calls, sum(failed) AS errors,
+  sum(input_tokens) AS input_tokens, sum(output_tokens) AS output_tokens,
+  coalesce(sum(cost_usd), 0) AS cost_usd, sum(cost_usd IS NULL AND failed = 0) AS calls_without_price
+  FROM model_call GROUP BY model ORDER BY min(number)`;
 
-/** Cost and latency since the start, by model. */
+/** Cost and latency of the model's calls in the last month, kept across restarts. */
 export class Telemetry {
-  readonly #since = new Date().toISOString();
-  readonly #models = new Map<string, ModelFigures>();
-  /** Only minutes in which something happened. */
-  readonly #minutes: Minute[] = [];
+  readonly #database: Database;
+  readonly #logger: Logger;
   readonly #now: () => number;
+  readonly #openedAt: number;
 
-  constructor(now: () => number = Date.now) {
+  constructor(database: Database, logger: Logger, now: () => number = Date.now) {
+    this.#database = database;
+    this.#logger = logger;
     this.#now = now;
+    this.#openedAt = now();
   }
 
+  /** A turn does not fail because its figures cannot be kept. */
   record(call: ModelCall): void {
-    this.#recordMinute(call);
-    this.#recordModel(call);
+    try {
+      this.#insert(call);
+    } catch (error) {
+      this.#logger.warn({ error, model: call.model }, 'the cost and latency of a model call were not kept');
+    }
   }
 
   /** Cost, tokens and latency over the last minutes, in steps of equal length; steps without a call are there too. */
   series(minutes: number, steps: number) {
     const stepMs = (minutes * minuteMs) / steps;
     const from = this.#now() - minutes * minuteMs;
+    const held = Array.from({ length: steps }, (): StoredCall[] => []);
+    for (const call of this.#callsSince(from))
+      held[Math.min(steps - 1, Math.floor((call.at - from) / stepMs))]?.push(call);
     return {
       step_ms: stepMs,
-      points: Array.from({ length: steps }, (_, step) => {
-        const start = from + step * stepMs;
-        const held = this.#minutes.filter(({ at }) => at >= start && at < start + stepMs);
-        return { at: new Date(start).toISOString(), ...sumOf(held) };
-      }),
+      points: held.map((calls, step) => ({
+        at: new Date(from + step * stepMs).toISOString(),
+        ...sumOf(calls),
+      })),
     };
   }
 
-  #recordMinute({ error, inputTokens, outputTokens, costUsd, latencyMs }: ModelCall): void {
-    const at = Math.floor(this.#now() / minuteMs) * minuteMs;
-    const last = this.#minutes.at(-1);
-    const minute = last?.at === at ? last : emptyMinute(at);
-    if (minute !== last) this.#minutes.push(minute);
-    if (this.#minutes.length > keptMinutes) this.#minutes.shift();
-    minute.calls += 1;
-    minute.errors += error === undefined ? 0 : 1;
-    minute.inputTokens += inputTokens ?? 0;
-    minute.outputTokens += outputTokens ?? 0;
-    minute.costUsd += costUsd ?? 0;
-    if (minute.latencies.length < keptPerMinute) minute.latencies.push(latencyMs);
-  }
-
-  #recordModel({ model, error, inputTokens, outputTokens, costUsd, latencyMs }: ModelCall): void {
-    const figures = this.#models.get(model) ?? emptyFigures();
-    this.#models.set(model, figures);
-    figures.calls += 1;
-    figures.errors += error === undefined ? 0 : 1;
-    figures.inputTokens += inputTokens ?? 0;
-    figures.outputTokens += outputTokens ?? 0;
-    figures.costUsd += costUsd ?? 0;
-    figures.unpriced += costUsd === undefined && error === undefined ? 1 : 0;
-    figures.latencies.push(latencyMs);
-    if (figures.latencies.length > keptLatencies) figures.latencies.shift();
-  }
-
   report() {
-    const models = [...this.#models].map(([model, figures]) => ({ model, ...summaryOf(figures) }));
+    const models = this.#database
+      .prepare<ModelSum>(sums)
+      .all()
+      .map((sum) => ({ ...sum, latency_ms: quantiles(this.#latenciesOf(sum.model)) }));
     const costUsd = models.reduce((sum, { cost_usd }) => sum + cost_usd, 0);
-    return { since: this.#since, cost_usd: costUsd, models };
+    return { since: new Date(this.#since()).toISOString(), cost_usd: costUsd, models };
+  }
+
+  #insert({ model, error, inputTokens, outputTokens, costUsd, latencyMs }: ModelCall): void {
+    const { lastInsertRowid } = this.#database
+      .prepare(
+        `INSERT INTO model_call (at, model, failed, input_tokens, output_tokens, cost_usd, latency_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      )
+      .run(
+        this.#now(),
+        model,
+        error === undefined ? 0 : 1,
+        inputTokens ?? 0,
+        outputTokens ?? 0,
+        costUsd ?? null,
+        latencyMs,
+      );
+    if (lastInsertRowid % trimEvery === 0) this.#trim(lastInsertRowid);
+  }
+
+  #trim(newest: number): void {
+    this.#database
+      .prepare('DELETE FROM model_call WHERE at < ? OR number <= ?')
+      .run(this.#now() - keptMs, newest - mostKept);
+  }
+
+  #callsSince(from: number): StoredCall[] {
+    const sql = `SELECT at, failed, input_tokens, output_tokens, cost_usd, latency_ms
+      FROM model_call WHERE at BETWEEN ? AND ?`;
+    return this.#database.prepare<StoredCall>(sql).all(from, this.#now());
+  }
+
+  #latenciesOf(model: string): number[] {
+    const sql = 'SELECT latency_ms FROM model_call WHERE model = ? ORDER BY number DESC LIMIT ?';
+    return this.#database
+      .prepare<{ latency_ms: number }>(sql)
+      .all(model, latencyCalls)
+      .map(({ latency_ms }) => latency_ms);
+  }
+
+  #since(): number {
+    const oldest = this.#database
+      .prepare<{ at: number | null }>('SELECT min(at) AS at FROM model_call')
+      .get();
+    return oldest?.at ?? this.#openedAt;
   }
 }
 
-function emptyMinute(at: number): Minute {
-  return { at, calls: 0, errors: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, latencies: [] };
-}
-
-function sumOf(minutes: readonly Minute[]) {
-  const total = (read: (minute: Minute) => number) => minutes.reduce((sum, minute) => sum + read(minute), 0);
-  const latencies = minutes.flatMap((minute) => minute.latencies).sort((left, right) => left - right);
+function sumOf(calls: readonly StoredCall[]) {
+  const total = (read: (call: StoredCall) => number) => calls.reduce((sum, call) => sum + read(call), 0);
   return {
-    calls: total(({ calls }) => calls),
-    errors: total(({ errors }) => errors),
-    input_tokens: total(({ inputTokens }) => inputTokens),
-    output_tokens: total(({ outputTokens }) => outputTokens),
-    cost_usd: total(({ costUsd }) => costUsd),
-    latency_ms:
-      latencies.length === 0 ? null : { p50: quantile(latencies, 0.5), p95: quantile(latencies, 0.95) },
+    calls: calls.length,
+    errors: total(({ failed }) => failed),
+    input_tokens: total(({ input_tokens }) => input_tokens),
+    output_tokens: total(({ output_tokens }) => output_tokens),
+    cost_usd: total(({ cost_usd }) => cost_usd ?? 0),
+    latency_ms: calls.length === 0 ? null : quantiles(calls.map(({ latency_ms }) => latency_ms)),
   };
 }
 
-function emptyFigures(): ModelFigures {
-  return { calls: 0, errors: 0, inputTokens: 0, outputTokens: 0, costUsd: 0, unpriced: 0, latencies: [] };
-}
-
-function summaryOf({ latencies, ...figures }: ModelFigures) {
-  const sorted = [...latencies].sort((left, right) => left - right);
-  return {
-    calls: figures.calls,
-    errors: figures.errors,
-    input_tokens: figures.inputTokens,
-    output_tokens: figures.outputTokens,
-    cost_usd: figures.costUsd,
-    calls_without_price: figures.unpriced,
-    latency_ms: { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) },
-  };
-}
-
-function quantile(sorted: readonly number[], share: number): number {
-  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+function quantiles(latencies: number[]): { p50: number; p95: number } {
+  const sorted = latencies.sort((left, right) => left - right);
+  const at = (share: number) =>
+    Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+  return { p50: at(0.5), p95: at(0.95) };
 }

@@ -27,9 +27,9 @@ export function mountEvents(app: Hono<AppEnv>, feed: ActivityFeed): void {
     validate('query', query),
     (context) => {
       const { limit, before } = context.req.valid('query');
-      const older = feed.recent.filter(({ id }) => before === undefined || id < before);
-      const events = older.slice(-limit).reverse();
-      return context.json({ events, next: older.length > limit ? (events.at(-1)?.id ?? null) : null });
+      const events = feed.told(limit + 1, before);
+      const page = events.slice(0, limit);
+      return context.json({ events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null });
     },
   );
 }

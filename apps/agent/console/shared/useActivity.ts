@@ -45,7 +45,6 @@ export function useActivity(): Activity {
   return { list: { ...older, items }, fresh: fresh.length, stream: state };
 }
 
-// The service counts anew when it starts again, so the time counts beside the number.
 function merged(fresh: readonly ActivityEvent[], older: readonly ActivityEvent[]): ActivityEvent[] {
   const known = new Set(older.map(({ id }) => id));
   return [...fresh.filter(({ id }) => !known.has(id)), ...older];

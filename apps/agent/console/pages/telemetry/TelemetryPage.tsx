@@ -48,6 +48,8 @@ const SPANS = [
   { value: '60', label: 'The last hour' },
   { value: '360', label: 'The last 6 hours' },
   { value: '1440', label: 'The last day' },
+  { value: '10080', label: 'The last week' },
+  { value: '43200', label: 'The last 30 days' },
 ];
 const STEPS = 60;
 
@@ -67,7 +69,7 @@ export default function TelemetryPage() {
   return (
     <PageFrame
       title="Telemetry"
-      intro="Calls of the model since the service started: what they cost, how many tokens, how long they took."
+      intro="Calls of the model in the last month: what they cost, how many tokens, how long they took."
       actions={
         <SelectField
           className="w-44"

@@ -1,0 +1,67 @@
+import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+import { openActivity } from './activity-database.ts';
+
+const home = temporaryDirectory();
+let model: ModelServer;
+
+beforeAll(async () => {
+  model = await startModelServer({
+    script: () => ({ text: 'Seen to.', usage: { input: 200, output: 30 } }),
+  });
+});
+afterAll(async () => {
+  await model.stop();
+  home.remove();
+});
+
+const start = () => startAgent({ home: home.path, env: modelEnvironment(model.url) });
+const read = async (agent: TestAgent, path: string) => (await agent.fetch(path)).json();
+const ring = (agent: TestAgent) =>
+  agent.fetch('/api/inbox', post({ text: 'Fire!', priority: 'now', source: 'bell' }));
+const answered = (agent: TestAgent, times: number) =>
+  waitFor(async () => {
+    const { events } = await read(agent, '/api/activity');
+    const answers = events.filter(({ data }: { data: { text: string } }) => data.text === 'Seen to.');
+    return answers.length === times && events;
+  });
+
+it('remembers what the model cost and what the feed told after a restart, and numbers go on', async () => {
+  const first = await start();
+  await ring(first);
+  const told = await answered(first, 1);
+  const { since, models } = await read(first, '/api/telemetry');
+  expect(models).toMatchObject([{ model: 'test-model', input_tokens: 200, output_tokens: 30, errors: 0 }]);
+  await first.stop();
+
+  const second = await start();
+  expect(await read(second, '/api/telemetry')).toMatchObject({ since, models });
+  expect((await read(second, '/api/activity')).events).toEqual(told);
+  await ring(second);
+  const all = await answered(second, 2);
+  expect(all.map(({ id }: { id: number }) => id)).toEqual([6, 5, 4, 3, 2, 1]);
+  const newest = await read(second, '/api/activity?limit=2');
+  expect(newest.next).toBe(5);
+  expect(await read(second, `/api/activity?limit=10&before=${newest.next}`)).toEqual({
+    events: all.slice(2),
+    next: null,
+  });
+  const { points } = await read(second, '/api/telemetry/series?minutes=43200&steps=60');
+  expect(points.at(-1)).toMatchObject({ calls: 2, input_tokens: 400 });
+  expect((await second.fetch('/api/telemetry/series?minutes=43201')).status).toBe(400);
+  await second.stop();
+});
+
+it('answers and tells readers although nothing can be kept, and says so in the log', async () => {
+  const agent = await start();
+  const database = openActivity(`${home.path}/agent/state`);
+  database.exec('DROP TABLE model_call; DROP TABLE told');
+  database.close();
+  const { status } = await agent.send('Go on');
+  expect(status.state).toBe('completed');
+  expect((await ring(agent)).status).toBe(200);
+  expect(agent.log.join('')).toContain('the cost and latency of a model call were not kept');
+  expect(agent.log.join('')).toContain('an event of the feed was told but not kept');
+  await agent.stop();
+});
