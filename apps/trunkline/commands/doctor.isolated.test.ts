@@ -22,6 +22,7 @@ describe('trunkline doctor', () => {
   it('finds nothing wrong on a fresh machine and says what would make it better', async () => {
     const { code, output } = await doctor({});
     expect(output).toMatch(/^note {4}model .*LLM_GATEWAY_URL/m);
+    expect(output).toMatch(/^ok {6}calls .*@roamhq\/wrtc loads/m);
     expect(output).toMatch(/^ok {6}speech recognition/m);
     expect(output).toMatch(/^ok {6}bus .*embedded/m);
     expect(output).toMatch(/^ok {6}data directory/m);

@@ -1,7 +1,7 @@
 import { type Environment, helpText, readOptions } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import { diagnoseSurfaces } from '@trunkline/switchboard';
-import { diagnoseSpeech } from '@trunkline/voice';
+import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
 import { checkBus } from '../doctor/bus.ts';
 import { checkDirectories } from '../doctor/directories.ts';
 import { checkModel } from '../doctor/model.ts';
@@ -20,6 +20,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const services = readServiceOptions(options, env);
   const checks: Promise<Diagnosis[]>[] = [
     checkModel(services.agent),
+    diagnoseCalls(),
     diagnoseSpeech(),
     checkBus(services.switchboard),
     diagnoseSurfaces(services.switchboard),
