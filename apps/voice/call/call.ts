@@ -15,6 +15,7 @@ import { Dialogue } from './dialogue.ts';
 import type { Line, LineMessage } from './line.ts';
 import { type Hearing, openHearing } from './listening/hearing.ts';
 import { Listener } from './listening/listener.ts';
+import { Loading } from './listening/loading.ts';
 import { createMessenger, type Outgoing, readMessage } from './messenger.ts';
 import { OwnWords } from './own-words.ts';
 import { History } from './replying/history.ts';
@@ -64,6 +65,7 @@ export class Call implements VoiceSession {
   readonly #news: NewsDesk;
   readonly #dialogue: Dialogue;
   readonly #drought: Alarm;
+  readonly #loading: Loading;
   readonly #echo = new EchoMatcher();
   readonly #own: OwnWords;
   #hearing: Hearing | undefined;
@@ -78,6 +80,7 @@ export class Call implements VoiceSession {
     this.userId = persona.user.id;
     this.#send = createMessenger(line);
     this.#drought = new Alarm(clock);
+    this.#loading = new Loading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
     this.#history = this.#openHistory();
     const pace = new Pace();
     this.#listener = this.#openListener(pace);
@@ -100,6 +103,7 @@ export class Call implements VoiceSession {
       history: this.#history,
       pace,
       own: this.#own,
+      isLoading: () => this.#loading.isUnderWay,
       clock,
       logger,
       send: this.#send,
@@ -114,6 +118,7 @@ export class Call implements VoiceSession {
   /** Begins to listen; until then, and where it cannot, the call goes on by text. */
   async listen(): Promise<void> {
     const { speech, logger } = this.#parts;
+    void this.#loading.follow(speech.warm());
     try {
       this.#hearing = await openHearing({
         speech,
@@ -138,6 +143,7 @@ export class Call implements VoiceSession {
     this.#closed = true;
     this.#news.close();
     this.#drought.cancel();
+    this.#loading.stop();
     this.#dialogue.close();
     this.#mouth.close();
     this.#history.close();

@@ -27,7 +27,6 @@ export function createConversations({ persona, sessions, ...parts }: Conversatio
       const call = new Call({ ...parts, line, persona: answering, phrases });
       const leave = sessions.open(call);
       line.onClose(leave);
-      parts.speech.warm();
       void call.listen();
     },
   };

@@ -13,6 +13,7 @@ import { Reply } from './replying/reply.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { Mouth } from './speaking/mouth.ts';
 import type { Pace } from './turns/pace.ts';
+import { Patience } from './turns/patience.ts';
 import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
 import { isMurmur, wordsIn } from './turns/words.ts';
 
@@ -26,6 +27,8 @@ export interface DialogueParts {
   history: History;
   pace: Pace;
   own: OwnWords;
+  /** The models that listen are not there yet: words come later. */
+  isLoading(): boolean;
   clock: Clock;
   logger: Logger;
   send(message: Outgoing): void;
@@ -35,16 +38,12 @@ export interface DialogueParts {
   answered(marks: TurnMarks): void;
 }
 
-/** A recogniser that is silent for longer is not waited for. */
-const recognitionLimitMs = 8000;
-/** Sound that goes on for this long without a word is no speech. */
-const wordlessLimitMs = 15_000;
-
 /** Whose turn it is, and what becomes of it: what the listener hears comes in, what the mouth says goes out. */
 export class Dialogue {
   readonly #parts: DialogueParts;
   readonly #held: Alarm;
   readonly #drafts = new Drafts();
+  readonly #patience: Patience;
   #reply: Reply | undefined;
   /** What was said before and got no answer, because the speaker went on. */
   #unanswered = '';
@@ -60,6 +59,7 @@ export class Dialogue {
   constructor(parts: DialogueParts) {
     this.#parts = parts;
     this.#held = new Alarm(parts.clock);
+    this.#patience = new Patience(parts);
     this.#quietSince = parts.clock.now();
   }
 
@@ -95,7 +95,8 @@ export class Dialogue {
   progressed(): void {
     const { listener } = this.#parts;
     if (!listener.active) return;
-    if (!listener.text && listener.totalSpeechMs > wordlessLimitMs) this.#giveUpListening();
+    this.#patience.pass(listener.speaking);
+    if (!listener.text && this.#patience.isWordless(listener.totalSpeechMs)) this.#giveUpListening();
     else if (this.#botHasTurn) this.#judgeOverlap();
     else this.#follow();
   }
@@ -184,8 +185,8 @@ export class Dialogue {
     const { listener, pace, courtesies, own } = this.#parts;
     const text = listener.whole === undefined ? undefined : own.in(listener.whole);
     const pause = { text, tone: listener.tone, usualPauseMs: pace.usualPauseMs, finished: listener.finished };
-    const neededMs = text === undefined ? recognitionLimitMs : silenceNeeded(pause);
-    if (listener.silenceMs >= neededMs) this.#endTurn(text ?? listener.text ?? '');
+    const isOver = text === undefined ? this.#patience.isOver : listener.silenceMs >= silenceNeeded(pause);
+    if (isOver) this.#endTurn(text ?? listener.text ?? '');
     else if (text === undefined) return;
     else if (isLikelyWhole(pause) && wordsIn(text).length > 0) this.#prepare(text);
     else courtesies.murmur(listener.totalSpeechMs, listener.silenceMs);
@@ -223,6 +224,7 @@ export class Dialogue {
     listener.reset();
     own.reset();
     this.#quietSince = clock.now();
+    this.#patience.renew();
     this.#passed = false;
     this.#drafts.renew();
     if (this.#userHasFloor) send({ type: 'user-stopped-speaking' });

@@ -47,6 +47,17 @@ describeWithBrowser('a call that meets trouble', () => {
     await says(page, 'Listening');
   });
 
+  it('says while speech still loads that what is said is kept', async () => {
+    const { voice, line } = await startLines();
+    const { page } = await open(voice.url, PHONE);
+    await startCall(page);
+    const opened = await line();
+    opened.send({ type: 'server-message', data: { type: 'speech-loading' } });
+    await page.getByText('Loading speech, one moment. What you say is kept.').waitFor();
+    opened.send({ type: 'server-message', data: { type: 'speech-ready' } });
+    await page.getByText('Say something. You can break in at any time.').waitFor();
+  });
+
   it('says what to do where sound does not get through', async () => {
     const { voice } = await startLines();
     const { page } = await open(voice.url, PHONE);

@@ -34,8 +34,11 @@ export interface SpeechParts {
   openNoiseFilter(): Promise<NoiseFilter | undefined>;
   /** One for each caller; nothing when it is off or its model is absent. */
   openSmartTurn(): Promise<SmartTurn | undefined>;
-  /** Loads the models that a call needs, once: called when the first caller connects, so that nobody waits later. */
-  warm(): void;
+  /**
+   * Loads the models that a call needs, once: called when a caller connects, so that nobody waits later. Fulfilled when
+   * those that listen stand, or cannot be had.
+   */
+  warm(): Promise<void>;
   describe(): SpeechDescription;
   close(): Promise<void>;
 }
@@ -62,7 +65,10 @@ export function createSpeechParts(
   const frames = createFrameParts(options, { directory, logger }, createHost);
   const { recognizer, transcriber } = hearing;
   const warm = createWarming(
-    () => [hearing.warm(), frames.warm(), warmVoice(options, sidecar, synthesizer)],
+    () => ({
+      listening: [hearing.warm(), frames.warm()],
+      speaking: [warmVoice(options, sidecar, synthesizer)],
+    }),
     notices,
   );
   return {
@@ -139,14 +145,28 @@ async function answers(sidecar: Sidecar): Promise<boolean> {
   }
 }
 
-function createWarming(start: () => Promise<void>[], notices: Notices): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    for (const loading of start())
-      loading.catch((error: unknown) =>
-        notices.tell(`warm ${wordsOf(error)}`, `A speech model is not ready: ${wordsOf(error)}`),
-      );
+interface Loading {
+  listening: readonly Promise<void>[];
+  speaking: readonly Promise<void>[];
+}
+
+function createWarming(start: () => Loading, notices: Notices): () => Promise<void> {
+  let ready: Promise<void> | undefined;
+  const settle = async (models: readonly Promise<void>[]) => {
+    for (const { reason } of await failuresOf(models))
+      notices.tell(`warm ${wordsOf(reason)}`, `A speech model is not ready: ${wordsOf(reason)}`);
   };
+  const load = async () => {
+    const { listening, speaking } = start();
+    void settle(speaking);
+    await settle(listening);
+  };
+  return () => {
+    ready ??= load();
+    return ready;
+  };
+}
+
+async function failuresOf(work: readonly Promise<void>[]): Promise<PromiseRejectedResult[]> {
+  return (await Promise.allSettled(work)).filter((result) => result.status === 'rejected');
 }

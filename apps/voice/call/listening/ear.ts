@@ -6,6 +6,8 @@ import type { AudioFrame } from '../../speech/audio/frame.ts';
 const windowSamples = 512;
 /** About three seconds: a detector that is further behind than this skips what is oldest. */
 const mostWaiting = 100;
+/** Thirty seconds: what is said while the detector still loads is heard later. */
+const mostWaitingAtFirst = 940;
 /** Samples of a closed microphone stay within this; a room is never so quiet. */
 const mutedBelow = 3;
 const mutedAfterMs = 1000;
@@ -26,6 +28,7 @@ export class Ear {
   readonly #waiting: Float32Array[] = [];
   #rest = new Float32Array(0);
   #busy = false;
+  #caughtUp = false;
   #closed = false;
   #silentMs = 0;
   #warned = false;
@@ -71,7 +74,8 @@ export class Ear {
     for (; start + windowSamples <= joined.length; start += windowSamples)
       this.#waiting.push(joined.slice(start, start + windowSamples));
     this.#rest = joined.slice(start);
-    if (this.#waiting.length > mostWaiting) this.#waiting.splice(0, this.#waiting.length - mostWaiting);
+    const most = this.#caughtUp ? mostWaiting : mostWaitingAtFirst;
+    if (this.#waiting.length > most) this.#waiting.splice(0, this.#waiting.length - most);
   }
 
   async #work(): Promise<void> {
@@ -80,6 +84,7 @@ export class Ear {
       const probability = await this.#detect(window);
       if (this.#closed) break;
       this.#parts.heard(window, probability);
+      this.#caughtUp ||= this.#waiting.length === 0;
     }
     this.#busy = false;
   }

@@ -66,21 +66,56 @@ describe('the ear', () => {
     expect(heard).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('skips the oldest sound when the detector falls behind, and goes on after a failure', async () => {
+  /** A detector that answers when it is told to. */
+  function openSlow(answer: (heard: readonly number[]) => Promise<number>) {
     const waiting: (() => void)[] = [];
-    const { ear, heard } = open(
-      () =>
-        new Promise((resolve, reject) =>
-          waiting.push(() => (heard.length === 0 ? reject(new Error('x')) : resolve(1))),
-        ),
-    );
-    for (let index = 0; index < 500; index += 1) ear.accept(frame(new Int16Array(512)));
     const clock = new FakeClock(0);
-    while (waiting.length > 0) {
-      waiting.shift()?.();
-      await clock.advanceBy(0);
-    }
-    expect([heard.length, heard[0], heard[1]]).toEqual([101, 0, 1]);
+    const { ear, heard } = open(() => new Promise((resolve) => waiting.push(() => resolve(answer(heard)))));
+    return {
+      heard,
+      say: (windows: number) => {
+        for (let index = 0; index < windows; index += 1) ear.accept(frame(new Int16Array(512)));
+      },
+      async catchUp() {
+        while (waiting.length > 0) {
+          waiting.shift()?.();
+          await clock.advanceBy(0);
+        }
+      },
+    };
+  }
+
+  it('keeps half a minute for a detector that still loads', async () => {
+    const { say, catchUp, heard } = openSlow(async () => 1);
+    say(900);
+    await catchUp();
+    expect(heard.length).toBe(900);
+  });
+
+  it('keeps no more than that', async () => {
+    const { say, catchUp, heard } = openSlow(async () => 1);
+    say(2000);
+    await catchUp();
+    expect(heard.length).toBe(941);
+  });
+
+  it('skips the oldest sound when the detector falls behind', async () => {
+    const { say, catchUp, heard } = openSlow(async () => 1);
+    say(1);
+    await catchUp();
+    say(500);
+    await catchUp();
+    expect(heard.length).toBe(102);
+  });
+
+  it('goes on after a failure', async () => {
+    const { say, catchUp, heard } = openSlow(async (before) => {
+      if (before.length === 0) throw new Error('x');
+      return 1;
+    });
+    say(2);
+    await catchUp();
+    expect(heard).toEqual([0, 1]);
   });
 
   it('knows a muted microphone, and hears nothing while it is closed', async () => {

@@ -26,6 +26,8 @@ export interface Delays {
   synthesis?: number | undefined;
   /** The voice gives no sound at all. */
   mute?: boolean;
+  /** Milliseconds until the models that listen stand. */
+  loading?: number;
 }
 
 const rate = 16_000;
@@ -33,12 +35,14 @@ const frameSamples = rate / 10;
 
 export function scriptedVoices(clock: Clock, delays: Delays = {}): Voices {
   const wait = (ms: number) => new Promise<void>((resolve) => void clock.setTimer(ms, resolve));
+  const loaded = delays.loading === undefined ? Promise.resolve() : wait(delays.loading);
   return {
     speech: {
       recognizer: {
         backend: 'script',
         async recognize(samples) {
           const text = textIn(samples);
+          await loaded;
           await wait(delays.recognition ?? 60);
           return text;
         },
@@ -54,13 +58,16 @@ export function scriptedVoices(clock: Clock, delays: Delays = {}): Voices {
         close: async () => undefined,
       },
       openDetector: async () => ({
-        accept: async (samples) => activityIn(samples),
+        async accept(samples) {
+          await loaded;
+          return activityIn(samples);
+        },
         reset: () => undefined,
         close: async () => undefined,
       }),
       openNoiseFilter: async () => undefined,
       openSmartTurn: async () => undefined,
-      warm: () => undefined,
+      warm: () => loaded,
     },
     sounds: { speech: async (text) => speechOf(text), cough: coughOf, noise: noiseOf, silence: silenceOf },
     settle: async () => undefined,

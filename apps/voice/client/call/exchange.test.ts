@@ -13,6 +13,17 @@ function after(...messages: (readonly [type: string, data?: object])[]): Exchang
 const heard = (text: string, final: boolean) => ['user-transcription', { text, final }] as const;
 
 describe('an exchange', () => {
+  it('knows whether speech still loads, until the line is gone', () => {
+    const loading = after(['server-message', { type: 'speech-loading' }]);
+    expect(loading.loading).toBe(true);
+    expect(
+      after(['server-message', { type: 'speech-loading' }], ['server-message', { type: 'speech-ready' }]),
+    ).toEqual(NO_EXCHANGE);
+    expect(after(['server-message', { type: 'news-of-others' }])).toBe(NO_EXCHANGE);
+    expect(settle(loading, 'whole').loading).toBe(true);
+    expect(settle(loading, 'lost').loading).toBe(false);
+  });
+
   it('shows guesses while the caller speaks, and then what stands', () => {
     expect(after(heard('what', false), heard('what time', false)).entries).toMatchObject([
       { who: 'you', text: '', pending: 'what time' },

@@ -43,6 +43,8 @@ export interface Exchange {
   latencyMs: number | undefined;
   /** When the caller last stopped speaking or sent a text; undefined once it was answered. */
   askedAt: number | undefined;
+  /** The service still loads the models that listen: what is said is answered later. */
+  loading: boolean;
   /** What the service said went wrong. */
   warning: string | undefined;
 }
@@ -53,6 +55,7 @@ export const NO_EXCHANGE: Exchange = {
   hearing: false,
   latencyMs: undefined,
   askedAt: undefined,
+  loading: false,
   warning: undefined,
 };
 
@@ -77,7 +80,8 @@ export function settle(exchange: Exchange, ending: 'whole' | 'lost'): Exchange {
   const ended = entries.map((entry) =>
     entry.kind === 'tool' && entry.state === 'running' ? { ...entry, state: 'failed' as const } : entry,
   );
-  return { ...exchange, entries: ended, activity: 'listening', hearing: false, askedAt: undefined };
+  const loading = ending === 'whole' && exchange.loading;
+  return { ...exchange, entries: ended, activity: 'listening', hearing: false, askedAt: undefined, loading };
 }
 
 type Fields = ServerMessage['data'];
@@ -96,6 +100,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'llm-function-call-started': toolStarted,
   'llm-function-call-stopped': toolStopped,
   metrics: measured,
+  'server-message': loaded,
   error: (exchange, data) => ({ ...exchange, warning: String(data.message ?? data.error ?? 'unknown') }),
 };
 
@@ -175,6 +180,11 @@ function measured(exchange: Exchange, { turn }: Fields): Exchange {
   const ms: unknown =
     typeof turn === 'object' && turn !== null ? Reflect.get(turn, 'first_packet_ms') : undefined;
   return typeof ms === 'number' ? { ...exchange, latencyMs: ms } : exchange;
+}
+
+function loaded(exchange: Exchange, { type }: Fields): Exchange {
+  if (type !== 'speech-loading' && type !== 'speech-ready') return exchange;
+  return { ...exchange, loading: type === 'speech-loading' };
 }
 
 function withAssistant(exchange: Exchange, change: (caption: Caption) => Caption): Exchange {

@@ -7,6 +7,8 @@ export interface Status {
   hint: string;
 }
 
+const LOADING = 'Loading speech, one moment. What you say is kept.';
+
 const LIVE: Record<Exclude<OrbState, 'idle'>, Status> = {
   listening: { title: 'Listening', hint: 'Say something. You can break in at any time.' },
   thinking: { title: 'Thinking', hint: 'The answer is on its way.' },
@@ -60,6 +62,7 @@ function live(state: CallState, touch: boolean): Status {
     return { title: 'Connected', hint: 'Type what you want to say, or tap the orb to use the microphone.' };
   if (muted)
     return { title: 'You are muted', hint: `Tap the orb${touch ? '' : ' or press M'} to be heard again.` };
+  if (exchange.loading && (talking || !pushToTalk)) return { title: 'Listening', hint: LOADING };
   if (!pushToTalk) return LIVE.listening;
   if (talking) return { title: 'Listening', hint: 'Let go when you are done.' };
   return { title: 'Hold to talk', hint: `Hold the orb${touch ? '' : ' or Space'} while you speak.` };
