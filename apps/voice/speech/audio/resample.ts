@@ -31,7 +31,7 @@ function fill(result: Float32Array, from: number, to: number, samples: Float32Ar
   for (let index = from; index < to; index += 1) {
     const position = index * down;
     const start = Math.floor(position / up) - width + 1;
-    const taps = phases[position % up] ?? new Float32Array();
+    const taps = phases[position % up] ?? new Float64Array();
     let sum = 0;
     for (let tap = 0; tap < taps.length; tap += 1) sum += (taps[tap] ?? 0) * (samples[start + tap] ?? 0);
     result[index] = sum;

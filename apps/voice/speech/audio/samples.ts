@@ -2,12 +2,17 @@ const highest = 2 ** 15 - 1;
 
 /** Samples from -1 to 1 as 16-bit ones; louder ones are cut. */
 export function toInt16(samples: Float32Array): Int16Array {
-  return Int16Array.from(samples, (sample) => Math.max(-1, Math.min(1, sample)) * highest);
+  const result = new Int16Array(samples.length);
+  for (let index = 0; index < result.length; index += 1)
+    result[index] = Math.max(-1, Math.min(1, samples[index] as number)) * highest;
+  return result;
 }
 
 /** 16-bit samples as ones from -1 to 1. */
 export function toFloat32(samples: Int16Array): Float32Array {
-  return Float32Array.from(samples, (sample) => sample / 2 ** 15);
+  const result = new Float32Array(samples.length);
+  for (let index = 0; index < result.length; index += 1) result[index] = (samples[index] as number) / 2 ** 15;
+  return result;
 }
 
 /** Samples from -1 to 1 as 16-bit little-endian bytes. */

@@ -1,4 +1,4 @@
-import { type Filters, filtersFor } from './filters.ts';
+import { type Filters, filtered, filtersFor } from './filters.ts';
 import type { AudioFrame } from './frame.ts';
 
 /** Brings frames of a stream to one rate as they come; what one frame lacks at its end is taken from the next. */
@@ -6,9 +6,11 @@ export class StreamResampler {
   readonly #rate: number;
   #source = 0;
   #filters: Filters = filtersFor(1, 1);
-  /** Samples that later ones still need before them. */
-  #kept = new Float32Array();
-  /** Where the next new sample stands, counted in `up`-ths of a sample from the start of what is kept. */
+  /** Samples that new ones are made of, those of earlier frames first. */
+  #input = new Float64Array();
+  /** How many of them are of earlier frames. */
+  #kept = 0;
+  /** Where the next new sample stands, counted in `up`-ths of a sample from the start of the input. */
   #position = 0;
 
   constructor(rate: number) {
@@ -29,42 +31,48 @@ export class StreamResampler {
   #begin(sampleRate: number): void {
     this.#source = sampleRate;
     this.#filters = filtersFor(sampleRate, this.#rate);
-    this.#kept = new Float32Array(this.#filters.width - 1);
-    this.#position = this.#kept.length * this.#filters.up;
+    this.#kept = this.#filters.width - 1;
+    this.#input = new Float64Array(this.#kept);
+    this.#position = this.#kept * this.#filters.up;
   }
 
   #convert(samples: Int16Array): Int16Array {
     const { up, down, width, phases } = this.#filters;
-    const input = joined(this.#kept, samples);
-    const end = (input.length - width) * up;
+    const length = this.#take(samples);
+    const end = (length - width) * up;
     const result = new Int16Array(Math.max(0, Math.ceil((end - this.#position) / down)));
     for (let index = 0; index < result.length; index += 1) {
       const start = Math.floor(this.#position / up) - width + 1;
-      result[index] = sampleAt(input, start, phases[this.#position % up] as Float32Array);
+      result[index] = rounded(filtered(this.#input, start, phases[this.#position % up] as Float64Array));
       this.#position += down;
     }
-    this.#keep(input);
+    this.#keep(length);
     return result;
   }
 
-  #keep(input: Float32Array): void {
+  /** Puts samples behind those that were kept; gives how many there are then. */
+  #take(samples: Int16Array): number {
+    const length = this.#kept + samples.length;
+    if (length > this.#input.length) this.#grow(length);
+    this.#input.set(samples, this.#kept);
+    return length;
+  }
+
+  #grow(length: number): void {
+    const larger = new Float64Array(length);
+    larger.set(this.#input.subarray(0, this.#kept));
+    this.#input = larger;
+  }
+
+  #keep(length: number): void {
     const { up, width } = this.#filters;
-    const from = Math.min(input.length, Math.floor(this.#position / up) - width + 1);
-    this.#kept = input.slice(from);
+    const from = Math.min(length, Math.floor(this.#position / up) - width + 1);
+    this.#input.copyWithin(0, from, length);
+    this.#kept = length - from;
     this.#position -= from * up;
   }
 }
 
-function joined(kept: Float32Array, samples: Int16Array): Float32Array {
-  const input = new Float32Array(kept.length + samples.length);
-  input.set(kept);
-  input.set(samples, kept.length);
-  return input;
-}
-
-function sampleAt(input: Float32Array, start: number, taps: Float32Array): number {
-  let sum = 0;
-  for (let tap = 0; tap < taps.length; tap += 1)
-    sum += (taps[tap] as number) * (input[start + tap] as number);
-  return Math.max(-32_768, Math.min(32_767, Math.round(sum)));
+function rounded(value: number): number {
+  return Math.max(-32_768, Math.min(32_767, Math.round(value)));
 }
