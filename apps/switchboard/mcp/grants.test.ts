@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
-import { startSseServer } from './fixtures/sse-server.ts';
+import { startHttpServer, startSseServer } from './fixtures/web-server.ts';
 import { isEnabled, isGranted } from './trust.ts';
 
 const program = join(import.meta.dirname, 'fixtures/server.ts');
@@ -130,4 +130,32 @@ it('speaks to a server over server-sent events, and finds it again when it was a
   seen.close();
   await board.stop();
   await second.stop();
+});
+
+it('speaks streamable HTTP with the headers of its file, which nobody is shown', async () => {
+  const server = await startHttpServer('sesame');
+  const file = (key: string) =>
+    `name: echo\ntrust: trusted\ntransport: http\nurl: ${server.url}\nheaders: { authorization: "Bearer ${key}" }`;
+  const board = await startSwitchboard({
+    files: { 'mcp-servers.d/echo.yaml': file(`\${ECHO_KEY}`) },
+    env: { ECHO_KEY: 'sesame' },
+  });
+  const seen = await observe(board);
+  await waitFor(async () => (await skillNames(board)).includes('echo.echo'));
+  const payload = { skillHint: 'echo.echo', content: '{"words":"hello"}' };
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'h1' });
+  expect((await seen.first('agent.skill.response.h1')).payload.content).toBe('hello');
+  const shown = await board.call('/api/mcp-servers/echo');
+  expect(shown.body.data).toMatchObject({ transport: 'http', headers: ['authorization'], error: null });
+  expect(JSON.stringify(shown.body)).not.toContain('sesame');
+  board.write('mcp-servers.d/echo.yaml', file('wrong'));
+  await waitFor(
+    async () =>
+      (await errorOf(board, 'echo')) ===
+      'The server answered 401: set its key under headers in mcp-servers.d/echo.yaml.',
+  );
+  expect(await skillNames(board)).not.toContain('echo.echo');
+  seen.close();
+  await board.stop();
+  await server.stop();
 });

@@ -1,6 +1,10 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 
@@ -56,19 +60,31 @@ export async function openMcpLink(
     };
   } catch (error) {
     await client.close();
-    throw error;
+    throw inWords(error, server);
   }
 }
 
+/** A server on the web answers with a status, which the library puts into a field and not into its words. */
+function inWords(error: unknown, server: McpServer): unknown {
+  if (!(error instanceof StreamableHTTPError || error instanceof SseError) || server.transport === 'stdio')
+    return error;
+  const refused = error.code === 401 || error.code === 403;
+  const advice = refused
+    ? `set its key under headers in mcp-servers.d/${server.name}.yaml`
+    : `see whether ${server.url} is its address for the transport ${server.transport}`;
+  return new Error(`The server answered ${error.code}: ${advice}.`, { cause: error });
+}
+
 function transportOf(server: McpServer): Transport {
-  if (server.transport === 'sse') return new SSEClientTransport(new URL(server.url)) as Transport;
-  const { command, args, env } = server;
-  return new StdioClientTransport({
-    command,
-    args,
-    env: { ...getDefaultEnvironment(), ...env },
-    stderr: 'ignore',
-  });
+  if (server.transport === 'stdio') {
+    const { command, args, env } = server;
+    const environment = { ...getDefaultEnvironment(), ...env };
+    return new StdioClientTransport({ command, args, env: environment, stderr: 'ignore' });
+  }
+  const url = new URL(server.url);
+  const requestInit = { headers: server.headers };
+  if (server.transport === 'sse') return new SSEClientTransport(url, { requestInit }) as Transport;
+  return new StreamableHTTPClientTransport(url, { requestInit }) as Transport;
 }
 
 function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {

@@ -33,10 +33,12 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
     if (server === undefined) throw errors.server_unknown({ name });
     return server;
   };
-  // Values of variables may be secrets: only their names are shown.
+  // Values of variables and headers may be secrets: only their names are shown.
   const shown = (server: McpServer) => ({
     ...server,
-    ...(server.transport === 'stdio' && { env: Object.keys(server.env) }),
+    ...(server.transport === 'stdio'
+      ? { env: Object.keys(server.env) }
+      : { headers: Object.keys(server.headers) }),
     enabled: isEnabled(server),
     error: servers.errorOf(server.name) ?? null,
   });

@@ -40,7 +40,7 @@ export interface RouteEntry {
 export interface McpServer {
   name: string;
   trust: 'builtin' | 'trusted' | 'community';
-  transport: 'stdio' | 'sse';
+  transport: 'stdio' | 'sse' | 'http';
   enabled: boolean;
   error: string | null;
   command?: string;

@@ -10,6 +10,12 @@ const head = {
   enabled: z.boolean().optional(),
 };
 
+const address = {
+  url: z.url({ protocol: /^https?$/ }),
+  /** Sent with every request: where a key goes. */
+  headers: z.record(z.string(), z.string()).default({}),
+};
+
 /** `mcp-servers.d/<name>.yaml`: a server whose tools become skills. */
 export const mcpServerSchema = z.discriminatedUnion('transport', [
   z.strictObject({
@@ -19,7 +25,8 @@ export const mcpServerSchema = z.discriminatedUnion('transport', [
     args: z.array(z.string()).default([]),
     env: z.record(z.string(), z.string()).default({}),
   }),
-  z.strictObject({ ...head, transport: z.literal('sse'), url: z.url({ protocol: /^https?$/ }) }),
+  z.strictObject({ ...head, ...address, transport: z.literal('sse') }),
+  z.strictObject({ ...head, ...address, transport: z.literal('http') }),
 ]);
 
 export type McpServer = z.output<typeof mcpServerSchema>;

@@ -18,6 +18,19 @@ export const SERVER_FORM: JsonSchema = {
       ],
     },
     url: { type: 'string', title: 'Address', format: 'uri', description: 'Of a server that runs elsewhere.' },
+    transport: {
+      title: 'How it is spoken to at its address',
+      default: 'http',
+      oneOf: [
+        { const: 'http', title: 'Streamable HTTP' },
+        { const: 'sse', title: 'Server-sent events (older servers)' },
+      ],
+    },
+    key: {
+      type: 'string',
+      title: 'Key',
+      description: `Sent to the address as a bearer token; \${NAME} takes it from a variable.`,
+    },
     command: { type: 'string', title: 'Or command', description: 'Of a server that runs as a process here.' },
     args: { type: 'array', title: 'Arguments', items: { type: 'string' } },
     grants: {
@@ -30,17 +43,23 @@ export const SERVER_FORM: JsonSchema = {
 };
 
 /** A server as its file has it. */
-export function serverOf({ name, trust, url, command, args, grants }: Values): Record<string, unknown> {
-  const listed = linesOf(args);
+export function serverOf({ name, trust, grants, url, ...way }: Values): Record<string, unknown> {
   const granted = linesOf(grants);
   return {
     name,
     trust,
-    ...(typeof url === 'string'
-      ? { transport: 'sse', url }
-      : { transport: 'stdio', command, ...(listed.length > 0 && { args: listed }) }),
+    ...(typeof url === 'string' ? remote(url, way) : local(way)),
     ...(granted.length > 0 && { grants: granted }),
   };
+}
+
+function remote(url: string, { transport, key }: Values) {
+  return { transport, url, ...(typeof key === 'string' && { headers: { authorization: `Bearer ${key}` } }) };
+}
+
+function local({ command, args }: Values) {
+  const listed = linesOf(args);
+  return { transport: 'stdio', command, ...(listed.length > 0 && { args: listed }) };
 }
 
 function linesOf(value: unknown): string[] {
