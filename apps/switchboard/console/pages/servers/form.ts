@@ -28,6 +28,7 @@ export const SERVER_FORM: JsonSchema = {
     },
     key: {
       type: 'string',
+      format: 'password',
       title: 'Key',
       description: `Sent to the address as a bearer token; \${NAME} takes it from a variable.`,
     },
