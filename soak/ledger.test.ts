@@ -53,6 +53,7 @@ describe('the verdict of a run', () => {
     });
     expect(isGood(resultOf(account))).toBe(true);
     expect(reportOf(resultOf(account))).toContain('Everything is accounted for.');
+    expect(reportOf(resultOf(account))).toContain('1 tasks: interrupted by server restart');
   });
 
   it.each<[string, Standing]>([

@@ -28,6 +28,8 @@ export interface Account {
   waiting: number;
   missing: number;
   twice: number;
+  /** Why entries failed, and how many for each reason. */
+  reasons: Record<string, number>;
   /** Each entry that is missing or was answered twice, in words. */
   faults: string[];
 }
@@ -70,9 +72,21 @@ export class Ledger {
       waiting: count('waiting'),
       missing: standings.filter(isLost).length,
       twice: standings.filter(isDouble).length,
+      reasons: reasonsOf(standings.map(({ standing }) => standing)),
       faults: standings.filter((each) => isLost(each) || isDouble(each)).map(inWords),
     };
   }
+}
+
+/** Reasons that differ only in a name or number are one. */
+function reasonsOf(standings: readonly Standing[]): Record<string, number> {
+  const reasons: Record<string, number> = {};
+  for (const { state, reason = '' } of standings) {
+    if (state !== 'failed') continue;
+    const words = reason.replace(/soak-[\w-]+|\b[\w-]*\d[\w-]*\b/g, '…').slice(0, 120);
+    reasons[words] = (reasons[words] ?? 0) + 1;
+  }
+  return reasons;
 }
 
 /** A failure that nobody can explain counts as lost. */

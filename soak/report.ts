@@ -26,6 +26,7 @@ export function reportOf(result: DayResult): string {
     '',
     tableOf(result.accounts),
     '',
+    ...reasonLines(result.accounts),
     `Troubles: ${troubles.kill} times kill -9, ${troubles.fill} times a full disk, ${troubles.jump} jumps of the clock,`,
     `          ${modelFaults} faults in ${modelRequests} requests to the model.`,
     ...leftOut.map((words) => `Left out: ${words}`),
@@ -54,6 +55,14 @@ function tableOf(accounts: readonly Account[]): string {
 
 function padded(cell: string, index: number): string {
   return index === 0 ? cell.padEnd(22) : cell.padStart(9);
+}
+
+/** Why what failed did, so that nobody has to guess whether it had to. */
+function reasonLines(accounts: readonly Account[]): string[] {
+  const lines = accounts.flatMap(({ load, reasons }) =>
+    Object.entries(reasons).map(([words, count]) => `  ${String(count).padStart(4)} ${load}: ${words}`),
+  );
+  return lines.length === 0 ? [] : ['Failed, by reason:', ...lines, ''];
 }
 
 function sum(numbers: readonly number[]): number {

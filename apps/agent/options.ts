@@ -8,11 +8,11 @@ import {
   homeOptions,
   hostOptions,
   integer,
-  isAddressRange,
   list,
   logOptions,
   modelOptions,
   type OptionsOf,
+  pushOptions,
   text,
   toggle,
   tracingOptions,
@@ -146,18 +146,6 @@ const accessOptions = group('Access', {
     default: [],
     doc: 'Origins whose pages may read streams; * stands for all.',
   }),
-  pushAllowedHosts: list({
-    env: 'PUSH_NOTIFICATION_ALLOWED_HOSTS',
-    default: [],
-    doc: 'Hosts that webhooks may go to without a check of their address.',
-  }),
-  pushAllowedCidrs: list({
-    env: 'PUSH_NOTIFICATION_ALLOWED_CIDRS',
-    default: [],
-    check: isAddressRange,
-    expected: 'an address range such as 10.0.0.0/8',
-    doc: 'Private address ranges that webhooks may go to.',
-  }),
 });
 
 const schedulerOptions = group('Scheduler', {
@@ -232,6 +220,7 @@ export const agentOptions = defineOptions('agent', 'Agent: tasks behind the A2A 
   }),
   ...tracingOptions,
   ...fetchOptions,
+  ...pushOptions,
   ...hostOptions,
   ...homeOptions,
   ...logOptions,

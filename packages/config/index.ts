@@ -24,6 +24,7 @@ export {
   logOptions,
   modelOptions,
   natsOptions,
+  pushOptions,
   tracingOptions,
 } from './options/shared.ts';
 export { defineOptions, group, type OptionsOf, type OptionTable } from './options/table.ts';

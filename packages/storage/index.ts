@@ -1,4 +1,5 @@
 export { readJsonFile, type WriteOptions, writeFileAtomic } from './atomic-file.ts';
+export { copyDatabase } from './copy-database.ts';
 export { type DataDirectory, dataDirectory, serviceHome } from './data-directory.ts';
 export { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 export { StorageError, type StorageErrorCode } from './errors.ts';

@@ -33,9 +33,9 @@ export function researchLoad(ground: Ground): Load {
 }
 
 /** Files that research may search; each must be kept. */
-export async function uploadPages(url: string): Promise<void> {
+export async function uploadPages(url: string, files = pages): Promise<void> {
   const form = new FormData();
-  for (const [name, text] of Object.entries(pages)) form.append('file', new File([text], name));
+  for (const [name, text] of Object.entries(files)) form.append('file', new File([text], name));
   const signal = AbortSignal.timeout(readMs);
   const response = await fetch(`${url}/api/files`, { method: 'POST', body: form, signal });
   if (!response.ok) throw new Error(`Research refused the files: ${await response.text()}`);

@@ -100,13 +100,14 @@ async function oneShotStanding(url: string, { id }: Entry): Promise<Standing> {
 async function recurringStanding(url: string, { id }: Entry): Promise<Standing> {
   const found = await findSchedule(url, id);
   if (!found?.schedule) return { state: 'missing', times: 0, reason: 'the schedule is gone' };
-  let isAnswered = false;
+  let failed: Standing | undefined;
   for (const fire of found.history) {
     const standing = await fireStanding(url, fire);
     if (standing.state === 'pending' || standing.times > 1) return standing;
-    isAnswered = true;
+    if (standing.state === 'failed') failed = standing;
   }
-  return isAnswered ? { state: 'answered', times: 1 } : { state: 'waiting', times: 0 };
+  if (found.history.length === 0) return { state: 'waiting', times: 0 };
+  return failed ?? { state: 'answered', times: 1 };
 }
 
 /** By what is on the bus; the history of the schedule may lack an outcome that a full disk kept it from noting. */

@@ -17,6 +17,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Check model, speech, NATS, ports and directories, and say what to do.',
     load: () => import('./doctor.ts'),
   },
+  backup: {
+    summary: 'Copy all data into a new folder, also while the services run.',
+    load: () => import('./backup.ts'),
+  },
   chat: {
     summary: 'Hold a conversation with the agent service in this terminal.',
     load: () => import('./chat.ts'),

@@ -23,6 +23,7 @@ const elsewhere: readonly [pattern: RegExp, why: string][] = [
   [/"model": "research-deep"|research\/deep/, 'takes minutes without a model: apps/research'],
   [/export\?format/, 'needs a finished report: apps/research/exports'],
   [/api\/routes\/bell/, 'a change is read a moment after it is written: apps/switchboard/control'],
+  [/real-services\.sh/, 'needs the internet: apps/research/sources'],
   [/api\/cluster/, 'needs NATS: apps/switchboard/cluster'],
   [/method": "message\/stream/, 'takes minutes without a model: apps/research'],
 ];
@@ -58,6 +59,8 @@ function adapt(text: string): string {
     'exec < /dev/null',
     'curl() {',
     '  case "$*" in *api/events*|*bus/stream*) command curl --max-time 1 --fail-with-body "$@" || [ $? = 28 ];;',
+    // A flow begins a moment after its message was taken.
+    '  *api/flows/skill-*) command curl --retry 20 --retry-delay 1 --retry-all-errors --fail-with-body "$@";;',
     '  *) command curl --max-time 60 --fail-with-body "$@";; esac',
     '}',
     placed.replaceAll('npx trunkline', `node ${join(root, 'bin/trunkline.js')}`),

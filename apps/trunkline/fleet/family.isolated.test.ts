@@ -67,6 +67,11 @@ describe('four services as a family', () => {
     const headers = { authorization: `Bearer ${keys.A2A_AUTH_TOKEN}` };
     const { delegates } = await (await fetch(`${urls.agent}/api/delegates`, { headers })).json();
     expect(delegates.map(({ name }: { name: string }) => name)).toEqual(['research', 'voice']);
+    const voice = await (await fetch(`${urls.voice}/healthz`)).json();
+    expect(voice.delegates).toEqual([
+      { name: 'agent', type: 'a2a' },
+      { name: 'research', type: 'a2a' },
+    ]);
   });
 
   it('bring a message through the switchboard to the agent and its answer back', async () => {

@@ -42,6 +42,22 @@ export const logOptions = group('Logging', {
   }),
 });
 
+/** Where webhooks of A2A tasks may go although the address is private. */
+export const pushOptions = group('Webhooks', {
+  pushAllowedHosts: list({
+    env: 'PUSH_NOTIFICATION_ALLOWED_HOSTS',
+    default: [],
+    doc: 'Hosts that webhooks may go to without a check of their address.',
+  }),
+  pushAllowedCidrs: list({
+    env: 'PUSH_NOTIFICATION_ALLOWED_CIDRS',
+    default: [],
+    check: isAddressRange,
+    expected: 'an address range such as 10.0.0.0/8',
+    doc: 'Private address ranges that webhooks may go to.',
+  }),
+});
+
 /** Who may ask a service that has no key. */
 export const hostOptions = group('Names', {
   allowedHosts: list({

@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Child, startChild, temporaryDirectory } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+const ports = { VOICE_PORT: '0', AGENT_PORT: '0', RESEARCH_PORT: '0', SWITCHBOARD_PORT: '0' };
+
+function run(home: string, ...args: string[]): Child {
+  const environment = { HOME: home, TRUNKLINE_HOME: home, LLM_GATEWAY_URL: '', ...ports };
+  const child = startChild(launcher, { arguments: args, environment });
+  onTestFinished(async () => void (await child.kill()));
+  return child;
+}
+
+async function start(home: string): Promise<string> {
+  const child = run(home, 'up');
+  await child.waitForLine('Ctrl-C stops everything', 60_000);
+  return /^ {2}agent +(http:\S+)/m.exec(child.output())?.[1] ?? '';
+}
+
+const post = (url: string, body: object) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const send = (agent: string, text: string) =>
+  post(`${agent}/a2a`, {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'message/send',
+    params: { message: { role: 'user', parts: [{ kind: 'text', text }] } },
+  });
+
+it('a copy made while the services work starts with all that was there', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const [home, copy] = [join(directory.path, 'home'), join(directory.path, 'copy')];
+  mkdirSync(home);
+  const agent = await start(home);
+  const task = (await (await send(agent, 'what is 6*7')).json()).result.id as string;
+  const busy = Array.from({ length: 20 }, (_, number) => send(agent, `what is ${number}*2`));
+  const backup = run(home, 'backup', copy);
+  expect(await backup.exited).toMatchObject({ code: 0 });
+  expect(backup.output()).toMatch(/\d+ databases and \d+ other files of .*home are now in .*copy\./);
+  await Promise.all(busy);
+  expect(statSync(join(copy, 'family-secret')).mode & 0o777).toBe(0o600);
+  expect(existsSync(join(copy, 'agent/config/agent.yaml'))).toBe(true);
+  const restored = await start(copy);
+  const found = await (await fetch(`${restored}/api/tasks/${task}`)).json();
+  expect(found.task).toMatchObject({ id: task, state: 'completed' });
+}, 120_000);
+
+it('says what is wrong with the folders', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const home = join(directory.path, 'home');
+  const ask = async (...args: string[]) => {
+    const child = run(home, 'backup', ...args);
+    return { code: (await child.exited).code, words: child.output() };
+  };
+  expect(await ask(join(directory.path, 'copy'))).toMatchObject({
+    code: 1,
+    words: expect.stringContaining('TRUNKLINE_HOME'),
+  });
+  mkdirSync(home);
+  expect(await ask(join(home, 'copy'))).toMatchObject({
+    code: 1,
+    words: expect.stringContaining('lies inside'),
+  });
+  mkdirSync(join(directory.path, 'used'));
+  writeFileSync(join(directory.path, 'used/old.txt'), '');
+  expect(await ask(join(directory.path, 'used'))).toMatchObject({
+    code: 1,
+    words: expect.stringContaining('is not empty'),
+  });
+  expect(await ask()).toMatchObject({ code: 2, words: expect.stringContaining('trunkline backup FOLDER') });
+});

@@ -1,0 +1,71 @@
+import {
+  launchBrowser,
+  type ModelScript,
+  recordSound,
+  startModelServer,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
+import { openLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
+import { encodeWav } from '../apps/voice/speech/audio/wav.ts';
+import { createFleet } from './fleet.ts';
+import { fakeMicrophone } from './page-microphone.ts';
+
+const patience = { timeoutMs: 120_000 };
+const rate = 16_000;
+
+/** All four services as one process, a browser, and a person with a voice and ears; the model alone is scripted. */
+export async function openStage(script: ModelScript) {
+  const home = temporaryDirectory();
+  const voices = await openLocalVoices();
+  const model = await startModelServer({ script });
+  const environment = { INPROC_VOICE: 'piper' };
+  const fleet = await createFleet({ home: home.path, modelUrl: model.url, environment });
+  const browser = await launchBrowser({ args: ['--autoplay-policy=no-user-gesture-required'] });
+  return {
+    model,
+    fleet,
+    /** A text in the person's voice. */
+    async spoken(text: string): Promise<Buffer> {
+      const samples = await voices.open().sounds.speech(text);
+      return Buffer.from(encodeWav(new Uint8Array(samples.buffer), rate));
+    },
+    /** Opens the voice page and calls. */
+    async call() {
+      const { page, problems } = await browser.open(fleet.urls.voice, { serviceWorkers: 'block' });
+      const orb = page.locator('[data-orb-button]');
+      await orb.waitFor();
+      const sound = await recordSound(page);
+      const microphone = await fakeMicrophone(page);
+      await orb.click();
+      await page.getByRole('status').getByText('Listening').first().waitFor();
+      const captions = page.getByRole('list', { name: 'Conversation' });
+      const said = (who: 'you' | 'assistant') => captions.locator(`[data-who=${who}]`).allTextContents();
+      let heardUntil = 0;
+      return {
+        problems,
+        said,
+        say: microphone.say,
+        /** What is heard since the last time, once the captions show these words and all of it has sounded. */
+        async hears(words: RegExp): Promise<string> {
+          await waitFor(async () => words.test((await said('assistant')).join(' ')), patience);
+          await waitFor(async () => Number(await sound.quietMs()) < 500, patience);
+          await waitFor(async () => Number(await sound.quietMs()) > 2000, patience);
+          const { samples, sampleRate } = await sound.samples();
+          const fresh = samples.subarray(heardUntil);
+          heardUntil = samples.length;
+          return voices.transcribe([{ samples: fresh, sampleRate }]);
+        },
+      };
+    },
+    async close() {
+      await browser.close();
+      await fleet.kill();
+      await model.stop();
+      await voices.close();
+      home.remove();
+    },
+  };
+}
+
+export type Stage = Awaited<ReturnType<typeof openStage>>;
