@@ -162,7 +162,11 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family,
       skills: [researchSkill],
     }),
     ...(bearer !== undefined && { credentials: { bearer, family: family?.secret } }),
-    push: { allowedOrigins: () => familyOrigins(family) },
+    push: {
+      allowedHosts: options.pushAllowedHosts,
+      allowedCidrs: options.pushAllowedCidrs,
+      allowedOrigins: () => familyOrigins(family),
+    },
     warnWhenOpen: false,
     logger,
   });
