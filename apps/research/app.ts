@@ -222,6 +222,8 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
   const settings = {
     parallelDimensions: options.parallelDimensions,
     sourcesPerDimension: options.sourcesPerDimension,
+    modelChecks: options.modelChecks,
+    checksTimeoutMs: timeoutMs,
   };
   const engine = new ResearchEngine({ jobs, findings, documents, desk, reader, model, settings }, logger);
   const domains = { allow: options.allowDomains, deny: options.denyDomains };
@@ -234,6 +236,7 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     pool,
     engine,
     model,
+    settings,
     domains,
     conversations: new ConversationStore(database),
     shares: new ShareStore(database),

@@ -132,6 +132,18 @@ describe('the chat', () => {
     expect(await client.json('/api/chat/clarify')).toMatchObject({ awaitingAnswer: false });
   });
 
+  it('asks one question a turn, even when the model asks two', async () => {
+    const question = (id: string) => ({
+      id,
+      name: 'askClarification',
+      arguments: { question: `Which ${id}?` },
+    });
+    model.enqueue({ toolCalls: [question('city'), question('year')] });
+    const parts = partsOf(await client.chat(ask('Weather in Paris')));
+    expect(parts.map(({ prefix }) => prefix)).toEqual(['8', 'd']);
+    expect(parts[0]?.value).toEqual([{ type: 'clarification', question: 'Which city?' }]);
+  });
+
   it('stops after five tool-call steps and answers without tools [A192]', async () => {
     const step = { toolCalls: [{ name: 'searchWeb', arguments: { query: 'tidal' } }] };
     model.enqueue(

@@ -1,5 +1,10 @@
 export { start } from './app.ts';
-export { type CheckerScore, plantedClaims, scoreChecker } from './citations/planted/planted.ts';
+export {
+  type CheckerScore,
+  type PlantedSet,
+  plantedClaims,
+  scoreChecker,
+} from './citations/planted/planted.ts';
 export { main } from './main.ts';
 export { type ResearchOptions, researchOptions } from './options.ts';
 export { ExtractionPool } from './reading/extraction-pool.ts';

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf } from './fixtures/client.ts';
 import { type Lab, startLab } from './fixtures/lab.ts';
 import { type Asked, askedFor } from './fixtures/model.ts';
+import { startResearch } from './fixtures/service.ts';
 
 let lab: Lab;
 let { client, model, search } = {} as Lab;
@@ -98,6 +100,27 @@ describe('a job that failed', () => {
     await client.events(id);
     expect(await client.status(id)).toMatchObject({ status: 'complete' });
   });
+});
+
+it('pages that were read before are searched where no search service is set', async () => {
+  const first = await startLab();
+  const id = await first.client.startJob({ query: 'tidal power' });
+  await first.client.events(id);
+  await first.stopService();
+  const alone = await startResearch(first.home);
+  try {
+    const client = clientOf(alone.url);
+    const again = await client.startJob({ query: 'tidal power' });
+    await client.events(again);
+    const { sources } = (await client.json(`/api/research/deep/${again}/evidence`)) as unknown as {
+      sources: { engine: string; state: string }[];
+    };
+    expect(sources.some(({ state }) => state === 'read')).toBe(true);
+    expect(sources.every(({ engine }) => engine === 'pages')).toBe(true);
+  } finally {
+    await alone.stop();
+    await first.stop();
+  }
 });
 
 describe('a finished job', () => {

@@ -110,6 +110,11 @@ const jobOptions = group('Research jobs', {
     max: 20,
     doc: 'Pages read for one dimension.',
   }),
+  modelChecks: toggle({
+    env: 'RESEARCH_MODEL_CHECKS',
+    default: true,
+    doc: 'Put citations that the rules cannot settle to the model; without it the verdict of the rules stands.',
+  }),
   modelTimeout: integer({
     env: 'RESEARCH_MODEL_TIMEOUT_S',
     default: 600,

@@ -81,6 +81,32 @@ describe('the model', () => {
     expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 3 });
   });
 
+  it('may plan too much: at most six dimensions with three queries each are taken', async () => {
+    const dimensions = Array.from({ length: 9 }, (_, index) => ({
+      name: `Side ${index + 1} of tidal power`,
+      queries: Array.from({ length: 5 }, (__, query) => `tidal power ${index} ${query}`),
+    }));
+    lab.script.replace = (asked) => (asked === 'scope' ? JSON.stringify({ dimensions }) : undefined);
+    search.requests.length = 0;
+    const { snapshot } = await run();
+    expect(snapshot.dimensions).toEqual(dimensions.slice(0, 6).map(({ name }) => name));
+    expect(search.requests.filter((request) => request.includes('/search?'))).toHaveLength(18);
+  });
+
+  it('is asked for the report, and the fast one for plans, summaries and gaps', async () => {
+    const two = await startLab(() => ({ LLM_FAST_MODEL: 'fast-model' }));
+    try {
+      const id = await two.client.startJob({ query: 'tidal power' });
+      await two.client.events(id);
+      const asked = two.model.chats().map((chat) => `${askedFor(chat)} ${chat.model}`);
+      expect(new Set(asked)).toEqual(
+        new Set(['scope fast-model', 'summary fast-model', 'gaps fast-model', 'section gpt-5-mini']),
+      );
+    } finally {
+      await two.stop();
+    }
+  });
+
   it('is in phase scope while it plans [A112]', async () => {
     lab.script.replace = (asked) => (asked === 'scope' ? { fault: 'stall', answer: '{}' } : undefined);
     const id = await client.startJob({ query: 'tidal power' });
@@ -119,6 +145,20 @@ describe('gaps', () => {
       events.filter(({ type }) => type === 'evaluate_started').map(({ data }) => data.iteration),
     ).toEqual([1, 2, 3]);
     expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 5, dimensionsComplete: 5 });
+  });
+
+  it('are at most three a pass, whatever the model names', async () => {
+    let pass = 0;
+    const many = ['Turbines', 'Fish', 'Mud flats', 'Prices', 'Grids'].map(
+      (name) => `${name} and tidal power`,
+    );
+    lab.script.replace = (asked) =>
+      asked === 'gaps' ? JSON.stringify({ gaps: pass++ === 0 ? many : [] }) : undefined;
+    const { events, snapshot } = await run();
+    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({
+      gaps: many.slice(0, 3),
+    });
+    expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 6 });
   });
 });
 

@@ -158,9 +158,20 @@ describe('a research job', () => {
     'GET /api/research/deep/x/status',
     'GET /api/research/deep/x/evidence',
     'DELETE /api/research/deep/x',
+    'POST /api/research/deep/x/plan {"dimensions":["a"]}',
+    'POST /api/research/deep/x/resume {}',
+    'POST /api/research/deep/x/rerun {}',
+    'GET /api/research/deep/x/questions',
+    'POST /api/research/deep/x/questions {"question":"why?"}',
+    'POST /api/research/deep/x/share {}',
+    'DELETE /api/research/deep/x/share',
+    'GET /api/research/deep/x/export?format=md',
   ])('answers %s with 404', async (request) => {
-    const [method = '', path = ''] = request.split(' ');
-    const response = await fetch(`${service.url}${path}`, { method });
+    const [method = '', path = '', body] = request.split(' ');
+    const response = await fetch(`${service.url}${path}`, {
+      method,
+      ...(body !== undefined && { body, headers: { 'content-type': 'application/json' } }),
+    });
     expect(response.status).toBe(404);
     expect(await response.json()).toEqual({ error: 'Research not found' });
   });

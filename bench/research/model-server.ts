@@ -48,6 +48,7 @@ function answerTo(system: string, prompt: string): string {
   if (system.startsWith('You sum up'))
     return JSON.stringify({ summary: 'A summary.', keyFinding: 'A finding.' });
   if (system.startsWith('You judge')) return JSON.stringify({ gaps: [] });
+  if (system.startsWith('You check citations')) return JSON.stringify({ verdicts: [] });
   const [, number = '1', sentence = ''] = /^\[(\d+)\] ([^.]+\.)/m.exec(prompt) ?? [];
   return `${sentence} [${number}]`;
 }

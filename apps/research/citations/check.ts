@@ -1,12 +1,13 @@
-import { type Span, sentenceSpans } from '../text/sentences.ts';
 import { stem } from '../text/words.ts';
-import { closestClause, coverage, matchOf, type Weights, weightsOf } from './alignment.ts';
+import { closestClause, matchOf } from './alignment.ts';
 import { boundProblem } from './bounds.ts';
 import { comparisonHolds } from './comparison.ts';
 import { takesRejected } from './contrast.ts';
+import { type CheckedDocument, plainClaim } from './document.ts';
 import { figureHits, figureProblem, mixesParts } from './figures.ts';
 import { framesOf } from './frames.ts';
 import { nameProblem, otherParty, rolesSwapped } from './names.ts';
+import { certainly, plainVerdict } from './plain-verdict.ts';
 import {
   comparesOtherwise,
   deniesContrary,
@@ -24,48 +25,26 @@ import { type Statement, statementOf } from './statement.ts';
 import { substitution } from './substitution.ts';
 import { areOpposites } from './synonyms.ts';
 import type { Token } from './tokens.ts';
+import type { Verdict } from './verdict.ts';
+import { passageOf, rankedWindows, type Window } from './windows.ts';
 
-/** A document taken apart once, for any number of claims. */
-export interface CheckedDocument {
-  title: string;
-  text: string;
-  sentences: readonly { span: Span; statement: Statement }[];
-  weight: Weights;
-}
-
-export interface Verdict {
-  supported: boolean;
-  /** The share of the claim that the passage has words for, 0 to 1. */
-  score: number;
-  /** Why not; empty when supported. */
-  reason: string;
-  /** The stretch of the document that bears the claim out best. */
-  passage: Span | undefined;
-}
-
-const MOST_SENTENCES = 4000;
-
-export function prepareDocument(title: string, text: string): CheckedDocument {
-  const sentences = sentenceSpans(text)
-    .slice(0, MOST_SENTENCES)
-    .map((span) => ({ span, statement: statementOf(span.text) }));
-  return { title, text, sentences, weight: weightsOf(sentences.map(({ statement }) => statement)) };
-}
-
-/** Sentences that count as one passage at most. */
-const WIDEST = 3;
-/** The passages that are looked at closely. */
-const CANDIDATES = 6;
 const ENOUGH = 0.6;
 
-/** Whether some passage of the document says what the claim says. */
+/** Whether some passage of the document says what the claim says, and whether that is beyond doubt. */
 export function checkClaim(claimText: string, document: CheckedDocument): Verdict {
   const claim = statementOf(plainClaim(claimText));
   const quoted = document.sentences.find(({ statement }) => isQuote(claim, statement));
-  if (quoted !== undefined) return { supported: true, score: 1, reason: '', passage: quoted.span };
-  const windows = rankedWindows(claim, document);
+  if (quoted !== undefined) return certainly(true, '', quoted.span, 1);
+  const verdict = weigh(claim, document);
+  return plainVerdict(claim, document, verdict) ?? verdict;
+}
+
+/** What the rules make of it by likeness in words, figures, names and roles. */
+function weigh(claim: Statement, document: CheckedDocument): Verdict {
   let best: Verdict = {
     supported: false,
+    certain: false,
+    judge: 'rules',
     score: 0,
     reason: 'the page says nothing about it',
     passage: undefined,
@@ -74,7 +53,7 @@ export function checkClaim(claimText: string, document: CheckedDocument): Verdic
     claim,
     document.sentences.map(({ statement }) => statement),
   );
-  for (const window of windows) {
+  for (const window of rankedWindows(claim, document)) {
     const verdict = judge(claim, window, document, compared);
     // A passage that has less of the claim cannot outweigh one that has more of it and contradicts it.
     if (verdict.supported && verdict.score > best.score) return verdict;
@@ -92,66 +71,6 @@ function isQuote(claim: Statement, sentence: Statement): boolean {
   return claim.tokens.every((token, at) => token.lower === sentence.tokens[at]?.lower);
 }
 
-/** The claim without citation marks and Markdown. */
-export function plainClaim(text: string): string {
-  return text
-    .replace(/\[\d{1,3}\??\]|\[\?\]/g, '')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
-    .replace(/^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/, '')
-    .replace(/\*\*|__|`/g, '')
-    .trim();
-}
-
-interface Window {
-  from: number;
-  to: number;
-  statements: readonly Statement[];
-  score: number;
-}
-
-/** The passages of one to three sentences that share most with the claim; the shorter one first where they are equal. */
-function rankedWindows(claim: Statement, document: CheckedDocument): Window[] {
-  const { sentences, weight } = document;
-  const windows: Window[] = [];
-  const extra = titleStems(document);
-  const seen = new Set<number>();
-  for (const center of promising(claim, document)) {
-    for (let from = Math.max(0, center - WIDEST + 1); from <= center; from += 1) {
-      for (let to = center + 1; to <= Math.min(from + WIDEST, sentences.length); to += 1) {
-        if (seen.has(from * 10 + (to - from))) continue;
-        seen.add(from * 10 + (to - from));
-        const statements = sentences.slice(from, to).map(({ statement }) => statement);
-        const stems = [...new Set(statements.flatMap((statement) => statement.stems))];
-        const covered = coverage(claim, { stems, title: extra }, figureHits(claim, statements), weight);
-        windows.push({ from, to, statements, score: covered - 0.02 * (to - from) });
-      }
-    }
-  }
-  return windows.toSorted((left, right) => right.score - left.score).slice(0, CANDIDATES);
-}
-
-/** Sentences that are compared closely. */
-const COMPARED = 40;
-
-/** The places of the sentences that share most words and figures with the claim; a cheap look before the close one. */
-function promising(claim: Statement, { sentences, weight }: CheckedDocument): number[] {
-  const wanted = new Set(claim.stems);
-  return sentences
-    .map(({ statement }, place) => {
-      const shared = statement.stems
-        .filter((stem) => wanted.has(stem))
-        .reduce((sum, stem) => sum + weight(stem), 0);
-      return { place, score: shared + 1.5 * figureHits(claim, [statement]).found };
-    })
-    .toSorted((left, right) => right.score - left.score)
-    .slice(0, COMPARED)
-    .map(({ place }) => place);
-}
-
-function titleStems({ title }: CheckedDocument): readonly string[] {
-  return title === '' ? [] : statementOf(title).stems;
-}
-
 function judge(
   claim: Statement,
   window: Window,
@@ -164,19 +83,20 @@ function judge(
     compared === undefined
       ? problemOf(claim, window, score, document)
       : comparedProblem(claim, window, compared);
-  return { supported: reason === undefined, score, reason: reason ?? '', passage };
+  return {
+    supported: reason === undefined,
+    certain: false,
+    judge: 'rules',
+    score,
+    reason: reason ?? '',
+    passage,
+  };
 }
 
 /** What the text bears out by its own comparison or figures needs no likeness in words. */
 function comparedProblem(claim: Statement, window: Window, holds: boolean): string | undefined {
   if (!holds) return 'the passage has it the other way round';
   return figureProblem(claim, window.statements);
-}
-
-function passageOf({ from, to }: Window, { sentences, text }: CheckedDocument): Span | undefined {
-  const [first, last] = [sentences[from]?.span, sentences[to - 1]?.span];
-  if (first === undefined || last === undefined) return undefined;
-  return { start: first.start, end: last.end, text: text.slice(first.start, last.end) };
 }
 
 function problemOf(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkClaim, prepareDocument } from './check.ts';
+import { checkClaim } from './check.ts';
+import { prepareDocument } from './document.ts';
 import { plantedClaims, scoreChecker } from './planted/planted.ts';
 import { CitationChecker } from './report.ts';
 
@@ -70,10 +71,12 @@ describe('the citation checker', () => {
       { number: 1, title: 'Skagen lighthouse', text },
       { number: 2, title: 'Other', text: 'Nothing of the kind stands here.' },
     ]);
-    const [line] = await checker.checkDraft(
-      '- The lighthouse on Skagen was built in 1858. [1] It is 46 metres tall [2]. Is it open?',
-      [1, 2],
-    );
+    const [[line] = []] = await checker.checkDrafts([
+      {
+        draft: '- The lighthouse on Skagen was built in 1858. [1] It is 46 metres tall [2]. Is it open?',
+        candidates: [1, 2],
+      },
+    ]);
     expect(line?.prefix).toBe('- ');
     expect(
       line?.sentences.map(({ text: words, citations, isClaim }) => [
@@ -89,11 +92,46 @@ describe('the citation checker', () => {
   });
 
   it.each([
-    { set: 'tuning' as const, precision: 0.91, recall: 0.89 },
-    { set: 'held-out' as const, precision: 0.68, recall: 0.48 },
-  ])('tells true from false on the $set set, no worse than measured', ({ set, precision, recall }) => {
-    const score = scoreChecker(plantedClaims(set));
-    expect(score.precision).toBeGreaterThanOrEqual(precision);
-    expect(score.recall).toBeGreaterThanOrEqual(recall);
+    ['The old lighthouse on Skagen was built in 1858.', true],
+    ['The keeper, Hans Jensen, did not leave his post.', true],
+    ['The keeper, Hans Jensen, left his post during the storm of 1881.', false],
+    ['The old lighthouse on Skagen was built in 1885.', false],
+    ['The tower has a height of 527 metres.', false],
+    ['Penguins breed on icy Antarctic shelves.', false],
+  ])('is sure of what has the words of the page, or stands nowhere on it: %s', (claim, supported) => {
+    expect(check(claim)).toMatchObject({ supported, certain: true, judge: 'rules' });
   });
+
+  it.each([
+    ['Some ferries carry cars today.', 'All ferries carry cars today.'],
+    [
+      'The bridge at Rendsburg was designed by Friedrich Voss.',
+      'The bridge at Rendsburg was designed by Friedrich Prell.',
+    ],
+    ['The new line may shorten the journey.', 'The new line shortens the journey.'],
+    ['The town sold the old mill in spring.', 'The town bought the old mill in spring.'],
+  ])('is sure that "%s" does not say "%s"', (page, claim) => {
+    expect(checkClaim(claim, prepareDocument('', page))).toMatchObject({ supported: false, certain: true });
+  });
+
+  it.each([
+    'Since 1747 a light has warned ships off Skagen.',
+    'The keeper stayed where he was in 1881.',
+    'One may go up to the lamp.',
+  ])('doubts where the claim is put freely: %s', (claim) => {
+    expect(check(claim).certain).toBe(false);
+  });
+
+  it.each([
+    { set: 'tuning' as const, precision: 0.9, recall: 0.84 },
+    { set: 'held-out' as const, precision: 0.38, recall: 0.2 },
+  ])(
+    'tells true from false on the $set set, no worse than measured, and knows what it does not know',
+    (measured) => {
+      const { precision, recall, sure } = scoreChecker(plantedClaims(measured.set));
+      expect(precision).toBeGreaterThanOrEqual(measured.precision);
+      expect(recall).toBeGreaterThanOrEqual(measured.recall);
+      expect(sure.right / sure.total).toBeGreaterThanOrEqual(0.95);
+    },
+  );
 });

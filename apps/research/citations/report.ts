@@ -1,6 +1,9 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { sentenceSpans } from '../text/sentences.ts';
-import { type CheckedDocument, checkClaim, plainClaim, prepareDocument, type Verdict } from './check.ts';
+import { checkClaim } from './check.ts';
+import { type CheckedDocument, plainClaim, prepareDocument } from './document.ts';
+import { type SecondJudge, secondVerdicts } from './second-judge.ts';
+import type { Verdict } from './verdict.ts';
 
 /** A text that citations can refer to, by the number that drafts use. */
 export interface CitableText {
@@ -26,59 +29,98 @@ export interface CheckedSentence {
 /** Lines of sentences; a line that is a heading, a list item or a paragraph stays one. */
 export type CheckedLine = { prefix: string; sentences: CheckedSentence[] };
 
-/** Checks drafts against texts; each text is taken apart once. */
+/** A draft, and the texts that may bear out a sentence whose own citation does not. */
+interface CitedDraft {
+  draft: string;
+  candidates: readonly number[];
+}
+
+/** Checks drafts against texts; each text is taken apart once. What the rules cannot settle is put to the second judge. */
 export class CitationChecker {
   readonly #texts: ReadonlyMap<number, CitableText>;
   readonly #prepared = new Map<number, CheckedDocument>();
+  readonly #judge: SecondJudge | undefined;
 
-  constructor(texts: readonly CitableText[]) {
+  constructor(texts: readonly CitableText[], judge?: SecondJudge) {
     this.#texts = new Map(texts.map((text) => [text.number, text]));
+    this.#judge = judge;
   }
 
-  /** Every line of a draft; `candidates` are the texts that may bear out a sentence whose own citation does not. */
-  async checkDraft(draft: string, candidates: readonly number[]): Promise<CheckedLine[]> {
-    const lines: CheckedLine[] = [];
-    for (const line of draft.split('\n')) {
-      const [, prefix = '', body = ''] = /^(\s*(?:[-*•]|\d+[.)]|#{1,6}|>)?\s*)(.*)$/.exec(line) ?? [];
-      const isHeading = prefix.includes('#');
-      const sentences: CheckedSentence[] = [];
-      for (const sentence of citedSentences(body))
-        sentences.push(await this.#checkSentence(sentence, candidates, isHeading));
-      lines.push({ prefix, sentences });
-    }
-    return lines;
-  }
-
-  async #checkSentence(
-    { text, numbers }: CitedSentence,
-    candidates: readonly number[],
-    isHeading: boolean,
-  ): Promise<CheckedSentence> {
-    if (isHeading || !isClaim(text)) return { text, citations: [], isClaim: false };
-    // The checks are heavy: let others have their turn between sentences.
-    await breathe();
-    const cited = numbers.map((number) => ({ number, verdict: this.#check(text, number) }));
-    if (cited.some(({ verdict }) => verdict.supported)) return { text, citations: cited, isClaim: true };
-    const better = this.#retie(
-      text,
-      candidates.filter((number) => !numbers.includes(number)),
+  /** Every line of each draft. */
+  async checkDrafts(drafts: readonly CitedDraft[]): Promise<CheckedLine[][]> {
+    const read = drafts.map(({ draft, candidates }) => readLines(draft, candidates));
+    const claims = read.flat().flatMap(({ sentences }) => sentences.filter(({ isClaim: is }) => is));
+    await this.#checkCited(claims);
+    await this.#retie(claims.filter(({ citations }) => !citations.some(({ verdict }) => verdict.supported)));
+    return read.map((lines) =>
+      lines.map(({ prefix, sentences }) => ({
+        prefix,
+        sentences: sentences.map(({ text, citations, isClaim: is }) => ({ text, citations, isClaim: is })),
+      })),
     );
-    return { text, citations: better === undefined ? cited : [better], isClaim: true };
   }
 
-  /** The first other text that bears the sentence out. */
-  #retie(text: string, candidates: readonly number[]): CheckedCitation | undefined {
-    for (const number of candidates) {
-      const verdict = this.#check(text, number);
-      if (verdict.supported) return { number, verdict };
+  /** What each sentence cites itself. */
+  async #checkCited(claims: readonly OpenSentence[]): Promise<void> {
+    for (const claim of claims) {
+      // The checks are heavy: let others have their turn between sentences.
+      await breathe();
+      claim.citations = claim.numbers.map((number) => ({ number, verdict: this.#check(claim.text, number) }));
     }
-    return undefined;
+    const cited = claims.flatMap(({ text, citations }) => citations.map((citation) => ({ text, citation })));
+    const verdicts = await this.#settle(cited);
+    for (const [index, { citation }] of cited.entries())
+      citation.verdict = verdicts[index] ?? citation.verdict;
+  }
+
+  /** Ties sentences that nothing they cite bears out to another text that does. */
+  async #retie(claims: readonly OpenSentence[]): Promise<void> {
+    const found = [];
+    for (const claim of claims) {
+      await breathe();
+      const citation = this.#betterText(claim);
+      if (citation !== undefined) found.push({ claim, text: claim.text, citation });
+    }
+    const verdicts = await this.#settle(found);
+    for (const [index, { claim, citation }] of found.entries()) {
+      const verdict = verdicts[index] ?? citation.verdict;
+      if (verdict.supported) claim.citations = [{ ...citation, verdict }];
+    }
+  }
+
+  /** Of the other texts one that surely bears the sentence out, else the one that has most of it. */
+  #betterText({ text, numbers, candidates }: OpenSentence): CheckedCitation | undefined {
+    const others = candidates
+      .filter((number) => !numbers.includes(number))
+      .map((number) => ({ number, verdict: this.#check(text, number) }));
+    const holding = others.filter(({ verdict }) => verdict.supported);
+    return (
+      holding.find(({ verdict }) => verdict.certain) ??
+      holding.toSorted((left, right) => right.verdict.score - left.verdict.score)[0]
+    );
+  }
+
+  #settle(open: readonly { text: string; citation: CheckedCitation }[]): Promise<Verdict[]> {
+    const verdicts = open.map(({ text, citation: { number, verdict } }) => ({
+      claim: plainClaim(text),
+      document: this.#document(number),
+      verdict,
+    }));
+    if (this.#judge === undefined) return Promise.resolve(verdicts.map(({ verdict }) => verdict));
+    return secondVerdicts(verdicts, this.#judge);
   }
 
   #check(text: string, number: number): Verdict {
     const document = this.#document(number);
     if (document === undefined)
-      return { supported: false, score: 0, reason: 'there is no such source', passage: undefined };
+      return {
+        supported: false,
+        certain: true,
+        judge: 'rules',
+        score: 0,
+        reason: 'there is no such source',
+        passage: undefined,
+      };
     return checkClaim(text, document);
   }
 
@@ -89,6 +131,30 @@ export class CitationChecker {
     this.#prepared.set(number, prepared);
     return prepared;
   }
+}
+
+/** A sentence while it is being checked. */
+interface OpenSentence extends CheckedSentence {
+  numbers: readonly number[];
+  candidates: readonly number[];
+}
+
+function readLines(
+  draft: string,
+  candidates: readonly number[],
+): { prefix: string; sentences: OpenSentence[] }[] {
+  return draft.split('\n').map((line) => {
+    const [, prefix = '', body = ''] = /^(\s*(?:[-*•]|\d+[.)]|#{1,6}|>)?\s*)(.*)$/.exec(line) ?? [];
+    const isHeading = prefix.includes('#');
+    const sentences = citedSentences(body).map(({ text, numbers }) => ({
+      text,
+      numbers,
+      candidates,
+      citations: [],
+      isClaim: !isHeading && isClaim(text),
+    }));
+    return { prefix, sentences };
+  });
 }
 
 interface CitedSentence {

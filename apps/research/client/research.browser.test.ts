@@ -87,7 +87,8 @@ describeWithBrowser('the page of a research job', () => {
       .first()
       .focus();
     await card.getByText('Not supported by the page').waitFor();
-    await card.getByText('The passage does not have the figure').waitFor();
+    await card.getByText('The page nowhere has the figure').waitFor();
+    await card.getByText('Judged by rules').waitFor();
     await card.getByText('has a capacity of 240 megawatts').waitFor();
     await page.keyboard.press('Escape');
     await card.waitFor({ state: 'detached' });

@@ -70,7 +70,7 @@ describe('an export', () => {
     expect(html).toContain('<strong>Tide mills</strong>');
     expect(text).toContain(STATION);
     expect(text).toContain('Evidence');
-    expect(text).toMatch(/Source \d bears this out\./);
+    expect(text).toMatch(/Source \d bears this out \(judged by rules\)\./);
   });
 
   it.skipIf(findChromium() === undefined)('as PDF is read back, and leaves nothing behind', async () => {

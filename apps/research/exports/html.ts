@@ -1,3 +1,4 @@
+import { judgesWords } from '../citations/judge-words.ts';
 import type { Claim } from '../research/job.ts';
 import { type Bundle, citedSources } from './bundle.ts';
 import { HTML_STYLE } from './html-style.ts';
@@ -37,8 +38,11 @@ ${claims.map((claim, index) => claimHtml(claim, index, bundle)).join('\n')}
 
 function scoreWords({ job }: Bundle): string {
   const { total = 0, supported = 0, uncited = 0 } = job.citations ?? {};
-  const words = `${supported} of ${total} citations are borne out by the stored text of their page.`;
-  return uncited === 0 ? words : `${words} ${uncited} sentences cite nothing.`;
+  const judges = judgesWords(job.citations ?? {});
+  return [
+    `${supported} of ${total} citations are borne out by the stored text of their page${judges && ` (${judges})`}.`,
+    ...(uncited === 0 ? [] : [`${uncited} sentences cite nothing.`]),
+  ].join(' ');
 }
 
 function footer({ job }: Bundle): string {

@@ -1,3 +1,4 @@
+import { judgeWords } from '../citations/judge-words.ts';
 import { rewriteMarks } from '../citations/marks.ts';
 import type { Claim } from '../research/job.ts';
 import type { Bundle } from './bundle.ts';
@@ -15,10 +16,11 @@ export function claimAnchor(claim: number): string {
   return `#claim-${claim + 1}`;
 }
 
-/** Whether the sources bear the claim out, in words. */
-export function verdictWords({ supported, number, reason }: Claim): string {
-  if (supported) return `Source ${number} bears this out`;
-  return number === null
-    ? 'No source that was read bears this out'
-    : `Source ${number} does not bear this out: ${reason}`;
+/** Whether the sources bear the claim out, in words, and who says so. */
+export function verdictWords(claim: Claim): string {
+  const { supported, number, reason } = claim;
+  if (number === null) return 'No source that was read bears this out';
+  return supported
+    ? `Source ${number} bears this out (${judgeWords(claim)})`
+    : `Source ${number} does not bear this out: ${reason} (${judgeWords(claim)})`;
 }

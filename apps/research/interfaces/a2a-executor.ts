@@ -1,5 +1,7 @@
 import type { AgentSkill, ExecutionEvent, Executor } from '@trunkline/a2a';
 import { HttpError } from '@trunkline/http';
+import { judgesWords } from '../citations/judge-words.ts';
+import type { CitationScore } from '../research/job.ts';
 import {
   type DeepEvent,
   type DeepResearchParts,
@@ -53,7 +55,8 @@ function toExecution(event: DeepEvent): ExecutionEvent[] {
   }
 }
 
-function scoreOf(citations: { total: number; supported: number } | null): string {
+function scoreOf(citations: CitationScore | null): string {
   const { total = 0, supported = 0 } = citations ?? {};
-  return `The report is complete: ${supported} of ${total} citations are borne out by their sources.`;
+  const judges = judgesWords(citations ?? {});
+  return `The report is complete: ${supported} of ${total} citations are borne out by their sources${judges && ` (${judges})`}.`;
 }

@@ -14,7 +14,7 @@ export interface Evaluation {
   stopReason?: StopReason;
 }
 
-const gapsSchema = z.object({ gaps: z.array(z.string().min(1)).max(MOST_GAPS) });
+const gapsSchema = z.object({ gaps: z.array(z.string().min(1)) });
 const INSTRUCTIONS = `You judge whether research answers its query. Name at most ${MOST_GAPS} gaps: questions that the query needs answered, that the summaries do not answer, and that a web search could. Name none when the query is answered.`;
 
 /** Looks for what is still missing, and says whether another pass is due. */

@@ -1,14 +1,17 @@
 import { CitationChecker } from '../citations/report.ts';
+import type { SecondJudge } from '../citations/second-judge.ts';
 import type { Answer, AnswerStore } from '../store/answers.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
+import { type CitationJudgeParts, createCitationJudge } from './citation-judge.ts';
 import { writeFrom } from './draft.ts';
 import type { Job, JobSource } from './job.ts';
 import type { NumberedPassage } from './material.ts';
 import type { ResearchModel } from './model.ts';
 import { passagesFor } from './passages.ts';
 import { composeAnswer } from './report.ts';
+import type { ResearchSettings } from './run-context.ts';
 
 export interface FollowUpParts {
   jobs: JobStore;
@@ -16,7 +19,10 @@ export interface FollowUpParts {
   documents: DocumentStore;
   answers: AnswerStore;
   model: ResearchModel;
+  settings: Pick<ResearchSettings, 'modelChecks' | 'checksTimeoutMs'>;
 }
+
+type Ask = CitationJudgeParts['ask'];
 
 interface StoredText {
   number: number;
@@ -47,13 +53,25 @@ export async function answerFollowUp(
     onSpent: (spending: Parameters<JobStore['spend']>[1]) => jobs.spend(job.id, spending),
   };
   const draft = await writeFrom(passages, { model, ask, question, about: '' });
-  const lines = await new CitationChecker(texts).checkDraft(
-    draft,
-    texts.map(({ number }) => number),
-  );
+  const [lines = []] = await new CitationChecker(texts, secondJudge(parts, ask)).checkDrafts([
+    { draft, candidates: texts.map(({ number }) => number) },
+  ]);
   const sources = new Map(texts.map(({ number, id, title, url }) => [number, { id, title, url }]));
   const numbers = new Map(texts.map(({ id, number }) => [id, number]));
   return answers.add(job.id, { question, ...composeAnswer(lines, sources, numbers) });
+}
+
+/** The model judges what the rules cannot settle, as in the report; a failure leaves it to the rules. */
+function secondJudge({ model, settings }: FollowUpParts, ask: Ask): SecondJudge | undefined {
+  if (!settings.modelChecks || model.describe().demo) return undefined;
+  return createCitationJudge({
+    model,
+    ask,
+    limit: AbortSignal.timeout(settings.checksTimeoutMs),
+    mayAsk: () => true,
+    atOnce: 2,
+    onProblem: () => undefined,
+  });
 }
 
 /** What was read, under the numbers of the report; what it does not cite comes after. */

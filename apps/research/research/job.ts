@@ -1,3 +1,4 @@
+import type { Judge } from '../citations/verdict.ts';
 import type { SourceKind } from '../sources/source.ts';
 import type { DomainLists } from './domains.ts';
 
@@ -50,6 +51,12 @@ export interface CitationScore {
   supported: number;
   /** Sentences that no page bears out and that cite none. */
   uncited: number;
+  /** Citations that the language model judged; the others were judged by the rules. */
+  byModel: number;
+  /** Citations that only the rules judged and that they are not sure of. */
+  doubtful: number;
+  /** Why the model did not judge all that is doubtful, where it was to. */
+  problem?: string;
 }
 
 export interface PlannedDimension {
@@ -89,6 +96,10 @@ export interface Claim {
   sourceId: number | null;
   number: number | null;
   supported: boolean;
+  /** Who judged it. */
+  judge: Judge;
+  /** False where only the rules judged and are not sure. */
+  certain: boolean;
   score: number;
   reason: string;
   passage: string;

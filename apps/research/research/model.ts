@@ -10,6 +10,8 @@ export interface ModelRequest {
   instructions: string;
   prompt: string;
   signal: AbortSignal;
+  /** Which model gives an object; the fast one unless told. */
+  by?: 'main' | 'fast';
   /** Told what each call used up. */
   onSpent: (spending: Spending) => void;
 }
@@ -29,7 +31,7 @@ export class ResearchModel {
     return { name, demo };
   }
 
-  /** An object of the schema's shape by the fast model; undefined when the model gives none in two attempts. */
+  /** An object of the schema's shape; undefined when the model gives none in two attempts. */
   async object<Shape>(schema: z.ZodType<Shape>, request: ModelRequest): Promise<Shape | undefined> {
     const shape = z.toJSONSchema(schema) as Record<string, unknown>;
     for (const isStrict of [true, false]) {
@@ -52,7 +54,8 @@ export class ResearchModel {
   /** Some endpoints refuse a schema in the request: then the words of the second attempt have to do. */
   async #attempt(mayRefuse: boolean, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
     try {
-      return await this.#call(this.#gateway.fastModel(), request, extra);
+      const model = request.by === 'main' ? this.#gateway.languageModel() : this.#gateway.fastModel();
+      return await this.#call(model, request, extra);
     } catch (error) {
       if (mayRefuse && error instanceof ModelError && error.code === 'bad-request') return '';
       throw error;

@@ -1,4 +1,6 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import { researchDimension } from './dimension.ts';
+import { DraftWriter } from './draft-writer.ts';
 import { evaluate, gapDimensions } from './evaluate.ts';
 import type { Job } from './job.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
@@ -11,6 +13,15 @@ export type RunEnd = 'complete' | 'cancelled' | 'waiting';
 
 /** Runs a job from the phase it is in. Every step forward is written down together with its events. */
 export async function runPipeline(context: RunContext, job: Job): Promise<RunEnd> {
+  const drafts = new DraftWriter(context);
+  try {
+    return await runPhases(context, job, drafts);
+  } finally {
+    await drafts.stop();
+  }
+}
+
+async function runPhases(context: RunContext, job: Job, drafts: DraftWriter): Promise<RunEnd> {
   if (job.status === 'cancelled') return 'cancelled';
   let { phase, iteration } = job;
   if (phase === 'scope') {
@@ -23,10 +34,10 @@ export async function runPipeline(context: RunContext, job: Job): Promise<RunEnd
   while (phase === 'research' || phase === 'evaluate') {
     if (phase === 'research') await research(context, iteration);
     if (context.isCancelled()) return 'cancelled';
-    phase = await evaluatePass(context, phase, iteration);
+    phase = await evaluatePass(context, drafts, { phase, iteration });
     if (phase === 'research') iteration += 1;
   }
-  await synthesise(context);
+  await synthesise(context, drafts);
   return 'complete';
 }
 
@@ -62,8 +73,8 @@ async function research(context: RunContext, iteration: number): Promise<void> {
 
 async function evaluatePass(
   context: RunContext,
-  phase: Job['phase'],
-  iteration: number,
+  drafts: DraftWriter,
+  { phase, iteration }: Pick<Job, 'phase' | 'iteration'>,
 ): Promise<'research' | 'synthesis'> {
   const { id, jobs, findings, query } = context;
   refuseEmptiness(context);
@@ -71,7 +82,10 @@ async function evaluatePass(
     jobs.commit(id, [{ type: 'evaluate_started', data: { iteration } }], () =>
       jobs.update(id, { phase: 'evaluate' }),
     );
-  const { gaps, stopReason } = await evaluate(context, iteration);
+  const [{ gaps, stopReason }] = await Promise.all([
+    evaluate(context, iteration),
+    writeAhead(context, drafts),
+  ]);
   const data = { gaps, hasGaps: gaps.length > 0, iteration, ...(stopReason !== undefined && { stopReason }) };
   const events = [{ type: 'evaluate_complete', data }];
   if (stopReason === undefined) {
@@ -83,6 +97,14 @@ async function evaluatePass(
   }
   jobs.commit(id, [...events, { type: 'synthesis_started' }], () => jobs.update(id, { phase: 'synthesis' }));
   return 'synthesis';
+}
+
+/** Sections are begun early, unless a limit of tokens keeps a share for the report that they would take from research. */
+async function writeAhead({ options }: RunContext, drafts: DraftWriter): Promise<void> {
+  if (options.budget.tokens !== undefined) return;
+  // What they are written from takes a moment to choose: the evaluation goes out first.
+  await breathe();
+  drafts.begin();
 }
 
 /** A report is never written from nothing: the words say which service failed and how. */

@@ -28,12 +28,14 @@ export interface ReportInput {
   sections: readonly ReportSection[];
   /** By the number that drafts use. */
   sources: ReadonlyMap<number, ReportSource>;
+  /** Why the model did not judge all that is doubtful. */
+  problems: ReadonlySet<string>;
 }
 
 const SUMMARY_SENTENCES = 4;
 
 /** Puts checked sections together: sources numbered as they are first cited, citations that do not hold marked. */
-export function composeReport({ query, notice, sections, sources }: ReportInput): Report {
+export function composeReport({ query, notice, sections, sources, problems }: ReportInput): Report {
   const writer = new Writer(sources);
   const summary = bestSentences(sections).map((sentence) => `- ${writer.sentence(sentence, false)}`);
   const body = sections.flatMap(({ heading, lines }) => {
@@ -48,7 +50,9 @@ export function composeReport({ query, notice, sections, sources }: ReportInput)
     ...writer.legend(),
     writer.sourceList(),
   ];
-  return { blocks, claims: writer.claims, citations: writer.score, numbers: writer.numbers };
+  const problem = [...problems].join(' ');
+  const citations = { ...writer.score, ...(problem !== '' && { problem }) };
+  return { blocks, claims: writer.claims, citations, numbers: writer.numbers };
 }
 
 /** An answer from the sources of a report: checked like it, and with its numbers. */
@@ -84,7 +88,7 @@ function supportOf({ citations }: CheckedSentence): number {
 class Writer {
   readonly claims: Claim[] = [];
   readonly numbers: Map<number, number>;
-  readonly score: CitationScore = { total: 0, supported: 0, uncited: 0 };
+  readonly score: CitationScore = { total: 0, supported: 0, uncited: 0, byModel: 0, doubtful: 0 };
   /** Sentences that stand in the report; none is written twice. */
   readonly #said = new Set<string>();
   readonly #sources: ReadonlyMap<number, ReportSource>;
@@ -143,13 +147,17 @@ class Writer {
     for (const { number, verdict } of known) {
       this.score.total += 1;
       if (verdict.supported) this.score.supported += 1;
-      const { supported, score, reason, passage } = verdict;
+      if (verdict.judge === 'model') this.score.byModel += 1;
+      else if (!verdict.certain) this.score.doubtful += 1;
+      const { supported, judge, certain, score, reason, passage } = verdict;
       const sourceId = this.#sources.get(number)?.id ?? null;
       this.claims.push({
         sentence: sentence.text,
         sourceId,
         number: this.#numberOf(number),
         supported,
+        judge,
+        certain,
         score,
         reason,
         passage: passage?.text ?? '',
@@ -182,6 +190,8 @@ const NO_CITATION = {
   sourceId: null,
   number: null,
   supported: false,
+  judge: 'rules' as const,
+  certain: true,
   score: 0,
   reason: 'no source bears it out',
   passage: '',

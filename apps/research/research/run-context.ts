@@ -6,9 +6,13 @@ import type { JobStore, Spending } from '../store/jobs.ts';
 import type { Job } from './job.ts';
 import type { ModelRequest, ResearchModel } from './model.ts';
 
-interface ResearchSettings {
+export interface ResearchSettings {
   parallelDimensions: number;
   sourcesPerDimension: number;
+  /** Let the model judge citations that the rules cannot settle. */
+  modelChecks: boolean;
+  /** How long that may take for one text. */
+  checksTimeoutMs: number;
 }
 
 /** What every job needs. */
@@ -76,6 +80,12 @@ export class BudgetMeter {
     if (seconds !== undefined && this.#remainingMs(seconds) <= 0) return 'seconds';
     const share = stage === 'research' ? RESEARCH_SHARE : 1;
     return tokens !== undefined && this.#tokens >= tokens * share ? 'tokens' : undefined;
+  }
+
+  /** Whether so many tokens more stay within the limit. */
+  hasRoomFor(tokens: number): boolean {
+    const { tokens: most } = this.#job.options.budget;
+    return this.spent('report') === undefined && (most === undefined || this.#tokens + tokens <= most);
   }
 
   /** Aborted when the time is up; never without a limit. */

@@ -4,12 +4,12 @@ import type { RunContext } from './run-context.ts';
 
 const LEAST = 3;
 const MOST = 6;
+const MOST_QUERIES = 3;
 
 const planSchema = z.object({
   dimensions: z
-    .array(z.object({ name: z.string().min(1), queries: z.array(z.string().min(1)).min(1).max(3) }))
-    .min(LEAST)
-    .max(MOST),
+    .array(z.object({ name: z.string().min(1), queries: z.array(z.string().min(1)).min(1) }))
+    .min(LEAST),
 });
 
 const INSTRUCTIONS = `You plan research. Split the query into ${LEAST} to ${MOST} dimensions that together answer it and do not overlap.
@@ -27,11 +27,14 @@ export async function planDimensions({ query, model, ask, signal }: RunContext):
   return planned.length >= LEAST ? planned : standardPlan(query);
 }
 
+/** Each dimension once, and no more than a job researches. */
 function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
   const byName = new Map(
     dimensions.map(({ name, queries }) => [name.trim().toLowerCase(), { name: name.trim(), queries }]),
   );
-  return [...byName.values()];
+  return [...byName.values()]
+    .slice(0, MOST)
+    .map(({ name, queries }) => ({ name, queries: queries.slice(0, MOST_QUERIES) }));
 }
 
 /** For a model that cannot plan. */

@@ -1,6 +1,7 @@
 import { CitationChecker } from '../citations/report.ts';
-import { draftSection } from './draft.ts';
-import { chooseMaterial, type Material, type NumberedSource } from './material.ts';
+import type { SecondJudge } from '../citations/second-judge.ts';
+import { createCitationJudge } from './citation-judge.ts';
+import { type DraftWriter, readSources } from './draft-writer.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 
@@ -12,9 +13,9 @@ const DEMO_NOTICE =
  * Drafts are stored as they come, and the rest follows from them without chance, so that after a restart
  * the text goes on behind the last piece that was sent.
  */
-export async function synthesise(context: RunContext): Promise<void> {
+export async function synthesise(context: RunContext, drafts: DraftWriter): Promise<void> {
   const { id, jobs, findings, signal } = context;
-  const report = await writeReport(context);
+  const report = await writeReport(context, drafts);
   if (report.citations.total === 0)
     throw new ResearchError(
       'The sources that were read have no passage that answers the query, so there is no report.',
@@ -43,45 +44,49 @@ export async function synthesise(context: RunContext): Promise<void> {
   });
 }
 
-async function writeReport(context: RunContext): Promise<Report> {
-  const { id, findings, documents, query, model } = context;
-  const sources: NumberedSource[] = findings
-    .sources(id)
-    .map((source, index) => ({ number: index + 1, source }));
-  const read = sources.filter(({ source }) => source.state === 'read');
-  const drafts = await writeDrafts(context, read);
+async function writeReport(context: RunContext, writer: DraftWriter): Promise<Report> {
+  const { documents, query, model } = context;
+  const read = readSources(context);
+  const drafts = await writer.all();
   const texts = read.map(({ number, source }) => ({
     number,
     title: source.title,
     text: documents.get(source.documentId ?? 0)?.text ?? '',
   }));
-  const checker = new CitationChecker(texts);
-  const sections: ReportSection[] = [];
-  for (const { dimension, draft, numbers } of drafts)
-    if (draft !== '')
-      sections.push({ heading: dimension.name, lines: await checker.checkDraft(draft, numbers) });
+  const problems = new Set<string>();
+  const checker = new CitationChecker(texts, secondJudge(context, problems));
+  const written = drafts.filter(({ draft }) => draft !== '');
+  const lines = await checker.checkDrafts(
+    written.map(({ draft, numbers }) => ({ draft, candidates: numbers })),
+  );
+  const sections: ReportSection[] = written.map(({ dimension }, index) => ({
+    heading: dimension.name,
+    lines: lines[index] ?? [],
+  }));
   const shown = new Map(
     read.map(({ number, source }) => [number, { id: source.id, title: source.title, url: source.url }]),
   );
-  return composeReport({ query, notice: model.describe().demo ? DEMO_NOTICE : '', sections, sources: shown });
+  const notice = model.describe().demo ? DEMO_NOTICE : '';
+  return composeReport({ query, notice, sections, sources: shown, problems });
 }
 
-interface Draft extends Material {
-  draft: string;
-}
+const JUDGED_AT_ONCE = 4;
 
-/** The drafts that are not stored yet are written side by side. */
-async function writeDrafts(context: RunContext, read: readonly NumberedSource[]): Promise<Draft[]> {
-  const { id, jobs, findings } = context;
-  const stored = findings.drafts(id);
-  return await Promise.all(
-    chooseMaterial(context, read).map(async (material) => {
-      const { position } = material.dimension;
-      const known = stored.get(position);
-      if (known !== undefined) return { ...material, draft: known };
-      const draft = await draftSection(context, material);
-      jobs.commit(id, [], () => findings.addDraft(id, position, draft));
-      return { ...material, draft };
-    }),
-  );
+/** The model as judge of citations; the demo model never judges. Once text went out only remembered opinions count. */
+function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | undefined {
+  const { id, jobs, findings, model, settings, budget, ask, signal, options } = context;
+  if (!settings.modelChecks || model.describe().demo) return undefined;
+  const isSent = jobs.countEvents(id, 'synthesis_delta') > 0;
+  return createCitationJudge({
+    model,
+    ask: { ...ask, signal },
+    limit: AbortSignal.any([budget.timeSignal(), AbortSignal.timeout(settings.checksTimeoutMs)]),
+    mayAsk: (tokens) => !isSent && budget.hasRoomFor(tokens),
+    atOnce: options.budget.tokens === undefined ? JUDGED_AT_ONCE : 1,
+    memory: {
+      recall: () => findings.opinions(id),
+      keep: (opinions) => jobs.commit(id, [], () => findings.addOpinions(id, opinions)),
+    },
+    onProblem: (words) => problems.add(words),
+  });
 }

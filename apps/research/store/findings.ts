@@ -1,4 +1,5 @@
 import type { Database } from '@trunkline/storage';
+import type { Opinion } from '../citations/second-judge.ts';
 import type { Claim, Dimension, JobSource, PlannedDimension } from '../research/job.ts';
 
 interface DimensionRow extends Omit<Dimension, 'queries' | 'troubles'> {
@@ -92,6 +93,7 @@ export class FindingStore {
 
   clearDrafts(jobId: string): void {
     this.#database.prepare('DELETE FROM drafts WHERE job_id = ?').run(jobId);
+    this.#database.prepare('DELETE FROM opinions WHERE job_id = ?').run(jobId);
   }
 
   /** Adds a source to the job, or finds the same one, and notes that the dimension uses it. */
@@ -172,10 +174,30 @@ export class FindingStore {
       .run(jobId, position, text);
   }
 
+  /** What the model was asked about citations of the job, and its opinion where it gave one. */
+  opinions(jobId: string): Map<string, Opinion | undefined> {
+    const rows = this.#database
+      .prepare<{ key: string; finding: Opinion['finding'] | null; words: string }>(
+        'SELECT key, finding, words FROM opinions WHERE job_id = ?',
+      )
+      .all(jobId);
+    return new Map(
+      rows.map(({ key, finding, words }) => [key, finding === null ? undefined : { finding, words }]),
+    );
+  }
+
+  addOpinions(jobId: string, opinions: ReadonlyMap<string, Opinion | undefined>): void {
+    const insert = this.#database.prepare(
+      'INSERT INTO opinions (job_id, key, finding, words) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+    );
+    for (const [key, opinion] of opinions)
+      insert.run(jobId, key, opinion?.finding ?? null, opinion?.words ?? '');
+  }
+
   addClaims(jobId: string, claims: readonly Claim[]): void {
     const insert = this.#database.prepare(
-      `INSERT INTO claims (job_id, sentence, source_id, number, supported, score, reason, passage, passage_start, passage_end)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO claims (job_id, sentence, source_id, number, supported, judge, certain, score, reason, passage, passage_start, passage_end)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     for (const claim of claims)
       insert.run(
@@ -184,6 +206,8 @@ export class FindingStore {
         claim.sourceId,
         claim.number,
         claim.supported ? 1 : 0,
+        claim.judge,
+        claim.certain ? 1 : 0,
         claim.score,
         claim.reason,
         claim.passage,
@@ -194,11 +218,11 @@ export class FindingStore {
 
   claims(jobId: string): Claim[] {
     return this.#database
-      .prepare<Omit<Claim, 'supported'> & { supported: number }>(
-        `SELECT sentence, source_id AS sourceId, number, supported, score, reason, passage,
+      .prepare<Omit<Claim, 'supported' | 'certain'> & { supported: number; certain: number }>(
+        `SELECT sentence, source_id AS sourceId, number, supported, judge, certain, score, reason, passage,
            passage_start AS passageStart, passage_end AS passageEnd FROM claims WHERE job_id = ? ORDER BY id`,
       )
       .all(jobId)
-      .map((row) => ({ ...row, supported: row.supported === 1 }));
+      .map((row) => ({ ...row, supported: row.supported === 1, certain: row.certain === 1 }));
   }
 }

@@ -1,5 +1,5 @@
 import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
-import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
+import type { CitationScore, Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
 import { containing } from './containing.ts';
 import { EVENTS } from './schema.ts';
 
@@ -192,6 +192,11 @@ function toColumn(value: unknown): string | number | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
+/** Scores that were stored before there was a second judge lack its counts. */
+function toScore(text: string): CitationScore {
+  return { byModel: 0, doubtful: 0, ...(JSON.parse(text) as Omit<CitationScore, 'byModel' | 'doubtful'>) };
+}
+
 function toJob(row: JobRow): Job {
   return {
     id: row.id,
@@ -208,7 +213,7 @@ function toJob(row: JobRow): Job {
     costUsd: row.unpriced_calls > 0 ? null : row.cost_usd,
     error: row.error,
     report: row.report,
-    citations: row.citations === null ? null : (JSON.parse(row.citations) as Job['citations']),
+    citations: row.citations === null ? null : toScore(row.citations),
     model: JSON.parse(row.model) as Job['model'],
     createdAt: row.created_at,
   };

@@ -132,4 +132,15 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX answers_by_job ON answers (job_id, id);
   `,
+  `
+  ALTER TABLE claims ADD COLUMN judge TEXT NOT NULL DEFAULT 'rules';
+  ALTER TABLE claims ADD COLUMN certain INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE opinions (
+    job_id TEXT NOT NULL REFERENCES jobs ON DELETE CASCADE,
+    key TEXT NOT NULL,
+    finding TEXT CHECK (finding IN ('supported', 'contradicted', 'absent')),
+    words TEXT NOT NULL,
+    PRIMARY KEY (job_id, key)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

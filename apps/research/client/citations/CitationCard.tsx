@@ -1,5 +1,6 @@
 import { Lamp, useMediaQuery } from '@trunkline/ui';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
+import { judgeWords } from '../../citations/judge-words.ts';
 import { placeOf } from '../lib/format.ts';
 import type { CitationTarget } from './marks.ts';
 import type { CitationCardState } from './useCitationCard.ts';
@@ -46,11 +47,15 @@ export function CitationCard({ target, state, link }: CitationCardProps) {
 
 function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
   if (claim === undefined) return null;
-  if (claim.supported) return <Lamp state="live" word="Supported by the page" />;
+  const { supported, reason } = claim;
+  const failure = number === undefined ? 'No source' : 'Not supported by the page';
   return (
     <div>
-      <Lamp state="failed" word={number === undefined ? 'No source' : 'Not supported by the page'} />
-      {claim.reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{claim.reason}.</p>}
+      <Lamp state={supported ? 'live' : 'failed'} word={supported ? 'Supported by the page' : failure} />
+      {!supported && reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{reason}.</p>}
+      {number !== undefined && (
+        <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeWords(claim)}.</p>
+      )}
     </div>
   );
 }

@@ -4,6 +4,9 @@ export interface Score {
   total: number;
   supported: number;
   uncited: number;
+  byModel?: number;
+  doubtful?: number;
+  problem?: string;
 }
 
 type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
@@ -37,6 +40,8 @@ export interface Claim {
   sourceId: number | null;
   number: number | null;
   supported: boolean;
+  judge?: 'rules' | 'model';
+  certain?: boolean;
   reason: string;
   passage: string;
 }

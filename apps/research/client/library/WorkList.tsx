@@ -1,5 +1,6 @@
 import { IconButton, Line, RelativeTime } from '@trunkline/ui';
 import { MessageSquareText, RotateCcw, Telescope } from 'lucide-react';
+import { judgesWords } from '../../citations/judge-words.ts';
 import { costWords, plural } from '../lib/format.ts';
 import { hrefOf } from '../lib/route.ts';
 import type { JobSnapshot } from '../lib/types.ts';
@@ -53,6 +54,7 @@ function jobWords(job: JobSnapshot): string {
     lampOf(job).word,
     sourceCount > 0 ? plural(sourceCount, 'source') : '',
     citations ? `${citations.supported} of ${citations.total} citations supported` : '',
+    citations ? judgesWords(citations) : '',
     costUsd !== null && costUsd > 0 ? costWords(costUsd) : '',
   ]
     .filter(Boolean)

@@ -1,6 +1,7 @@
 import { EmptyState, Lamp, SwitchField } from '@trunkline/ui';
 import { Scale } from 'lucide-react';
 import { useState } from 'react';
+import { judgeWords } from '../../citations/judge-words.ts';
 import { plural } from '../lib/format.ts';
 import type { CitedSource, Claim } from '../lib/types.ts';
 
@@ -53,6 +54,7 @@ function ClaimCard({ claim, source }: { claim: Claim; source: CitedSource | unde
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
         <Lamp state={supported ? 'live' : 'failed'} word={supported ? 'Supported' : 'Not supported'} />
         {!supported && reason && <span className="first-letter:uppercase">{reason}</span>}
+        {number !== null && <span className="first-letter:uppercase">{judgeWords(claim)}</span>}
         {source && number !== null && (
           <span className="min-w-0 break-words">
             <span className="font-mono">{number}</span> {source.title}

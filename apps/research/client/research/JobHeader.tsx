@@ -1,5 +1,6 @@
 import { Badge, Lamp, type LampState } from '@trunkline/ui';
 import { type ReactNode, useEffect, useState } from 'react';
+import { judgesWords } from '../../citations/judge-words.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
 import type { JobSnapshot, Score } from '../lib/types.ts';
 import { JobActions } from './JobActions.tsx';
@@ -60,9 +61,14 @@ function Elapsed({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
   return durationWords(snapshot.elapsedMs + (ticks ? Math.max(0, now - loadedAt) : 0));
 }
 
-function scoreWords({ total, supported, uncited }: Score): string {
-  const words = `${supported} of ${total}`;
-  return uncited === 0 ? words : `${words}, ${uncited} uncited`;
+function scoreWords(score: Score): string {
+  const { total, supported, uncited } = score;
+  const judges = judgesWords(score);
+  return [
+    `${supported} of ${total}`,
+    ...(uncited === 0 ? [] : [`${uncited} uncited`]),
+    ...(judges === '' ? [] : [judges]),
+  ].join(', ');
 }
 
 export function lampOf({ status, awaiting }: Pick<JobSnapshot, 'status' | 'awaiting'>): {

@@ -1,5 +1,6 @@
 import { ErrorState, Lamp, Mark, RelativeTime, Skeleton, ThemeToggle, useResource } from '@trunkline/ui';
 import { type ReactNode, useEffect } from 'react';
+import { judgesWords } from '../../citations/judge-words.ts';
 import type { SharedReport } from '../lib/types.ts';
 import { ReportView } from '../research/ReportView.tsx';
 
@@ -51,7 +52,12 @@ function Report({
           {citations && (
             <Lamp
               state={citations.supported === citations.total ? 'live' : 'waiting'}
-              word={`${citations.supported} of ${citations.total} citations supported`}
+              word={[
+                `${citations.supported} of ${citations.total} citations supported`,
+                judgesWords(citations),
+              ]
+                .filter(Boolean)
+                .join(', ')}
             />
           )}
           <span className="font-mono">{model}</span>

@@ -1,0 +1,186 @@
+import type { Statement } from './statement.ts';
+import { areOpposites, areSynonyms } from './synonyms.ts';
+import type { Token } from './tokens.ts';
+
+/** What a sentence says of a claim that has nearly its words: the same, or the one thing that makes the difference. */
+export type CloseReading = 'same' | 'denied' | 'opposite' | 'figure' | 'hedged' | 'name' | 'share';
+
+/** What a page tells of its names: which words are names, and which of them stand side by side. */
+export interface NameKnowledge {
+  isName(lower: string): boolean;
+  areParts(left: string, right: string): boolean;
+}
+
+/**
+ * Reads a claim against a sentence word by word, in order. It answers only where the claim has the words of the sentence
+ * and nothing that was left out can change what they say; anything freer is not its business.
+ */
+export function readClosely(
+  claim: Statement,
+  sentence: Statement,
+  names: NameKnowledge,
+): CloseReading | undefined {
+  const own = claim.tokens.filter(isCompared);
+  const theirs = sentence.tokens.filter(isCompared);
+  if (own.filter(({ content, kind }) => content || kind === 'number').length < LEAST) return undefined;
+  const readings = theirs.flatMap((_, start) =>
+    mayBeginAt(theirs, start) ? (align(own, theirs, start, names) ?? []) : [],
+  );
+  return readings.includes('same') ? 'same' : readings[0];
+}
+
+/** Words that carry meaning, below which a likeness may be chance. */
+const LEAST = 3;
+
+const ARTICLES = words('the a an its his her their this these those');
+const NEGATORS = words('not no never neither nor none nobody nothing cannot hardly scarcely barely without');
+const HEDGES = words(
+  'may might could would should possibly perhaps probably likely allegedly reportedly supposedly potentially almost nearly plan plans planned propose proposes proposed expect expects expected hope hopes hoped want wants wanted intend intends try tries tried attempt attempts attempted promise promised against',
+);
+/** Words that join clauses, or say of how much or of whom: leaving one out changes what is said. */
+const BARRIERS = words(
+  'and or but while whereas although though if unless that which who whom whose when where because since until before after than as rather instead except only just even some few fewer less least most more many several half part both former latter other another either each any all every too also denied refused failed ; :',
+);
+/** Words behind the claim that take back a part of it. */
+const LIMITS = words('if unless only except provided rather instead than when unlike supposedly allegedly');
+/** Words in front of the claim that make it someone's opinion, a condition or a question. */
+const FRAMES = words(
+  'if unless whether although though according said says say claims claimed claim believes believed thinks thought denied denies doubts that because until suppose when while where not no never neither contrary asked hoped hopes',
+);
+const OPENERS = words('and but so yet then also today however meanwhile moreover still now in fact');
+
+function words(list: string): ReadonlySet<string> {
+  return new Set(list.split(' '));
+}
+
+function isCompared({ lower, kind, text }: Token): boolean {
+  return kind === 'mark' ? /[,;:%]/.test(text) : !ARTICLES.has(lower);
+}
+
+/** The start of the sentence, or of a part of it that stands for itself. */
+function mayBeginAt(tokens: readonly Token[], start: number): boolean {
+  const before = tokens.slice(tokens.slice(0, start).findLastIndex(({ text }) => text === ';') + 1, start);
+  if (before.every(({ lower }) => OPENERS.has(lower))) return true;
+  if (before.some(({ lower }) => FRAMES.has(lower) || HEDGES.has(lower) || lower.endsWith("n't")))
+    return false;
+  const [last, second] = [before.at(-1)?.lower ?? '', before.at(-2)?.text ?? ''];
+  return last === ',' || (second === ',' && (last === 'and' || last === 'but'));
+}
+
+/** Finds every word of the claim behind the last one, and notes the one difference that there may be. */
+function align(
+  own: readonly Token[],
+  theirs: readonly Token[],
+  start: number,
+  names: NameKnowledge,
+): CloseReading | undefined {
+  const claimed = own.filter(({ kind }) => kind !== 'mark');
+  const differences: CloseReading[] = [];
+  let place = start;
+  for (const [at, token] of claimed.entries()) {
+    const gap = gapBefore(token, theirs, place, at === 0);
+    if (gap !== undefined) {
+      const skipped = theirs.slice(place, place + gap);
+      if (skipped.some(isNegator)) differences.push('denied');
+      if (skipped.some(isHedge)) differences.push('hedged');
+      place += gap + 1;
+      continue;
+    }
+    const difference = differenceAt(token, theirs[place], names);
+    if (difference === undefined) return undefined;
+    differences.push(difference);
+    if (difference !== 'denied' || isHelper(theirs[place]?.lower)) place += 1;
+  }
+  if (takesBack(theirs.slice(place)) || differences.length > 1) return undefined;
+  return differences[0] ?? 'same';
+}
+
+const LONGEST_GAP = 6;
+
+/** How many words of the sentence are left out before this one; undefined where it does not come, or one of them counts. */
+function gapBefore(
+  token: Token,
+  theirs: readonly Token[],
+  place: number,
+  isFirst: boolean,
+): number | undefined {
+  if (isFirst) return isSame(token, theirs[place]) ? 0 : undefined;
+  for (let gap = 0; gap <= LONGEST_GAP; gap += 1) {
+    const other = theirs[place + gap];
+    if (other === undefined) return undefined;
+    if (isSame(token, other)) return gap;
+    if (!mayBeLeftOut(other, theirs[place + gap - 1])) return undefined;
+  }
+  return undefined;
+}
+
+const PLACES = words('in at near on off');
+
+/** Anything but what joins, counts or names; a place or a year behind "in" only tells more. */
+function mayBeLeftOut(token: Token, before: Token | undefined): boolean {
+  if (isNegator(token) || isHedge(token)) return true;
+  if ((token.capital || /^\d{4}$/.test(token.text)) && PLACES.has(before?.lower ?? '')) return true;
+  return token.kind !== 'number' && !token.capital && !BARRIERS.has(token.lower) && token.text !== '%';
+}
+
+/** A word of the claim that stands for another one of the sentence, or that denies what the sentence says. */
+function differenceAt(
+  token: Token,
+  other: Token | undefined,
+  names: NameKnowledge,
+): CloseReading | undefined {
+  if (isNegator(token)) return 'denied';
+  if (other === undefined || token.kind !== other.kind) return undefined;
+  if (token.kind === 'number') return 'figure';
+  if (ALL.has(token.lower) && SOME.has(other.lower)) return 'share';
+  if (areOtherNames(token, other, names)) return 'name';
+  return areOpposites(token.stem, other.stem) ? 'opposite' : undefined;
+}
+
+const ALL = words('all every');
+const SOME = words('some few most many several half');
+const TITLES = words('mr mrs ms miss dr prof professor sir lady lord king queen prince saint st president');
+
+function areOtherNames(token: Token, other: Token, { isName, areParts }: NameKnowledge): boolean {
+  const isNamed = (each: Token) =>
+    each.capital && each.content && !TITLES.has(each.lower) && (!each.first || isName(each.lower));
+  return isNamed(token) && isNamed(other) && !areParts(token.text, other.text);
+}
+
+const PERCENT = words('% percent');
+const ABOUT = words('about around some approximately roughly circa');
+
+function isSame(token: Token, other: Token | undefined): boolean {
+  if (other === undefined) return false;
+  if (token.lower === other.lower) return true;
+  if ([PERCENT, ABOUT].some((alike) => alike.has(token.lower) && alike.has(other.lower))) return true;
+  if (token.kind === 'number' || other.kind === 'number')
+    return token.kind === other.kind && token.text.replaceAll(',', '') === other.text.replaceAll(',', '');
+  if (isHelper(token.lower) && isHelper(other.lower)) return true;
+  return (
+    token.content &&
+    other.content &&
+    (token.capital ? token.stem === other.stem : areSynonyms(token.stem, other.stem))
+  );
+}
+
+const HELPERS = words('is are was were be been has have had do does did');
+
+function isHelper(lower: string | undefined): boolean {
+  return lower !== undefined && HELPERS.has(lower);
+}
+
+function isNegator({ lower }: Token): boolean {
+  return NEGATORS.has(lower) || lower.endsWith("n't");
+}
+
+function isHedge({ lower }: Token): boolean {
+  return HEDGES.has(lower);
+}
+
+/** What follows in the same clause limits or denies what was said. */
+function takesBack(rest: readonly Token[]): boolean {
+  const end = rest.findIndex(({ text }) => text === ';' || text === ',');
+  const clause = rest.slice(0, end === -1 ? undefined : end + 3);
+  return clause.some((token) => LIMITS.has(token.lower) || isNegator(token));
+}

@@ -1,0 +1,73 @@
+import type { CheckedDocument } from './document.ts';
+import { excerptFor, findWords } from './excerpt.ts';
+import type { Verdict } from './verdict.ts';
+
+/** A claim that the rules cannot settle, with what its page says nearest to it. */
+export interface Question {
+  claim: string;
+  title: string;
+  excerpt: string;
+}
+
+export interface Opinion {
+  finding: 'supported' | 'contradicted' | 'absent';
+  /** The words of the excerpt that show it; empty where nothing does. */
+  words: string;
+}
+
+/** Gives an opinion on each question, in their order; undefined where it has none, and the rules' verdict stays. */
+export type SecondJudge = (questions: readonly Question[]) => Promise<readonly (Opinion | undefined)[]>;
+
+/** A verdict of the rules that may be overruled. */
+interface OpenVerdict {
+  claim: string;
+  document: CheckedDocument | undefined;
+  verdict: Verdict;
+}
+
+/** The verdicts after the second judge was asked about those that are doubtful. */
+export async function secondVerdicts(open: readonly OpenVerdict[], judge: SecondJudge): Promise<Verdict[]> {
+  const asked = open.flatMap(({ claim, document, verdict }, place) =>
+    document === undefined || verdict.certain
+      ? []
+      : [
+          {
+            place,
+            document,
+            question: { claim, title: document.title, excerpt: excerptFor(claim, document) },
+          },
+        ],
+  );
+  if (asked.length === 0) return open.map(({ verdict }) => verdict);
+  const opinions = await judge(asked.map(({ question }) => question));
+  const answers = new Map(asked.map((entry, index) => [entry.place, { ...entry, opinion: opinions[index] }]));
+  return open.map(({ verdict }, place) => {
+    const answer = answers.get(place);
+    if (answer?.opinion === undefined) return verdict;
+    return overruled(verdict, answer.opinion, answer.document);
+  });
+}
+
+/** Whether the words that are to show it stand in what was shown; an opinion without them is not taken. */
+export function isFounded({ finding, words }: Opinion, { excerpt }: Question): boolean {
+  return finding === 'absent' || findWords(words, excerpt) !== undefined;
+}
+
+function overruled(verdict: Verdict, { finding, words }: Opinion, document: CheckedDocument): Verdict {
+  const judged = { ...verdict, judge: 'model' as const, certain: true };
+  if (finding === 'absent') return { ...judged, supported: false, reason: 'the page does not say this' };
+  const passage = sentenceAround(words, document) ?? verdict.passage;
+  return finding === 'supported'
+    ? { ...judged, supported: true, reason: '', passage }
+    : { ...judged, supported: false, reason: 'the page says otherwise', passage };
+}
+
+/** The whole sentences that the words stand in. */
+function sentenceAround(words: string, { text, sentences }: CheckedDocument): Verdict['passage'] {
+  const found = findWords(words, text);
+  if (found === undefined) return undefined;
+  const around = sentences.filter(({ span }) => span.start < found.end && span.end > found.start);
+  const start = around[0]?.span.start ?? found.start;
+  const end = around.at(-1)?.span.end ?? found.end;
+  return { start, end, text: text.slice(start, end) };
+}

@@ -1,0 +1,241 @@
+import type { ChatRequestBody, ScriptedReply } from '@trunkline/testing';
+import { waitFor } from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Lab, startLab } from './fixtures/lab.ts';
+import { askedFor } from './fixtures/model.ts';
+
+let lab: Lab;
+let { client, model } = {} as Lab;
+
+beforeAll(async () => {
+  lab = await startLab();
+  ({ client, model } = lab);
+});
+afterEach(() => lab.reset());
+afterAll(() => lab.stop());
+
+const REWORDED = 'The Breton plant went into service during the sixties';
+
+interface StoredClaim {
+  sentence: string;
+  supported: boolean;
+  judge: string;
+  certain: boolean;
+  reason: string;
+  passage: string;
+}
+
+const promptOf = (request: ChatRequestBody) => String(request.messages[1]?.content);
+const verdicts = (...given: { claim: number; verdict: string; words: string }[]) =>
+  JSON.stringify({ verdicts: given });
+const supported = (words: string) => verdicts({ claim: 1, verdict: 'supported', words });
+
+/** One section says what a page says, in quite other words; the judge answers what the test wants. */
+function script(
+  judge: (request: ChatRequestBody) => ScriptedReply,
+  sentences: readonly string[] = [REWORDED],
+): Lab['script']['replace'] {
+  return (asked, request) => {
+    if (asked === 'checks') return judge(request);
+    if (asked !== 'section' || !promptOf(request).includes('"Stations"')) return undefined;
+    const number = /^\[(\d+)\].*La Rance in Brittany/m.exec(promptOf(request))?.[1];
+    return sentences.map((sentence) => `${sentence} [${number}].`).join(' ');
+  };
+}
+
+async function run(body: Record<string, unknown> = {}) {
+  const before = model.chats().length;
+  const id = await client.startJob({ query: 'tidal power', ...body });
+  await client.events(id);
+  const checks = model
+    .chats()
+    .slice(before)
+    .filter((chat) => askedFor(chat) === 'checks');
+  return { id, checks, snapshot: await client.status(id), claim: await claimOf(id, REWORDED) };
+}
+
+async function claimOf(id: string, words: string): Promise<StoredClaim | undefined> {
+  const { claims } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
+    claims: StoredClaim[];
+  };
+  return claims.find(({ sentence }) => sentence.includes(words));
+}
+
+describe('a citation that the rules cannot settle', () => {
+  it('is put to the model with its passage, and the words that show it become its evidence', async () => {
+    lab.script.replace = script(() => supported('was opened in 1966'));
+    const { checks, snapshot, claim } = await run();
+    expect(checks).toHaveLength(1);
+    expect(promptOf(checks[0]!)).toContain(`Claim 1 (passage 1): ${REWORDED}`);
+    expect(promptOf(checks[0]!)).toContain('La Rance in Brittany was opened in 1966');
+    expect(checks[0]!.model).toBe('gpt-5-mini');
+    expect(claim).toMatchObject({ supported: true, judge: 'model', certain: true, reason: '' });
+    expect(claim?.passage).toMatch(/^The station at La Rance in Brittany was opened in 1966 .*megawatts\.$/);
+    expect(snapshot.citations).toMatchObject({ byModel: 1, doubtful: 0 });
+    expect(snapshot.report).toMatch(/during the sixties \[\d\]\./);
+  });
+
+  it.each([
+    ['contradicted', 'has a capacity of 240 megawatts', 'the page says otherwise'],
+    ['not_in_passage', '', 'the page does not say this'],
+  ])('is marked when the model finds it %s', async (verdict, words, reason) => {
+    lab.script.replace = script(() => verdicts({ claim: 1, verdict, words }));
+    const { snapshot, claim } = await run();
+    expect(claim).toMatchObject({ supported: false, judge: 'model', certain: true, reason });
+    expect(snapshot.report).toMatch(/during the sixties \[\d\?\]\./);
+  });
+
+  it.each([
+    ['words that the page does not have', supported('was opened in the sixties by the king')],
+    ['no words', supported('')],
+    ['a single word', supported('1966')],
+    ['another claim', verdicts({ claim: 7, verdict: 'supported', words: 'was opened in 1966' })],
+    [
+      'two verdicts at once',
+      verdicts(
+        { claim: 1, verdict: 'supported', words: 'was opened in 1966' },
+        { claim: 1, verdict: 'not_in_passage', words: '' },
+      ),
+    ],
+  ])('stays with the rules when the model answers with %s', async (_, answer) => {
+    lab.script.replace = script(() => answer);
+    const { snapshot, claim } = await run();
+    expect(claim).toMatchObject({ judge: 'rules', certain: false });
+    expect(snapshot.citations).toMatchObject({ byModel: 0, doubtful: 1 });
+  });
+
+  it('is asked about once more when the answer has not the form', async () => {
+    let answered = 0;
+    lab.script.replace = script(() => (answered++ === 0 ? 'I think so.' : supported('was opened in 1966')));
+    const { checks, claim } = await run();
+    expect(checks).toHaveLength(2);
+    expect(claim).toMatchObject({ supported: true, judge: 'model' });
+  });
+
+  it.each<[string, ScriptedReply, string]>([
+    ['never answers in the form', 'I think so.', 'required form'],
+    ['refuses', { fault: 'status', status: 401 }, 'LLM_API_KEY'],
+  ])('stays with the rules when the model %s, and the score says why', async (_, reply, words) => {
+    lab.script.replace = script(() => reply);
+    const { snapshot, claim } = await run();
+    expect(snapshot.status).toBe('complete');
+    expect(claim).toMatchObject({ judge: 'rules', certain: false });
+    expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining(words) });
+  });
+
+  it('is not asked about when that would go beyond the tokens of the job', async () => {
+    lab.script.replace = (asked, request) =>
+      asked === 'section'
+        ? { text: String(script(() => '')('section', request) ?? ''), usage: { input: 90_000, output: 9000 } }
+        : undefined;
+    const { checks, snapshot, claim } = await run({ budget: { tokens: 100_000 } });
+    expect(checks).toEqual([]);
+    expect(claim).toMatchObject({ judge: 'rules', certain: false });
+    expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining('budget') });
+  });
+
+  it('is left to the rules when the time of the job is up', async () => {
+    lab.script.replace = script(() => ({ fault: 'stall' }));
+    const { snapshot, claim } = await run({ budget: { seconds: 1.5 } });
+    expect(snapshot.status).toBe('complete');
+    expect(claim).toMatchObject({ judge: 'rules' });
+    expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining('time') });
+  });
+
+  it('is dropped with its job', async () => {
+    lab.script.replace = script(() => ({ fault: 'stall' }));
+    const id = await client.startJob({ query: 'tidal power' });
+    const asked = () =>
+      model.requests.find(({ body }) => isChecks(body) && promptOf(body).includes(REWORDED));
+    model.requests.length = 0;
+    await waitFor(() => asked() !== undefined);
+    await fetch(`${lab.url}/api/research/deep/${id}`, { method: 'DELETE' });
+    await waitFor(() => asked()?.abandoned === true);
+    expect(await client.status(id)).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+function isChecks(body: unknown): body is ChatRequestBody {
+  return body !== undefined && askedFor(body as ChatRequestBody) === 'checks';
+}
+
+describe('the second judge', () => {
+  it('is not asked about what the rules are sure of', async () => {
+    const { checks, snapshot } = await run();
+    expect(checks).toEqual([]);
+    expect(snapshot.citations).toMatchObject({ byModel: 0, doubtful: 0 });
+  });
+
+  it('is asked in batches, and after a restart only for what it has not answered', async () => {
+    const many = Array.from({ length: 12 }, (_, index) => `${REWORDED} under director ${index + 1}`);
+    let isAnswering = true;
+    const asked: string[] = [];
+    const judge = (request: ChatRequestBody): ScriptedReply => {
+      const claims = promptOf(request).match(/^Claim \d+.*$/gm) ?? [];
+      asked.push(`${claims.length}`);
+      if (claims.length < 8 && !isAnswering) return { fault: 'stall' };
+      isAnswering = claims.length < 8;
+      return verdicts(
+        ...claims.map((_, index) => ({
+          claim: index + 1,
+          verdict: 'supported',
+          words: 'was opened in 1966',
+        })),
+      );
+    };
+    lab.script.replace = script(judge, many);
+    // With a limit of tokens one batch waits for the other.
+    const id = await client.startJob({ query: 'tidal power', budget: { tokens: 1_000_000 } });
+    await waitFor(() => asked.length === 2);
+    await lab.stopService();
+    model.release();
+    isAnswering = true;
+    await lab.startService();
+    await client.events(id);
+    expect(asked).toEqual(['8', '4', '4']);
+    expect((await client.status(id)).citations).toMatchObject({ byModel: 12 });
+  });
+
+  it('shows in exports who judged', async () => {
+    lab.script.replace = script(() => supported('was opened in 1966'));
+    const { id } = await run();
+    const html = await (await fetch(`${lab.url}/api/research/deep/${id}/export?format=html`)).text();
+    expect(html).toContain('bears this out (judged by the model)');
+    expect(html).toContain('bears this out (judged by rules)');
+    expect(html).toContain('(1 judged by the model)');
+  });
+
+  it('judges answers to questions about a report too', async () => {
+    const { id } = await run();
+    lab.script.replace = (asked, request) => {
+      if (asked === 'checks') return supported('was opened in 1966');
+      const number = /^\[(\d+)\].*La Rance in Brittany/m.exec(promptOf(request))?.[1];
+      return asked === 'section' ? `${REWORDED} [${number}].` : undefined;
+    };
+    const answer = await client.post(`/api/research/deep/${id}/questions`, {
+      question: 'When was the station at La Rance in Brittany opened?',
+    });
+    const { claims } = (await answer.json()) as { claims: StoredClaim[] };
+    expect(claims[0]).toMatchObject({ supported: true, judge: 'model' });
+  });
+});
+
+describe('without a second judge', () => {
+  it.each([
+    ['switched off', { RESEARCH_MODEL_CHECKS: '0' }],
+    ['a demo model', { LLM_GATEWAY_URL: '' }],
+  ])('the rules judge alone: %s', async (_, environment) => {
+    const alone = await startLab(
+      () => environment as Record<string, string>,
+      script(() => 'never'),
+    );
+    try {
+      const id = await alone.client.startJob({ query: 'tidal power' });
+      await alone.client.events(id);
+      expect(alone.model.chats().filter((chat) => askedFor(chat) === 'checks')).toEqual([]);
+      expect((await alone.client.status(id)).citations).toMatchObject({ byModel: 0 });
+    } finally {
+      await alone.stop();
+    }
+  });
+});
