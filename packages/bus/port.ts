@@ -47,6 +47,11 @@ export interface Delivery {
   readonly attempt: number;
   /** Aborted when the bus stops and will not wait any longer. */
   readonly signal: AbortSignal;
+  /**
+   * Aborted as soon as the bus begins to stop. A durable handler that merely waits for somebody can throw then:
+   * that counts as no attempt, and the message comes again after the start.
+   */
+  readonly stopping: AbortSignal;
 }
 
 export type Handler = (message: Message, delivery: Delivery) => void | Promise<void>;
@@ -114,7 +119,7 @@ export interface DeadLetter {
 export type ReplayTarget = { deadLetterId: string } | { durable: string; after: number };
 
 export interface LeaseOptions {
-  /** At least 1000. A holder that dies is followed by another after about this time. */
+  /** At least 1000. A holder that dies is followed by another after about this time, sooner where its connection ended with it. */
   ttlMs: number;
   /** Called when the lease is won (with its token) or lost. */
   onChange?: (token: number | undefined) => void;

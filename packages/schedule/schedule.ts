@@ -24,8 +24,11 @@ export interface ParseOptions {
 
 /** Reads a five-field cron expression (or a name such as `@daily`) or an ISO-8601 date and time; throws words when it is neither. */
 export function parseSchedule(text: string, options: ParseOptions = {}): Schedule {
-  const plain = text.trim().replace(/\s+/g, ' ');
   const timezone = options.timezone ?? systemTimezone();
+  // As a rule it is written with single blanks.
+  const asWritten = cronSchedules.get(`${timezone} ${text}`);
+  if (asWritten !== undefined) return asWritten;
+  const plain = text.trim().replace(/\s+/g, ' ');
   if (looksLikeIsoTime(plain)) return onceSchedule(plain, timezone);
   const key = `${timezone} ${plain}`;
   const known = cronSchedules.get(key);

@@ -86,8 +86,16 @@ export function zoneOf(name: string): Zone {
   return zone;
 }
 
-/** The zone of this machine; the variable TZ is respected. */
+/** The zone of this machine; the variable TZ is respected. A change is seen a second later, as the question takes its time. */
 export function systemTimezone(): string {
+  const now = performance.now();
+  if (system === undefined || now > system.until) system = { name: readSystemTimezone(), until: now + 1000 };
+  return system.name;
+}
+
+let system: { name: string; until: number } | undefined;
+
+function readSystemTimezone(): string {
   const name = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return isKnown(name) ? name : 'UTC';
 }

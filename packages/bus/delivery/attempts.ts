@@ -66,6 +66,7 @@ export async function handleEntry(entry: Entry, member: Member, context: Attempt
   for (let attempt = before + 1; !closing.aborted; attempt += 1) {
     const failure = await attemptOnce(entry, member, { attempt, spared }, context);
     if (failure === undefined) return clear(entry, before, context);
+    if (closing.aborted) return attempt === before + 1 ? takeBack(entry, before, context) : undefined;
     if (isDiskFull(failure.error)) spared += 1;
     else if (attempt - spared >= retry.maxAttempts)
       return bury(entry, attempt, messageOf(failure.error), context);
@@ -92,8 +93,13 @@ async function begunBefore(entry: Entry, context: AttemptContext): Promise<numbe
  * comes again and must not be blamed: the attempt that was counted beforehand is taken back first.
  */
 async function clear(entry: Entry, before: number, context: AttemptContext): Promise<void> {
-  if (entry.redelivered) await record(entry, before, context);
+  await takeBack(entry, before, context);
   context.ledger.finish(entry);
+}
+
+/** What was cut short by the end is no failure of the message. */
+async function takeBack(entry: Entry, before: number, context: AttemptContext): Promise<void> {
+  if (entry.redelivered) await record(entry, before, context);
 }
 
 async function recorded(entry: Entry, context: AttemptContext): Promise<number> {
@@ -121,9 +127,11 @@ async function attemptOnce(
   context: AttemptContext,
 ): Promise<{ error: unknown } | undefined> {
   try {
-    await member.handler(message, { attempt, signal: context.delivery.signal });
+    const { closing, delivery } = context;
+    await member.handler(message, { attempt, signal: delivery.signal, stopping: closing });
     return undefined;
   } catch (error) {
+    if (context.closing.aborted) return { error };
     const buried = attempt - spared >= context.retry.maxAttempts && !isDiskFull(error);
     report(message, member, { attempt, buried, error }, context);
     return { error };

@@ -98,7 +98,11 @@ class EmbeddedBus implements Bus {
       failures: new FailureReporter((draft) => this.publish(draft), logger),
       logger,
       signal: this.#abort.signal,
-      firstDelivery: Object.freeze({ attempt: 1, signal: this.#abort.signal }),
+      firstDelivery: Object.freeze({
+        attempt: 1,
+        signal: this.#abort.signal,
+        stopping: this.#abort.signal,
+      }),
       live: this.#liveCounters,
     };
     this.#live = new LiveRegistry(this.#index, delivery);

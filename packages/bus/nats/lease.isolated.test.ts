@@ -20,9 +20,9 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
 
   const start = childStarter();
 
-  function startHolder() {
+  function startHolder(ttlMs = 1000) {
     const place = { servers: server.url, prefix: 'bus', ackWaitMs: 1000 };
-    return start(holder, [JSON.stringify(place)]);
+    return start(holder, [JSON.stringify(place), String(ttlMs)]);
   }
 
   it('passes on when its holder is killed', async () => {
@@ -30,6 +30,17 @@ describe.skipIf(natsMissing)(`a lease on NATS${natsMissing ? `: ${natsMissing}` 
     const line = await child.waitForLine('token ', 30_000);
     const lease = await bus.lease('scheduler', { ttlMs: 1000 });
     expect(lease.token).toBeUndefined();
+    await child.kill('SIGKILL');
+    await vi.waitFor(() => expect(lease.token).toBeGreaterThan(Number(line.split(' ')[1])), patience);
+  });
+
+  it('passes on long before its time is over when the connection of its holder has ended', async () => {
+    // Longer than the test has patience.
+    const ttlMs = 20_000;
+    const child = startHolder(ttlMs);
+    const line = await child.waitForLine('token ', 30_000);
+    const lease = await bus.lease('scheduler', { ttlMs });
+    await expect(lease.confirm()).rejects.toMatchObject({ code: 'lease_lost' });
     await child.kill('SIGKILL');
     await vi.waitFor(() => expect(lease.token).toBeGreaterThan(Number(line.split(' ')[1])), patience);
   });

@@ -39,6 +39,7 @@ import { NatsLive } from './nats-live.ts';
 import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
+import { Presence } from './presence.ts';
 import { openResources, type Resources } from './resources.ts';
 import { subjectOf } from './subjects.ts';
 
@@ -93,7 +94,11 @@ class NatsBus implements Bus {
       failures: new FailureReporter((draft) => this.publish(draft), logger),
       logger,
       signal: this.#abort.signal,
-      firstDelivery: Object.freeze({ attempt: 1, signal: this.#abort.signal }),
+      firstDelivery: Object.freeze({
+        attempt: 1,
+        signal: this.#abort.signal,
+        stopping: this.#abort.signal,
+      }),
       live: this.#liveCounters,
     };
     this.#live = new NatsLive(connection, natsSettings.prefix, durableTopics, delivery);
@@ -160,8 +165,10 @@ class NatsBus implements Bus {
       history: 1,
       replicas,
     });
-    const lease = new NatsLease(name, bucket, options, this.#setup.logger);
+    const presence = new Presence(this.#connection.nats, prefix, options.ttlMs / 3);
+    const lease = new NatsLease(name, bucket, options, presence, this.#setup.logger);
     this.#leases.add(lease);
+    this.#connection.onChange((isConnected) => lease.connectionChanged(isConnected));
     await lease.begin();
     return lease;
   }

@@ -1,11 +1,17 @@
-import type { KV } from '@nats-io/kv';
+import type { KV, KvEntry } from '@nats-io/kv';
 import { BusError } from '../errors.ts';
 import { createId } from '../identifier.ts';
 import type { BusLogger, Lease, LeaseOptions } from '../port.ts';
+import type { Presence } from './presence.ts';
+
+/** Begins the id of a holder that can be asked whether it is there. */
+const askable = 'present-';
 
 /**
  * A lease as a key that only its holder may change and that vanishes by itself when it is not renewed.
  * The holder counts its time from before it asked, so it gives up earlier than the server lets anyone follow.
+ * Where the server says twice that the holder's connection has ended, another follows at once; a holder that lives and
+ * has lost its connection gives up in the time between the two questions.
  * The revision at which it won is its token: revisions only grow.
  */
 export class NatsLease implements Lease {
@@ -13,8 +19,14 @@ export class NatsLease implements Lease {
   readonly #bucket: KV;
   readonly #options: LeaseOptions;
   readonly #logger: BusLogger;
-  readonly #holder = createId();
+  readonly #presence: Presence;
   readonly #timer: NodeJS.Timeout;
+  #holder = createId();
+  #hide: () => void = () => undefined;
+  /** The revision whose holder is gone, and when that was heard first. */
+  #abandoned = { revision: 0, since: 0 };
+  #soon: NodeJS.Timeout | undefined;
+  #cutOff: NodeJS.Timeout | undefined;
   #token: number | undefined;
   #revision = 0;
   #expires = 0;
@@ -23,10 +35,11 @@ export class NatsLease implements Lease {
   #busy: Promise<void> = Promise.resolve();
   #released = false;
 
-  constructor(name: string, bucket: KV, options: LeaseOptions, logger: BusLogger) {
+  constructor(name: string, bucket: KV, options: LeaseOptions, presence: Presence, logger: BusLogger) {
     this.name = name;
     this.#bucket = bucket;
     this.#options = options;
+    this.#presence = presence;
     this.#logger = logger;
     this.#timer = setInterval(() => void this.#turn(), options.ttlMs / 4).unref();
   }
@@ -39,7 +52,16 @@ export class NatsLease implements Lease {
 
   /** The first try; whoever does not win keeps trying. */
   async begin(): Promise<void> {
+    const { canBeAsked, hide } = await this.#presence.show(this.#holder);
+    this.#hide = hide;
+    if (canBeAsked) this.#holder = `${askable}${this.#holder}`;
     await this.#turn();
+  }
+
+  /** Without a connection the lease is given up before another can have it. */
+  connectionChanged(isConnected: boolean): void {
+    clearTimeout(this.#cutOff);
+    if (!isConnected) this.#cutOff = setTimeout(() => this.#lose(), this.#shortWaitMs).unref();
   }
 
   async confirm(): Promise<number> {
@@ -56,7 +78,10 @@ export class NatsLease implements Lease {
     if (this.#released) return;
     this.#released = true;
     clearInterval(this.#timer);
+    clearTimeout(this.#soon);
+    clearTimeout(this.#cutOff);
     await this.#busy;
+    this.#hide();
     const held = this.token !== undefined;
     const revision = this.#revision;
     this.#lose();
@@ -106,11 +131,45 @@ export class NatsLease implements Lease {
   async #lookAgain(error: unknown): Promise<void> {
     try {
       const entry = await this.#bucket.get(this.name);
-      const mine = entry !== null && entry.operation === 'PUT' && entry.string() === this.#holder;
-      if (!mine) this.#lose();
-      else if (this.#token !== undefined) this.#revision = entry.revision;
+      const holder = entry?.operation === 'PUT' ? entry.string() : undefined;
+      if (entry !== null && holder === this.#holder) await this.#goOn(entry);
+      else {
+        this.#lose();
+        if (entry !== null && holder !== undefined) await this.#followIfGone(entry, holder);
+      }
     } catch {
       this.#logger.warn({ lease: this.name, err: error }, 'A lease could not be renewed');
     }
+  }
+
+  /** It is still held in the store, also by one who had given it up when it lost its connection. */
+  async #goOn(entry: KvEntry): Promise<void> {
+    if (this.#token === undefined) await this.#takeOver(entry);
+    else this.#revision = entry.revision;
+  }
+
+  async #followIfGone(entry: KvEntry, holder: string): Promise<void> {
+    const isGone = holder.startsWith(askable) && (await this.#presence.isGone(holder.slice(askable.length)));
+    const now = performance.now();
+    const { revision } = entry;
+    if (!isGone) this.#abandoned = { revision: 0, since: 0 };
+    else if (this.#abandoned.revision !== revision) this.#askSoon({ revision, since: now });
+    else if (now - this.#abandoned.since >= this.#shortWaitMs) await this.#takeOver(entry);
+  }
+
+  #askSoon(abandoned: { revision: number; since: number }): void {
+    this.#abandoned = abandoned;
+    clearTimeout(this.#soon);
+    // A timer may be a millisecond early.
+    this.#soon = setTimeout(() => void this.#turn(), this.#shortWaitMs + 2).unref();
+  }
+
+  async #takeOver({ revision }: KvEntry): Promise<void> {
+    const asked = performance.now();
+    this.#win(await this.#bucket.update(this.name, this.#holder, revision), asked);
+  }
+
+  get #shortWaitMs(): number {
+    return this.#options.ttlMs / 8;
   }
 }
