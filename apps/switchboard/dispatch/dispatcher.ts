@@ -42,6 +42,8 @@ interface Run {
   dispatch: Dispatch;
   executor: SkillExecutor;
   stopping: AbortSignal;
+  /** Says that it waits for a person, or no longer does: then the end of the process cuts it short at once. */
+  asks: (isAsking: boolean) => void;
   startedAt: number;
   /** What a callback of the other service must bring. */
   token: string;
@@ -92,7 +94,7 @@ export class Dispatcher {
     const times = { startedAt: Date.now(), token: randomBytes(24).toString('base64url') };
     this.#live.add(message.id);
     try {
-      await this.#run({ flowId: flow.id, dispatch, executor, stopping: delivery.signal, ...times });
+      await this.#run({ flowId: flow.id, dispatch, executor, ...endingOf(delivery), ...times });
     } finally {
       this.#live.delete(message.id);
     }
@@ -171,7 +173,7 @@ export class Dispatcher {
     const url = this.#settings.callbackUrl(trackId(run.dispatch));
     return {
       signal,
-      tell: (frame) => this.#tell(run.flowId, run.dispatch, frame),
+      tell: (frame) => this.#tell(run, frame),
       track: (task) => this.#track(run, task),
       ...(url !== undefined && { callback: { url, token } }),
     };
@@ -188,10 +190,11 @@ export class Dispatcher {
     this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
-  #tell(flowId: string, dispatch: Dispatch, frame: SkillFrame): void {
+  #tell({ flowId, dispatch, asks }: Run, frame: SkillFrame): void {
     if (frame.type !== 'progress') this.#settings.flows.trace(flowId, frame.type, frame);
     if (frame.type === 'input-start' || frame.type === 'input-end') {
       this.#settings.flows.block(flowId, frame.type === 'input-start');
+      asks(frame.type === 'input-start');
     } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
   }
 
@@ -236,4 +239,19 @@ function rejection(signal: AbortSignal): Promise<never> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Who waits for a person is asked again after the start, so that the end of the process need not wait for it. */
+function endingOf({ signal, stopping }: Delivery): Pick<Run, 'stopping' | 'asks'> {
+  const cut = new AbortController();
+  let isWaiting = false;
+  const look = () => {
+    if (isWaiting && stopping.aborted) cut.abort(new Error('The switchboard stops.'));
+  };
+  stopping.addEventListener('abort', look, { once: true });
+  const asks = (isAsking: boolean) => {
+    isWaiting = isAsking;
+    look();
+  };
+  return { stopping: AbortSignal.any([signal, cut.signal]), asks };
 }

@@ -1,6 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Crew, startCrew } from '../fixtures/crew.ts';
+import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
 
 let crew: Crew;
@@ -40,6 +40,32 @@ it('lets an agent ask in the middle of its work; its flow is blocked meanwhile [
   await board.call('/api/a2a/input', { requestId, answer: 'the left one' });
   expect((await seen.first(`agent.skill.response.${id}`)).payload.content).toBe('port it is');
   expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the left one');
+});
+
+it('lets the switchboard stop while an agent waits for a person, and goes on after the start', async () => {
+  const home = `${board.home}/third`;
+  const files = { 'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]') };
+  const env = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' };
+  const question = { toolCalls: [{ name: 'ask_human', arguments: { question: 'Left or right?' } }] };
+  model.enqueue(question);
+  const first = await startSwitchboard({ home, files, env });
+  await first.call('/publish', {
+    topic: 'agent.skill.request',
+    payload: { skillHint: 'chat', content: 'Turn' },
+    correlationId: 'turn',
+  });
+  await waitFor(async () => (await pending(first)).length === 1);
+  await first.stop();
+  expect(first.log.filter((line) => line.includes('still at work'))).toEqual([]);
+  model.enqueue(question, 'left it is');
+  const second = await startSwitchboard({ home, env });
+  const [{ requestId }] = await pending(second);
+  await second.call('/api/a2a/input', { requestId, answer: 'left' });
+  await waitFor(
+    async () => (await second.call('/api/flows/skill-turn')).body.data?.status === 'complete',
+  );
+  expect(await pending(second)).toEqual([]);
+  await second.stop();
 });
 
 it('keeps questions over a restart, and an answer for whoever asks again [S086]', async () => {
