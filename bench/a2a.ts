@@ -1,5 +1,5 @@
-import { Agent, request } from 'node:http';
 import { type Child, startChild } from '@trunkline/testing';
+import { type Client, createClient } from './a2a/client.ts';
 import type { BenchResult } from './result.ts';
 
 interface Figures {
@@ -11,9 +11,9 @@ interface Figures {
 
 const peer = '@a2a-js/sdk server (express, tasks in memory)';
 const connections = 8;
-const rounds = 5;
-const sendsPerRound = 1400;
-const streamsPerRound = 600;
+const rounds = 20;
+const sendsPerRound = 350;
+const streamsPerRound = 150;
 const firstFrames = 400;
 
 /** Our server with persistence against the official SDK's without, each in a process of its own, in turns. */
@@ -54,11 +54,11 @@ interface Server {
 
 async function startServer(script: string): Promise<Server> {
   const child = startChild(new URL(script, import.meta.url), { nodeFlags: ['--expose-gc'] });
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const client = createClient(await portOf(child), connections);
   return {
-    client: createClient(await portOf(child), agent),
+    client,
     async stop() {
-      agent.destroy();
+      client.close();
       await child.kill('SIGTERM');
     },
   };
@@ -75,7 +75,7 @@ async function measure(servers: readonly Server[]): Promise<Figures[]> {
   const after = await Promise.all(servers.map(({ client }) => client.report('/memory')));
   for (let count = 0; count < firstFrames; count += 1) {
     for (const [index, { client }] of servers.entries()) {
-      samples[index]?.firstFrame.push(await client.one('SendStreamingMessage'));
+      samples[index]?.firstFrame.push(await client.firstFrame('SendStreamingMessage'));
     }
   }
   return samples.map(({ send, stream, firstFrame }, index) => ({
@@ -110,66 +110,6 @@ async function cpuPerRequest(client: Client, method: string, count: number): Pro
 
 function median(values: readonly number[]): number {
   return values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0;
-}
-
-interface Client {
-  /** Resolves with the microseconds until the first byte of the body. */
-  one(method: string): Promise<number>;
-  many(method: string, count: number): Promise<void>;
-  /** What the server says of itself at that path. */
-  report(path: string): Promise<number>;
-}
-
-function createClient(port: number, agent: Agent): Client {
-  const post = (method: string) => exchange({ port, path: '/a2a', method: 'POST', agent }, bodyOf(method));
-  return {
-    one: async (method) => (await post(method)).firstByte,
-    async many(method, count) {
-      let left = count;
-      const worker = async () => {
-        while (left-- > 0) await post(method);
-      };
-      await Promise.all(Array.from({ length: connections }, worker));
-    },
-    async report(path) {
-      const { text } = await exchange({ port, path, method: 'GET', agent }, undefined);
-      return Number(text);
-    },
-  };
-}
-
-function bodyOf(method: string): string {
-  const message = { messageId: 'bench', role: 'ROLE_USER', parts: [{ text: 'Say hello to the bench' }] };
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { message } });
-}
-
-const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' };
-
-function exchange(
-  target: { port: number; path: string; method: string; agent: Agent },
-  body: string | undefined,
-): Promise<{ text: string; firstByte: number }> {
-  const startedAt = performance.now();
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ host: '127.0.0.1', headers, ...target }, (response) => {
-      let text = '';
-      let firstByte = 0;
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        if (text === '') firstByte = (performance.now() - startedAt) * 1000;
-        text += chunk;
-      });
-      response.on('end', () => {
-        // An error would be quicker than the work it replaces.
-        if (isGood(text)) resolve({ text, firstByte });
-        else reject(new Error(text));
-      });
-    });
-    outgoing.on('error', reject).end(body);
-  });
-}
-
-function isGood(text: string): boolean {
-  return text.includes('TASK_STATE_COMPLETED') || /^\d+$/.test(text);
 }
 
 async function portOf(child: Child): Promise<number> {

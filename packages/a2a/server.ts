@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { AppEnv } from '@trunkline/http';
+import { type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { Hono } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
@@ -14,7 +14,6 @@ import {
   type CredentialsGuard,
   createCredentialsGuard,
 } from './http/credentials-guard.ts';
-import { createOriginCheck } from './http/origin-check.ts';
 import { Operations } from './operations.ts';
 import type { Logger } from './protocol/logger.ts';
 import { createPushGuard, type PushGuardOptions } from './push/push-guard.ts';
@@ -108,21 +107,12 @@ function createRoutes(
   return app;
 }
 
-/** Everything that drives the agent; the well-known paths stay open. */
+/** Everything that drives the agent; the well-known paths stay open. A path that ends in `/*` is meant without it too. */
 function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
-  const guarded = [
-    '/a2a',
-    '/a2a/*',
-    '/message:send',
-    '/message:stream',
-    '/tasks',
-    '/tasks/*',
-    '/extendedAgentCard',
-  ];
+  const guarded = ['/a2a/*', '/message:send', '/message:stream', '/tasks/*', '/extendedAgentCard'];
   const older = [
     '/v1/message:send',
     '/v1/message:stream',
-    '/v1/tasks',
     '/v1/tasks/*',
     '/v1/card',
     '/v1/extendedAgentCard',

@@ -20,7 +20,7 @@ export type { HealthReport } from './health/mount-health.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';
 export { refuseForeignPage } from './origins/foreign-page.ts';
-export { createOriginCheck, originGuard } from './origins/origin-guard.ts';
+export { createOriginCheck, type OriginCheck } from './origins/origin-guard.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
 export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
 export { type RunningServer, type ServeOptions, serve } from './server/serve.ts';

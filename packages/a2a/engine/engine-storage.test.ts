@@ -1,9 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
+import { openDatabase } from '@trunkline/storage';
+import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
+import { migrations } from './task-schema.ts';
 
 const { start, restart } = enginesOfThisFile();
 
@@ -100,5 +103,54 @@ describe('restart', () => {
     const strict = restart(next, settings, { parkedTasks: 'fail' });
     expect(strict.get(lost.id).state).toBe('failed');
     expect(strict.get(kept.id).state).toBe('completed');
+  });
+});
+
+describe('ids', () => {
+  it('are never given twice, also when the clock was set back between two runs', async () => {
+    const { engine, settings } = start(echo);
+    const before = await Promise.all(['a', 'b', 'c'].map((text) => outcome(engine, text)));
+    const next = restart(engine, settings, { clock: new FakeClock('2026-03-01T11:59:59Z') });
+    const after = await Promise.all(['d', 'e', 'f'].map((text) => outcome(next, text)));
+    for (const task of [...before, ...after]) expect(next.get(task.id)).toEqual(task);
+    expect(next.list({}).totalSize).toBe(6);
+  });
+
+  it('lead to one task only: another end of the same id is unknown', async () => {
+    const { engine, settings } = start(echo);
+    const { id } = await outcome(engine, 'x');
+    const next = restart(engine, settings);
+    const other = `${id.slice(0, -12)}000000000000`;
+    expect(() => next.get(other)).toThrow('Task not found');
+    expect(next.get(id).id).toBe(id);
+  });
+
+  it('of a file that was made before rows were filed by them lead to their tasks and events', async () => {
+    const { settings } = start(echo);
+    const path = `${settings.path}.old`;
+    const old = openDatabase(path, { migrations: migrations.slice(0, 1) });
+    const id = '019c8b2f-7c00-7abc-8def-0123456789ab';
+    const time = settings.clock.now();
+    const task = {
+      id,
+      contextId: 'c',
+      state: 'completed',
+      createdAt: time,
+      updatedAt: time,
+      history: [],
+      artifacts: [],
+    };
+    const event = { sequence: 1, event: { type: 'status', state: 'completed', at: time } };
+    old
+      .prepare('INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?)')
+      .run(id, 'c', 'completed', time, JSON.stringify(task), JSON.stringify([event]));
+    old
+      .prepare('INSERT INTO task_events VALUES (?, ?, ?)')
+      .run(id, 2, JSON.stringify([{ ...event, sequence: 2 }]));
+    old.close();
+    const { engine } = start(echo, { path });
+    expect(engine.get(id)).toEqual(task);
+    expect(engine.eventsAfter(engine.find(id), 0).map(({ sequence }) => sequence)).toEqual([1, 2]);
+    expect(engine.list({ contextId: 'c' }).tasks).toEqual([task]);
   });
 });

@@ -159,9 +159,10 @@ export class TaskEngine {
   }
 
   #begin(command: SendCommand): StartedTurn {
-    const live = new LiveTask(newTask(command, this.#options.clock.now()), { sequence: 0, stored: false });
+    const now = this.#options.clock.now();
+    const live = new LiveTask(newTask(this.#store.newId(now), command, now), { sequence: 0, stored: false });
     this.#follow(live);
-    this.#memory.keep(live, this.#options.clock.now());
+    this.#memory.keep(live, now);
     command.prepare?.(live.snapshot());
     this.#run(live, command);
     return { live, stored: this.#writer.saveTask(live) };

@@ -38,7 +38,7 @@ export class Feed {
   static after(engine: TaskEngine, live: LiveTask, sequence: number, options: FeedOptions): Feed {
     const missed = engine
       .eventsAfter(live, sequence)
-      .map((event): EmittedEvent => ({ ...event, encoded: new Map() }));
+      .map((event): EmittedEvent => ({ ...event, encoded: {} }));
     return new Feed(live, options, undefined, missed);
   }
 

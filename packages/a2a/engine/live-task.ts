@@ -3,9 +3,9 @@ import { isParked, isTerminal, mayFollow } from '../protocol/states.ts';
 import type { NumberedEvent } from './task-store.ts';
 import type { Storable } from './task-writer.ts';
 
-/** An event as it goes to readers, with room for its encoded forms, so that many readers share one. */
+/** An event as it goes to readers, with room for its forms by dialect, so that many readers share one. */
 export interface EmittedEvent extends NumberedEvent {
-  readonly encoded: Map<string, string>;
+  readonly encoded: Record<string, string>;
 }
 
 export type EventListener = (emitted: EmittedEvent) => void;
@@ -141,7 +141,7 @@ export class LiveTask implements Storable {
 
   #emit(event: TaskEvent): void {
     this.#sequence += 1;
-    const emitted: EmittedEvent = { sequence: this.#sequence, event, encoded: new Map() };
+    const emitted: EmittedEvent = { sequence: this.#sequence, event, encoded: {} };
     this.#unsaved.push(emitted);
     for (const listener of this.#listeners) listener(emitted);
     this.#owner?.(emitted);

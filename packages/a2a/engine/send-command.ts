@@ -1,5 +1,4 @@
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
-import { newId } from '../protocol/ids.ts';
 import type { Message, Metadata, Question, Task } from '../protocol/model.ts';
 import { textOf } from '../protocol/parts.ts';
 import type { ExecutionRequest } from './executor.ts';
@@ -15,8 +14,8 @@ export interface SendCommand {
   prepare?: (task: Task) => void;
 }
 
-export function newTask({ message, metadata }: SendCommand, now: number): Task {
-  const place = { id: newId(now), contextId: message.contextId ?? newId(now) };
+export function newTask(id: string, { message, metadata }: SendCommand, now: number): Task {
+  const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
   return {
     ...place,
     state: 'working',

@@ -1,26 +1,7 @@
-import { type Database, type Migration, openDatabase } from '@trunkline/storage';
+import { type Database, openDatabase } from '@trunkline/storage';
 import type { Task, TaskEvent } from '../protocol/model.ts';
-
-const migrations: Migration[] = [
-  `
-  CREATE TABLE tasks (
-    id TEXT NOT NULL UNIQUE,
-    context_id TEXT NOT NULL,
-    state TEXT NOT NULL,
-    updated_at INTEGER NOT NULL,
-    body TEXT NOT NULL,
-    first_events TEXT NOT NULL
-  ) STRICT;
-  CREATE INDEX tasks_by_time ON tasks (updated_at, id, context_id, state);
-  CREATE INDEX tasks_open ON tasks (state) WHERE state IN ('working', 'input-required', 'auth-required');
-  CREATE TABLE task_events (
-    task_id TEXT NOT NULL,
-    last_sequence INTEGER NOT NULL,
-    events TEXT NOT NULL,
-    PRIMARY KEY (task_id, last_sequence)
-  ) STRICT, WITHOUT ROWID;
-  `,
-];
+import { keyOf, TaskIds } from './task-ids.ts';
+import { migrations } from './task-schema.ts';
 
 /** An event with its number within the task. */
 export interface NumberedEvent {
@@ -52,31 +33,48 @@ interface ChunkRow {
 /** Tasks and their events in `a2a-tasks.db`. */
 export class TaskStore {
   readonly #database: Database;
+  readonly #ids: TaskIds;
 
   constructor(path: string) {
     this.#database = openDatabase(path, { migrations });
     // Checkpoints wait for the disk: with this many pages between them they are seldom.
     this.#database.exec('PRAGMA wal_autocheckpoint = 4000');
+    this.#ids = new TaskIds(this.#lastKey());
+  }
+
+  /** An id for a new task; only those that come from here can be stored. */
+  newId(now: number): string {
+    return this.#ids.next(now);
   }
 
   load(id: string): Task | undefined {
-    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE id = ?').get(id);
-    return row === undefined ? undefined : (JSON.parse(row.body) as Task);
+    const key = keyOf(id);
+    if (key === undefined) return undefined;
+    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks WHERE key = ?').get(key);
+    const task = row === undefined ? undefined : readTask(row);
+    return task?.id === id ? task : undefined;
   }
 
   /** The first time, the events so far go into the same row: most tasks need no other. */
   insert(task: Task, events: readonly NumberedEvent[]): void {
     this.#database
       .prepare(
-        'INSERT INTO tasks (id, context_id, state, updated_at, body, first_events) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT INTO tasks (key, context_id, state, updated_at, body, first_events) VALUES (?, ?, ?, ?, ?, ?)',
       )
-      .run(task.id, task.contextId, task.state, task.updatedAt, JSON.stringify(task), chunkOf(events));
+      .run(
+        rowKey(task.id),
+        task.contextId,
+        task.state,
+        task.updatedAt,
+        JSON.stringify(task),
+        chunkOf(events),
+      );
   }
 
   update(task: Task): void {
     this.#database
-      .prepare('UPDATE tasks SET state = ?, updated_at = ?, body = ? WHERE id = ?')
-      .run(task.state, task.updatedAt, JSON.stringify(task), task.id);
+      .prepare('UPDATE tasks SET state = ?, updated_at = ?, body = ? WHERE key = ?')
+      .run(task.state, task.updatedAt, JSON.stringify(task), rowKey(task.id));
   }
 
   /** Events of one task that follow each other, kept as one row. */
@@ -84,20 +82,21 @@ export class TaskStore {
     const last = events.at(-1);
     if (last === undefined) return;
     this.#database
-      .prepare('INSERT INTO task_events (task_id, last_sequence, events) VALUES (?, ?, ?)')
-      .run(taskId, last.sequence, chunkOf(events));
+      .prepare('INSERT INTO task_events (task_key, last_sequence, events) VALUES (?, ?, ?)')
+      .run(rowKey(taskId), last.sequence, chunkOf(events));
   }
 
   /** The events of a task above a number, in order. */
   eventsAfter(taskId: string, sequence: number): NumberedEvent[] {
+    const key = rowKey(taskId);
     const first = this.#database
-      .prepare<ChunkRow>('SELECT first_events AS events FROM tasks WHERE id = ?')
-      .all(taskId);
+      .prepare<ChunkRow>('SELECT first_events AS events FROM tasks WHERE key = ?')
+      .all(key);
     const later = this.#database
       .prepare<ChunkRow>(
-        'SELECT events FROM task_events WHERE task_id = ? AND last_sequence > ? ORDER BY last_sequence',
+        'SELECT events FROM task_events WHERE task_key = ? AND last_sequence > ? ORDER BY last_sequence',
       )
-      .all(taskId, sequence);
+      .all(key, sequence);
     return [...first, ...later]
       .flatMap((row) => JSON.parse(row.events) as NumberedEvent[])
       .filter((event) => event.sequence > sequence);
@@ -110,14 +109,14 @@ export class TaskStore {
   /** Newest first. */
   list(filter: ListFilter, after: ListCursor | undefined, limit: number): Task[] {
     const { where, values } = conditions(filter);
-    const from = after === undefined ? '' : 'AND (updated_at, id) < (?, ?)';
-    const cursor = after === undefined ? [] : [after.updatedAt, after.id];
+    const from = after === undefined ? '' : 'AND (updated_at, key) < (?, ?)';
+    const cursor = after === undefined ? [] : [after.updatedAt, keyOf(after.id) ?? 0];
     return this.#database
       .prepare<TaskRow>(
-        `SELECT body FROM tasks WHERE ${where} ${from} ORDER BY updated_at DESC, id DESC LIMIT ?`,
+        `SELECT body FROM tasks WHERE ${where} ${from} ORDER BY updated_at DESC, key DESC LIMIT ?`,
       )
       .all(...values, ...cursor, limit)
-      .map((row) => JSON.parse(row.body) as Task);
+      .map(readTask);
   }
 
   count(filter: ListFilter): number {
@@ -135,15 +134,15 @@ export class TaskStore {
         "SELECT body FROM tasks WHERE state IN ('working', 'input-required', 'auth-required')",
       )
       .all()
-      .map((row) => JSON.parse(row.body) as Task);
+      .map(readTask);
   }
 
   /** Removes tasks that have not changed since that time, working ones excepted, with their events. */
   deleteBefore(time: number): number {
     return this.transaction(() => {
-      const old = "SELECT id FROM tasks WHERE updated_at < ? AND state <> 'working'";
-      this.#database.prepare(`DELETE FROM task_events WHERE task_id IN (${old})`).run(time);
-      return this.#database.prepare(`DELETE FROM tasks WHERE id IN (${old})`).run(time).changes;
+      const old = "SELECT key FROM tasks WHERE updated_at < ? AND state <> 'working'";
+      this.#database.prepare(`DELETE FROM task_events WHERE task_key IN (${old})`).run(time);
+      return this.#database.prepare(`DELETE FROM tasks WHERE key IN (${old})`).run(time).changes;
     });
   }
 
@@ -154,6 +153,21 @@ export class TaskStore {
   close(): void {
     this.#database.close();
   }
+
+  #lastKey(): bigint {
+    const row = this.#database.prepare<TaskRow>('SELECT body FROM tasks ORDER BY key DESC LIMIT 1').get();
+    return row === undefined ? 0n : rowKey(readTask(row).id);
+  }
+}
+
+function readTask(row: TaskRow): Task {
+  return JSON.parse(row.body) as Task;
+}
+
+function rowKey(taskId: string): bigint {
+  const key = keyOf(taskId);
+  if (key === undefined) throw new Error(`No task can have the id ${taskId}: take one from newId().`);
+  return key;
 }
 
 function chunkOf(events: readonly NumberedEvent[]): string {

@@ -96,9 +96,7 @@ function closesWithStatus(dialect: Dialect, task: Task): boolean {
 }
 
 function encodeOnce({ event, encoded }: EmittedEvent, dialect: Dialect, place: TaskPlace): string {
-  const known = encoded.get(dialect.name);
-  if (known !== undefined) return known;
-  const frame = JSON.stringify(dialect.eventFrame(place, event));
-  encoded.set(dialect.name, frame);
+  const frame = encoded[dialect.name] ?? JSON.stringify(dialect.eventFrame(place, event));
+  encoded[dialect.name] = frame;
   return frame;
 }

@@ -2,7 +2,9 @@ import type { Message, Part } from './model.ts';
 
 /** The text of all text parts, a line break between them. */
 export function textOf(parts: readonly Part[]): string {
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  const texts: string[] = [];
+  for (const part of parts) if (part.type === 'text') texts.push(part.text);
+  return texts.join('\n');
 }
 
 export function hasText(parts: readonly Part[]): boolean {

@@ -1,4 +1,4 @@
-import { type AppEnv, answerText, HttpError } from '@trunkline/http';
+import { type AppEnv, answerText, HttpError, type OriginCheck } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
@@ -11,7 +11,6 @@ import { invalidParams } from '../errors/a2a-error.ts';
 import { reportError } from '../errors/report-error.ts';
 import { requireJson } from '../http/content-type.ts';
 import { callExtensions, versionHeader } from '../http/headers.ts';
-import type { OriginCheck } from '../http/origin-check.ts';
 import { openStream } from '../http/stream.ts';
 import type { Call, Operations } from '../operations.ts';
 import type { Logger } from '../protocol/logger.ts';
@@ -98,7 +97,7 @@ function plain(legacy: Dialect, options: RestOptions, handle: Handle) {
 function streamed(legacy: Dialect, options: RestOptions, open: Open) {
   return (context: RequestContext) =>
     answering(context, legacy, options, async (call) => {
-      await options.checkOrigin(context);
+      options.checkOrigin(context.req);
       const feed = await open(options.operations, call);
       return openStream(context, feed, call.dialect, (frame) => frame);
     });

@@ -1,4 +1,4 @@
-import { type AppEnv, answerText, HttpError } from '@trunkline/http';
+import { type AppEnv, answerText, HttpError, type OriginCheck } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
@@ -7,7 +7,6 @@ import { A2aError } from '../errors/a2a-error.ts';
 import { reportError } from '../errors/report-error.ts';
 import { requireJson } from '../http/content-type.ts';
 import { callExtensions, versionHeader } from '../http/headers.ts';
-import type { OriginCheck } from '../http/origin-check.ts';
 import { openStream } from '../http/stream.ts';
 import type { Operations } from '../operations.ts';
 import type { Logger } from '../protocol/logger.ts';
@@ -78,7 +77,7 @@ async function answerStream(
   dialect: Dialect,
   options: RpcRouteOptions,
 ): Promise<Response> {
-  await options.checkOrigin(context);
+  options.checkOrigin(context.req);
   const feed = await method.call(options.operations, callOf(context, request, dialect));
   const id = request.id ?? null;
   return openStream(context, feed, dialect, (frame) => wrapResult(id, frame));

@@ -33,6 +33,24 @@ describe('request ids', () => {
   });
 });
 
+describe('routes', () => {
+  it('lead to the same handlers each time, by method, path and parameter', async () => {
+    const server = await startApp((app) => {
+      app.get('/fixed', (c) => c.text('get'));
+      app.post('/fixed', (c) => c.text('post'));
+      app.get('/:name', (c) => c.text(c.req.param('name')));
+    });
+    const ask = async (path: string, method: string) =>
+      (await fetch(`${server.url}${path}`, { method })).text();
+    for (let round = 0; round < 2; round += 1) {
+      expect(await ask('/fixed', 'GET')).toBe('get');
+      expect(await ask('/fixed', 'POST')).toBe('post');
+      for (const name of ['ann', 'bob']) expect(await ask(`/${name}`, 'GET')).toBe(name);
+    }
+    expect((await fetch(`${server.url}/fixed`, { method: 'DELETE' })).status).toBe(405);
+  });
+});
+
 describe('standard headers', () => {
   it('stand on answers, errors and answers that were made outside the context', async () => {
     const server = await startApp((app) => {

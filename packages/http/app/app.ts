@@ -11,8 +11,10 @@ import { listRoutes } from '../routes/list-routes.ts';
 import { recordRequest } from './access-log.ts';
 import { limitBody } from './body-limit.ts';
 import type { AppEnv } from './context.ts';
+import { FixedPathRouter } from './fixed-path-router.ts';
 import type { Logger } from './logger.ts';
 import { createNotFound } from './not-found.ts';
+import { type RequestCheck, runChecks } from './request-check.ts';
 import { chooseRequestId } from './request-id.ts';
 import { standardHeaders, withHeaders } from './security-headers.ts';
 
@@ -47,6 +49,7 @@ const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*'];
 /** A Hono app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
 export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Caller>> {
   const app = new Hono<AppEnv<Caller>>();
+  app.router = new FixedPathRouter(app.router);
   const notFound = createNotFound(() => listRoutes(app));
   app.onError((error, context) => respondToError(error, context, options.renderError));
   app.notFound((context) => {
@@ -54,9 +57,6 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
     return respondToError(error, context, options.renderError);
   });
   app.use(frameRequest(options));
-  if (options.corsOrigins !== undefined) app.use(allowCors(options.corsOrigins));
-  app.use(refuseCrossSite(options.corsOrigins ?? []));
-  app.use(limitBody({ default: options.bodyLimit ?? DEFAULT_BODY_LIMIT, paths: options.bodyLimits ?? {} }));
   mountHealth(app, options.health);
   if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
@@ -67,6 +67,7 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
 /** Goes round every request: what comes before, and what every answer gets, failures included. */
 function frameRequest(options: AppOptions): MiddlewareHandler {
   const allowedHosts = namesOf(options);
+  const checks = requestChecks(options);
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
     const requestId = chooseRequestId(context.req.header('x-request-id'));
@@ -77,7 +78,9 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
     context.set('standardHeaders', headers);
     context.set('allowedHosts', allowedHosts);
     try {
-      await next();
+      const answer = runChecks(checks, context);
+      if (answer === undefined) await next();
+      else context.res = answer;
     } catch (thrown) {
       // Hono hands only real Error objects to its error handler.
       context.res = respondToError(thrown, context, options.renderError);
@@ -85,6 +88,15 @@ function frameRequest(options: AppOptions): MiddlewareHandler {
     if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, headers);
     recordRequest(context, startedAt);
   };
+}
+
+function requestChecks({ corsOrigins, bodyLimit, bodyLimits }: AppOptions): RequestCheck[] {
+  const limits = { default: bodyLimit ?? DEFAULT_BODY_LIMIT, paths: bodyLimits ?? {} };
+  return [
+    ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
+    refuseCrossSite(corsOrigins ?? []),
+    limitBody(limits),
+  ];
 }
 
 function namesOf({ allowedHosts = [], publicUrl }: AppOptions): string[] {

@@ -1,5 +1,5 @@
-import type { MiddlewareHandler } from 'hono';
 import { httpErrors } from '../errors/http-errors.ts';
+import type { RequestCheck } from './request-check.ts';
 
 export interface BodyLimits {
   /** Bytes allowed where no path says otherwise. */
@@ -9,23 +9,19 @@ export interface BodyLimits {
 }
 
 /** Refuses a body by its declared length, or, where none is declared, as soon as too much has come. */
-export function limitBody(limits: BodyLimits): MiddlewareHandler {
+export function limitBody(limits: BodyLimits): RequestCheck {
   const paths = Object.entries(limits.paths).sort(([left], [right]) => right.length - left.length);
   const limitOf = (path: string) => paths.find(([prefix]) => isBelow(path, prefix))?.[1] ?? limits.default;
-  return async (context, next) => {
-    const { raw } = context.req;
-    if (raw.method === 'GET' || raw.method === 'HEAD') return next();
-    const limit = limitOf(context.req.path);
-    const declared = context.req.header('content-length');
+  return ({ req }) => {
+    const { raw } = req;
+    if (raw.method === 'GET' || raw.method === 'HEAD') return undefined;
+    const limit = limitOf(req.path);
+    const declared = req.header('content-length');
     if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
-    if (
-      declared === undefined &&
-      context.req.header('transfer-encoding') !== undefined &&
-      raw.body !== null
-    ) {
-      context.req.raw = withBody(raw, capped(raw.body, limit));
+    if (declared === undefined && req.header('transfer-encoding') !== undefined && raw.body !== null) {
+      req.raw = withBody(raw, capped(raw.body, limit));
     }
-    return next();
+    return undefined;
   };
 }
 

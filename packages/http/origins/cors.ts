@@ -1,14 +1,14 @@
-import type { Context, MiddlewareHandler } from 'hono';
-import type { AppEnv } from '../app/context.ts';
+import type { Context } from 'hono';
+import type { RequestCheck } from '../app/request-check.ts';
 import { originMatcher } from './origin-guard.ts';
 
 const ONE_HOUR_SECONDS = 3600;
 const METHODS = 'GET, HEAD, PUT, POST, DELETE, PATCH';
 
 /** Lets pages of the listed origins read answers. Without a list nothing is sent, and browsers refuse. */
-export function allowCors(origins: readonly string[]): MiddlewareHandler<AppEnv> {
+export function allowCors(origins: readonly string[]): RequestCheck {
   const isAllowed = originMatcher(origins);
-  return async (context, next) => {
+  return (context) => {
     const headers = context.get('standardHeaders');
     headers.vary = 'Origin';
     const origin = context.req.header('origin');
@@ -17,8 +17,7 @@ export function allowCors(origins: readonly string[]): MiddlewareHandler<AppEnv>
       headers['access-control-expose-headers'] = 'x-request-id';
       if (context.req.method === 'OPTIONS') allowRequest(context, headers);
     }
-    if (context.req.method === 'OPTIONS') return new Response(null, { status: 204 });
-    return next();
+    return context.req.method === 'OPTIONS' ? new Response(null, { status: 204 }) : undefined;
   };
 }
 

@@ -20,7 +20,7 @@ export function refuseForeignPage(context: PageContext, allowedOrigins: readonly
   const { req } = context;
   if (req.header('sec-fetch-site') !== undefined) return;
   const origin = req.header('origin');
-  if (originMatcher(allowedOrigins)(origin)) return;
+  if (allowedOrigins.length > 0 && originMatcher(allowedOrigins)(origin)) return;
   refuseForeignName(req.header('host'), context.get('allowedHosts') ?? []);
   if (origin === undefined || HARMLESS_METHODS.has(req.method)) return;
   if (isForeign(origin)) throw httpErrors.foreign_page({ origin });

@@ -1,24 +1,17 @@
-import type { MiddlewareHandler } from 'hono';
 import { httpErrors } from '../errors/http-errors.ts';
 
 interface HeaderReader {
   header(name: string): string | undefined;
 }
 
-/** Refuses a request by its Origin, as `createOriginCheck` says. */
-export function originGuard(allowed: readonly string[]): MiddlewareHandler {
-  const check = createOriginCheck(allowed);
-  return async (context, next) => {
-    check(context.req);
-    return next();
-  };
-}
+/** Throws when the Origin of the request is not allowed. */
+export type OriginCheck = (request: HeaderReader) => void;
 
 /**
- * Throws when the Origin of a request is not listed; for handlers that learn only from the body what is asked.
+ * For handlers that learn only from the body what is asked.
  * An empty list lets everyone in, and so does `*`; with a list, a missing Origin is no entry of it.
  */
-export function createOriginCheck(allowed: readonly string[]): (request: HeaderReader) => void {
+export function createOriginCheck(allowed: readonly string[]): OriginCheck {
   const listed = allowed.filter((origin) => origin.trim() !== '');
   const isAllowed = originMatcher(listed);
   return (request) => {
