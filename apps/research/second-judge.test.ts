@@ -102,6 +102,7 @@ describe('a citation that the rules cannot settle', () => {
     const { snapshot, claim } = await run();
     expect(claim).toMatchObject({ judge: 'rules', certain: false });
     expect(snapshot.citations).toMatchObject({ byModel: 0, doubtful: 1 });
+    expect(snapshot.report).toMatch(/_1 of \d citations were judged by rules alone that are not sure/);
   });
 
   it('is asked about once more when the answer has not the form', async () => {

@@ -39,6 +39,11 @@ export class ExtractionPool {
     this.#queue = queue;
   }
 
+  /** Starts the threads before there is work for them: what they read with takes a moment to load. */
+  warm(): void {
+    while (!this.#stopped && this.#threads.size < this.#most) this.#startThread();
+  }
+
   /** The text of a page or file; rejects with an ExtractionError whose words complete the sentence "it ...". */
   extract(raw: Raw): Promise<Extracted> {
     if (this.#stopped) return Promise.reject(new ExtractionError('cannot be read as the service stops'));
@@ -75,7 +80,10 @@ export class ExtractionPool {
 
   #freeThread(): Thread | undefined {
     const free = [...this.#threads].find(({ task }) => task === undefined);
-    if (free !== undefined || this.#threads.size >= this.#most) return free;
+    return free !== undefined || this.#threads.size >= this.#most ? free : this.#startThread();
+  }
+
+  #startThread(): Thread {
     const thread: Thread = { worker: new Worker(SCRIPT), task: undefined, timer: undefined };
     thread.worker.unref();
     thread.worker.on('message', (reply: ExtractionReply) => this.#settle(thread, reply));

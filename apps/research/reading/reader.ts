@@ -27,6 +27,11 @@ export class Reader {
     this.#parts = parts;
   }
 
+  /** To be called when pages will soon be read. */
+  prepare(): void {
+    this.#parts.pool.warm();
+  }
+
   async read(result: FoundResult, signal: AbortSignal): Promise<Reading> {
     try {
       const document =

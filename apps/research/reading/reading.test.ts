@@ -61,6 +61,19 @@ describe('the extraction threads', () => {
     expect(ticks).toBeGreaterThan(5);
   });
 
+  it('may be started before there is work, and end without any', async () => {
+    const warmed = new ExtractionPool({ threads: 1 });
+    warmed.warm();
+    const page = raw('Words that a waiting thread reads.', 'text/plain');
+    expect((await warmed.extract(page)).text).toContain('a waiting thread');
+    await warmed.stop();
+    const idle = new ExtractionPool({ threads: 2 });
+    idle.warm();
+    await idle.stop();
+    idle.warm();
+    await expect(idle.extract(page)).rejects.toThrow('service stops');
+  });
+
   it('give failures in words and go on', async () => {
     await expect(pool.extract(raw('x', 'image/png'))).rejects.toThrow('not text');
     expect((await pool.extract(raw('Words.', 'text/plain'))).text).toBe('Words.');

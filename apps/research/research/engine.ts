@@ -111,6 +111,7 @@ export class ResearchEngine {
     if (this.#stop.signal.aborted || this.#runs.has(id)) return;
     const job = this.#parts.jobs.get(id);
     if (job === undefined) return;
+    if (job.phase === 'scope' || job.phase === 'research') this.#parts.reader.prepare();
     const cancel = new AbortController();
     const budget = new BudgetMeter(job, this.#parts.jobs);
     const finished = this.#run(job, this.#context(job, cancel, budget))

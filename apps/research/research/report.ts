@@ -168,10 +168,13 @@ class Writer {
   }
 
   legend(): string[] {
-    const { total, supported, uncited } = this.score;
-    if (supported === total && uncited === 0) return [];
+    const { total, supported, uncited, doubtful } = this.score;
+    const marks =
+      '[n?] marks a citation that its page does not bear out, [?] a sentence that no source read here bears out.';
+    const doubt = `${doubtful} of ${total} citations were judged by rules alone that are not sure of them: look those up.`;
     return [
-      `_[n?] marks a citation that its page does not bear out, [?] a sentence that no source read here bears out._\n\n`,
+      ...(supported === total && uncited === 0 ? [] : [`_${marks}_\n\n`]),
+      ...(doubtful === 0 ? [] : [`_${doubt}_\n\n`]),
     ];
   }
 

@@ -1,5 +1,6 @@
 import type { load as parse } from 'cheerio/slim';
 import { z } from 'zod';
+import { isStopWord, wordsOf } from '../text/words.ts';
 import { serviceClient } from './service-client.ts';
 import { type SearchResult, type Source, SourceError, type SourceText } from './source.ts';
 
@@ -44,16 +45,11 @@ export function createMediawiki(options: { url: string; timeoutMs: number }): So
     name: 'mediawiki',
     kind: 'encyclopedia',
     async search({ text, limit }, signal) {
-      const fields = {
-        action: 'query',
-        list: 'search',
-        srwhat: 'text',
-        srsearch: text,
-        srlimit: String(limit),
-      };
-      const { query } = await call(searchSchema, fields, signal);
+      const hits = (words: string) => searchHits(call, words, limit, signal);
+      const found = await hits(text);
+      const chosen = found.length > 0 ? found : await hitsByWord(text, hits);
       const { load } = await import('cheerio/slim');
-      return query.search.map((hit) => toResult(endpoint, hit, load));
+      return chosen.slice(0, limit).map((hit) => toResult(endpoint, hit, load));
     },
     read: (result, signal) => readArticle(call, result, signal),
     async probe(signal) {
@@ -72,6 +68,40 @@ type Call = <Schema extends z.ZodType>(
   signal: AbortSignal,
 ) => Promise<z.output<Schema>>;
 
+type Hit = z.output<typeof searchSchema>['query']['search'][number];
+
+async function searchHits(call: Call, text: string, limit: number, signal: AbortSignal): Promise<Hit[]> {
+  const fields = {
+    action: 'query',
+    list: 'search',
+    srwhat: 'text',
+    srsearch: text,
+    srlimit: String(limit),
+  };
+  return (await call(searchSchema, fields, signal)).query.search;
+}
+
+/** Words of a query that are searched for one by one. */
+const MOST_WORDS = 5;
+/** Of those, an article must have so many. */
+const LEAST_SHARED = 2;
+
+/** A wiki finds only articles with every word. For a longer query: those with most of its words, and at least two. */
+async function hitsByWord(text: string, search: (word: string) => Promise<Hit[]>): Promise<Hit[]> {
+  const words = [...new Set(wordsOf(text).filter((word) => !isStopWord(word) && word.length > 2))];
+  if (words.length < LEAST_SHARED) return [];
+  const lists = await Promise.all(words.slice(0, MOST_WORDS).map(search));
+  const counted = new Map<number, { hit: Hit; words: number }>();
+  for (const hit of lists.flat()) {
+    const known = counted.get(hit.pageid);
+    counted.set(hit.pageid, { hit, words: (known?.words ?? 0) + 1 });
+  }
+  return [...counted.values()]
+    .filter((entry) => entry.words >= LEAST_SHARED)
+    .sort((left, right) => right.words - left.words)
+    .map(({ hit }) => hit);
+}
+
 /** The API's own address, whether it or the directory that holds it was given. */
 function endpointOf(url: string): URL {
   const given = new URL(url);
@@ -80,17 +110,23 @@ function endpointOf(url: string): URL {
 }
 
 /** The address by page id is stable and works on every wiki. */
-function toResult(
-  endpoint: URL,
-  { title, pageid, snippet }: { title: string; pageid: number; snippet: string },
-  load: typeof parse,
-): SearchResult {
+function toResult(endpoint: URL, { title, pageid, snippet }: Hit, load: typeof parse): SearchResult {
   return {
     title,
     url: new URL(`index.php?curid=${pageid}`, endpoint).href,
-    snippet: load(snippet).text().replace(/\s+/g, ' ').trim(),
+    snippet: withoutMarkup(load(snippet).text()),
     engines: ['mediawiki'],
   };
+}
+
+/** Snippets are pieces of the article's source. */
+function withoutMarkup(wikitext: string): string {
+  return wikitext
+    .replace(/'{2,}|={2,}/g, '')
+    .replace(/\{\{[^{}]*\}\}/g, '')
+    .replace(/\[\[(?:[^[\]|]*\|)?([^[\]]*)\]\]/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 /** The plain text of an article; a wiki without the extension for that gives HTML instead. */

@@ -1,36 +1,70 @@
+import { temporaryDirectory } from '@trunkline/testing';
 import { createSearxng } from '@trunkline/tools';
 import { describe, expect, it } from 'vitest';
+import { clientOf } from '../fixtures/client.ts';
+import { startResearch } from '../fixtures/service.ts';
 import { createMediawiki } from './mediawiki.ts';
 import { createSearxngSource } from './searxng.ts';
 
-// Opt in by naming services that run, such as Debian's searx (with json among its formats) and mediawiki.
+// Opt in by naming services that run and know something about tidal power; real-services.sh starts and names them.
 const { TEST_SEARXNG_URL, TEST_ENCYCLOPEDIA_URL } = process.env;
 const { signal } = new AbortController();
+const query = { text: 'tidal power', limit: 5 };
 
 describe('real services', () => {
-  it.skipIf(TEST_SEARXNG_URL === undefined)(
-    'SearXNG answers a search, or says in words why not',
-    async () => {
-      const source = createSearxngSource(createSearxng({ url: TEST_SEARXNG_URL ?? '', timeoutMs: 15_000 }));
-      await source.probe?.(signal);
-      const answer = await source
-        .search({ text: 'tidal power', limit: 5 }, signal)
-        .catch((error: Error) => error.message);
-      if (typeof answer === 'string') expect(answer).toContain('engines do not respond');
-      else
-        for (const { title, url } of answer)
-          expect([title, url]).toEqual([expect.any(String), expect.stringMatching(/^http/)]);
-    },
-  );
+  it.skipIf(TEST_SEARXNG_URL === undefined)('SearXNG answers a search', async () => {
+    const source = createSearxngSource(createSearxng({ url: TEST_SEARXNG_URL ?? '', timeoutMs: 15_000 }));
+    await source.probe?.(signal);
+    const found = await source.search(query, signal);
+    expect(found.length).toBeGreaterThan(0);
+    for (const result of found)
+      expect(result).toMatchObject({
+        title: expect.stringMatching(/tid/i),
+        url: expect.stringMatching(/^http/),
+        snippet: expect.any(String),
+        engines: [expect.any(String)],
+      });
+  });
 
   it.skipIf(TEST_ENCYCLOPEDIA_URL === undefined)(
     'MediaWiki finds an article and gives its text',
     async () => {
       const source = createMediawiki({ url: TEST_ENCYCLOPEDIA_URL ?? '', timeoutMs: 15_000 });
       await source.probe?.(signal);
-      const [first] = await source.search({ text: 'MediaWiki', limit: 3 }, signal);
-      expect(first).toBeDefined();
-      expect((await source.read?.(first!, signal))?.text.length).toBeGreaterThan(20);
+      const found = await source.search(query, signal);
+      const article = found.find(({ title }) => title === 'Tidal power');
+      expect(article?.snippet).toContain('idal');
+      const read = await source.read?.(article!, signal);
+      expect(read?.text).toContain('La Rance was opened in 1966');
+      expect(read?.text).not.toContain("'''");
+    },
+  );
+
+  it.skipIf(TEST_SEARXNG_URL === undefined || TEST_ENCYCLOPEDIA_URL === undefined)(
+    'a whole job finds and cites what both of them know',
+    async () => {
+      const home = temporaryDirectory();
+      const service = await startResearch(home.path, {
+        SEARXNG_URL: TEST_SEARXNG_URL ?? '',
+        ENCYCLOPEDIA_URL: TEST_ENCYCLOPEDIA_URL ?? '',
+      });
+      try {
+        const client = clientOf(service.url);
+        const id = await client.startJob({ query: 'tidal power' });
+        await client.events(id);
+        const snapshot = await client.status(id);
+        expect(snapshot.error).toBeUndefined();
+        expect(snapshot).toMatchObject({ status: 'complete', warnings: [] });
+        const { sources } = (await client.json(`/api/research/deep/${id}/evidence`)) as unknown as {
+          sources: { engine: string; state: string }[];
+        };
+        const states = sources.map(({ engine, state }) => `${engine} ${state}`);
+        expect(states).toContain('searxng read');
+        expect(states).toContain('mediawiki read');
+      } finally {
+        await service.stop();
+        home.remove();
+      }
     },
   );
 });

@@ -89,6 +89,19 @@ describe('MediaWiki', () => {
     expect(read?.text).not.toContain('<p>');
   });
 
+  it('finds articles that lack some words of a long query, though the wiki wants every one', async () => {
+    const wiki = createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 });
+    const found = await wiki.search({ text: 'statistics about tidal power overview', limit: 3 }, signal);
+    expect(found.map(({ title }) => title)).toContainEqual(expect.stringContaining('Tidal power'));
+    expect(await wiki.search({ text: 'overview of statistics', limit: 3 }, signal)).toEqual([]);
+  });
+
+  it('gives snippets without the markup of the article', async () => {
+    const wiki = createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 });
+    const [first] = await wiki.search(query, signal);
+    expect(first?.snippet).toMatch(/^[^'{[]+ the sea$/);
+  });
+
   it('says what ENCYCLOPEDIA_URL must name', async () => {
     const wiki = createMediawiki({ url: `${plain.searxngUrl}/config/api.php`, timeoutMs: 5000 });
     await expect(wiki.search(query, signal)).rejects.toThrow('ENCYCLOPEDIA_URL');

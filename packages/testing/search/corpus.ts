@@ -25,6 +25,15 @@ export function findPages(pages: readonly CorpusPage[], query: string): CorpusPa
     .map(({ page }) => page);
 }
 
+/** The pages that have every word of the query, as a MediaWiki finds them. */
+export function findArticles(pages: readonly CorpusPage[], query: string): CorpusPage[] {
+  const wanted = (query.toLowerCase().match(/[a-z0-9]+/g) ?? []).filter((word) => word.length > 1);
+  return findPages(pages, query).filter(({ title, text }) => {
+    const own = new Set(`${title} ${text}`.toLowerCase().match(/[a-z0-9]+/g));
+    return wanted.every((word) => own.has(word));
+  });
+}
+
 const COMMON = new Set(
   'the and for are was with from that this what which how does its into about than has have'.split(' '),
 );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CorpusPage, findPages, htmlOf, snippetOf } from './corpus.ts';
+import { type CorpusPage, findArticles, findPages, htmlOf, snippetOf } from './corpus.ts';
 
 /** What goes wrong with an engine; a test may change it at any time. */
 export type EngineFault =
@@ -165,7 +165,7 @@ function mediawiki(
   if (parameters.get('list') === 'search') {
     const found = empty
       ? []
-      : findPages(articles, parameters.get('srsearch') ?? '').slice(
+      : findArticles(articles, parameters.get('srsearch') ?? '').slice(
           0,
           Number(parameters.get('srlimit') ?? 10),
         );
@@ -173,7 +173,7 @@ function mediawiki(
       ns: 0,
       title: page.title,
       pageid: articles.indexOf(page) + 1,
-      snippet: `<span class="searchmatch">${snippetOf(page)}</span>`,
+      snippet: `'''<span class="searchmatch">${snippetOf(page)}</span>''' {{Source}} [[Sea|the sea]]`,
     }));
     return json(response, {
       batchcomplete: true,
