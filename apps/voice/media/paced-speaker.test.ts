@@ -9,6 +9,7 @@ function createSpeaker() {
   const speaker = new PacedSpeaker({
     send: (frame) => sent.push(frame),
     now: () => state.time,
+    leadMs: () => 50,
     onLate: (frames) => {
       state.late += frames;
     },
@@ -186,6 +187,7 @@ describe('paced output', () => {
     const speaker = new PacedSpeaker({
       send: (frame) => sent.push(frame),
       now: () => 0,
+      leadMs: () => 50,
       onLate: () => undefined,
       onOverflow: () => undefined,
     });

@@ -2,8 +2,6 @@ import type { Speaker } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import { FrameQueue, frameMs } from './frame-queue.ts';
 
-/** How far ahead of its time sound is sent: enough for a busy machine, little enough to be cut off at once. */
-const leadMs = 50;
 /** After a longer gap, such as a sleeping machine, time starts anew instead of being caught up with. */
 const longestGapMs = 500;
 /** What may wait at most. */
@@ -16,6 +14,8 @@ export interface PacedSpeakerOptions {
   send(frame: AudioFrame): void;
   /** A clock that never jumps, in milliseconds. */
   now(): number;
+  /** How far ahead of its time sound is sent: what was sent cannot be cut off any more. */
+  leadMs(): number;
   /** Told how many frames went out after the moment they should have been heard. */
   onLate(frames: number): void;
   /** Told when sound had to be thrown away because too much waits. */
@@ -88,6 +88,7 @@ export class PacedSpeaker implements Speaker {
     const now = this.#options.now();
     this.#countLate(now);
     if (now - this.#due > longestGapMs) this.#due = now;
+    const leadMs = this.#options.leadMs();
     while (this.#due <= now + (this.#mayLead ? leadMs : 0)) {
       this.#due += frameMs;
       this.#sendOne();

@@ -67,4 +67,34 @@ describe('the beat of all lines', () => {
     pacer.nudge();
     expect(state.overloads).toBe(1);
   });
+
+  it('lets sound be sent further ahead after the machine has kept it waiting, and forgets that', async () => {
+    const { pacer, player, state, pass } = createPacer();
+    state.now = 5000;
+    pacer.add(player);
+    await pass(200);
+    expect(pacer.leadMs).toBe(50);
+    state.now += 70;
+    pacer.nudge();
+    expect(pacer.leadMs).toBe(90);
+    await pass(4000);
+    expect(pacer.leadMs).toBeCloseTo(70, 6);
+    await pass(10_000);
+    expect(pacer.leadMs).toBe(50);
+    state.now += 900;
+    pacer.nudge();
+    expect(pacer.leadMs).toBe(150);
+  });
+
+  it('does not take the time between two calls for a wait', async () => {
+    const { pacer, player, state, pass } = createPacer();
+    const stop = pacer.add(player);
+    await pass(100);
+    stop();
+    await pass(10_000);
+    pacer.add(player);
+    await pass(100);
+    expect(pacer.leadMs).toBe(50);
+    expect(state.advanced).toBe(10);
+  });
 });

@@ -4,6 +4,11 @@ import type { Clock, Timer } from '@trunkline/schedule';
 const tickMs = 20;
 /** When timers have not run for so long, more comes in than the machine can deal with. */
 const overloadMs = 1000;
+/** Sound is sent so far ahead of its time: on a calm machine little, so that it can be cut off at once. */
+const shortestLeadMs = 50;
+const longestLeadMs = 150;
+/** Of the longest wait for a beat so much is forgotten with every millisecond: a tenth of a second in twenty. */
+const forgetting = 1 / 200;
 
 export interface Player {
   /** Sends what has come due. */
@@ -21,6 +26,8 @@ export class Pacer {
   #timer: Timer | undefined;
   #beatAt = 0;
   #timerAt = 0;
+  /** The longest wait for a beat lately. */
+  #longestWaitMs = 0;
 
   /** `now` never jumps. */
   constructor({ clock, now, onOverload }: { clock: Clock; now: () => number; onOverload: () => void }) {
@@ -29,10 +36,15 @@ export class Pacer {
     this.#onOverload = onOverload;
   }
 
+  /** Far enough that the next beat comes in time, if the machine keeps it waiting as it did lately. */
+  get leadMs(): number {
+    return Math.min(Math.max(this.#longestWaitMs + tickMs, shortestLeadMs), longestLeadMs);
+  }
+
   /** Advances the player about every 20 ms; gives the way to stop that. */
   add(player: Player): () => void {
     this.#players.add(player);
-    this.#timer ??= this.#arm();
+    if (this.#timer === undefined) this.#begin();
     return () => this.#remove(player);
   }
 
@@ -46,6 +58,11 @@ export class Pacer {
     if (this.#timer !== undefined && now - this.#timerAt > overloadMs) this.#relieve(now);
   }
 
+  #begin(): void {
+    this.#timer = this.#arm();
+    this.#beatAt = this.#timerAt;
+  }
+
   #arm(): Timer {
     this.#timerAt = this.#now();
     return this.#clock.setTimer(tickMs, () => {
@@ -55,6 +72,8 @@ export class Pacer {
   }
 
   #beat(now: number): void {
+    const waitedMs = now - this.#beatAt;
+    this.#longestWaitMs = Math.max(waitedMs, this.#longestWaitMs - waitedMs * forgetting);
     this.#beatAt = now;
     for (const player of this.#players) player.advance();
   }

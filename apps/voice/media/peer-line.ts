@@ -56,6 +56,7 @@ export class PeerLine implements Line {
     this.speaker = new PacedSpeaker({
       send: (frame) => this.#peer.play(frame),
       now: () => performance.now(),
+      leadMs: () => options.pacer.leadMs,
       onLate: options.onLate,
       onOverflow: () => logger.warn({}, 'too much speech waits to be played; the rest was dropped'),
     });
