@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import type { Parts } from './voice.suite.ts';
 
 /** A failing status, a body for status 200, or nothing until the client goes away. */
 export type PeerAnswer = { status: number } | object | 'stall';
@@ -12,8 +13,7 @@ export interface PeerRequest {
   path: string;
   headers: IncomingHttpHeaders;
   bytes: Buffer;
-  // biome-ignore lint/suspicious/noExplicitAny: requests of any shape are compared as they are
-  body: any;
+  body: Parts;
 }
 
 /** A server at the other end of a call; it remembers what it was asked and answers as told. */

@@ -23,6 +23,25 @@ describe('a conversation', () => {
     expect(stage.caller.received[0]?.message).toMatchObject({ type: 'bot-ready', id: '7' });
   });
 
+  it('tells the silence that the caller really heard', async () => {
+    const stage = await openCall({
+      answers: [{ text: 'It is Paris.', after: 700 }],
+      behavior: { micro_ack: false },
+    });
+    await stage.say('What is the capital of France?');
+    const [silentAt, { speaker }] = [stage.clock.now(), stage.caller];
+    let heardAt = 0;
+    speaker.onNextSound(() => {
+      heardAt = stage.clock.now();
+    });
+    await stage.until(() => stage.types().includes('metrics'));
+    const metrics = stage.caller.received.find(({ message }) => message.type === 'metrics')?.message.data;
+    const { voice_to_voice_ms: told } = metrics as { voice_to_voice_ms: number };
+    expect(heardAt - silentAt).toBeGreaterThan(700);
+    // Speech is looked at in windows of 32 ms.
+    expect(Math.abs(told - (heardAt - silentAt))).toBeLessThanOrEqual(40);
+  });
+
   it('tells the page of every step of a turn, in order', async () => {
     const tools = { lookup: { takes: 200, result: 'sunny' } };
     const answers = [

@@ -6,7 +6,7 @@ import { json, startVoice, type TestVoice } from '../voice.suite.ts';
 
 describe('a delegate that answers late', () => {
   const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>
-    request?.body.params.configuration.pushNotificationConfig;
+    request?.body.params?.configuration?.pushNotificationConfig as unknown as { url: string; token: string };
 
   it('is given a way back, and what it brings is told in its name', async () => {
     const spoken: string[] = [];
@@ -82,7 +82,7 @@ describe('a delegate that asks back', () => {
       },
     },
   });
-  const messageOf = (request: PeerRequest | undefined) => request?.body.params.message;
+  const messageOf = (request: PeerRequest | undefined) => request?.body.params?.message;
 
   it('gets the answer with the next thing that it is handed, and then no more', async () => {
     const answers = [asking('task-7', 'Which year?'), artifact('Blue won.'), artifact('Red won.')];
@@ -90,12 +90,12 @@ describe('a delegate that asks back', () => {
     expect(await voice.say('Ask')).toMatch(/^Heard: scout asks: Which year\?\nPut this question to the user/);
     expect(await voice.say('Tell it')).toBe('Heard: Blue won.');
     expect(await voice.say('Ask')).toBe('Heard: Red won.');
-    expect(peer.requests.map((request) => messageOf(request).taskId)).toEqual([
+    expect(peer.requests.map((request) => messageOf(request)?.taskId)).toEqual([
       undefined,
       'task-7',
       undefined,
     ]);
-    expect(messageOf(peer.requests[1]).contextId).toBe('context-of-the-task');
+    expect(messageOf(peer.requests[1])?.contextId).toBe('context-of-the-task');
   });
 
   it('by the callback is heard, and answered after a restart', async () => {

@@ -22,6 +22,8 @@ export interface CallerSetup {
   body?: object;
   /** What the microphone gives, as a tone in hertz; nothing is sent where it is null. */
   tone?: number | null;
+  /** Samples at 48 kHz that the microphone gives once instead, with silence after them. */
+  sound?: Int16Array;
 }
 
 /** As much of the service as a client needs. */
@@ -43,7 +45,7 @@ export function prepareCaller({
   ...setup
 }: CallerSetup = {}) {
   const connection = new RTCPeerConnection(setup.configuration);
-  const microphone = startMicrophone(setup.tone === undefined ? 440 : setup.tone);
+  const microphone = startMicrophone(framesOf(setup));
   const sender = connection.addTransceiver(microphone.track, { direction: 'sendrecv' });
   if (video) connection.addTransceiver('video', { direction: 'sendrecv' });
   const inbox = listenTo(connection, channel);
@@ -64,9 +66,9 @@ export function prepareCaller({
       const sdp = trickle ? complete.replaceAll(/^a=candidate:.*\r\n/gm, '') : complete;
       const reply = await voice.post('/api/offer', { sdp, type: 'offer', ...body }, key);
       if (reply.status !== 200) throw new Error(`${reply.status} ${JSON.stringify(reply.body)}`);
-      caller.id = reply.body.pc_id;
-      caller.answer = reply.body.sdp;
-      await connection.setRemoteDescription({ type: 'answer', sdp: reply.body.sdp });
+      caller.id = String(reply.body.pc_id);
+      caller.answer = String(reply.body.sdp);
+      await connection.setRemoteDescription({ type: 'answer', sdp: caller.answer });
       if (trickle) await sendCandidates(voice, connection, found, caller.id, key);
       return reply.body;
     },
@@ -81,17 +83,33 @@ export function prepareCaller({
   return caller;
 }
 
-function startMicrophone(hertz: number | null) {
+/** The frame of the microphone with that number; undefined where nothing is sent. */
+type Frames = (number: number) => Int16Array | undefined;
+
+function framesOf({ tone = 440, sound }: CallerSetup): Frames {
+  if (sound !== undefined) return (number) => frameOf(sound, number);
+  if (tone === null) return () => undefined;
+  return (number) =>
+    Int16Array.from({ length: frameSamples }, (_, index) =>
+      Math.round(8000 * Math.sin((2 * Math.PI * tone * (number * frameSamples + index)) / rate)),
+    );
+}
+
+function frameOf(sound: Int16Array, number: number): Int16Array {
+  const frame = new Int16Array(frameSamples);
+  frame.set(sound.subarray(number * frameSamples, (number + 1) * frameSamples));
+  return frame;
+}
+
+function startMicrophone(frames: Frames) {
   const source = new nonstandard.RTCAudioSource();
   const track = source.createTrack();
   const begun = performance.now();
   let sent = 0;
   const timer = setInterval(() => {
-    for (; hertz !== null && sent * 10 < performance.now() - begun; sent += 1) {
-      const samples = Int16Array.from({ length: frameSamples }, (_, index) =>
-        Math.round(8000 * Math.sin((2 * Math.PI * hertz * (sent * frameSamples + index)) / rate)),
-      );
-      source.onData({ samples, sampleRate: rate });
+    for (; sent * 10 < performance.now() - begun; sent += 1) {
+      const samples = frames(sent);
+      if (samples !== undefined) source.onData({ samples, sampleRate: rate });
     }
   }, 10);
   return { track, stop: () => clearInterval(timer) };

@@ -139,12 +139,12 @@ describe('what a call used', () => {
     const counts = async () => ({
       metrics: (await voice.get('/api/metrics')).body.sessions_active,
       users: (await voice.get('/healthz')).body.active_sessions,
-      prometheus: /^voice_sessions_active (\d+)/m.exec((await voice.get('/metrics')).body)?.[1],
+      prometheus: /^voice_sessions_active (\d+)/m.exec(String((await voice.get('/metrics')).body))?.[1],
     });
-    await waitFor(async () => (await counts()).metrics === 2);
+    await waitFor(async () => Number((await counts()).metrics) === 2);
     expect(await counts()).toEqual({ metrics: 2, users: 1, prometheus: '2' });
     for (const caller of callers) caller.hangUp();
-    await waitFor(async () => (await counts()).metrics === 0);
+    await waitFor(async () => Number((await counts()).metrics) === 0);
     expect(await counts()).toEqual({ metrics: 0, users: 0, prometheus: '0' });
     expect((await voice.get('/api/metrics')).body.sessions_total).toBe(2);
   });

@@ -16,7 +16,7 @@ describeWithRelay(title, () => {
     async (transport) => {
       const server = await startRelay(transport);
       const { voice, line } = await startLines({ env: { ICE_SERVERS: JSON.stringify([server]) } });
-      const { iceServers } = (await voice.get('/api/ice')).body;
+      const { iceServers } = (await voice.get('/api/ice')).body as unknown as { iceServers: RTCIceServer[] };
       const caller = await dial(voice, { configuration: { iceServers, iceTransportPolicy: 'relay' } });
       const { heard, speaker } = await line();
       speaker.enqueue(tone(600, 24_000, 20));

@@ -73,8 +73,8 @@ describe('sound', () => {
     await waitFor(() => speaker.playedMs > 200);
     const blockedUntil = performance.now() + 300;
     while (performance.now() < blockedUntil);
-    await waitFor(async () => (await voice.get('/api/metrics')).body.audio_frames_late_total > 10);
-    const prometheus = (await voice.get('/metrics')).body;
+    await waitFor(async () => Number((await voice.get('/api/metrics')).body.audio_frames_late_total) > 10);
+    const prometheus = String((await voice.get('/metrics')).body);
     expect(Number(/^voice_audio_frames_late_total (\d+)/m.exec(prometheus)?.[1])).toBeGreaterThan(10);
   });
 

@@ -71,7 +71,7 @@ describe('voices', () => {
     expect(sampleRate).toBe(22_050);
     const { body } = await voice.get('/healthz');
     expect(body).toMatchObject({ tts_backend: 'sidecar', speech: { tts: 'sidecar', stt: 'local' } });
-    expect(body.speech.warnings).toEqual([
+    expect(body.speech?.warnings).toEqual([
       expect.stringMatching(
         /^sidecar does not speak: .*SIDECAR_URL.*\(inprocess \(Piper\) speaks instead\)$/,
       ),

@@ -58,7 +58,7 @@ describe('a clone', () => {
       system_prompt_file: 'SOUL.md',
     });
     const { body } = await voice.get('/api/skills');
-    const skill = body.skills.find(({ slug }: { slug: string }) => slug === 'night-owl_2');
+    const skill = Object.values(body.skills ?? {}).find(({ slug }) => String(slug) === 'night-owl_2');
     expect(skill).toMatchObject({ name: 'Night Owl 2', description: 'Speaks: at "night" $HOME' });
     expect((await voice.get('/api/voice/references')).body).toEqual({
       backend: 'sidecar',

@@ -9,7 +9,9 @@ const context = { signal: new AbortController().signal, sessionId: 's', toolCall
 /** The fixture's server over HTTP. */
 async function startHttpServer(): Promise<string> {
   const { url } = await startPeer(({ method, body }) =>
-    method === 'POST' ? (handleMcp(body) ?? { status: 202 }) : { status: 405 },
+    method === 'POST'
+      ? (handleMcp(body as unknown as Parameters<typeof handleMcp>[0]) ?? { status: 202 })
+      : { status: 405 },
   );
   return `${url}/mcp`;
 }
