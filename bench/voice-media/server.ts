@@ -23,6 +23,8 @@ export interface Usage {
 const rate = 48_000;
 /** Sound goes back in pieces of 200 ms, as synthesizers give it. */
 const pieceSamples = rate / 5;
+/** They are always further than what is heard. */
+const piecesAhead = 2;
 const wrtc = await loadWrtc();
 const counts = { late: 0, calls: 0 };
 
@@ -72,15 +74,18 @@ function add(name: keyof typeof counts, count: number): void {
 
 function echo(line: Line): void {
   const recognition = new StreamResampler(16_000);
-  let [piece, filled] = [new Int16Array(pieceSamples), 0];
+  let [piece, filled, pieces] = [new Int16Array(pieceSamples), 0, 0];
+  const early: Int16Array[] = [];
   line.onAudio(({ samples, sampleRate }) => {
     recognition.push({ samples, sampleRate });
     if (sampleRate !== rate) return;
     piece.set(samples, filled);
     filled += samples.length;
     if (filled < pieceSamples) return;
-    line.speaker.enqueue({ samples: piece, sampleRate });
-    [piece, filled] = [new Int16Array(pieceSamples), 0];
+    early.push(piece);
+    [piece, filled, pieces] = [new Int16Array(pieceSamples), 0, pieces + 1];
+    if (pieces < piecesAhead) return;
+    for (const ready of early.splice(0)) line.speaker.enqueue({ samples: ready, sampleRate });
   });
 }
 
