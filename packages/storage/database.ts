@@ -112,12 +112,12 @@ export class Database {
    */
   transaction<T>(work: () => T): T {
     const { begin, commit, rollback } = transactionWords(this.#depth);
-    this.exec(begin);
+    this.prepare(begin).run();
     this.#depth += 1;
     try {
       const result = work();
       refusePromise(result);
-      this.exec(commit);
+      this.prepare(commit).run();
       return result;
     } catch (error) {
       // A full disk makes SQLite roll back by itself: then there is nothing left to undo.

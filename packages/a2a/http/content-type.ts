@@ -4,7 +4,7 @@ import { A2aError } from '../errors/a2a-error.ts';
 /** Refuses a body that says it is something else than JSON. */
 export function requireJson(context: Context): void {
   const declared = context.req.header('content-type');
-  if (declared === undefined) return;
+  if (declared === undefined || declared === 'application/json') return;
   const type = (declared.split(';')[0] ?? '').trim().toLowerCase();
   if (type === '' || type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type)) return;
   const words =
