@@ -73,5 +73,13 @@ export interface SchedulerHooks<J extends Job> {
 }
 
 export function fireId(id: string, scheduledAt: number, manual: boolean): string {
-  return `${id}@${new Date(scheduledAt).toISOString()}${manual ? '#now' : ''}`;
+  return `${id}@${isoTime(scheduledAt)}${manual ? '#now' : ''}`;
+}
+
+let lastTime = { time: 0, text: new Date(0).toISOString() };
+
+/** Thousands that are due together share the text of their time. */
+export function isoTime(time: number): string {
+  if (time !== lastTime.time) lastTime = { time, text: new Date(time).toISOString() };
+  return lastTime.text;
 }

@@ -61,9 +61,7 @@ it('lets the switchboard stop while an agent waits for a person, and goes on aft
   const second = await startSwitchboard({ home, env });
   const [{ requestId }] = await pending(second);
   await second.call('/api/a2a/input', { requestId, answer: 'left' });
-  await waitFor(
-    async () => (await second.call('/api/flows/skill-turn')).body.data?.status === 'complete',
-  );
+  await waitFor(async () => (await second.call('/api/flows/skill-turn')).body.data?.status === 'complete');
   expect(await pending(second)).toEqual([]);
   await second.stop();
 });

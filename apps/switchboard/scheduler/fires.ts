@@ -1,6 +1,6 @@
 import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import type { Clock, Fire } from '@trunkline/schedule';
+import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
 import { isRouted } from '../router/router.ts';
@@ -26,6 +26,7 @@ const calmMs = 50;
 const firstWaitMs = 1000;
 const longestWaitMs = 30_000;
 const longestMessageId = 128;
+const keptTopics = 1000;
 
 /** What a fire does: it is published once under its id, noted, and followed to its outcome. */
 export class Fires {
@@ -34,6 +35,8 @@ export class Fires {
   #lastBegun = 0;
   /** Runs that began under another leader, or before a restart, by schedule. */
   readonly #inherited = new Map<string, Promise<unknown>>();
+  /** Whether the answer to a topic is waited for. */
+  readonly #followed = new Map<string, boolean>();
 
   constructor(settings: FireSettings) {
     this.#settings = settings;
@@ -54,19 +57,30 @@ export class Fires {
       await this.inherit([row]);
       return false;
     }
-    return await this.#isClear(job, fire);
+    const earlier = this.#inherited.get(job.id);
+    return earlier === undefined || (await this.#isClear(earlier, job, fire));
   }
 
   /** Publishes, and waits for the outcome where a later fire must wait for it too. */
   async perform(job: ScheduleJob, fire: Fire): Promise<void> {
     const { outcomes } = this.#settings;
-    const isFollowed = isRouted(job.record.topic);
+    const isFollowed = this.#isFollowed(job.record.topic);
     const outcome = isFollowed ? outcomes.expect(fire.fireId) : undefined;
     await this.#publish(job, fire);
     await this.#settings.note(this.#row(job, fire, isFollowed ? 'fired' : 'done', null));
     const ended = outcome && this.#end(this.#row(job, fire, 'fired', null), outcome);
     const waits = job.overlap !== 'allow' && job.type !== 'once';
     if (waits) await ended;
+  }
+
+  /** Schedules share few topics. */
+  #isFollowed(topic: string): boolean {
+    const known = this.#followed.get(topic);
+    if (known !== undefined) return known;
+    if (this.#followed.size >= keptTopics) this.#followed.clear();
+    const found = isRouted(topic);
+    this.#followed.set(topic, found);
+    return found;
   }
 
   /** Follows the fires that another process began: first what the journal knows, then what comes. */
@@ -94,9 +108,8 @@ export class Fires {
     await this.#settings.note(this.#row(job, fire, 'failed', detail));
   }
 
-  async #isClear(job: ScheduleJob, fire: Fire): Promise<boolean> {
-    const earlier = this.#inherited.get(job.id);
-    if (earlier === undefined || job.overlap === 'allow') return true;
+  async #isClear(earlier: Promise<unknown>, job: ScheduleJob, fire: Fire): Promise<boolean> {
+    if (job.overlap === 'allow') return true;
     if (job.overlap === 'skip' && !fire.manual && job.type !== 'once') {
       await this.skipped(job, fire);
       return false;
@@ -166,7 +179,7 @@ function isForGood(error: unknown): boolean {
 /** The same message, with the same id, however often it is tried. */
 function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): Draft {
   const { sender, channel } = record.payload;
-  const times = { scheduleId: id, fireId, scheduledAt: new Date(scheduledAt).toISOString() };
+  const times = { scheduleId: id, fireId, scheduledAt: isoTime(scheduledAt) };
   const remote = channel === 'a2a' ? { scheduler_job_id: id } : {};
   return {
     topic: record.topic,
