@@ -11,7 +11,16 @@ export interface Block {
 
 /** Every block of shell commands in the README and the guides. */
 export function shellBlocks(): Block[] {
-  return [join(root, 'README.md'), ...markdownBelow(join(root, 'docs'))].flatMap(blocksOf);
+  return guides().flatMap((file) => blocksOf(file, 'sh'));
+}
+
+/** Every block that is not said to be of any language. */
+export function plainBlocks(): Block[] {
+  return guides().flatMap((file) => blocksOf(file, ''));
+}
+
+function guides(): string[] {
+  return [join(root, 'README.md'), ...markdownBelow(join(root, 'docs'))];
 }
 
 function markdownBelow(directory: string): string[] {
@@ -20,11 +29,11 @@ function markdownBelow(directory: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-function blocksOf(file: string): Block[] {
+function blocksOf(file: string, language: string): Block[] {
   const text = readFileSync(file, 'utf8');
-  return [...text.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => {
+  return [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].flatMap((match) => {
     const line = text.slice(0, match.index).split('\n').length;
-    return { place: `${relative(root, file)}:${line}`, text: match[1] ?? '' };
+    return match[1] === language ? [{ place: `${relative(root, file)}:${line}`, text: match[2] ?? '' }] : [];
   });
 }
 

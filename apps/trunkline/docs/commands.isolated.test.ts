@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { type Child, startChild, temporaryDirectory, temporaryHome } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { optionTables } from '../options.ts';
-import { root, runnable, shellBlocks } from './blocks.suite.ts';
+import { plainBlocks, root, runnable, shellBlocks } from './blocks.suite.ts';
 
 const run = promisify(execFile);
 const home = temporaryHome();
@@ -76,6 +76,11 @@ describe('commands of the guides', () => {
     const env = { ...process.env, ...home.environment, SWITCHBOARD_URL: urls.switchboard };
     const { stdout } = await run('bash', ['-c', adapt(text)], { cwd: directory.path, env, timeout: 50_000 });
     expect(stdout).not.toMatch(/"(?:error|detail)":\s*"[^"]*(?:not found|unknown)/i);
+  });
+
+  it('are marked as such, so that they are run here', () => {
+    const command = /^(?:\w+=\S+ )*(?:curl|npm|npx|node|git|docker) /m;
+    expect(plainBlocks().flatMap(({ place, text }) => (command.test(text) ? [place] : []))).toEqual([]);
   });
 
   it('name only scripts that there are', () => {
