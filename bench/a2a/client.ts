@@ -1,9 +1,8 @@
 import { connect, type Socket } from 'node:net';
 
 export interface Client {
-  /** Resolves with the microseconds until the first frame of the stream is here. */
-  firstFrame(method: string): Promise<number>;
-  many(method: string, count: number): Promise<void>;
+  /** Asks over all connections at once; gives the microseconds until the first frame of each answer was here. */
+  many(method: string, count: number): Promise<number[]>;
   /** What the server says of itself at that path. */
   report(path: string): Promise<number>;
   close(): void;
@@ -15,14 +14,15 @@ export function createClient(port: number, connections: number): Client {
   const [first] = wires;
   if (first === undefined) throw new Error('A client needs a connection.');
   return {
-    firstFrame: async (method) => (await first.ask(requestOf(method))).firstFrame,
     async many(method, count) {
       const request = requestOf(method);
+      const firstFrames: number[] = [];
       let left = count;
       const work = async (wire: Wire) => {
-        while (left-- > 0) await wire.ask(request);
+        while (left-- > 0) firstFrames.push((await wire.ask(request)).firstFrame);
       };
       await Promise.all(wires.map(work));
+      return firstFrames;
     },
     report: async (path) => Number((await first.ask(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)).body),
     close() {
