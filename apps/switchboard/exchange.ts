@@ -74,12 +74,12 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const incidents = new IncidentBook(workspace, registrar, bus);
   const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
   closing.defer(() => mcpServers.close());
-  const broker = createBroker(settings, registry, stores, closing);
+  const concurrency = options.executorConcurrency;
+  const lanes = new Lanes({ running: concurrency, waiting: concurrency * waitingForEach });
+  const broker = createBroker(settings, { registry, lanes, stores }, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
   const abTests = new AbTests(stores.experiments, registry, bus);
-  const concurrency = options.executorConcurrency;
-  const lanes = new Lanes({ running: concurrency, waiting: concurrency * waitingForEach });
   const dispatcher = createDispatcher(settings, { registry, stores, lanes, abTests });
   const longTasks = new LongTasks({
     store: stores.tasks,
@@ -92,7 +92,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   closing.defer(() => longTasks.close());
   const conversations = new Conversations(stores.conversations);
   const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
-  const refreshAgents = () => registerAgents(settings, { registry, incidents, desk, stores, mcpServers });
+  const around = { registry, lanes, incidents, desk, stores, mcpServers };
+  const refreshAgents = () => registerAgents(settings, around);
   const refresh = () => {
     refreshAgents();
     broker?.refresh();
@@ -149,19 +150,25 @@ function createDispatcher(
 
 function createBroker(
   { options, workspace, logger }: ExchangeSettings,
-  registry: ExecutorRegistry,
-  { conversations: memory }: Stores,
+  { registry, lanes, stores }: { registry: ExecutorRegistry; lanes: Lanes; stores: Stores },
   closing: AsyncDisposableStack,
 ): SkillBroker | undefined {
   if (options.disableSkillBroker) return undefined;
-  const agents = workspace.externalAgents;
-  const broker = new SkillBroker({ agents, registry, timeoutMs: options.skillTimeoutMs, memory, logger });
+  const broker = new SkillBroker({
+    agents: workspace.externalAgents,
+    registry,
+    lanes,
+    timeoutMs: options.skillTimeoutMs,
+    memory: stores.conversations,
+    logger,
+  });
   closing.defer(() => broker.close());
   return broker;
 }
 
 interface AgentSurroundings {
   registry: ExecutorRegistry;
+  lanes: Lanes;
   incidents: IncidentBook;
   desk: HumanDesk;
   stores: Stores;
@@ -170,7 +177,7 @@ interface AgentSurroundings {
 
 function registerAgents(
   { options, env, home, workspace, projects, agentTools, bus, gateway }: ExchangeSettings,
-  { registry, incidents, desk, stores, mcpServers }: AgentSurroundings,
+  { registry, lanes, incidents, desk, stores, mcpServers }: AgentSurroundings,
 ): void {
   if (options.disableAgentRuntime) return;
   const directory = join(home, 'files');
@@ -180,6 +187,7 @@ function registerAgents(
     bus,
     gateway,
     registry,
+    lanes,
     incidents,
     projects,
     ceremonies: workspace.ceremonies,

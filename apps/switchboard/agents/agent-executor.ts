@@ -3,6 +3,7 @@ import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
 import type { TurnMemory } from '../conversations/turn-memory.ts';
 import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
+import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { runToEnd } from '../dispatch/run-to-end.ts';
 import { createAskHuman } from '../human/ask-human.ts';
@@ -14,6 +15,7 @@ import { type BuiltInSettings, builtInTools } from './built-in-tools.ts';
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
   registry: ExecutorRegistry;
+  lanes: Lanes;
   turnTimeoutMs: number;
   desk: HumanDesk;
   memory: TurnMemory;
@@ -154,7 +156,7 @@ function delegatesOf(
   agent: AgentDefinition,
   request: SkillRequest,
   { tell }: SkillContext,
-  { registry }: AgentParts,
+  { registry, lanes }: AgentParts,
 ): Delegate[] {
   return agent.canDelegate.flatMap((name) => {
     const executor = registry.agent(name);
@@ -164,7 +166,7 @@ function delegatesOf(
     return {
       name,
       description,
-      ask: (query, { signal }) => ask(executor, skill.name, query, request, { signal, tell }),
+      ask: (query, { signal }) => ask(lanes.visited(executor), skill.name, query, request, { signal, tell }),
     };
   });
 }

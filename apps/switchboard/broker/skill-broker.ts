@@ -1,12 +1,14 @@
 import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
+import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
 
 export interface BrokerSettings {
   agents: () => readonly ExternalAgent[];
   registry: ExecutorRegistry;
+  lanes: Lanes;
   timeoutMs: number;
   memory: RemoteMemory;
   logger: Logger;
@@ -81,7 +83,7 @@ export class SkillBroker {
 
   #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
     const card = this.#cards.get(name);
-    const { registry, timeoutMs, memory } = this.#settings;
+    const { registry, lanes, timeoutMs, memory } = this.#settings;
     return createRemoteExecutor({
       client: this.#client,
       // An agent without a card is spoken to as the contract says, with nothing asked beforehand.
@@ -89,7 +91,10 @@ export class SkillBroker {
       skills: skillsOf(skills, card),
       streaming: card !== undefined && (streaming ?? card.streaming),
       chain,
-      findAgent: (other) => registry.agent(other),
+      findAgent: (other) => {
+        const found = registry.agent(other);
+        return found && lanes.visited(found);
+      },
       pushes: card?.pushNotifications ?? false,
       timeoutMs,
       memory,

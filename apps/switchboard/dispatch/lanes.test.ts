@@ -2,7 +2,7 @@ import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import type { SkillResult } from './executor.ts';
+import type { SkillExecutor, SkillRequest, SkillResult } from './executor.ts';
 import { Lanes } from './lanes.ts';
 
 let slow: FakePeer;
@@ -18,6 +18,7 @@ beforeAll(async () => {
       'agents.yaml': `agents:
   - { name: slow, url: "${slow.url}", skills: [wait] }
   - { name: quick, url: "${quick.url}", skills: [run] }
+  - { name: linked, url: "${quick.url}", skills: [link], chain: { link: gone } }
   - { name: gone, url: "http://127.0.0.1:9/a2a", skills: [vanish] }`,
     },
   });
@@ -47,6 +48,34 @@ it('leaves alone an agent that failed five times in a row, and says so', async (
     error: expect.stringMatching(/gone failed 5 times in a row and is left alone for \d+ s/),
   });
   expect(await loadOf('gone')).toEqual({ running: 0, waiting: 0, circuit: 'open' });
+});
+
+it('leaves it alone too when another agent would hand work on to it', async () => {
+  expect(await answerTo(await ask('link', 'l1'))).toMatchObject({
+    error: expect.stringContaining('gone failed 5 times in a row and is left alone'),
+  });
+});
+
+it('counts work that is handed on, lets it wait for no place, and gives places back in order', async () => {
+  const lanes = new Lanes({ running: 1, waiting: 2 });
+  const { signal } = new AbortController();
+  const good: SkillResult = { content: 'ok', taskState: 'completed' };
+  const [first, second, visit] = [1, 2, 3].map(() => Promise.withResolvers<SkillResult>());
+  const one = lanes.run('mate', signal, () => first?.promise ?? Promise.reject());
+  const two = lanes.run('mate', signal, () => second?.promise ?? Promise.reject());
+  const executor = { agent: 'mate', type: 'in-process', skills: [], execute: () => visit?.promise };
+  const visitor = lanes.visited(executor as unknown as SkillExecutor);
+  const three = visitor.execute({} as SkillRequest, { signal, tell: () => undefined });
+  expect(lanes.load('mate')).toMatchObject({ running: 2, waiting: 1 });
+  first?.resolve(good);
+  await one;
+  expect(lanes.load('mate')).toMatchObject({ running: 1, waiting: 1 });
+  visit?.resolve(good);
+  expect(await three).toEqual(good);
+  expect(lanes.load('mate')).toMatchObject({ running: 1, waiting: 0 });
+  second?.resolve(good);
+  await two;
+  expect(lanes.load('mate')).toMatchObject({ running: 0, waiting: 0 });
 });
 
 it('lets requests wait for a busy agent, refuses too many, and holds up no other', async () => {

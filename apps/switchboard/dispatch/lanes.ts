@@ -1,5 +1,5 @@
 import { Breaker, type CircuitState } from './breaker.ts';
-import type { SkillResult } from './executor.ts';
+import type { SkillExecutor, SkillResult } from './executor.ts';
 
 export interface LaneLimits {
   /** Skills that one executor runs at once. */
@@ -46,10 +46,35 @@ export class Lanes {
     }
   }
 
+  /**
+   * The executor for work that another skill waits for: left alone while it keeps failing, and counted, but never made
+   * to wait for a place, as two that wait for each other would not end.
+   */
+  visited(executor: SkillExecutor): SkillExecutor {
+    const { agent } = executor;
+    return {
+      ...executor,
+      execute: (request, context) =>
+        this.#visit(agent, context.signal, () => executor.execute(request, context)),
+    };
+  }
+
   load(agent: string): Load {
     const lane = this.#lanes.get(agent);
     const { running = 0, queue, breaker } = lane ?? {};
     return { running, waiting: queue?.size ?? 0, circuit: breaker?.state ?? 'closed' };
+  }
+
+  async #visit(agent: string, signal: AbortSignal, work: () => Promise<SkillResult>): Promise<SkillResult> {
+    const lane = this.#laneOf(agent);
+    const refusal = lane.breaker.refusal();
+    if (refusal !== undefined) return refused(agent, refusal);
+    lane.running++;
+    try {
+      return await watched(lane.breaker, signal, work);
+    } finally {
+      this.#leave(lane);
+    }
   }
 
   #laneOf(agent: string): Lane {
@@ -86,10 +111,10 @@ export class Lanes {
     });
   }
 
-  /** The place goes straight to the one who waits longest. */
+  /** The place goes straight to the one who waits longest, unless visitors have taken more than there are. */
   #leave(lane: Lane): void {
     const [next] = lane.queue;
-    if (next === undefined) {
+    if (next === undefined || lane.running > this.#limits.running) {
       lane.running--;
       return;
     }
