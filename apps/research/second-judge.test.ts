@@ -118,10 +118,12 @@ describe('a citation that the rules cannot settle', () => {
     ['refuses', { fault: 'status', status: 401 }, 'LLM_API_KEY'],
   ])('stays with the rules when the model %s, and the score says why', async (_, reply, words) => {
     lab.script.replace = script(() => reply);
-    const { snapshot, claim } = await run();
+    const { id, snapshot, claim } = await run();
     expect(snapshot.status).toBe('complete');
     expect(claim).toMatchObject({ judge: 'rules', certain: false });
     expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining(words) });
+    const html = await (await fetch(`${lab.url}/api/research/deep/${id}/export?format=html`)).text();
+    expect(html).toContain('The model did not judge every doubtful citation');
   });
 
   it('is not asked about when that would go beyond the tokens of the job', async () => {

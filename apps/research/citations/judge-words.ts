@@ -17,10 +17,16 @@ export function judgeWords({ judge = 'rules', certain = false }: Judged): string
 }
 
 /** Who judged the citations of a report; empty where there is nothing to add to the score. */
-export function judgesWords({ byModel = 0, doubtful = 0, problem }: JudgedScore): string {
+export function judgesWords({ byModel = 0, doubtful = 0 }: JudgedScore): string {
   return [
     ...(byModel > 0 ? [`${byModel} judged by the model`] : []),
     ...(doubtful > 0 ? [`${doubtful} not sure`] : []),
-    ...(problem === undefined ? [] : [`the model did not judge all of them: ${problem.replace(/\.$/, '')}`]),
   ].join(', ');
+}
+
+/** Why the model did not judge all that is doubtful, as a sentence; empty where it did. */
+export function problemWords({ problem = '' }: JudgedScore): string {
+  return problem === ''
+    ? ''
+    : `The model did not judge every doubtful citation: ${problem.replace(/\.$/, '')}.`;
 }

@@ -116,6 +116,25 @@ describeWithBrowser('the page of a research job', () => {
     expect(lines.filter((line) => line.startsWith('Looking for gaps'))).toHaveLength(1);
   });
 
+  it('tells who judged each citation, how surely, and why the model did not, also on a phone', async () => {
+    const reworded = 'The Breton plant went into service during the sixties';
+    stage.script.replace = (asked, request) => {
+      if (asked === 'checks') return { fault: 'status', status: 401 };
+      const number = /^\[(\d+)\].*La Rance in Brittany/m.exec(String(request.messages[1]?.content))?.[1];
+      return asked === 'section' && number !== undefined ? `${reworded} [${number}].` : undefined;
+    };
+    const { page } = await open(`#/research/${await finished()}`, PHONE);
+    await page.getByText(/^The model did not judge every doubtful citation: .*LLM_API_KEY/).waitFor();
+    await page
+      .getByText(/1 not sure/)
+      .first()
+      .waitFor();
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+    await page.getByRole('tab', { name: /^Evidence/ }).click();
+    const claims = page.getByRole('tabpanel').getByRole('listitem');
+    await claims.filter({ hasText: reworded }).getByText('Judged by rules that are not sure of it').waitFor();
+  });
+
   it('can be used on a phone, by tap, in the dark', async () => {
     const { page, problems } = await open(`#/research/${await finished()}`, {
       ...PHONE,

@@ -1,4 +1,4 @@
-import { judgesWords } from '../citations/judge-words.ts';
+import { judgesWords, problemWords } from '../citations/judge-words.ts';
 import type { Claim } from '../research/job.ts';
 import { type Bundle, citedSources } from './bundle.ts';
 import { HTML_STYLE } from './html-style.ts';
@@ -42,7 +42,10 @@ function scoreWords({ job }: Bundle): string {
   return [
     `${supported} of ${total} citations are borne out by the stored text of their page${judges && ` (${judges})`}.`,
     ...(uncited === 0 ? [] : [`${uncited} sentences cite nothing.`]),
-  ].join(' ');
+    problemWords(job.citations ?? {}),
+  ]
+    .filter(Boolean)
+    .join(' ');
 }
 
 function footer({ job }: Bundle): string {

@@ -1,6 +1,6 @@
 import { Badge, Lamp, type LampState } from '@trunkline/ui';
 import { type ReactNode, useEffect, useState } from 'react';
-import { judgesWords } from '../../citations/judge-words.ts';
+import { judgesWords, problemWords } from '../../citations/judge-words.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
 import type { JobSnapshot, Score } from '../lib/types.ts';
 import { JobActions } from './JobActions.tsx';
@@ -16,6 +16,9 @@ export function JobHeader({ job }: { job: JobHandle }) {
         {body && <JobActions job={job} snapshot={body} />}
       </div>
       {body && <Figures snapshot={body} loadedAt={job.snapshot.loadedAt ?? Date.now()} />}
+      {body?.citations?.problem && (
+        <p className="max-w-reading text-12 break-words text-muted">{problemWords(body.citations)}</p>
+      )}
     </header>
   );
 }
