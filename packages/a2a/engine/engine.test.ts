@@ -1,3 +1,4 @@
+import { StorageError } from '@trunkline/storage';
 import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo } from '../fixtures/agents.ts';
@@ -34,6 +35,14 @@ describe('states', () => {
     expect(failed.state).toBe('failed');
     expect(JSON.stringify(failed)).not.toContain('sk-secret');
     expect(breaks.logger.errors()).toEqual(['the executor of a task failed']);
+    const full = start(async function* () {
+      yield { type: 'progress', text: 'begun' };
+      throw new StorageError('disk_full', 'The database /secret/place cannot grow.');
+    });
+    expect(await outcome(full.engine, 'x')).toMatchObject({
+      state: 'failed',
+      statusMessage: { parts: [{ text: expect.stringMatching(/its disk is full\. Make room/) }] },
+    });
   });
 
   it('parks at a question and resumes with the answer to the same task [A106] [A107] [A012]', async () => {

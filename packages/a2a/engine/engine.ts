@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '@trunkline/schedule';
+import { StorageError } from '@trunkline/storage';
 import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import type { Logger } from '../protocol/logger.ts';
 import type { Question, Task, TaskEvent } from '../protocol/model.ts';
@@ -212,7 +213,7 @@ export class TaskEngine {
     } catch (error) {
       if (!current()) return;
       this.#options.logger.error({ err: error, taskId: live.id }, 'the executor of a task failed');
-      turn.fail('The agent failed: the server log has the details');
+      turn.fail(reasonFor(error));
     }
   }
 
@@ -265,4 +266,11 @@ export class TaskEngine {
       this.#sweepTimer = this.#planSweep();
     });
   }
+}
+
+/** What the caller is told of a failure that the executor did not foresee; the log has the rest. */
+function reasonFor(error: unknown): string {
+  return error instanceof StorageError && error.code === 'disk_full'
+    ? 'The agent failed: its disk is full. Make room, then send the message again'
+    : 'The agent failed: the server log has the details';
 }

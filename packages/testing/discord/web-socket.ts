@@ -34,6 +34,8 @@ export function acceptSocket(request: IncomingMessage, stream: Duplex, events: S
       if (frame.opcode === 8) stream.end(frameOf(8, frame.payload));
     }
   });
+  // A client that died ends its half of the line without a word.
+  stream.on('end', () => stream.end());
   stream.on('error', () => stream.destroy());
   stream.on('close', () => events.onClose());
   return {
