@@ -19,6 +19,7 @@ describe.skipIf(!installed)('the first words of the first call', () => {
     const { voice } = await startVoice({ env });
     const caller = new SyntheticCaller('line-1', steadyClock.now);
     voice.talks.begin(caller, defaultUser);
+    onTestFinished(() => caller.close('the test is over'));
     caller.say(sound);
     onTestFinished(keepPace(caller));
     await waitFor(() => finalText(caller), { timeoutMs: 90_000 });

@@ -54,7 +54,7 @@ describe('voices', () => {
       manners.set(energy, voice);
     }
     expect(manners.size).toBe(54);
-  }, 180_000);
+  }, 300_000);
 
   it('speak by turns: what one says is stopped without harm to the next', async () => {
     const { synthesizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper:5' });

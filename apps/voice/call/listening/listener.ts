@@ -22,6 +22,8 @@ const firstGuessMs = 300;
 const guessEveryMs = 600;
 /** A pause of this length is worth recognising what came before it. */
 const pauseMs = 200;
+/** Most silences of this length become a pause: what was said is recognised before that is certain. */
+const likelyPauseMs = 120;
 /** From this length on, what was understood stands, and only what follows is recognised anew. */
 const settleAfterMs = 20_000;
 const turnEndSamples = 8 * 16_000;
@@ -39,6 +41,8 @@ export class Listener {
   #guessedAtMs = 0;
   #guessing = false;
   #settled: Promise<string> = Promise.resolve('');
+  /** What is recognised already in case a silence becomes a pause. */
+  #ahead: { text: Promise<string | undefined>; stop(): void } | undefined;
   #asked = false;
   #text: string | undefined;
   #whole: string | undefined;
@@ -127,6 +131,7 @@ export class Listener {
     this.#guessedAtMs = 0;
     this.#guessing = false;
     this.#settled = Promise.resolve('');
+    this.#ahead = undefined;
     this.#text = undefined;
     this.#forgetPause();
   }
@@ -160,6 +165,7 @@ export class Listener {
 
   #whileSpeaking(): void {
     if (this.#recording.isFull) this.#settleFull();
+    this.#lookAhead();
     const spoken = this.totalSpeechMs;
     const dueMs = this.#guessedAtMs === 0 ? firstGuessMs : this.#guessedAtMs + guessEveryMs;
     if (this.#guessing || spoken < dueMs) return;
@@ -173,8 +179,25 @@ export class Listener {
     });
   }
 
+  #lookAhead(): void {
+    if (this.#activity.silenceMs === 0) this.#dropAhead();
+    else if (this.#activity.silenceMs >= likelyPauseMs) this.#ahead ??= this.#recogniseAhead();
+  }
+
+  #recogniseAhead() {
+    const controller = new AbortController();
+    const signal = AbortSignal.any([this.#stopped.signal, controller.signal]);
+    return { text: this.#recognise(true, signal), stop: () => controller.abort() };
+  }
+
+  #dropAhead(): void {
+    this.#ahead?.stop();
+    this.#ahead = undefined;
+  }
+
   /** Nobody pauses this rarely, but nothing may grow without end. */
   #settleFull(): void {
+    this.#dropAhead();
     this.#settled = this.#recognise(true).then((text) => text ?? '');
     this.#recording.clear();
     this.#recording.begin();
@@ -188,7 +211,9 @@ export class Listener {
     const samples = this.#recording.samples();
     this.#tone = toneOf(samples);
     void this.#judgeEnd(samples, version);
-    void this.#recognise(true).then((text) => {
+    const recognised = this.#ahead?.text ?? this.#recognise(true);
+    this.#ahead = undefined;
+    void recognised.then((text) => {
       if (version !== this.#version) return;
       this.#whole = text ?? this.#text ?? '';
       this.#guessing = false;
@@ -210,8 +235,7 @@ export class Listener {
   }
 
   /** Undefined when it failed or is no longer wanted. */
-  async #recognise(final: boolean): Promise<string | undefined> {
-    const { signal } = this.#stopped;
+  async #recognise(final: boolean, signal = this.#stopped.signal): Promise<string | undefined> {
     try {
       const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), { final, signal });
       const [before, text] = await Promise.all([this.#settled, recognised]);

@@ -174,6 +174,19 @@ describe('the listener', () => {
     for (const text of texts) expect('one two three four five six'.startsWith(text)).toBe(true);
   });
 
+  it('recognises what was said before a pause is certain, and anew when it was none', async () => {
+    const { listener, hear, lengths } = open();
+    await hear(speechOf('hello there'));
+    const before = lengths.length;
+    await hear(silenceOf(160));
+    expect([listener.speaking, lengths.length]).toEqual([true, before + 1]);
+    await hear(speechOf('my friend'));
+    const again = lengths.length;
+    await hear(silenceOf(300));
+    expect(listener.whole).toBe('hello there my friend');
+    expect(lengths.length).toBe(again + 1);
+  });
+
   it('recognises a long speech in parts, so that the last part is ready soon', async () => {
     const { listener, hear, lengths } = open();
     const words = Array.from({ length: 30 }, (_, index) => `number${index}`);
