@@ -1,8 +1,8 @@
 // A folder of schedules as a program of a few lines reads it: each file by the yaml package, each schedule a job of croner.
 import { readdirSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { Cron } from 'croner';
+import { parse } from 'yaml';
 
 interface Schedule {
   id: string;
@@ -10,8 +10,6 @@ interface Schedule {
   timezone: string;
 }
 
-const require = createRequire(new URL('../../packages/config/index.ts', import.meta.url));
-const { parse } = require('yaml') as { parse(text: string): Schedule };
 const [directory = ''] = process.argv.slice(2);
 const jobs = new Map<string, { schedule: Schedule; job: Cron }>();
 
@@ -19,7 +17,7 @@ globalThis.gc?.();
 const heapBefore = process.memoryUsage().heapUsed;
 const began = performance.now();
 for (const name of readdirSync(directory)) {
-  const schedule = parse(readFileSync(join(directory, name), 'utf8'));
+  const schedule = parse(readFileSync(join(directory, name), 'utf8')) as Schedule;
   const { timezone } = schedule;
   const job = new Cron(schedule.schedule, { mode: '5-part', timezone }, () => undefined);
   jobs.set(schedule.id, { schedule, job });

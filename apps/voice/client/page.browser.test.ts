@@ -82,7 +82,7 @@ describeWithBrowser('the voice page', () => {
     await drawer.getByText('Talks with you as a friend would.').waitFor();
     expect((await voice.get('/api/verbosity', 'cleo-key')).body).toEqual({ verbosity: 'chatty' });
     await drawer.getByLabel('Skill').selectOption('chef');
-    await waitFor(async () => (await voice.get('/api/skills', 'cleo-key')).body.active === 'chef');
+    await waitFor(async () => String((await voice.get('/api/skills', 'cleo-key')).body.active) === 'chef');
     // No call is under way: the orb changes at once.
     await waitFor(async () => (await variantOf(page)) === 'particles');
   });
