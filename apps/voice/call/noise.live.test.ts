@@ -11,7 +11,7 @@ import { openSpeech, spoken } from '../speech/speech.suite.ts';
 import { wordError } from '../speech/word-error.suite.ts';
 import { startVoice } from '../voice.suite.ts';
 
-const sentence = 'The train to London leaves in a few minutes. Please take an umbrella with you tomorrow.';
+const sentence = 'My sister bought a green bicycle last summer. Please take an umbrella with you tomorrow.';
 const rate = 48_000;
 
 describe('NOISE_FILTER=rnnoise in a call', () => {
