@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   type FakePeer,
   type PeerRequest,
@@ -142,6 +144,31 @@ it('forwards what an agent of another service tells while it works [S119] [S120]
     { type: 'tool-start', toolCallId: 't1', name: 'lens', input: { far: true } },
     { type: 'tool-end', toolCallId: 't1', name: 'lens', result: 'a ship', failed: false },
   ]);
+  seen.close();
+  await board.stop();
+  await remote.stop();
+});
+
+it('brings the answer although the task could not be noted while the disk was full', async () => {
+  const remote = await startRemoteAgent(async function* () {
+    yield { type: 'progress', text: 'looking' };
+    yield { type: 'completed', text: 'one ship' };
+  });
+  const board = await startSwitchboard({
+    files: { 'agents.d/remote.yaml': `name: remote\nurl: ${remote.url}\nstreaming: true\n` },
+  });
+  const seen = await observe(board);
+  await waitFor(async () => ((await board.call('/api/agents')).body.data[0]?.skills ?? []).length > 0);
+  const tasks = new DatabaseSync(join(board.home, 'switchboard', 'tasks.db'));
+  tasks.exec(`CREATE TRIGGER full BEFORE INSERT ON tasks BEGIN SELECT RAISE(FAIL, 'the disk is full'); END`);
+  const payload = { skillHint: 'far', content: 'look' };
+  await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'full-1' });
+  expect((await seen.first('agent.skill.response.full-1')).payload).toMatchObject({
+    content: 'one ship',
+    taskState: 'completed',
+  });
+  expect(board.log.join('')).toContain('it is followed on the line alone');
+  tasks.close();
   seen.close();
   await board.stop();
   await remote.stop();

@@ -174,19 +174,32 @@ export class Dispatcher {
     return {
       signal,
       tell: (frame) => this.#tell(run, frame),
-      track: (task) => this.#track(run, task),
+      track: (task) => this.#trackIfItCan(run, task),
       ...(url !== undefined && { callback: { url, token } }),
     };
   }
 
+  /** What cannot be noted (the disk is full) is followed on the line alone, and asked for again when that ends early. */
+  #trackIfItCan(run: Run, task: RemoteTask): void {
+    try {
+      this.#track(run, task);
+    } catch (error) {
+      const { executor, dispatch } = run;
+      this.#settings.logger.warn(
+        { err: error, agent: executor.agent, message: dispatch.message.id },
+        'a task of another service could not be noted; it is followed on the line alone',
+      );
+    }
+  }
+
   #track(run: Run, task: RemoteTask): void {
     if (run.task !== undefined) return;
-    run.task = task;
     const { flowId, dispatch, executor, startedAt, token } = run;
     const { message } = dispatch;
     const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
     const { taskId, contextId } = task;
     this.#settings.tasks.add({ ...place, taskId, contextId, token, startedAt });
+    run.task = task;
     this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
