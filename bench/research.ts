@@ -5,14 +5,18 @@ import { readSse } from '@trunkline/http';
 import {
   ExtractionPool,
   fingerprintOf,
+  heldOutSets,
   isNearDuplicate,
-  type PlantedSet,
+  judgedByRules,
+  judgedWithModel,
   plantedClaims,
+  readOpinions,
+  replayOf,
   researchOptions,
-  scoreChecker,
+  scoreOf,
   start,
 } from '@trunkline/research';
-import { startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import { startModelServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
 import { startSlowModel } from './research/model-server.ts';
 import { pages, textPairs } from './research/pages.ts';
@@ -28,7 +32,7 @@ const SHORTEST_MS = CRITICAL_MS - MODEL_MS;
 const JOBS = 50;
 
 export async function run(): Promise<BenchResult[]> {
-  return [...(await pipeline()), ...checker(), duplicates(), await extraction()];
+  return [...(await pipeline()), ...(await checker()), duplicates(), await extraction()];
 }
 
 async function pipeline(): Promise<BenchResult[]> {
@@ -140,20 +144,43 @@ async function median(work: () => Promise<{ totalMs: number; firstSourceMs: numb
   return runs[1] ?? { totalMs: 0, firstSourceMs: 0 };
 }
 
-/** The rules alone, without the model that doubtful claims are put to. */
-function checker(): BenchResult[] {
-  return [...checkerOn('held-out', 'put freely'), ...checkerOn('held-out-close', 'in words of the page')];
+/** On each set the rules alone, and the whole checker where a model's answers to its questions were recorded. */
+async function checker(): Promise<BenchResult[]> {
+  const rows = [];
+  for (const set of heldOutSets()) rows.push(...rulesOn(set), ...(await wholeCheckerOn(set)));
+  return rows;
 }
 
-function checkerOn(set: PlantedSet, kind: string): BenchResult[] {
-  const { precision, recall, total, sure } = scoreChecker(plantedClaims(set));
+const KINDS: Record<string, string> = {
+  'held-out': 'put freely',
+  'held-out-close': 'in words of the page',
+};
+const kindOf = (set: string) => KINDS[set] ?? `of ${set}`;
+const share = (what: string, value: number) => result(what, 'share', value, {}, 'higher', '0.95');
+
+function rulesOn(set: string): BenchResult[] {
+  const { precision, recall, total, sure } = scoreOf(judgedByRules(plantedClaims(set)));
   const right = sure.right / Math.max(1, sure.total);
-  const share = (what: string, value: number) => result(what, 'share', value, {}, 'higher', '0.95');
+  const claims = `${total} claims ${kindOf(set)}`;
   return [
-    share(`citation rules alone, precision (${total} claims ${kind})`, precision),
-    share(`citation rules alone, recall (${total} claims ${kind})`, recall),
-    share(`citation rules where they are sure, right (${sure.total} of ${total} claims ${kind})`, right),
+    share(`citation rules alone, precision (${claims})`, precision),
+    share(`citation rules alone, recall (${claims})`, recall),
+    share(`citation rules where they are sure, right (${sure.total} of ${claims})`, right),
   ];
+}
+
+async function wholeCheckerOn(set: string): Promise<BenchResult[]> {
+  const opinions = readOpinions(set);
+  if (opinions === undefined) return [];
+  const model = await startModelServer({ script: replayOf(opinions) });
+  try {
+    const { precision, recall, total } = scoreOf(await judgedWithModel(plantedClaims(set), model.url));
+    const words = (what: string) =>
+      `citation checker with a model's recorded answers, ${what} (${total} claims ${kindOf(set)})`;
+    return [share(words('precision'), precision), share(words('recall'), recall)];
+  } finally {
+    await model.stop();
+  }
 }
 
 function duplicates(): BenchResult {

@@ -151,7 +151,7 @@ function readLines(
       numbers,
       candidates,
       citations: [],
-      isClaim: !isHeading && isClaim(text),
+      isClaim: !isHeading && isClaim(text, numbers),
     }));
     return { prefix, sentences };
   });
@@ -182,7 +182,11 @@ function citedSentences(line: string): CitedSentence[] {
   }));
 }
 
-/** Questions and scraps claim nothing. */
-function isClaim(text: string): boolean {
-  return !text.endsWith('?') && plainClaim(text).split(/\s+/).length >= 4;
+const LEAST_WORDS = 4;
+const LEAST_CITED_WORDS = 3;
+
+/** Questions and scraps claim nothing; what cites something is a claim sooner than what does not. */
+function isClaim(text: string, numbers: readonly number[]): boolean {
+  const least = numbers.length > 0 ? LEAST_CITED_WORDS : LEAST_WORDS;
+  return !text.endsWith('?') && plainClaim(text).split(/\s+/).length >= least;
 }

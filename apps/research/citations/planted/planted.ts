@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkClaim } from '../check.ts';
 import { type CheckedDocument, prepareDocument } from '../document.ts';
@@ -12,14 +12,14 @@ export interface PlantedClaim {
   isTrue: boolean;
 }
 
-/** How well the rules tell true citations from false ones, and how well they know what they know. */
+/** How well true citations are told from false ones, and how well the checker knows what it knows. */
 export interface CheckerScore {
   total: number;
   /** Of all claims that are let through, the share that is true. */
   precision: number;
   /** Of all true claims, the share that is let through. */
   recall: number;
-  /** Of the claims that the rules are sure about, how many are judged rightly. */
+  /** Of the claims that the checker is sure about, how many are judged rightly. */
   sure: { total: number; right: number; supported: Share; unsupported: Share };
   mistakes: string[];
 }
@@ -30,12 +30,23 @@ interface Share {
   right: number;
 }
 
-/** `tuning` is for working on the rules; the others only for measuring them: rules are never changed to fit them. `held-out` has claims
+/** The set that the rules were made with. The others only measure them: rules are never changed to fit those. `held-out` has claims
  * that are put freely, `held-out-close` has claims that keep the words of the page, as the writer of reports is told to. */
-export type PlantedSet = 'tuning' | 'held-out' | 'held-out-close';
+const TUNING = 'tuning';
 
-export function plantedClaims(set: PlantedSet): PlantedClaim[] {
-  const text = readFileSync(join(import.meta.dirname, `${set}.txt`), 'utf8');
+/** The sets of this folder that only measure. */
+export function heldOutSets(): string[] {
+  const names = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.txt'));
+  return names.map((name) => name.slice(0, -'.txt'.length)).filter((name) => name !== TUNING);
+}
+
+/** Where a set lies: the name of one in this folder, or the path of any text file. */
+export function fileOf(set: string): string {
+  return set.endsWith('.txt') ? set : join(import.meta.dirname, `${set}.txt`);
+}
+
+export function plantedClaims(set: string): PlantedClaim[] {
+  const text = readFileSync(fileOf(set), 'utf8');
   return text
     .split(/^# /m)
     .slice(1)
@@ -49,26 +60,30 @@ export function plantedClaims(set: PlantedSet): PlantedClaim[] {
     });
 }
 
-interface Judged {
+export interface Judged {
   planted: PlantedClaim;
   verdict: Verdict;
 }
 
-export function scoreChecker(claims: readonly PlantedClaim[]): CheckerScore {
+/** The verdicts of the rules alone. */
+export function judgedByRules(claims: readonly PlantedClaim[]): Judged[] {
   const documents = new Map<string, CheckedDocument>();
-  const judged = claims.map((planted) => {
+  return claims.map((planted) => {
     const { title, passage, claim } = planted;
     const document = documents.get(passage) ?? prepareDocument(title, passage);
     documents.set(passage, document);
     return { planted, verdict: checkClaim(claim, document) };
   });
+}
+
+export function scoreOf(judged: readonly Judged[]): CheckerScore {
   const passed = judged.filter(({ verdict }) => verdict.supported);
   const sure = judged.filter(({ verdict }) => verdict.certain);
   const right = passed.filter(isRight).length;
   return {
-    total: claims.length,
+    total: judged.length,
     precision: right / Math.max(1, passed.length),
-    recall: right / Math.max(1, claims.filter(({ isTrue }) => isTrue).length),
+    recall: right / Math.max(1, judged.filter(({ planted }) => planted.isTrue).length),
     sure: {
       ...shareOf(sure),
       supported: shareOf(sure.filter(({ verdict }) => verdict.supported)),
