@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type ModelServer,
@@ -165,18 +165,20 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     await restart(index);
   }, 90_000);
 
-  it('carry changes of the workspace to each other', async () => {
+  it('carry changes of the workspace to each other, whatever each calls the file', async () => {
     // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
     const route = { name: 'bell', when: { topic: 'bell.rang' }, then: { skill: 'chat' } };
     expect((await boards[0].call('/api/routes', route)).status).toBe(201);
     for (const { workspace } of homes)
       await waitFor(() => existsSync(join(workspace, 'routes.d', 'bell.yaml')), patient);
+    const [, renamed] = homes.map(({ workspace }) => join(workspace, 'routes.d', 'bell'));
+    renameSync(`${renamed}.yaml`, `${renamed}.yml`);
     await waitFor(
       async () => (await boards[1].call('/api/routes/bell', undefined, 'DELETE')).status === 200,
       patient,
     );
     for (const { workspace } of homes)
-      await waitFor(() => !existsSync(join(workspace, 'routes.d', 'bell.yaml')), patient);
+      await waitFor(() => !readdirSync(join(workspace, 'routes.d')).join().includes('bell.y'), patient);
   }, 60_000);
 
   it('let a leader that stood still do no harm when it wakes', async () => {

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { WrittenFile } from '../control/registrar.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { nodeName } from './node-name.ts';
@@ -11,7 +9,7 @@ const topic = 'config.files';
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
   #log: SharedLog<WrittenFile> | undefined;
-  /** Files that others changed after the last change made here. */
+  /** Entries that others changed after the last change made here. */
   readonly #overwritten = new Set<string>();
   #forget: () => void = () => undefined;
 
@@ -23,7 +21,7 @@ export class WorkspaceReplica implements Plugin {
     const log = new SharedLog<WrittenFile>({ bus, topic, durable, onEntry });
     await log.start();
     this.#forget = registrar.onWrite(async (written) => {
-      this.#overwritten.delete(written.file);
+      this.#overwritten.delete(entryOf(written));
       await log.share(written);
     });
     this.#log = log;
@@ -41,15 +39,20 @@ export class WorkspaceReplica implements Plugin {
 
   /** Entries come in the same order everywhere, so that all workspaces end alike: an own change that was overwritten is made again. */
   async #take(file: WrittenFile, isOwn: boolean, context: PluginContext): Promise<void> {
-    if (!isOwn) this.#overwritten.add(file.file);
-    else if (!this.#overwritten.delete(file.file)) return;
+    if (!isOwn) this.#overwritten.add(entryOf(file));
+    else if (!this.#overwritten.delete(entryOf(file))) return;
     await apply(file, context);
   }
 }
 
+/** Each switchboard may call the file of an entry differently. */
+function entryOf({ kind, name }: WrittenFile): string {
+  return `${kind}/${name}`;
+}
+
 async function apply({ kind, name, file, text, by }: WrittenFile, context: PluginContext): Promise<void> {
-  const { registrar, workspace, logger } = context;
-  if ((await current(join(workspace.directory, file))) === text) return;
+  const { registrar, logger } = context;
+  if ((await registrar.read(kind, name)) === text) return;
   const note = { actor: by, quiet: true };
   try {
     if (text === null) await registrar.remove(kind, name, note);
@@ -57,14 +60,5 @@ async function apply({ kind, name, file, text, by }: WrittenFile, context: Plugi
   } catch (error) {
     // Trying again would not help, and what comes after must not wait.
     logger.error({ err: error, file }, 'a change made at another switchboard could not be taken over');
-  }
-}
-
-async function current(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
   }
 }

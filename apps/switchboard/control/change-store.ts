@@ -18,6 +18,13 @@ export interface Change {
   undoes: number | null;
 }
 
+interface Wanted {
+  file?: string | undefined;
+  kind?: string | undefined;
+  name?: string | undefined;
+  before?: number | undefined;
+}
+
 const migrations = [
   `CREATE TABLE changes (
      id INTEGER PRIMARY KEY, at INTEGER NOT NULL, by TEXT NOT NULL, messageId TEXT NOT NULL UNIQUE, topic TEXT NOT NULL,
@@ -74,13 +81,14 @@ export class ChangeStore {
     return this.#database.prepare<Change>('SELECT * FROM changes WHERE id = ?').get(id);
   }
 
-  /** The newest first: of one file when it is named, those before a number when one is given. */
-  list(limit: number, file?: string, before?: number): Change[] {
+  /** The newest first: of one file or entry when it is named, those before a number when one is given. */
+  list(limit: number, { file, kind, name, before }: Wanted = {}): Change[] {
     return this.#database
       .prepare<Change>(
-        'SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR id < ?3) ORDER BY id DESC LIMIT ?1',
+        `SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR kind = ?3)
+         AND (?4 IS NULL OR name = ?4) AND (?5 IS NULL OR id < ?5) ORDER BY id DESC LIMIT ?1`,
       )
-      .all(limit, file ?? null, before ?? null);
+      .all(limit, file ?? null, kind ?? null, name ?? null, before ?? null);
   }
 
   close(): void {

@@ -2,6 +2,7 @@ export type RegistrarErrorCode =
   | 'name_refused'
   | 'record_refused'
   | 'entry_unknown'
+  | 'entry_twice'
   | 'change_unknown'
   | 'change_overtaken';
 

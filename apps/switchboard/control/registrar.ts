@@ -3,6 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { type Environment, parseYaml } from '@trunkline/config';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
+import { standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
 import type { Change, ChangeStore } from './change-store.ts';
@@ -31,6 +32,8 @@ interface Order {
   text: string | null;
   note: ChangeNote;
   undoes?: number;
+  /** What a file that is not there shall be called; otherwise as new files are. */
+  file?: string;
   /** The text that the change was made from: it is refused when another stands there by now, or none. */
   over?: string;
 }
@@ -83,12 +86,17 @@ export class Registrar {
 
   /** The text of a file as it stands; null when there is none. */
   async read(kind: KindName, name: string): Promise<string | null> {
-    return await this.#current(fileOf(kind, name));
+    return await this.#current(this.fileOf(kind, name));
+  }
+
+  /** The path of an entry's file inside the workspace: as it is called, or as a new one would be. */
+  fileOf(kind: KindName, name: string): string {
+    return standingFile(this.#settings.directory, fileOf(kind, name));
   }
 
   /** Throws with line and words when a text could not stand in its file. */
   check(kind: KindName, name: string, text: string): void {
-    this.#check({ kind, name, text }, fileOf(kind, name));
+    this.#check({ kind, name, text }, this.fileOf(kind, name));
   }
 
   /** Removes an entry; says whether it was there. */
@@ -106,19 +114,19 @@ export class Registrar {
       if (change === undefined || !(change.kind in kinds))
         throw new RegistrarError('change_unknown', `There is no change ${id} that could be undone.`);
       const { file, name, before, after } = change;
-      if ((await this.#current(file)) !== after) {
+      const kind = change.kind as KindName;
+      if ((await this.read(kind, name)) !== after) {
         const words = `${file} was changed after change ${id}; undo the later changes first.`;
         throw new RegistrarError('change_overtaken', words);
       }
-      return await this.#carryOut({ kind: change.kind as KindName, name, text: before, note, undoes: id });
+      return await this.#carryOut({ kind, name, text: before, note, undoes: id, file });
     });
   }
 
   async #carryOut(order: Order): Promise<Change> {
     const { kind, name, text, note, over } = order;
-    const file = fileOf(kind, name);
+    const { file, before } = await this.#standing(order);
     if (text !== null) this.#check(order, file);
-    const before = await this.#current(file);
     if (over !== undefined && before !== over) throw overtaken(file);
     const change = this.#note(order, file, before);
     try {
@@ -132,6 +140,15 @@ export class Registrar {
     if (note.quiet === true) this.#settings.changes.amend(file, before, text);
     else for (const tell of this.#listeners) await tell({ kind, name, file, text, by: note.actor });
     return change;
+  }
+
+  /** What stands in two files can be changed in neither: what one says would come back when the other goes. */
+  async #standing({ kind, name, note, file }: Order): Promise<{ file: string; before: string | null }> {
+    const standing = this.fileOf(kind, name);
+    if (note.quiet !== true && standsTwice(this.#settings.directory, standing))
+      throw new RegistrarError('entry_twice', `${twiceWords(standing)}, then change it.`);
+    const before = await this.#current(standing);
+    return { file: before === null ? (file ?? standing) : standing, before };
   }
 
   /** Throws with line and words when the text cannot be used. */

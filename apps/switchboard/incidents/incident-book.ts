@@ -7,8 +7,6 @@ import type { Workspace } from '../workspace/workspace.ts';
 export type NewIncident = Pick<Incident, 'title' | 'severity'> &
   Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
 
-const fileName = 'incidents.yaml';
-
 /** The incidents of `incidents.yaml`: reads, reports and resolves them. */
 export class IncidentBook {
   readonly #workspace: Workspace;
@@ -23,7 +21,8 @@ export class IncidentBook {
     this.#registrar = registrar;
     this.#bus = bus;
     workspace.onChange((file) => {
-      if (file === join(workspace.directory, fileName)) this.#written = undefined;
+      const own = registrar.fileOf('incidents', 'incidents');
+      if (file === join(workspace.directory, own)) this.#written = undefined;
     });
   }
 

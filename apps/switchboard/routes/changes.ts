@@ -10,6 +10,8 @@ import type { SwitchboardEnv } from './guards.ts';
 const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
   file: z.string().optional(),
+  kind: z.string().optional(),
+  name: z.string().optional(),
   before: z.coerce.number().int().positive().optional(),
 });
 const undoBody = z.object({ reason: z.string().max(1000).optional() }).default({});
@@ -20,8 +22,8 @@ export function mountChanges(app: Hono<SwitchboardEnv>, bus: Bus, changes: Chang
     summary: 'Changes of the workspace with their differences, the newest first',
   });
   app.get('/api/changes', audit, validate('query', listQuery), (context) => {
-    const { limit, file, before } = context.req.valid('query');
-    return context.json({ success: true, data: changes.list(limit, file, before).map(withDiff) });
+    const { limit, ...wanted } = context.req.valid('query');
+    return context.json({ success: true, data: changes.list(limit, wanted).map(withDiff) });
   });
   const one = describeRoute({ summary: 'One change', errors: [commandErrors.change_unknown] });
   app.get('/api/changes/:id', one, (context) =>

@@ -8,7 +8,10 @@ export const commandErrors = defineErrors({
   command_refused: [400, ({ words }: { words: string }) => words],
   change_unknown: [404, ({ words }: { words: string }) => words],
   change_overtaken: [409, ({ words }: { words: string }) => words],
+  entry_twice: [409, ({ words }: { words: string }) => words],
 });
+
+type CommandErrorCode = keyof typeof commandErrors;
 
 const timeoutMs = 15_000;
 
@@ -32,6 +35,6 @@ export async function sendCommand(
   });
   const { success, error = 'It was refused.', code, changeId } = answer.payload as Outcome;
   if (success) return changeId ?? undefined;
-  if (code === 'change_unknown' || code === 'change_overtaken') throw commandErrors[code]({ words: error });
-  throw commandErrors.command_refused({ words: error });
+  const known = code !== undefined && code in commandErrors ? (code as CommandErrorCode) : 'command_refused';
+  throw commandErrors[known]({ words: error });
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
@@ -42,8 +43,9 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
   const { entry_exists, entry_unknown, entry_elsewhere } = errors;
   const { registrar } = parts;
   // What was just written or removed counts at once, before the workspace has read it again.
-  const hasFile = async (name: string) =>
-    entryName.safeParse(name).success && (await registrar.read(kind, name)) !== null;
+  const isName = (name: string) => entryName.safeParse(name).success;
+  const hasFile = async (name: string) => isName(name) && (await registrar.read(kind, name)) !== null;
+  const fileOf = (name: string) => (isName(name) ? basename(registrar.fileOf(kind, name)) : '');
   const placeElsewhere = (name: string) => (kind === 'a2a' ? parts.listedElsewhere().get(name) : undefined);
   const create = describeRoute({
     summary: `Adds an entry (${kind})`,
@@ -54,21 +56,21 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
     const entry = context.req.valid('json');
     if ((await hasFile(entry.name)) || placeElsewhere(entry.name) !== undefined)
       throw entry_exists({ name: entry.name });
-    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry));
+    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry, fileOf(entry.name)));
     return context.json({ success: true, data: { name: entry.name } }, 201);
   });
   const replace = describeRoute({
     summary: `Adds or replaces an entry (${kind})`,
-    errors: [commandErrors.command_refused],
+    errors: [commandErrors.command_refused, commandErrors.entry_twice],
   });
   app.put(`${path}/:name`, replace, validate('json', z.looseObject({})), async (context) => {
     const entry = { ...context.req.valid('json'), name: context.req.param('name') };
-    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry));
+    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry, fileOf(entry.name)));
     return context.json({ success: true, data: { name: entry.name } });
   });
   const remove = describeRoute({
     summary: `Removes an entry (${kind})`,
-    errors: [entry_unknown, ...(kind === 'a2a' ? [entry_elsewhere] : [])],
+    errors: [entry_unknown, commandErrors.entry_twice, ...(kind === 'a2a' ? [entry_elsewhere] : [])],
   });
   app.delete(`${path}/:name`, remove, async (context) => {
     const name = context.req.param('name');
@@ -76,11 +78,11 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
       const place = placeElsewhere(name);
       throw place === undefined ? entry_unknown({ name }) : entry_elsewhere({ name, place });
     }
-    await sendCommand(context, parts.bus, `command.${kind}.remove`, { name, file: `${name}.yaml` });
+    await sendCommand(context, parts.bus, `command.${kind}.remove`, { name, file: fileOf(name) });
     return context.json({ success: true });
   });
 }
 
-function upsertOf(entry: { name: string }) {
-  return { name: entry.name, file: `${entry.name}.yaml`, yaml: stringify(entry), entry };
+function upsertOf(entry: { name: string }, file: string) {
+  return { name: entry.name, file, yaml: stringify(entry), entry };
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { ConfigError } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
@@ -5,6 +6,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Registrar } from '../control/registrar.ts';
 import { RegistrarError } from '../control/registrar-error.ts';
+import type { KindName } from '../workspace/kinds.ts';
 import { commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -24,6 +26,13 @@ interface LineMessage {
 /** Files of the workspace as they are written, comments included: read, checked, replaced. */
 export function mountFiles(app: Hono<SwitchboardEnv>, bus: Bus, registrar: Registrar): void {
   const path = '/api/workspace/files/:kind/:name';
+  const fileOf = (kind: KindName, name: string) => {
+    try {
+      return basename(registrar.fileOf(kind, name));
+    } catch (error) {
+      return refuse(error);
+    }
+  };
   const read = describeRoute({ summary: 'The text of a file', errors: [errors.file_unknown] });
   app.get(path, read, validate('param', place), async (context) => {
     const { kind, name } = context.req.valid('param');
@@ -39,12 +48,12 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: Bus, registrar: Regis
   });
   const replace = describeRoute({
     summary: 'Adds or replaces a file by its text',
-    errors: [commandErrors.command_refused],
+    errors: [commandErrors.command_refused, commandErrors.entry_twice],
   });
   app.put(path, replace, validate('param', place), validate('json', textBody), async (context) => {
     const { kind, name } = context.req.valid('param');
     const { text, reason } = context.req.valid('json');
-    const payload = { name, file: `${name}.yaml`, yaml: text, ...(reason && { reason }) };
+    const payload = { name, yaml: text, file: fileOf(kind, name), ...(reason && { reason }) };
     const changeId = await sendCommand(context, bus, `command.${kind}.upsert`, payload);
     return context.json({ success: true, data: { name, changeId: changeId ?? null } });
   });

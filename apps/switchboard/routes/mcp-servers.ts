@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
@@ -81,7 +82,8 @@ function mountEnabling(
     const { enabled } = context.req.valid('json');
     const document = parseDocument((await registrar.read('mcp', name)) ?? '');
     document.set('enabled', enabled);
-    const payload = { name, file: `${name}.yaml`, yaml: document.toString() };
+    const file = basename(registrar.fileOf('mcp', name));
+    const payload = { name, file, yaml: document.toString() };
     await sendCommand(context, bus, 'command.mcp.upsert', payload);
     return context.json({ success: true, data: { name, enabled } });
   });

@@ -1,7 +1,8 @@
-import { type FSWatcher, mkdirSync, readdirSync, readFileSync, statSync, watch } from 'node:fs';
-import { join } from 'node:path';
+import { type FSWatcher, mkdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { entryIn } from '../workspace/file-names.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
+import { CronNames } from './cron-names.ts';
 import type { KnownFile, Ledger } from './ledger.ts';
 import { type Entry, scheduleOf } from './record.ts';
 import { readRecord } from './record-text.ts';
@@ -34,7 +35,9 @@ export class CronFolder {
   readonly #entries = new Map<string, Entry>();
   readonly #marks = new Map<string, string>();
   readonly #touched = new Set<string>();
-  readonly #wrong = new Set<string>();
+  /** The files that cannot be used, by their ids. */
+  readonly #wrong = new Map<string, string>();
+  readonly #names: CronNames;
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
   #compare: NodeJS.Timeout | undefined;
@@ -43,6 +46,7 @@ export class CronFolder {
 
   constructor(settings: CronFolderSettings) {
     this.#settings = settings;
+    this.#names = new CronNames(settings.directory, settings.onProblem);
   }
 
   /** Reads everything, then follows it. */
@@ -67,27 +71,26 @@ export class CronFolder {
     return this.#entries.size;
   }
 
+  /** Where a record's file is, or would be. */
+  path(id: string): string {
+    return this.#names.path(id);
+  }
+
   /** The text of a record's file; undefined when there is none. */
   text(id: string): string | undefined {
-    try {
-      return readFileSync(this.#path(id), 'utf8');
-    } catch (error) {
-      if (isMissing(error)) return undefined;
-      throw error;
-    }
+    this.#names.look(id);
+    return this.#text(id);
   }
 
   /** Reads one file at once: it was just written or removed. */
   refresh(id: string): void {
-    const mark = markOf(this.#path(id));
-    if (mark === this.#marks.get(id)) return;
-    if (mark === undefined) this.#remove(id);
-    else this.#take(id, mark, this.text(id) ?? '');
+    this.#names.look(id);
+    this.#refresh(id);
   }
 
   /** Reads whatever changed since it was read last, without waiting for the file system to tell. */
   compare(): void {
-    for (const id of new Set([...this.#entries.keys(), ...idsIn(this.#settings.directory)])) this.refresh(id);
+    for (const id of new Set([...this.#entries.keys(), ...this.#names.all()])) this.#refresh(id);
   }
 
   async close(): Promise<void> {
@@ -99,11 +102,11 @@ export class CronFolder {
   }
 
   async #load(): Promise<void> {
-    const { ledger, directory } = this.#settings;
+    const { ledger } = this.#settings;
     const known = new Map(ledger.files().map((file) => [file.file, file]));
     const fresh: KnownFile[] = [];
     let count = 0;
-    for (const id of idsIn(directory)) {
+    for (const id of this.#names.all()) {
       const file = this.#loadOne(id, known.get(id));
       if (file !== undefined) fresh.push(file);
       known.delete(id);
@@ -115,22 +118,43 @@ export class CronFolder {
 
   /** Gives what the ledger must learn, if anything. */
   #loadOne(id: string, known: KnownFile | undefined): KnownFile | undefined {
-    const mark = markOf(this.#path(id));
+    const mark = markOf(this.#names.path(id));
     if (mark === undefined) return undefined;
     if (known?.mark === mark) {
       this.#set(id, mark, entryOf(JSON.parse(known.record) as CronRecord, known.since));
       return undefined;
     }
-    const record = this.#read(id, this.text(id) ?? '');
+    const record = this.#read(id, this.#text(id) ?? '');
     if (record === undefined) return undefined;
     const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
     return knownFile(id, mark, entry);
   }
 
+  #refresh(id: string): void {
+    const mark = markOf(this.#names.path(id));
+    if (mark === this.#marks.get(id)) return;
+    if (mark === undefined) this.#remove(id);
+    else this.#take(id, mark, this.#text(id) ?? '');
+  }
+
+  #text(id: string): string | undefined {
+    try {
+      return readFileSync(this.#names.path(id), 'utf8');
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
   #poke(name: string): void {
-    const id = idOf(name);
+    const id = entryIn(name);
     if (id === undefined || this.#closed) return;
+    this.#names.look(id);
+    this.#touch(id);
+  }
+
+  #touch(id: string): void {
     this.#touched.add(id);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -139,14 +163,14 @@ export class CronFolder {
   }
 
   #pokeAll(): void {
-    for (const id of [...this.#entries.keys(), ...idsIn(this.#settings.directory)]) this.#poke(`${id}.yaml`);
+    if (!this.#closed) for (const id of [...this.#entries.keys(), ...this.#names.all()]) this.#touch(id);
   }
 
   async #look(): Promise<void> {
-    const ids = [...this.#touched].filter((id) => markOf(this.#path(id)) !== this.#marks.get(id));
+    const ids = [...this.#touched].filter((id) => markOf(this.#names.path(id)) !== this.#marks.get(id));
     this.#touched.clear();
     const unsure = new Set(ids.filter((id) => !this.#isWhole(id)));
-    for (const id of ids) if (!unsure.has(id)) this.refresh(id);
+    for (const id of ids) if (!unsure.has(id)) this.#refresh(id);
     if (unsure.size === 0 || this.#closed) return;
     await delay(patienceMs);
     for (const id of unsure) if (!this.#closed) this.refresh(id);
@@ -155,7 +179,7 @@ export class CronFolder {
   /** False for what may be in the middle of being written: gone, or not right yet. */
   #isWhole(id: string): boolean {
     try {
-      readRecord(this.text(id) ?? '', this.#path(id), id);
+      readRecord(this.#text(id) ?? '', this.#names.path(id), id);
       return true;
     } catch {
       return false;
@@ -183,20 +207,21 @@ export class CronFolder {
 
   /** The last good record stays when the new one cannot be used. */
   #read(id: string, text: string): CronRecord | undefined {
-    const path = this.#path(id);
+    const path = this.#names.path(id);
     try {
       const record = readRecord(text, path, id);
       this.#isWell(id);
       return record;
     } catch (error) {
-      this.#wrong.add(id);
+      this.#wrong.set(id, path);
       this.#settings.onProblem(path, error);
       return undefined;
     }
   }
 
   #isWell(id: string): void {
-    if (this.#wrong.delete(id)) this.#settings.onProblem(this.#path(id), undefined);
+    const path = this.#wrong.get(id);
+    if (this.#wrong.delete(id) && path !== undefined) this.#settings.onProblem(path, undefined);
   }
 
   #set(id: string, mark: string, entry: Entry): void {
@@ -211,10 +236,6 @@ export class CronFolder {
     const before = JSON.parse(known.record) as CronRecord;
     const isSame = before.schedule === record.schedule && before.timezone === record.timezone;
     return isSame && (before.enabled || !record.enabled) ? known.since : now;
-  }
-
-  #path(id: string): string {
-    return join(this.#settings.directory, `${id}.yaml`);
   }
 }
 
@@ -232,17 +253,6 @@ function isSameBut(
   { lastFired: __, ...after }: CronRecord,
 ): boolean {
   return JSON.stringify(before) === JSON.stringify(after);
-}
-
-function idsIn(directory: string): string[] {
-  return readdirSync(directory).flatMap((name) => idOf(name) ?? []);
-}
-
-/** Examples, hidden files and what editors leave beside a file are no records. */
-function idOf(name: string): string | undefined {
-  return name.endsWith('.yaml') && !name.endsWith('.example.yaml') && !name.startsWith('.')
-    ? name.slice(0, -'.yaml'.length)
-    : undefined;
 }
 
 /** Differs whenever the file was written or replaced; undefined when there is none. */

@@ -105,7 +105,7 @@ export class SchedulerPlugin implements Plugin {
       now: this.#clock.now,
       onChange: (id, entry) => {
         this.#schedules?.changed(id, entry);
-        const payload = { file: join(directory, `${id}.yaml`) };
+        const payload = { file: folder.path(id) };
         void announce(bus, logger, { topic: 'config.updated', payload });
       },
       onProblem: (path, error) => workspace.noteProblem(path, error),

@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DirectoryWatch, type Environment, loadYaml, watchDirectory } from '@trunkline/config';
 import { z } from 'zod';
+import { spellingsOf, standingFile, standsTwice, twiceWords } from './file-names.ts';
 import type { FileKind, FolderKind } from './kinds.ts';
 import type { Problems } from './problems.ts';
+import { Shelf } from './shelf.ts';
 
 export interface FollowSettings {
   problems: Problems;
@@ -47,28 +49,41 @@ export class FollowedFiles {
   }
 
   /** The value of a file: undefined when it is missing, or was never good. */
-  async follow<Schema extends z.ZodType>({
-    file,
-    schema,
-    expand,
-  }: FileKind<Schema>): Promise<() => z.output<Schema> | undefined> {
-    const path = join(this.#directory, file);
-    const { env, problems, changed } = this.#settings;
+  async follow<Schema extends z.ZodType>(
+    kind: FileKind<Schema>,
+  ): Promise<() => z.output<Schema> | undefined> {
+    const { problems, changed } = this.#settings;
     let value: z.output<Schema> | undefined;
     const load = async () => {
-      value = await loadYaml(path, schema, { allowMissing: true, expand, env });
-      problems.note(path, undefined);
+      value = await this.#load(kind);
     };
-    this.#reloads.set(file, async () => {
+    const path = () => join(this.#directory, this.#standing(kind));
+    const reload = async () => {
       try {
         await load().catch(() => delay(patienceMs).then(load));
-        changed(path);
+        changed(path());
       } catch (error) {
-        problems.note(path, error);
+        problems.note(path(), error);
       }
-    });
-    await load().catch((error: unknown) => problems.note(path, error));
+    };
+    for (const file of kind.exact ? [kind.file] : spellingsOf(kind.file)) this.#reloads.set(file, reload);
+    await load().catch((error: unknown) => problems.note(path(), error));
     return () => value;
+  }
+
+  async #load<Schema extends z.ZodType>(kind: FileKind<Schema>): Promise<z.output<Schema> | undefined> {
+    const { env, problems } = this.#settings;
+    const path = join(this.#directory, this.#standing(kind));
+    const value = await loadYaml(path, kind.schema, { allowMissing: true, expand: kind.expand, env });
+    const [first, second] = kind.exact ? [path, path] : spellingsOf(path);
+    const isTwice = !kind.exact && standsTwice(this.#directory, kind.file);
+    problems.note(first, undefined);
+    problems.note(second, isTwice ? twiceWords(path) : undefined);
+    return value;
+  }
+
+  #standing({ file, exact }: FileKind): string {
+    return exact ? file : standingFile(this.#directory, file);
   }
 
   async close(): Promise<void> {
@@ -84,30 +99,18 @@ export async function followFolder<Schema extends z.ZodType>(
   { problems, changed, env }: FollowSettings,
 ): Promise<Followed<z.output<Schema>[]>> {
   const directory = join(root, folder);
-  const good = new Map<string, z.output<Schema>>();
-  const take = (file: string, value: z.output<Schema>) => {
-    const path = join(directory, file);
-    const name = String((value as Record<string, unknown>)[key]);
-    if (file.replace(/\.ya?ml$/i, '') !== name) {
-      problems.note(path, `${path}: its ${key} is ${name}; call the file ${name}.yaml, or change the ${key}`);
-      return;
-    }
-    good.set(file, value);
-    problems.note(path, undefined);
-  };
+  const nameOf = (value: z.output<Schema>) => String((value as Record<string, unknown>)[key]);
+  const shelf = new Shelf<z.output<Schema>>({ directory, problems, nameOf, key });
   const watch = await watchDirectory(directory, schema, {
     expand,
     env,
     onChange: (change) => {
-      if (change.type !== 'remove') take(change.file, change.value);
-      else {
-        good.delete(change.file);
-        problems.note(join(directory, change.file), undefined);
-      }
+      if (change.type === 'remove') shelf.remove(change.file);
+      else shelf.put(change.file, change.value);
       changed(join(directory, change.file));
     },
-    onError: (error, file) => problems.note(join(directory, file), error),
+    onError: (error, file) => shelf.refuse(file, error),
   });
-  for (const [file, value] of watch.entries) take(file, value);
-  return { value: () => [...good.values()], close: () => watch.close() };
+  for (const [file, value] of watch.entries) shelf.put(file, value);
+  return { value: () => shelf.values(), close: () => watch.close() };
 }

@@ -27,6 +27,8 @@ export interface FileKind<Schema extends z.ZodType = z.ZodType> {
   file: string;
   schema: Schema;
   expand: boolean;
+  /** Called so and not otherwise: a setting names it. */
+  exact?: boolean;
 }
 
 export type Kind = FolderKind | FileKind;

@@ -21,11 +21,9 @@ export class Problems {
       this.#byFile.delete(file);
       return;
     }
-    const problem = {
-      file,
-      error: error instanceof Error ? error.message : String(error),
-      since: Date.now(),
-    };
+    const words = error instanceof Error ? error.message : String(error);
+    if (this.#byFile.get(file)?.error === words) return;
+    const problem = { file, error: words, since: Date.now() };
     this.#byFile.set(file, problem);
     this.#tell(problem);
   }

@@ -136,7 +136,8 @@ async function followExternalAgents(
   };
   const place = agentsFile ?? join(directory, 'agents.yaml');
   const files = await openFiles(dirname(place), { ...follow, changed }, closing);
-  const listed = await files.follow({ file: basename(place), schema: externalAgentsSchema, expand: true });
+  const kind = { file: basename(place), schema: externalAgentsSchema, expand: true };
+  const listed = await files.follow({ ...kind, exact: agentsFile !== undefined });
   const folder = await followFolder(directory, kinds.a2a, { ...follow, changed });
   closing.defer(() => folder.close());
   read = () => {

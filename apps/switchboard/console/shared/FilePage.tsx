@@ -14,7 +14,6 @@ interface FilePageProps {
   kind: 'agent' | 'route';
   /** The section that the file belongs to, and the word for all of its kind. */
   section: 'agents' | 'routes';
-  folder: string;
   name: string;
   /** What a new file begins with. */
   template: string;
@@ -23,7 +22,7 @@ interface FilePageProps {
 }
 
 /** One file of the workspace, to be written or removed. */
-export function FilePage({ kind, section, folder, name, template, children }: FilePageProps) {
+export function FilePage({ kind, section, name, template, children }: FilePageProps) {
   const goTo = (...parts: string[]) => {
     window.location.hash = hashRoute(section, ...parts);
   };
@@ -38,7 +37,7 @@ export function FilePage({ kind, section, folder, name, template, children }: Fi
           <ArrowLeft aria-hidden className="size-4" /> All {section}
         </a>
       }
-      actions={name !== NEW && <Remove {...{ section, folder, name }} onGone={() => goTo()} />}
+      actions={name !== NEW && <Remove {...{ kind, section, name }} onGone={() => goTo()} />}
     >
       {name === NEW ? (
         <FileEditor kind={kind} name={undefined} saved={template} onSaved={goTo} />
@@ -61,18 +60,18 @@ function Present({ kind, name }: Pick<FilePageProps, 'kind' | 'name'>) {
   return <FileEditor kind={kind} name={name} saved={body.data.text} onSaved={reload} />;
 }
 
-interface RemoveProps extends Pick<FilePageProps, 'section' | 'folder' | 'name'> {
+interface RemoveProps extends Pick<FilePageProps, 'kind' | 'section' | 'name'> {
   onGone(): void;
 }
 
-function Remove({ section, folder, name, onGone }: RemoveProps) {
+function Remove({ kind, section, name, onGone }: RemoveProps) {
   const send = useSend();
   const undoLast = useUndoLast();
   const remove = async () => {
     const gone = await send(`/api/${section}/${encodeURIComponent(name)}`, {
       method: 'DELETE',
       title: `${name} is removed.`,
-      undo: () => undoLast(`${folder}/${name}.yaml`),
+      undo: () => undoLast(kind, name),
     });
     if (gone) onGone();
   };

@@ -53,13 +53,13 @@ export function useSend() {
     });
 }
 
-/** Takes the last change of a file back. */
+/** Takes the last change of an entry back. */
 export function useUndoLast() {
   const api = useApi();
   const attempt = useAttempt();
-  return (file: string) =>
+  return (kind: string, name: string) =>
     void attempt(async () => {
-      const path = `/api/changes?limit=1&file=${encodeURIComponent(file)}`;
+      const path = `/api/changes?limit=1&kind=${kind}&name=${encodeURIComponent(name)}`;
       const { data } = await api.request<Answer<{ id: number }[]>>(path);
       const [last] = data;
       if (last) await api.request(`/api/changes/${last.id}/undo`, { body: {} });

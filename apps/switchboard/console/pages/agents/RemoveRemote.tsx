@@ -10,7 +10,7 @@ export function RemoveRemote({ name }: { name: string }) {
     const gone = await send(`/api/external-agents/${encodeURIComponent(name)}`, {
       method: 'DELETE',
       title: `${name} is removed.`,
-      undo: () => undoLast(`agents.d/${name}.yaml`),
+      undo: () => undoLast('a2a', name),
     });
     if (gone) window.location.hash = hashRoute('agents');
   };

@@ -75,7 +75,7 @@ function useActions(id: string) {
       void send(path, {
         method: 'DELETE',
         title: `${id} is removed.`,
-        undo: () => undoLast(`crons/${id}.yaml`),
+        undo: () => undoLast('cron', id),
       }),
   };
 }

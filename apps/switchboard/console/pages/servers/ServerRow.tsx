@@ -33,7 +33,7 @@ export function ServerRow({ server, tools, onChanged }: ServerRowProps) {
     void send(path, {
       method: 'DELETE',
       title: `${name} is removed.`,
-      undo: () => undoLast(`mcp-servers.d/${name}.yaml`),
+      undo: () => undoLast('mcp', name),
     });
   return (
     <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
