@@ -32,6 +32,27 @@ describe('trunkline up', () => {
     for (const name of services) await expect(fetch(`${urls[name]}/healthz`)).rejects.toThrow();
   });
 
+  it('lets pages link to the public addresses where they are set, and to the others where they listen', async () => {
+    const child = trunkline(['up'], {
+      ...anyPorts(),
+      PUBLIC_URL: 'https://voice.example',
+      A2A_PUBLIC_URL: 'https://agent.example',
+      SWITCHBOARD_PUBLIC_URL: 'https://board.example',
+    });
+    await child.waitForLine('Ctrl-C stops everything', 60_000);
+    const urls = addresses(child.output());
+    for (const name of services) {
+      const body = (await (await fetch(`${urls[name]}/healthz`)).json()) as { services: { url: string }[] };
+      expect(body.services.map(({ url }) => url).sort()).toEqual([
+        urls.research,
+        'https://agent.example',
+        'https://board.example',
+        'https://voice.example',
+      ]);
+    }
+    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
+  });
+
   it('names the port that is taken and the variable to change, and leaves nothing running', async () => {
     const holder = await occupiedPort();
     const child = trunkline(['up'], { ...anyPorts(), RESEARCH_PORT: String(holder) });

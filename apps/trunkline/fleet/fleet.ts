@@ -30,7 +30,6 @@ export interface FleetSettings {
 /** Starts the services one after the other; when one cannot start, those before it are stopped again. */
 export async function startFleet({ options, env, logger, hide }: FleetSettings): Promise<Fleet> {
   const members: Member[] = [];
-  const services = (): ServiceLink[] => members.map(({ name, url }) => ({ name, url, state: 'live' }));
   const stop = () => stopAll(members);
   const read = readServiceOptions(options, env);
   const secret = await familySecret(options.trunklineHome);
@@ -39,7 +38,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
   const family: Family = {
     secret,
     agentName: read.agent.agentName,
-    find: (name) => services().find((service) => service.name === name),
+    find: (name) => linksTo(members).find((service) => service.name === name),
     onChange: (listener) => void listeners.push(listener),
   };
   try {
@@ -47,7 +46,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
       const surroundings = {
         logger: logger.child({ service: name }),
         hide,
-        services,
+        services: () => linksTo(members, publicAddresses(read)),
         family,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
@@ -68,6 +67,24 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
       : 'embedded',
     missing: () => members.flatMap((member) => member.missing()),
     stop,
+  };
+}
+
+/** Where the members are: their public addresses where some are given, else where they listen. */
+function linksTo(
+  members: readonly Member[],
+  addresses: Readonly<Record<string, string | undefined>> = {},
+): ServiceLink[] {
+  return members.map(({ name, url }) => ({ name, url: addresses[name] ?? url, state: 'live' }));
+}
+
+/** As people reach the services, behind a proxy for instance. */
+function publicAddresses(read: ServiceOptions): Record<string, string | undefined> {
+  return {
+    voice: read.voice.publicUrl,
+    agent: read.agent.publicUrl,
+    research: read.research.publicUrl,
+    switchboard: read.switchboard.publicUrl,
   };
 }
 
