@@ -45,7 +45,18 @@ it('sections of an earlier pass are kept when a gap leads back to research', asy
   expect(asked('section')).toBe(4);
 });
 
-it('a section that failed early is tried again when the report is due', async () => {
+interface LogLine {
+  level: string;
+  msg: string;
+  researchId: string;
+  section: string;
+  err: { message: string };
+}
+
+const earlyFailures = () =>
+  lab.log.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg.includes('written ahead'));
+
+it('a section that failed early is logged, and tried again when the report is due', async () => {
   holdEvaluation();
   const hold = lab.script.replace;
   let failures = 0;
@@ -55,10 +66,18 @@ it('a section that failed early is tried again when the report is due', async ()
       : hold(kind, request);
   const id = await client.startJob({ query: 'tidal power' });
   await waitFor(() => failures === DIMENSIONS.length);
-  await waitFor(() => model.requests.filter(({ path }) => path.endsWith('/completions')).length >= 8);
+  await waitFor(() => earlyFailures().length === DIMENSIONS.length);
+  for (const line of earlyFailures())
+    expect(line).toMatchObject({
+      level: 'warning',
+      researchId: id,
+      err: { message: expect.stringContaining('LLM_API_KEY') },
+    });
+  expect(earlyFailures().map(({ section }) => section)).toEqual(expect.arrayContaining(DIMENSIONS));
   model.release();
   await client.events(id);
   expect(await client.status(id)).toMatchObject({ status: 'complete' });
+  expect(asked('section')).toBe(2 * DIMENSIONS.length);
 });
 
 it('a limit of tokens keeps sections until the evaluation is done', async () => {
@@ -82,6 +101,7 @@ it('a job that is cancelled while gaps are looked for stops its sections too', a
   const open = model.requests.filter(({ body }) => body !== undefined && isHeld(body));
   await waitFor(() => open.every(({ abandoned }) => abandoned));
   expect(open).toHaveLength(DIMENSIONS.length + 1);
+  expect(earlyFailures()).toEqual([]);
 });
 
 function isHeld(body: unknown): boolean {

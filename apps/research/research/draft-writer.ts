@@ -30,7 +30,8 @@ export class DraftWriter {
   /** Begins every section whose dimension is researched. A section that fails here is tried again by `all`. */
   begin(): void {
     for (const material of this.#materials())
-      if (material.dimension.state === 'done') this.#write(material).catch(() => undefined);
+      if (material.dimension.state === 'done')
+        this.#write(material).catch((error: unknown) => this.#noteFailure(material, error));
   }
 
   all(): Promise<Draft[]> {
@@ -47,6 +48,13 @@ export class DraftWriter {
 
   #materials(): Material[] {
     return chooseMaterial(this.#context, readSources(this.#context));
+  }
+
+  #noteFailure({ dimension }: Material, error: unknown): void {
+    const { id, logger, signal } = this.#context;
+    if (signal.aborted) return;
+    const fields = { err: error, researchId: id, section: dimension.name };
+    logger.warn(fields, 'a section could not be written ahead; it is tried again when the report is due');
   }
 
   #write(material: Material): Promise<string> {

@@ -3,12 +3,13 @@ import { ModelError } from '@trunkline/llm';
 import type { Spending } from '../store/jobs.ts';
 import type { Budget, Job, JobOptions, PlannedDimension } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
-import { BudgetMeter, ResearchError, type ResearchParts, type RunContext } from './run-context.ts';
-
-interface EngineLogger {
-  info(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
+import {
+  BudgetMeter,
+  ResearchError,
+  type ResearchLogger,
+  type ResearchParts,
+  type RunContext,
+} from './run-context.ts';
 
 interface Run {
   cancel: AbortController;
@@ -31,11 +32,11 @@ const STORE_AGAIN_MS = 2000;
 /** Runs research jobs in the background, and takes up after a start what the last stop left unfinished. */
 export class ResearchEngine {
   readonly #parts: ResearchParts;
-  readonly #logger: EngineLogger;
+  readonly #logger: ResearchLogger;
   readonly #stop = new AbortController();
   readonly #runs = new Map<string, Run>();
 
-  constructor(parts: ResearchParts, logger: EngineLogger) {
+  constructor(parts: ResearchParts, logger: ResearchLogger) {
     this.#parts = parts;
     this.#logger = logger;
   }
@@ -151,6 +152,7 @@ export class ResearchEngine {
     const ask = { signal: stopSignal, onSpent: (spending: Spending) => budget.spend(spending) };
     return {
       ...this.#parts,
+      logger: this.#logger,
       id,
       query,
       options,

@@ -15,6 +15,12 @@ export interface ResearchSettings {
   checksTimeoutMs: number;
 }
 
+export interface ResearchLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
 /** What every job needs. */
 export interface ResearchParts {
   jobs: JobStore;
@@ -28,6 +34,7 @@ export interface ResearchParts {
 
 /** What one job needs while it runs. */
 export interface RunContext extends ResearchParts {
+  logger: ResearchLogger;
   id: string;
   query: string;
   options: Job['options'];
