@@ -1,3 +1,4 @@
+// Loaded with the first server: the library is among the largest of this service.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport, SseError } from '@modelcontextprotocol/sdk/client/sse.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -6,6 +7,7 @@ import {
   StreamableHTTPError,
 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 
 export interface McpTool {
@@ -32,6 +34,8 @@ export interface McpLink {
     input: Record<string, unknown>,
     signal: AbortSignal,
   ): Promise<{ text: string; failed: boolean }>;
+  /** Whether a failed call was answered by the server, which then is still there. */
+  isAnswer(error: unknown): boolean;
   close(): Promise<void>;
 }
 
@@ -53,6 +57,7 @@ export async function openMcpLink(
         const result = await client.callTool({ name, arguments: input }, undefined, { signal });
         return { text: textOf(result.content), failed: result.isError === true };
       },
+      isAnswer,
       async close() {
         client.onclose = () => undefined;
         await client.close();
@@ -85,6 +90,14 @@ function transportOf(server: McpServer): Transport {
   const requestInit = { headers: server.headers };
   if (server.transport === 'sse') return new SSEClientTransport(url, { requestInit }) as Transport;
   return new StreamableHTTPClientTransport(url, { requestInit }) as Transport;
+}
+
+function isAnswer(error: unknown): boolean {
+  return (
+    error instanceof McpError &&
+    error.code !== ErrorCode.ConnectionClosed &&
+    error.code !== ErrorCode.RequestTimeout
+  );
 }
 
 function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {

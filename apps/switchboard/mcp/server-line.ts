@@ -1,7 +1,6 @@
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { Logger } from '@trunkline/config';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
-import { type McpLink, type McpTool, openMcpLink } from './mcp-link.ts';
+import type { McpLink, McpTool } from './mcp-link.ts';
 
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
@@ -48,7 +47,7 @@ export class McpServerLine {
       return await link.call(tool, input, signal);
     } catch (error) {
       // A server that answers is there, also when its answer is an error; not every way tells that it is gone.
-      if (!signal.aborted && !isAnswer(error)) await this.#drop(link, error);
+      if (!signal.aborted && !link.isAnswer(error)) await this.#drop(link, error);
       throw error;
     }
   }
@@ -77,6 +76,7 @@ export class McpServerLine {
   async #tryOnce(): Promise<McpLink> {
     if (this.#closed) throw new Error(`the MCP server ${this.server.name} is no longer configured like this`);
     try {
+      const { openMcpLink } = await import('./mcp-link.ts');
       const link = await openMcpLink(this.server, {
         onLost: () => this.#lose('the server went away'),
         timeoutMs: startMs,
@@ -103,12 +103,4 @@ export class McpServerLine {
     // A failure has been told by `#lose` already.
     this.#timer = setTimeout(() => void this.open(), pause).unref();
   }
-}
-
-function isAnswer(error: unknown): boolean {
-  return (
-    error instanceof McpError &&
-    error.code !== ErrorCode.ConnectionClosed &&
-    error.code !== ErrorCode.RequestTimeout
-  );
 }

@@ -6,7 +6,6 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { Registrar } from '../control/registrar.ts';
 import type { McpServers } from '../mcp/mcp-client.ts';
-import { openMcpLink } from '../mcp/mcp-link.ts';
 import { isEnabled } from '../mcp/trust.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
 import { commandErrors, sendCommand } from './command.ts';
@@ -90,6 +89,7 @@ function mountEnabling(
 }
 
 async function tryOut(server: McpServer) {
+  const { openMcpLink } = await import('../mcp/mcp-link.ts');
   const link = await openMcpLink(server).catch((cause: unknown) => {
     throw errors.server_failed({ words: cause instanceof Error ? cause.message : String(cause) }, { cause });
   });
