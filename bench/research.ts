@@ -154,6 +154,8 @@ async function checker(): Promise<BenchResult[]> {
 const KINDS: Record<string, string> = {
   'held-out': 'put freely',
   'held-out-close': 'in words of the page',
+  'reports-a': 'of reports, by author A',
+  'reports-b': 'of reports, by author B',
 };
 const kindOf = (set: string) => KINDS[set] ?? `of ${set}`;
 const share = (what: string, value: number) => result(what, 'share', value, {}, 'higher', '0.95');

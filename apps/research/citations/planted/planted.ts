@@ -31,7 +31,8 @@ interface Share {
 }
 
 /** The set that the rules were made with. The others only measure them: rules are never changed to fit those. `held-out` has claims
- * that are put freely, `held-out-close` has claims that keep the words of the page, as the writer of reports is told to. */
+ * that are put freely, `held-out-close` has claims that keep the words of the page, as the writer of reports is told to;
+ * `reports-a` and `reports-b` have sentences of reports by authors who never saw the rules. */
 const TUNING = 'tuning';
 
 /** The sets of this folder that only measure. */
