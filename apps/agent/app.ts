@@ -27,8 +27,9 @@ import { mountOpenAi } from './routes/openai.ts';
 import { checkExposure, readKeys } from './setup/access.ts';
 import { openLiveConfig } from './setup/config-file.ts';
 import { configDirectoryOf, configFileOf, findPlaces, instanceOf } from './setup/places.ts';
+import { secretVariables } from './setup/secret-references.ts';
 import { completeSetup, isSetupComplete, modelSettings } from './setup/setup.ts';
-import { writeSetup } from './setup/write-setup.ts';
+import { writeConfig, writeSetup } from './setup/write-setup.ts';
 
 /** Starts the service. */
 export async function start(options: AgentOptions, surroundings: Surroundings): Promise<Service> {
@@ -149,10 +150,12 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     servers: () => agent.toolset.mcpStates,
     tryServer: (server) => agent.toolset.tryMcp(server),
   });
-  const settings = () => modelSettings(options, live.config, live.secrets);
+  const settings = (config = live.config) => modelSettings(options, config, live.secrets);
   mountConfig(app, {
     live,
     settings,
+    secretVariables: secretVariables(options),
+    replace: (text, key) => writeConfig(live, text, key),
     gateway: () => model.gateway,
     setUp: (given) => writeSetup(live, directory, settings(), given),
     isSetUp: () => isSetupComplete(directory),

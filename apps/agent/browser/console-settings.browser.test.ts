@@ -46,6 +46,21 @@ describeWithBrowser('an agent without a model', () => {
     await pages.agent().send('Who are you?');
     expect(model.chats().at(-1)?.model).toBe('large');
   });
+
+  it('asks for the key of another endpoint, as the one that is kept stays where it is', async () => {
+    const opened = await pages.open('/app#/settings');
+    const { page } = opened;
+    await page.getByText('leave this empty to keep it').waitFor();
+    const test = page.getByRole('button', { name: 'Test the connection' });
+    expect(await test.isDisabled()).toBe(false);
+    await page.getByLabel('Address', { exact: true }).fill('https://elsewhere.example/v1');
+    await page.getByText('The key that is kept stays with its endpoint').waitFor();
+    expect(await test.isDisabled()).toBe(true);
+    expect(await page.getByRole('button', { name: 'Use this model' }).isDisabled()).toBe(true);
+    await checkLooks(opened);
+    await page.getByLabel('Key', { exact: true }).fill('its-own');
+    expect(await page.getByRole('button', { name: 'Use this model' }).isDisabled()).toBe(false);
+  });
 });
 
 describeWithBrowser('the settings of the agent', () => {

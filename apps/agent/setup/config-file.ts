@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
+import type { z } from 'zod';
 import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './config-schema.ts';
 import { exampleConfig } from './example.ts';
 
@@ -17,66 +19,106 @@ export interface LiveConfigOptions {
 /** The configuration and its secrets as they stand in their files; a broken change leaves the last good one. */
 export interface LiveConfig {
   readonly file: string;
+  readonly secretsFile: string;
   readonly config: AgentConfig;
   readonly secrets: AgentSecrets;
   /** Told after each good change of either file. */
   onChange(listener: () => void): void;
+  /** The configuration that a text would make; fails with all that is wrong with it. */
+  parse(text: string): AgentConfig;
   /** What is wrong with a text as the configuration, each as file:line:column: words; nothing when it could be used. */
   check(text: string): readonly string[];
-  /** Replaces the file once the text has proved to be a valid configuration. */
-  write(text: string): Promise<AgentConfig>;
+  /** Replaces the file, and that of the secrets where they are given, once both have proved valid; both count at once. */
+  write(text: string, secretsText?: string): Promise<void>;
   close(): Promise<void>;
 }
 
+interface Contents {
+  config: AgentConfig;
+  secrets: AgentSecrets;
+}
+
+const ownerOnly = 0o600;
+
 /** Follows the two files. The configuration is created with comments when there is none. */
 export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveConfig> {
-  const { directory, file, logger } = options;
+  const { directory, file } = options;
   await createFolders(directory);
   if (!existsSync(file)) await writeFileAtomic(file, exampleConfig);
+  const secretsFile = join(directory, 'secrets.yaml');
+  const { contents, take, onChange, close } = await follow(file, secretsFile, options);
+  const env = options.env && { env: options.env };
+  const read = <Schema extends z.ZodType>(text: string, schema: Schema, path: string) =>
+    parseYaml(text, schema, { file: path, ...env });
+  const parse = (text: string) => read(text, configSchema, file);
+  return {
+    file,
+    secretsFile,
+    get config() {
+      return contents.config;
+    },
+    get secrets() {
+      return contents.secrets;
+    },
+    onChange,
+    parse,
+    check: (text) => problemsOf(() => parse(text)),
+    async write(text, secretsText) {
+      const secrets = secretsText === undefined ? undefined : read(secretsText, secretsSchema, secretsFile);
+      const config = parse(text);
+      if (secretsText !== undefined) await writeFileAtomic(secretsFile, secretsText, { mode: ownerOnly });
+      await writeFileAtomic(file, text);
+      take({ config, ...(secrets && { secrets }) });
+    },
+    close,
+  };
+}
+
+/** What stands in both files, kept up to date; listeners are told of each change once. */
+async function follow(file: string, secretsFile: string, { env, logger }: LiveConfigOptions) {
   const listeners: (() => void)[] = [];
-  const tell = () => {
+  const contents: Partial<Contents> = {};
+  const take = (news: Partial<Contents>) => {
+    if (isDeepStrictEqual({ ...contents, ...news }, contents)) return;
+    Object.assign(contents, news);
     for (const listener of listeners) listener();
   };
   const settings = {
-    ...(options.env && { env: options.env }),
-    onChange: tell,
+    ...(env && { env }),
     onError: (error: Error) => logger.error({ err: error }, 'the configuration stays as it was'),
   };
-  const config = await watchYaml(file, configSchema, settings);
-  const secrets = await watchYaml(join(directory, 'secrets.yaml'), secretsSchema, {
+  const configWatch = await watchYaml(file, configSchema, {
+    ...settings,
+    onChange: (config) => take({ config }),
+  });
+  const secretsWatch = await watchYaml(secretsFile, secretsSchema, {
     ...settings,
     allowMissing: true,
+    onChange: (secrets = noSecrets) => take({ secrets }),
   });
-  const parse = (text: string) =>
-    parseYaml(text, configSchema, { file, ...(options.env && { env: options.env }) });
+  contents.config ??= configWatch.value;
+  contents.secrets ??= secretsWatch.value ?? noSecrets;
   return {
-    file,
-    get config() {
-      return config.value;
-    },
-    get secrets() {
-      return secrets.value ?? secretsSchema.parse({});
-    },
-    onChange: (listener) => void listeners.push(listener),
-    check(text) {
-      try {
-        parse(text);
-        return [];
-      } catch (error) {
-        if (error instanceof ConfigError) return error.problems;
-        throw error;
-      }
-    },
-    async write(text) {
-      const parsed = parse(text);
-      await writeFileAtomic(file, text);
-      return parsed;
-    },
+    contents: contents as Contents,
+    take,
+    onChange: (listener: () => void) => void listeners.push(listener),
     async close() {
-      await config.close();
-      await secrets.close();
+      await configWatch.close();
+      await secretsWatch.close();
     },
   };
+}
+
+const noSecrets = secretsSchema.parse({});
+
+function problemsOf(parse: () => AgentConfig): readonly string[] {
+  try {
+    parse();
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }
 
 async function createFolders(directory: string): Promise<void> {

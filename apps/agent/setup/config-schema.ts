@@ -194,7 +194,13 @@ export type AgentConfig = z.output<typeof configSchema>;
 /** The file beside the configuration that holds what must not be shared. */
 export const secretsSchema = section(
   z.strictObject({
-    model: section(z.strictObject({ api_key: z.string().default('') })),
+    model: section(
+      z.strictObject({
+        api_key: z.string().default(''),
+        /** The endpoint that the key was given for; it goes to no other. */
+        api_base: z.string().default(''),
+      }),
+    ),
     auth: section(z.strictObject({ token: z.string().default('') })),
     chat: section(z.strictObject({ bot_token: z.string().default('') })),
     cloud: section(z.strictObject({ client_secret: z.string().default('') })),

@@ -2,7 +2,7 @@ import type { Logger } from '@trunkline/config';
 import { createModelGateway, type ModelCall, type ModelGateway } from '@trunkline/llm';
 import type { AgentOptions } from '../options.ts';
 import type { LiveConfig } from './config-file.ts';
-import { modelSettings } from './setup.ts';
+import { type ModelSettings, modelSettings } from './setup.ts';
 
 export interface LiveModelOptions {
   options: AgentOptions;
@@ -32,8 +32,10 @@ export class LiveModel {
     const { options, live, onCall, logger } = this.#options;
     const { knowledge, routing, model } = live.config;
     const isBundled = knowledge.embeddings === 'bundled' || knowledge.embeddings === 'off';
+    const settings = modelSettings(options, live.config, live.secrets);
+    this.#tellOfKeptKey(settings);
     return createModelGateway({
-      ...modelSettings(options, live.config, live.secrets),
+      ...settings,
       fastModel: routing.aux_model || options.llmFastModel,
       fallbackModels: routing.fallback_models,
       embeddingModel: isBundled ? undefined : knowledge.embeddings,
@@ -41,5 +43,14 @@ export class LiveModel {
       onCall,
       logger,
     });
+  }
+  /** Without the key the model refuses to answer: the log says why it was not sent. */
+  #tellOfKeptKey({ url, apiKey }: ModelSettings): void {
+    const { live, logger } = this.#options;
+    const { api_key, api_base } = live.secrets.model;
+    if (url === undefined || apiKey !== undefined || api_key === '') return;
+    const words =
+      'the model key in secrets.yaml belongs to another endpoint and is not sent: set up the model anew with the key of this one, or write it into secrets.yaml';
+    logger.warn({ endpoint: url, key_of: api_base }, words);
   }
 }

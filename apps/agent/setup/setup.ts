@@ -4,6 +4,7 @@ import { ConfigError } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
 import type { AgentOptions } from '../options.ts';
 import type { AgentConfig, AgentSecrets } from './config-schema.ts';
+import { keyFor } from './kept-key.ts';
 
 /** The model as the configuration, its secrets and the variables together name it. */
 export interface ModelSettings {
@@ -19,9 +20,10 @@ export function modelSettings(
   config: AgentConfig,
   secrets: AgentSecrets,
 ): ModelSettings {
+  const url = firstGiven(config.model.api_base, options.llmGatewayUrl);
   return {
-    url: firstGiven(config.model.api_base, options.llmGatewayUrl),
-    apiKey: firstGiven(secrets.model.api_key, options.llmApiKey),
+    url,
+    apiKey: keyFor(url, secrets.model, firstGiven(options.llmApiKey)),
     model: firstGiven(options.coreModel, config.model.name, options.llmModel),
   };
 }
@@ -30,7 +32,8 @@ export function modelSettings(
 function missingForSetup({ url, apiKey }: ModelSettings): string[] {
   return [
     url === undefined && 'model.api_base is not set: write it into the configuration, or set LLM_GATEWAY_URL',
-    apiKey === undefined && 'there is no API key: set LLM_API_KEY, or model.api_key in secrets.yaml',
+    apiKey === undefined &&
+      `there is no API key${url === undefined ? '' : ` for ${url}`}: set LLM_API_KEY, or model.api_key in secrets.yaml (with model.api_base beside it, the key goes there alone)`,
   ].filter((problem) => problem !== false);
 }
 
@@ -40,9 +43,14 @@ export function isSetupComplete(directory: string): boolean {
 
 /** Checks what a setup needs and marks it complete; fails with all that is missing. */
 export async function completeSetup(directory: string, settings: ModelSettings): Promise<void> {
+  requireSetup(settings);
+  await writeFileAtomic(markerIn(directory), `${new Date().toISOString()}\n`);
+}
+
+/** Fails with all that a setup lacks. */
+export function requireSetup(settings: ModelSettings): void {
   const missing = missingForSetup(settings);
   if (missing.length > 0) throw new ConfigError('The setup of the agent is not complete:', missing);
-  await writeFileAtomic(markerIn(directory), `${new Date().toISOString()}\n`);
 }
 
 function markerIn(directory: string): string {

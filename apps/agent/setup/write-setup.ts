@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { writeFileAtomic } from '@trunkline/storage';
 import { parseDocument } from 'yaml';
 import type { LiveConfig } from './config-file.ts';
-import { completeSetup, type ModelSettings } from './setup.ts';
+import { completeSetup, type ModelSettings, requireSetup } from './setup.ts';
 
-const ownerOnly = 0o600;
+/** A key with the endpoint it is for. */
+export interface GivenKey {
+  apiKey: string;
+  url: string;
+}
 
 /** Puts what is given of the model into the files, the key into secrets.yaml alone, and completes the setup. */
 export async function writeSetup(
@@ -14,28 +16,42 @@ export async function writeSetup(
   settings: ModelSettings,
   given: Partial<ModelSettings>,
 ): Promise<void> {
-  const text = await readFile(live.file, 'utf8');
-  const changed = withValues(text, [
+  const wanted = { ...settings, ...given };
+  requireSetup(wanted);
+  const text = withValues(await readFile(live.file, 'utf8'), [
     [['model', 'api_base'], given.url],
     [['model', 'name'], given.model],
   ]);
-  if (changed !== text) await live.write(changed);
-  if (given.apiKey !== undefined) await writeSecret(join(directory, 'secrets.yaml'), given.apiKey);
-  await completeSetup(directory, { ...settings, ...given });
+  const key = given.apiKey === undefined ? undefined : { apiKey: given.apiKey, url: wanted.url ?? '' };
+  await writeConfig(live, text, key);
+  await completeSetup(directory, wanted);
 }
 
-async function writeSecret(file: string, apiKey: string): Promise<void> {
+/** Replaces the configuration, with the key of the endpoint that it names. */
+export async function writeConfig(live: LiveConfig, text: string, key: GivenKey | undefined): Promise<void> {
+  await live.write(text, key && (await secretsWith(live.secretsFile, key)));
+}
+
+/** The text of the secrets with another key, which goes to its endpoint alone. */
+async function secretsWith(file: string, { apiKey, url }: GivenKey): Promise<string> {
   const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
     throw error;
   });
-  await writeFileAtomic(file, withValues(before, [[['model', 'api_key'], apiKey]]), { mode: ownerOnly });
+  return withValues(before, [
+    [['model', 'api_key'], apiKey],
+    [['model', 'api_base'], url],
+  ]);
 }
 
-/** The text with some values set; comments stay where they are. */
+/** The text with some values set as they are, not as names of variables; comments stay where they are. */
 function withValues(text: string, values: [path: string[], value: string | undefined][]): string {
   const document = parseDocument(text);
-  const given = values.filter(([, value]) => value !== undefined);
-  for (const [path, value] of given) document.setIn(path, value);
+  const given = values.flatMap(([path, value]) => (value === undefined ? [] : [{ path, value }]));
+  for (const { path, value } of given)
+    document.setIn(
+      path,
+      value.replaceAll(`\${`, () => `$\${`),
+    );
   return given.length === 0 ? text : String(document);
 }

@@ -6,29 +6,39 @@ import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { LiveConfig } from '../../setup/config-file.ts';
+import type { AgentConfig } from '../../setup/config-schema.ts';
+import { isSameEndpoint } from '../../setup/kept-key.ts';
+import { newlyNamed } from '../../setup/secret-references.ts';
 import type { ModelSettings } from '../../setup/setup.ts';
+import type { GivenKey } from '../../setup/write-setup.ts';
 import { consoleErrors } from './errors.ts';
 
 export interface ConfigRoutes {
   live: LiveConfig;
   gateway(): ModelGateway;
-  /** The model as the files and variables name it now. */
-  settings(): ModelSettings;
+  /** The model as the files and variables name it now, or as they would with another configuration. */
+  settings(config?: AgentConfig): ModelSettings;
+  /** Variables that hold secrets of the service. */
+  secretVariables: readonly string[];
+  /** Replaces the configuration, with the key of the endpoint that it names. */
+  replace(text: string, key: GivenKey | undefined): Promise<void>;
   /** Writes what is given into the files and completes the setup. */
   setUp(given: Partial<ModelSettings>): Promise<void>;
   isSetUp(): boolean;
 }
 
-const written = z.object({ text: z.string() });
+const apiKey = z.string().trim().min(1).optional();
+const text = z.string();
 const modelGiven = z.object({
   api_base: z.url().optional(),
-  api_key: z.string().min(1).optional(),
+  api_key: apiKey,
   model: z.string().min(1).optional(),
 });
 
 /** Keys and places in lists that lead to a value. */
 const path = z.array(z.union([z.string(), z.int().nonnegative()])).min(1);
 const changes = z.object({
+  api_key: apiKey,
   changes: z
     .array(
       z.discriminatedUnion('op', [
@@ -41,6 +51,8 @@ const changes = z.object({
 });
 
 const checkLimitMs = 15_000;
+const keyWords =
+  'Another `model.api_base` needs its key, as `api_key`: the one that is kept stays with its endpoint.';
 
 /** The live configuration, and the setup of the model. */
 export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
@@ -57,11 +69,12 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     '/api/config',
     describeRoute({
       summary: 'Replace the live configuration',
-      description: 'Nothing changes when the text is not valid.',
+      description: `Nothing changes when the text is not valid. ${keyWords}`,
     }),
-    validate('json', written),
+    validate('json', z.object({ text, api_key: apiKey })),
     async (context) => {
-      await orRefusal(() => live.write(context.req.valid('json').text));
+      const given = context.req.valid('json');
+      await orRefusal(async () => replace(routes, (await read()).text, given.text, given.api_key));
       return context.json({ ok: true });
     },
   );
@@ -69,19 +82,20 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     '/api/config',
     describeRoute({
       summary: 'Change some values of the live configuration',
-      description: 'Comments stay; nothing changes when the result is not valid.',
+      description: `Comments stay; nothing changes when the result is not valid. ${keyWords}`,
     }),
     validate('json', changes),
     async (context) => {
-      const text = withChanges((await read()).text, context.req.valid('json').changes);
-      await orRefusal(() => live.write(text));
+      const given = context.req.valid('json');
+      const before = (await read()).text;
+      await orRefusal(() => replace(routes, before, withChanges(before, given.changes), given.api_key));
       return context.json({ ok: true });
     },
   );
   app.post(
     '/api/config/check',
     describeRoute({ summary: 'What is wrong with a text as the configuration' }),
-    validate('json', written),
+    validate('json', z.object({ text })),
     (context) => context.json({ problems: live.check(context.req.valid('json').text).map(problemOf) }),
   );
   mountModel(app, routes);
@@ -121,23 +135,36 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
   );
 }
 
+/** Puts a text in the place of the configuration, unless it would carry a secret of the service elsewhere. */
+async function replace(
+  routes: ConfigRoutes,
+  before: string,
+  after: string,
+  given: string | undefined,
+): Promise<void> {
+  const { url } = routes.settings(routes.live.parse(after));
+  refuseOtherEndpoint(url, given, routes.settings());
+  const named = newlyNamed(routes.secretVariables, before, after);
+  if (named !== undefined) throw consoleErrors.secret_named({ name: named });
+  await routes.replace(after, given === undefined ? undefined : { apiKey: given, url: url ?? '' });
+}
+
 /** The key that is kept belongs to the endpoint it was kept for: another one gets a key of its own. */
+function refuseOtherEndpoint(url: string | undefined, given: string | undefined, kept: ModelSettings): void {
+  if (url === undefined || given !== undefined || kept.apiKey === undefined) return;
+  if (!isSameEndpoint(url, kept.url)) throw consoleErrors.model_key_needed({ place: url });
+}
+
 function settingsGiven(
   { api_base, api_key, model }: z.output<typeof modelGiven>,
   kept: ModelSettings,
 ): Partial<ModelSettings> {
-  const isElsewhere = api_base !== undefined && placeOf(api_base) !== placeOf(kept.url);
-  if (isElsewhere && kept.apiKey !== undefined && api_key === undefined)
-    throw consoleErrors.model_key_needed({ place: api_base });
+  refuseOtherEndpoint(api_base, api_key, kept);
   return {
     ...(api_base !== undefined && { url: api_base }),
     ...(api_key !== undefined && { apiKey: api_key }),
     ...(model !== undefined && { model }),
   };
-}
-
-function placeOf(url: string | undefined): string {
-  return url?.replace(/\/+$/, '') ?? '';
 }
 
 async function orRefusal<Value>(work: () => Promise<Value>): Promise<Value> {

@@ -10,7 +10,12 @@ export const consoleErrors = defineErrors({
   model_key_needed: [
     400,
     ({ place }: { place: string }) =>
-      `The key that is kept goes only to the endpoint it was kept for. Give the key of ${place}; where it needs none, any word will do.`,
+      `The key that is kept goes only to the endpoint it was kept for. Give the key of ${place} with it: on the page under Settings, Model, or as api_key; where it needs none, any word will do.`,
+  ],
+  secret_named: [
+    400,
+    ({ name }: { name: string }) =>
+      `${name} holds a secret of this service, and no entry that names it can be added or changed from here. Do it in agent.yaml on the machine itself.`,
   ],
   config_invalid: [400, ({ words }: { words: string }) => words],
 });

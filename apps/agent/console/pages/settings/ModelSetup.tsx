@@ -75,9 +75,10 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
   const [check, setCheck] = useState<ModelCheck>();
   const [busy, setBusy] = useState<'test' | 'save' | null>(null);
   const valid = /^https?:\/\/./.test(address.trim()) && URL.canParse(address.trim());
+  const keepsKey = settings.has_key && placeOf(address) === placeOf(settings.api_base);
   const given = () => ({
     ...(valid && { api_base: address.trim() }),
-    ...(key !== '' && { api_key: key }),
+    ...(key.trim() !== '' && { api_key: key.trim() }),
     ...(model !== '' && { model }),
   });
   const during = async (what: 'test' | 'save', work: () => Promise<unknown>) => {
@@ -123,11 +124,7 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
           mono
           type="password"
           autoComplete="off"
-          hint={
-            settings.has_key
-              ? 'A key is kept already; leave this empty to keep it.'
-              : 'Kept in secrets.yaml on the service alone. Where none is needed, enter any word.'
-          }
+          hint={keyHint(settings, keepsKey)}
           value={key}
           onChange={(event) => setKey(event.target.value)}
         />
@@ -137,7 +134,7 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
           <Button
             icon={<RadioTower aria-hidden />}
             busy={busy === 'test'}
-            disabled={!valid}
+            disabled={!valid || (key.trim() === '' && settings.has_key && !keepsKey)}
             onClick={() => void during('test', test)}
           >
             Test the connection
@@ -154,7 +151,7 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
           <Button
             variant="primary"
             busy={busy === 'save'}
-            disabled={!valid || model === '' || (key === '' && !settings.has_key)}
+            disabled={!valid || model === '' || (key.trim() === '' && !keepsKey)}
             onClick={() => void during('save', save)}
           >
             Use this model
@@ -163,6 +160,18 @@ function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): voi
       </Step>
     </ol>
   );
+}
+
+// The service has the last word on what is the same endpoint.
+function placeOf(address: string): string {
+  const text = address.trim();
+  return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, '');
+}
+
+function keyHint({ has_key }: ModelSettings, keepsKey: boolean): string {
+  if (keepsKey) return 'A key is kept already; leave this empty to keep it.';
+  const kept = has_key ? 'The key that is kept stays with its endpoint: give the key of this one. ' : '';
+  return `${kept}Kept in secrets.yaml on the service alone. Where none is needed, enter any word.`;
 }
 
 function wordOf({ models }: ModelCheck): string {
