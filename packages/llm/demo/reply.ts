@@ -5,8 +5,9 @@ import { type Marked, markOutrightCalls, takeMarks } from './intents/outright.ts
 import { recognise } from './intents/table.ts';
 import type { DemoRequest } from './request.ts';
 import { fillSchema } from './schema.ts';
-import { introduction, talk } from './talk.ts';
+import { introduction, plainAnswer, talk } from './talk.ts';
 import { workOnText } from './tasks.ts';
+import { trimPhrase } from './text.ts';
 import type { Call, Outcome, Situation } from './types.ts';
 
 /** What the model does in one step: call tools, or speak. */
@@ -29,7 +30,12 @@ export function decide(request: DemoRequest, now: Date): Reply {
   if (worked !== undefined) return speak(request.tools.size === 0 ? worked : introduced(worked, request));
   const plans = plansOf(request, now);
   const stage = plans.filter(({ calls }) => calls.length > 0)[request.steps.length];
-  const calls = stage?.calls ?? followUp(request, now) ?? forced(request);
+  const isUnderstood = plans.some((plan) => plan.calls.length + plan.remarks.length > 0);
+  const calls =
+    stage?.calls ??
+    followUp(request, now) ??
+    forced(request) ??
+    (isUnderstood ? undefined : searchForIt(request));
   if (calls !== undefined) return { calls, text: '' };
   const said = [
     ...(request.steps.flat().length > 0 ? [compose(request.steps.flat())] : []),
@@ -102,4 +108,12 @@ function forced({ choice, steps, tools, userText }: DemoRequest): Call[] | undef
     choice.type === 'tool' ? choice.toolName : choice.type === 'required' ? [...tools.keys()][0] : undefined;
   const tool = name === undefined ? undefined : tools.get(name);
   return tool === undefined ? undefined : [callOf(tool, {}, userText)];
+}
+
+/** In a chat that is there for searching, words that mean nothing else are what to search for. */
+function searchForIt(request: DemoRequest): Call[] | undefined {
+  const tool = request.tools.get('searchWeb');
+  const query = trimPhrase(request.userText);
+  if (tool === undefined || query === '' || request.steps.length > 0) return undefined;
+  return plainAnswer(request) === undefined ? [callOf(tool, { query })] : undefined;
 }

@@ -19,6 +19,11 @@ const phrases: [RegExp, string][] = [
 
 /** An answer to a message that asks for no tool. */
 export function talk(request: DemoRequest): string {
+  return plainAnswer(request) ?? `I found nothing in that I can act on. ${help(request)}`;
+}
+
+/** An answer to a message that is clear in itself; undefined for any other. */
+export function plainAnswer(request: DemoRequest): string | undefined {
   const text = request.userText.trim();
   const reminder = /^Reminder: (.+)$/s.exec(text)?.[1];
   if (reminder !== undefined) return `Here is your reminder: ${trimPhrase(reminder)}.`;
@@ -26,8 +31,7 @@ export function talk(request: DemoRequest): string {
     return help(request);
   const phrase = phrases.find(([pattern]) => pattern.test(text))?.[1];
   if (phrase !== undefined) return phrase;
-  if (sentencesOf(text).length >= 4) return `In short: ${summarise(text, { sentences: 2 })}`;
-  return `I found nothing in that I can act on. ${help(request)}`;
+  return sentencesOf(text).length >= 4 ? `In short: ${summarise(text, { sentences: 2 })}` : undefined;
 }
 
 function help({ tools }: DemoRequest): string {

@@ -119,6 +119,14 @@ describe('one wish', () => {
     expect((await ask('book a flight', tools)).calls).toMatchObject([{ tool: 'askClarification' }]);
   });
 
+  it('searches the research chat for words that mean nothing else', async () => {
+    const tools = ['searchWeb', 'askClarification'];
+    await expectCalls('Tidal power', [['searchWeb', { query: 'Tidal power' }]], tools);
+    expect((await ask('Hello', tools)).calls).toEqual([]);
+    expect((await ask('What can you do?', tools)).calls).toEqual([]);
+    expect((await ask('Tidal power', ['web_search'])).calls).toEqual([]);
+  });
+
   it('takes any name for an agent where the tool lists none', async () => {
     await expectCalls(
       'ask codex to fix the build',
