@@ -15,6 +15,7 @@ export type {
   HistoryQuery,
   Lease,
   LeaseOptions,
+  Memory,
   Message,
   Published,
   QueuePolicy,

@@ -6,6 +6,10 @@ const shortestTtlMs = 1000;
 
 export function checkLease(name: string, { ttlMs }: LeaseOptions): void {
   checkName('lease', name);
+  checkTimeToLive(ttlMs);
+}
+
+export function checkTimeToLive(ttlMs: number): void {
   if (Number.isSafeInteger(ttlMs) && ttlMs >= shortestTtlMs) return;
   throw new BusError(
     'options_refused',

@@ -135,6 +135,18 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+export interface MemoryOptions {
+  /** At least 1000. */
+  ttlMs: number;
+}
+
+/** Short texts by key that all who share the bus keep for a while. */
+export interface Memory {
+  recall(key: string): Promise<string | undefined>;
+  /** Keeps a value unless there is one under this key; gives the one that is kept. */
+  keep(key: string, value: string): Promise<string>;
+}
+
 export interface BusStatus {
   engine: 'embedded' | 'nats';
   connected: boolean;
@@ -159,6 +171,7 @@ export interface Bus {
   deadLetters(): Promise<DeadLetter[]>;
   replay(target: ReplayTarget): Promise<void>;
   lease(name: string, options: LeaseOptions): Promise<Lease>;
+  memory(name: string, options: MemoryOptions): Promise<Memory>;
   status(): BusStatus;
   /** Lets handlers at work end (up to the drain time), then closes. */
   stop(): Promise<void>;

@@ -6,6 +6,7 @@ import { describeDelivery } from '../suites/delivery.suite.ts';
 import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
+import { describeMemory } from '../suites/memory.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 
@@ -31,6 +32,7 @@ describe('embedded', () => {
   describeDurable(embeddedWorld);
   describeRedelivery(embeddedWorld);
   describeHistory(embeddedWorld);
+  describeMemory(embeddedWorld);
 
   it('refuses a journal that another bus has open, and takes it when that has stopped', async () => {
     const directory = temporaryDirectory();

@@ -5,6 +5,7 @@ import { Requests } from '../delivery/requests.ts';
 import { checkSubscription } from '../delivery/subscribe-options.ts';
 import { BusError } from '../errors.ts';
 import { checkLease } from '../lease-options.ts';
+import { checkMemory } from '../memory-options.ts';
 import { checkMessage, decodeMessage } from '../message.ts';
 import { type CommonOptions, type Settings, settingsOf, silentLogger } from '../options.ts';
 import type {
@@ -18,6 +19,8 @@ import type {
   HistoryQuery,
   Lease,
   LeaseOptions,
+  Memory,
+  MemoryOptions,
   Message,
   Published,
   ReplayTarget,
@@ -31,6 +34,7 @@ import { Appender } from './appender.ts';
 import { CursorSaver } from './cursor-saver.ts';
 import { DurableRegistry } from './durable-registry.ts';
 import { embeddedLease } from './embedded-lease.ts';
+import { EmbeddedMemories } from './embedded-memory.ts';
 import { readHistory } from './history.ts';
 import type { StoredDeadLetter } from './journal/dead-letter-table.ts';
 import type { JournalStart } from './journal/journal.ts';
@@ -48,19 +52,31 @@ const listedDeadLetters = 1000;
 export async function createEmbeddedBus(options: EmbeddedBusOptions): Promise<Bus> {
   const settings = settingsOf(options);
   const durableTopics = new DurableTopics(options.durableTopics);
+  const { logger = silentLogger } = options;
   const { retainMs, retainBytes, forgetAfterMs } = settings;
   const journal = new JournalThread({ directory: options.directory, retainMs, retainBytes, forgetAfterMs });
   try {
     const start = await journal.call('start');
-    return new EmbeddedBus(journal, start, durableTopics, settings, options.logger ?? silentLogger);
+    const memories = new EmbeddedMemories(options.directory);
+    return new EmbeddedBus({ journal, start, memories, durableTopics, settings, logger });
   } catch (error) {
     await journal.terminate();
     throw error;
   }
 }
 
+interface Parts {
+  journal: JournalThread;
+  start: JournalStart;
+  memories: EmbeddedMemories;
+  durableTopics: DurableTopics;
+  settings: Settings;
+  logger: BusLogger;
+}
+
 class EmbeddedBus implements Bus {
   readonly #journal: JournalThread;
+  readonly #memories: EmbeddedMemories;
   readonly #durableTopics: DurableTopics;
   readonly #settings: Settings;
   readonly #logger: BusLogger;
@@ -78,14 +94,9 @@ class EmbeddedBus implements Bus {
   #stopping: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(
-    journal: JournalThread,
-    start: JournalStart,
-    durableTopics: DurableTopics,
-    settings: Settings,
-    logger: BusLogger,
-  ) {
+  constructor({ journal, start, memories, durableTopics, settings, logger }: Parts) {
     this.#journal = journal;
+    this.#memories = memories;
     this.#committed = start.lastPosition;
     this.#starts = start.starts;
     this.#durableTopics = durableTopics;
@@ -158,6 +169,12 @@ class EmbeddedBus implements Bus {
     return embeddedLease(name, this.#starts, options);
   }
 
+  async memory(name: string, options: MemoryOptions): Promise<Memory> {
+    this.#checkRunning();
+    checkMemory(name, options);
+    return this.#memories.open(name, options);
+  }
+
   status(): BusStatus {
     return {
       engine: 'embedded',
@@ -184,6 +201,7 @@ class EmbeddedBus implements Bus {
     }
     this.#stopped = true;
     this.#abort.abort();
+    this.#memories.close();
     if (this.#journal.failure !== undefined) return;
     await this.#saver.flush();
     await this.#journal.close();

@@ -7,6 +7,7 @@ import { describeDelivery } from '../suites/delivery.suite.ts';
 import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
+import { describeMemory } from '../suites/memory.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 
@@ -40,4 +41,5 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
   describeDurable(natsWorld);
   describeRedelivery(natsWorld);
   describeHistory(natsWorld);
+  describeMemory(natsWorld);
 });

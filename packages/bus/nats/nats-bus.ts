@@ -1,5 +1,5 @@
-import { jetstream } from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
 import { DispatchLoop } from '../delivery/dispatch-loop.ts';
 import { drained } from '../delivery/drain.ts';
 import { FailureReporter } from '../delivery/failure-reporter.ts';
@@ -8,6 +8,7 @@ import { checkSubscription } from '../delivery/subscribe-options.ts';
 import { BusError } from '../errors.ts';
 import { historyLimit } from '../history-limit.ts';
 import { checkLease } from '../lease-options.ts';
+import { checkMemory } from '../memory-options.ts';
 import { checkMessage } from '../message.ts';
 import type { Settings } from '../options.ts';
 import type {
@@ -21,6 +22,8 @@ import type {
   HistoryQuery,
   Lease,
   LeaseOptions,
+  Memory,
+  MemoryOptions,
   Message,
   Published,
   ReplayTarget,
@@ -36,6 +39,7 @@ import { NatsDurable } from './nats-durable.ts';
 import { readNatsHistory } from './nats-history.ts';
 import { NatsLease } from './nats-lease.ts';
 import { NatsLive } from './nats-live.ts';
+import { NatsMemory } from './nats-memory.ts';
 import { NatsRetention } from './nats-retention.ts';
 import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
@@ -153,24 +157,27 @@ class NatsBus implements Bus {
     else await this.#deadLetters.replay(target.deadLetterId);
   }
 
-  /** One bucket for each time to live, as old servers know none for single keys. */
   async lease(name: string, options: LeaseOptions): Promise<Lease> {
     this.#checkRunning();
     checkLease(name, options);
-    const { prefix, replicas } = this.#setup.natsSettings;
+    const { prefix } = this.#setup.natsSettings;
     // A question that lasts longer than the lease has no use.
     const client = jetstream(this.#connection.nats, { timeout: options.ttlMs / 3 });
-    const bucket = await new Kvm(client).create(`${prefix}-lease-${options.ttlMs}`, {
-      ttl: options.ttlMs,
-      history: 1,
-      replicas,
-    });
+    const bucket = await this.#bucket(client, 'lease', options.ttlMs);
     const presence = new Presence(this.#connection.nats, prefix, options.ttlMs / 3);
     const lease = new NatsLease(name, bucket, options, presence, this.#setup.logger);
     this.#leases.add(lease);
     this.#connection.onChange((isConnected) => lease.connectionChanged(isConnected));
     await lease.begin();
     return lease;
+  }
+
+  async memory(name: string, options: MemoryOptions): Promise<Memory> {
+    this.#checkRunning();
+    checkMemory(name, options);
+    const bucket = await this.#bucket(this.#resources.client, 'memory', options.ttlMs);
+    const { publishTimeoutMs: limitMs, maxPending } = this.#setup.natsSettings;
+    return new NatsMemory({ name, bucket, limitMs, maxPending, signal: this.#abort.signal });
   }
 
   status(): BusStatus {
@@ -238,6 +245,12 @@ class NatsBus implements Bus {
       this.#setup.logger.warn({ err: error }, 'The journal on NATS could not be tidied up');
     }
     this.#maintaining = false;
+  }
+
+  /** One bucket for each time to live, as old servers know none for single keys. */
+  #bucket(client: JetStreamClient, purpose: 'lease' | 'memory', ttl: number): Promise<KV> {
+    const { prefix, replicas } = this.#setup.natsSettings;
+    return new Kvm(client).create(`${prefix}-${purpose}-${ttl}`, { ttl, history: 1, replicas });
   }
 
   #liveIdle(): boolean {

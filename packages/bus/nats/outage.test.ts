@@ -30,6 +30,22 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     await vi.waitFor(() => expect(bus.status().connected).toBe(connected), patience);
   }
 
+  it('a memory waits as publishers do, and says when that took too long or too many wait', async () => {
+    const patientOne = await (await open()).memory('hooks', { ttlMs: 60_000 });
+    const hasty = await (await open({ publishTimeoutMs: 200, maxPending: 1 })).memory('hooks', {
+      ttlMs: 60_000,
+    });
+    await patientOne.keep('key', 'before');
+    await server.kill('SIGKILL');
+    const recalled = patientOne.recall('key');
+    const late = expect(hasty.recall('key')).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(hasty.recall('key')).rejects.toMatchObject({ code: 'overloaded' });
+    await late;
+    await server.start();
+    expect(await recalled).toBe('before');
+    expect(await patientOne.keep('key', 'after')).toBe('before');
+  });
+
   it('publishers wait; then all is accepted and brought in order, and every kind of subscriber goes on', async () => {
     const logger = recordingLogger();
     const bus = await open({ logger });

@@ -179,9 +179,10 @@ describe('webhooks of the code host', () => {
     ],
     ['a draft', 'pull_request', { action: 'opened', pull_request: { ...pull, draft: true } }],
     ['a ping', 'ping', { zen: 'x' }],
-  ])('leave alone %s', async (_name, event, payload) => {
+  ])('leave alone %s', async (name, event, payload) => {
     expect((await send(event, payload)).status).toBe(200);
-    await send('release', { action: 'published', release: { tag_name: 'v1', html_url: 'https://x' } });
+    const release = { tag_name: `after ${name}`, html_url: 'https://x' };
+    await send('release', { action: 'published', release });
     await seen.first('release.published');
     expect(seen.messages.filter(({ topic }) => topic.startsWith('message.inbound'))).toEqual([]);
   });

@@ -1,6 +1,7 @@
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { type ClientSettings, CodehostClients } from './clients.ts';
 import { type HookEvent, type Reactable, readEvent } from './events.ts';
@@ -53,13 +54,15 @@ function identityOf(id: string | undefined, key: string | undefined) {
 class Running {
   readonly #clients: CodehostClients;
   readonly #context: PluginContext;
+  readonly #taken: TakenDeliveries;
   readonly #stopping = new AbortController();
   #ownLogins: ReadonlySet<string> = new Set();
   #ends: (() => Promise<void>)[] = [];
 
-  private constructor(clients: CodehostClients, context: PluginContext) {
+  private constructor(clients: CodehostClients, context: PluginContext, taken: TakenDeliveries) {
     this.#clients = clients;
     this.#context = context;
+    this.#taken = taken;
   }
 
   static async begin(
@@ -69,7 +72,8 @@ class Running {
     webhook: WebhookSettings,
   ): Promise<Running> {
     const { bus, options, logger } = context;
-    const running = new Running(await CodehostClients.open(settings), context);
+    const taken = await TakenDeliveries.open(bus, 'codehost');
+    const running = new Running(await CodehostClients.open(settings), context, taken);
     const server = await startWebhookServer({
       name: 'codehost',
       host: options.host,
@@ -95,6 +99,10 @@ class Running {
   }
 
   async take(event: HookEvent): Promise<void> {
+    await this.#taken.once(event.deliveryId, () => this.#publish(event));
+  }
+
+  async #publish(event: HookEvent): Promise<void> {
     const { bus, workspace } = this.#context;
     const bots = workspace.fleet().codehost.reviewerBotLogins.map((login) => login.toLowerCase());
     const ownLogins = new Set([...this.#ownLogins, ...bots]);

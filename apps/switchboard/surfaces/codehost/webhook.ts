@@ -1,5 +1,6 @@
 import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
+import { busFailure } from '../../errors.ts';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { deliveryIdOf, isSignedBy } from '../webhook-signature.ts';
 import { HookError, type HookEvent } from './events.ts';
@@ -51,7 +52,7 @@ async function receive(
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof HookError)
       throw hookErrors.hook_unreadable({ words: error.message }, { cause: error });
-    throw error;
+    throw busFailure(error);
   }
   return context.text('OK');
 }

@@ -1,14 +1,13 @@
-import { join } from 'node:path';
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { createTrackerActions } from './actions.ts';
 import { TrackerApi } from './client.ts';
-import { DeliveryIds } from './delivery-ids.ts';
 import { readTrackerHook, type TrackerHook } from './events.ts';
 import { TrackerTokens } from './tokens.ts';
-import { mountTrackerWebhook, type TrackerWebhook, trackerHookLifeMs, trackerHookLimit } from './webhook.ts';
+import { mountTrackerWebhook, type TrackerWebhook, trackerHookLimit } from './webhook.ts';
 
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
 const signMs = 10_000;
@@ -16,11 +15,10 @@ const signMs = 10_000;
 /** The tracker: agent sessions and new issues in, comments, issues and activities out. */
 export function createTrackerSurface(options: SwitchboardOptions, desk: DeliveryDesk): Plugin {
   let ends: (() => Promise<void>)[] = [];
-  let running: Pick<TrackerWebhook, 'identify' | 'take'> | undefined;
+  let running: Pick<TrackerWebhook, 'take'> | undefined;
   const webhook: TrackerWebhook = {
     secret: options.trackerWebhookSecret,
     allowUnsigned: options.allowUnsigned,
-    identify: (...delivery) => started(running).identify(...delivery),
     take: (...hook) => started(running).take(...hook),
   };
   return {
@@ -30,10 +28,13 @@ export function createTrackerSurface(options: SwitchboardOptions, desk: Delivery
     async start(context) {
       const api = createApi(context);
       const stopping = new AbortController();
-      const ids = new DeliveryIds(join(context.home, 'tracker-deliveries.db'), trackerHookLifeMs);
+      const taken = await TakenDeliveries.open(context.bus, 'tracker');
+      const take = createTaker(context, api, stopping.signal);
       running = {
-        identify: (body, named) => ids.of(body, named),
-        take: createTaker(context, api, stopping.signal),
+        take: async (hook, { body, named }, arrivedAt) => {
+          const id = await taken.idOf(body, named);
+          await taken.once(id, () => take(hook, id, arrivedAt));
+        },
       };
       const server = await startWebhookServer({
         name: 'tracker',
@@ -50,7 +51,7 @@ export function createTrackerSurface(options: SwitchboardOptions, desk: Delivery
         patterns: ['tracker.#'],
         send: createTrackerActions(api),
       });
-      ends = [async () => stopping.abort(), () => server.stop(), close, async () => ids.close()];
+      ends = [async () => stopping.abort(), () => server.stop(), close];
     },
     async stop() {
       for (const end of ends) await end();

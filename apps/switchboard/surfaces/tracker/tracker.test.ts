@@ -218,6 +218,8 @@ describe('an agent with OAuth', () => {
     fake.expireToken();
     await reply(first, 'two');
     await waitFor(() => fake.mutations.length === 2);
+    // What is cut off before its answer came is sent again after the start.
+    await waitFor(async () => (await first.call('/api/deliveries?state=sent')).body.data.count === 2);
     await first.stop();
     expect(readFileSync(join(directory.path, 'switchboard', 'tracker-token.json'), 'utf8')).toContain(
       'refresh-2',

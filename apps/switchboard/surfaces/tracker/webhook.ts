@@ -1,6 +1,7 @@
 import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
+import { busFailure } from '../../errors.ts';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { isSignedBy } from '../webhook-signature.ts';
 import { type TrackerHook, trackerHookSchema } from './events.ts';
@@ -24,15 +25,17 @@ const errors = defineErrors({
 export interface TrackerWebhook {
   secret: string | undefined;
   allowUnsigned: boolean;
-  /** By what a delivery is known when it comes again. */
-  identify(body: Uint8Array, named: string | undefined): string;
-  take(hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void>;
+  /** Takes what was sent, unless it was taken before: by its bytes, or by the id that a header names. */
+  take(hook: TrackerHook, delivery: Delivery, arrivedAt: number): Promise<void>;
+}
+
+export interface Delivery {
+  body: Uint8Array;
+  named: string | undefined;
 }
 
 export const trackerHookLimit = 1024 * 1024;
 const oldestMs = 5 * 60_000;
-/** A body may be from the future by as much as from the past. */
-export const trackerHookLifeMs = 2 * oldestMs;
 
 export function mountTrackerWebhook(app: Hono<SwitchboardEnv>, webhook: TrackerWebhook): void {
   const about = describeRoute({ summary: 'Webhooks of the tracker', errors: Object.values(errors) });
@@ -40,10 +43,7 @@ export function mountTrackerWebhook(app: Hono<SwitchboardEnv>, webhook: TrackerW
     app.post(path, about, (context) => receive(context, webhook));
 }
 
-async function receive(
-  context: Context,
-  { secret, allowUnsigned, identify, take }: TrackerWebhook,
-): Promise<Response> {
+async function receive(context: Context, { secret, allowUnsigned, take }: TrackerWebhook): Promise<Response> {
   const arrivedAt = Date.now();
   const body = new Uint8Array(await context.req.arrayBuffer());
   if (secret === undefined && !allowUnsigned) throw errors.tracker_unsigned();
@@ -51,7 +51,10 @@ async function receive(
     throw errors.tracker_signature();
   const hook = read(body);
   if (Math.abs(arrivedAt - hook.webhookTimestamp) > oldestMs) throw errors.tracker_old();
-  await take(hook, identify(body, context.req.header('linear-delivery')), arrivedAt);
+  const delivery = { body, named: context.req.header('linear-delivery') };
+  await take(hook, delivery, arrivedAt).catch((error: unknown) => {
+    throw busFailure(error);
+  });
   return context.text('OK');
 }
 
