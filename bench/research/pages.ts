@@ -22,16 +22,3 @@ function articleOf(subject: string, number: number): string {
       `Report ${number} on the ${subject} of tidal power says in part ${line + 1} that site ${number * 13 + line} had ${number * 100 + line * 7} ${subject} entries in ${1950 + ((number * 5 + line) % 70)}.`,
   ).join('\n');
 }
-
-/** Pairs of texts that are copies of each other, and pairs that only share a subject. */
-export function textPairs(): { left: string; right: string; isCopy: boolean }[] {
-  const copies = pages.flatMap(({ text }) => [
-    { left: text, right: `Share this page. ${text} Sign up for our letter.`, isCopy: true },
-    { left: text, right: text.split('\n').slice(0, 11).join('\n'), isCopy: true },
-    { left: text, right: text.replaceAll('Report', 'The report'), isCopy: true },
-  ]);
-  const others = pages.flatMap(({ text }, index) =>
-    pages.slice(index + 1, index + 5).map((page) => ({ left: text, right: page.text, isCopy: false })),
-  );
-  return [...copies, ...others];
-}

@@ -1,40 +1,144 @@
-import { wordsOf } from '../text/words.ts';
+import { WORD } from '../text/words.ts';
 
-const SHINGLE = 5;
-/** Shared part of both texts together, and of the shorter one alone, from which they count as the same. */
-const ALIKE = 0.6;
-const CONTAINED = 0.85;
-const LEAST_SHINGLES = 20;
+/** Words in a row that count as taken over when another text has them too. */
+const RUN = 5;
+/** The share of a text that another must have for it to say nothing of its own. Pages of one site share their frame, so that it takes more. */
+const REPEATED = 0.75;
+const REPEATED_WITHIN_SITE = 0.9;
+/** The share of its figures and names above which a text that has another's words fills a form with other ones. */
+const OTHER_DETAILS = 0.2;
+/** By how much a page may be longer than one it repeats before it has something to add. */
+const MOST_LONGER = 3;
+const LEAST_WORDS = 24;
 const MOST_WORDS = 20_000;
 
-/** The runs of five words of a text, as numbers. */
-export type Fingerprint = ReadonlySet<number>;
-
-export function fingerprintOf(text: string): Fingerprint {
-  const words = wordsOf(text).slice(0, MOST_WORDS);
-  const shingles = new Set<number>();
-  for (let start = 0; start + SHINGLE <= words.length; start += 1)
-    shingles.add(hash(words.slice(start, start + SHINGLE).join(' ')));
-  return shingles;
+/** A text as numbers: its runs of words in their order, and its figures and names with the words beside them. */
+export interface Fingerprint {
+  site: string;
+  words: number;
+  runs: Int32Array;
+  known: ReadonlySet<number>;
+  details: readonly Detail[];
+  /** What stands beside figures and names. */
+  places: ReadonlySet<number>;
+  /** The same with what stands there. */
+  filled: ReadonlySet<number>;
 }
 
-/** Whether two texts are the same but for trimmings: a copy, a mirror, a reprint with other menus around it. */
-export function isNearDuplicate(left: Fingerprint, right: Fingerprint): boolean {
-  const [small, large] = left.size < right.size ? [left, right] : [right, left];
+interface Detail {
+  place: number;
+  filled: number;
+}
+
+export function fingerprintOf(text: string, url: string): Fingerprint {
+  const words = readWords(text);
+  const runs = new Int32Array(Math.max(0, words.length - RUN + 1));
+  for (let start = 0; start < runs.length; start += 1)
+    for (let place = start; place < start + RUN; place += 1)
+      runs[start] = mixed(runs[start] ?? 0, words[place]?.hash ?? 0);
+  const details = detailsOf(words);
+  return {
+    site: siteOf(url),
+    words: words.length,
+    runs,
+    known: new Set(runs),
+    details,
+    places: new Set(details.map(({ place }) => place)),
+    filled: new Set(details.map(({ filled }) => filled)),
+  };
+}
+
+/** Whether a text says nothing that a known one does not: a copy, a reprint under another headline, a shortened one, or one with other menus around it. */
+export function isNearDuplicate(fresh: Fingerprint, known: Fingerprint): boolean {
+  if (Math.min(fresh.words, known.words) < LEAST_WORDS) return isSame(fresh, known);
+  return repeats(fresh, known) || (fresh.words <= MOST_LONGER * known.words && repeats(known, fresh));
+}
+
+function isSame(left: Fingerprint, right: Fingerprint): boolean {
+  const isAlike = left.words === right.words && left.runs.length > 0;
+  return isAlike && left.runs.every((run, place) => run === right.runs[place]);
+}
+
+function repeats(part: Fingerprint, whole: Fingerprint): boolean {
+  const share = part.site === whole.site ? REPEATED_WITHIN_SITE : REPEATED;
+  return (
+    mayRepeat(part, whole) && sharedWords(part, whole) >= share * part.words && !hasOtherDetails(part, whole)
+  );
+}
+
+const SAMPLE_EVERY = 16;
+const LEAST_SAMPLED = 32;
+
+/** Nearly all pages of a job are quite different: a look at some of the runs shows it. */
+function mayRepeat({ runs }: Fingerprint, { known }: Fingerprint): boolean {
+  const sampled = Math.ceil(runs.length / SAMPLE_EVERY);
+  if (sampled < LEAST_SAMPLED) return true;
   let shared = 0;
-  for (const shingle of small) if (large.has(shingle)) shared += 1;
-  if (small.size < LEAST_SHINGLES) return shared > 0 && shared === large.size;
-  return shared / (small.size + large.size - shared) >= ALIKE || shared / small.size >= CONTAINED;
+  for (let place = 0; place < runs.length; place += SAMPLE_EVERY)
+    if (known.has(runs[place] ?? 0)) shared += 1;
+  return shared >= sampled / 8;
 }
 
-/** FNV-1a; a collision costs no more than a small error of the shares. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let index = 0; index < text.length; index += 1) {
-    value ^= text.charCodeAt(index);
-    value = Math.imul(value, 0x01000193);
+/** The words of the part that stand in a run which the whole has too: an edit costs only the words that it changes. */
+function sharedWords({ runs }: Fingerprint, { known }: Fingerprint): number {
+  let [shared, end] = [0, 0];
+  for (const [start, run] of runs.entries()) {
+    if (!known.has(run)) continue;
+    shared += start + RUN - Math.max(end, start);
+    end = start + RUN;
   }
-  return value >>> 0;
+  return shared;
+}
+
+function hasOtherDetails({ details }: Fingerprint, { places, filled }: Fingerprint): boolean {
+  const comparable = details.filter(({ place }) => places.has(place));
+  const other = comparable.filter((detail) => !filled.has(detail.filled));
+  return other.length > OTHER_DETAILS * comparable.length;
+}
+
+interface Word {
+  hash: number;
+  isDetail: boolean;
+}
+
+function readWords(text: string): Word[] {
+  const plain = text.replace(/[’‘]/g, "'");
+  const words: Word[] = [];
+  for (const { 0: word, index } of plain.matchAll(WORD)) {
+    words.push({ hash: hashOf(word), isDetail: isDetail(word, plain.slice(index - 2, index)) });
+    if (words.length === MOST_WORDS) break;
+  }
+  return words;
+}
+
+/** A figure, or a word with a capital letter that begins no sentence. */
+function isDetail(word: string, before: string): boolean {
+  return /^\d/.test(word) || (/^\p{Lu}/u.test(word) && /^[\p{L}\p{N},;] $/u.test(before));
+}
+
+const ANY = 1;
+
+/** Each figure and name with the two words before it and the one behind it, whatever figures and names those are. */
+function detailsOf(words: readonly Word[]): Detail[] {
+  const beside = (place: number) => (words[place]?.isDetail === true ? ANY : (words[place]?.hash ?? 0));
+  return words.flatMap(({ hash, isDetail: is }, at) => {
+    if (!is) return [];
+    const place = [beside(at - 2), beside(at - 1), beside(at + 1)].reduce(mixed);
+    return [{ place, filled: mixed(place, hash) }];
+  });
+}
+
+/** FNV-1a over small letters, without the commas in figures; a collision costs no more than a small error of the shares. */
+function hashOf(word: string): number {
+  const text = word.toLowerCase().replaceAll(',', '');
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1)
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  return value | 0;
+}
+
+function mixed(value: number, next: number): number {
+  return Math.imul(value ^ (value >>> 15) ^ next, 0x2c1b3c6d);
 }
 
 /** The address without what does not change the page: fragment, tracking fields, a closing slash. */
@@ -45,4 +149,9 @@ export function canonicalUrl(url: string): string {
   for (const name of [...parsed.searchParams.keys()])
     if (/^(?:utm_\w+|fbclid|gclid|mc_[ce]id|ref|igshid)$/.test(name)) parsed.searchParams.delete(name);
   return parsed.href.replace(/^http:/, 'https:').replace(/\/$/, '');
+}
+
+/** The host; the files of the user are one site. */
+function siteOf(url: string): string {
+  return URL.parse(url, 'https://files')?.hostname.replace(/^www\./, '') ?? url;
 }

@@ -7,18 +7,92 @@ import { qualityOf } from './quality.ts';
 const article =
   'The heron waits in shallow water for fish and frogs. It nests in colonies high in trees, often for many years in the same place. Cold winters kill many herons because the water freezes. Numbers recover within a few years when winters are mild again.';
 
+const report = `The council of Hollern will rebuild the footbridge over the Este, which has been closed since March. The work costs 412,000 euros and is to take nine months, said Karin Duhm, who heads the building office. Divers had found that two of the four piles were rotten below the water line.
+Until then pupils of the primary school walk round by the road bridge, which takes them a quarter of an hour longer. A bus was asked for by 230 parents but would have cost the town 6,000 euros a month, and the council voted against it by 11 to 8.
+The new bridge will be three metres wide, so that cyclists may ride on it, and its piles will be of oak from the forest of the town. The old one was built in 1959 by apprentices of the shipyard. A plaque with their names, which was stolen in 1998 and found again in a cellar in Stade, will be put up at the northern end.`;
+const MENU = 'Home News Sport Weather. Subscribe for one pound a week. We store cookies on your device.';
+const FOOT =
+  'Most read today. Letters to the editor. Our newsletter brings you the best stories. All rights reserved.';
+
+/** A word added to or changed in every line of some dozen words. */
+const edited = report
+  .replace('will rebuild', 'is going to rebuild')
+  .replace('and is to take', 'and should take')
+  .replace('had found', 'found')
+  .replace('walk round', 'must walk round')
+  .replace('would have cost', 'would cost')
+  .replace('so that cyclists', 'and cyclists')
+  .replace('was built in', 'had been built in')
+  .replace('which was stolen', 'stolen')
+  .replace('will be put up', 'is put up');
+const syndicated = `From our agency.\nIn Hollern children will soon be able to walk to school dry-shod once more.\n${report.slice(report.indexOf('The work costs'))}`;
+const shortened = report.slice(0, report.indexOf('The new bridge'));
+
+/** A form of an office, filled in. */
+const notice = (name: string, area: number, year: number, homes: number) =>
+  `The parish of ${name} lies on the Este. It covers ${area} hectares, most of them orchards, and had ${homes} households at the last count. The church was built in ${year}. The parish council meets in the school on the first Tuesday of every month, and its minutes can be read in the library. Buses run to the town on weekdays. Those who live in ${name} may use the dump of the district free of charge.`;
+
 describe('near duplicates', () => {
-  it('are copies with other words around them', () => {
-    expect(
-      isNearDuplicate(fingerprintOf(article), fingerprintOf(`Share this! ${article} Read more about birds.`)),
-    ).toBe(true);
+  const isCopy = (known: string, fresh: string, sites: [string, string] = ['a.example', 'b.example']) =>
+    isNearDuplicate(
+      fingerprintOf(fresh, `https://${sites[0]}/1`),
+      fingerprintOf(known, `https://${sites[1]}/2`),
+    );
+
+  it.each([
+    ['with other words around it', `${MENU}\n${report}\n${FOOT}`],
+    ['with light edits', edited],
+    ['that was shortened', shortened],
+    ['under another headline, with another lead', syndicated],
+    ['with all of that', `${MENU}\n${edited.slice(edited.indexOf('The work costs'))}`],
+    ['in other type', report.replaceAll(',', ' ,').replaceAll('. ', '.[1]\n\n')],
+  ])('are a text and its copy %s, whichever comes first', (_, copy) => {
+    expect(isCopy(report, copy)).toBe(true);
+    expect(isCopy(copy, report)).toBe(true);
   });
+
+  it('are a short text and its copy with other words around it', () => {
+    expect(isCopy(article, `Share this! ${article} Read more about birds.`)).toBe(true);
+  });
+
   it('are not two texts on one subject', () => {
     const other =
       'Herons hunt fish and frogs in shallow water. They build large nests in tall trees near lakes. In hard winters many of them starve, and it takes some years until there are as many again as before.';
-    expect(isNearDuplicate(fingerprintOf(article), fingerprintOf(other))).toBe(false);
-    expect(isNearDuplicate(fingerprintOf('too short'), fingerprintOf('too short'))).toBe(false);
+    expect(isCopy(article, other)).toBe(false);
+    expect(isCopy(`${MENU} ${article} ${FOOT}`, `${MENU} ${other} ${FOOT}`)).toBe(false);
+    expect(isCopy(report, `${other} ${shortened.slice(0, 300)}`)).toBe(false);
   });
+
+  it.each([
+    ['figures', notice('Hollern', 412, 1692, 230), notice('Hollern', 388, 1704, 198)],
+    ['names and figures', notice('Hollern', 412, 1692, 230), notice('Steinkirchen', 655, 1773, 517)],
+  ])('are not two pages that fill one form with other %s', (_, left, right) => {
+    expect(isCopy(left, right)).toBe(false);
+    expect(isCopy(left, `${MENU} ${left}`)).toBe(true);
+  });
+
+  it('are not a page and a far longer one that was read after it', () => {
+    const long = `${report}\n${Array.from({ length: 900 }, (_, word) => `word${word}`).join(' ')}`;
+    expect(isCopy(report, long)).toBe(false);
+    expect(isCopy(long, report)).toBe(true);
+  });
+
+  it('are harder to find within one site, whose pages share much', () => {
+    const ofOneSite: [string, string] = ['www.a.example', 'a.example'];
+    const framed = `${MENU} ${FOOT} ${MENU} ${report} ${FOOT}`;
+    const other = `${MENU} ${FOOT} ${MENU} ${article} ${FOOT}`;
+    expect(isCopy(framed, other, ofOneSite)).toBe(false);
+    expect(isCopy(report, syndicated, ofOneSite)).toBe(false);
+    expect(isCopy(report, edited, ofOneSite)).toBe(true);
+  });
+
+  it('are short texts only when they are the same', () => {
+    const short = 'The ferry does not run today.';
+    expect(isCopy(short, short)).toBe(true);
+    expect(isCopy(short, 'The ferry does not run today because of ice.')).toBe(false);
+    expect(isCopy('too short', 'too short')).toBe(false);
+  });
+
   it('have one address however they were linked', () => {
     expect(canonicalUrl('http://a.example/x/?utm_source=n&b=1#top')).toBe(
       canonicalUrl('https://a.example/x/?b=1'),

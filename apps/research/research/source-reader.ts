@@ -12,9 +12,9 @@ export class SourceReader {
   constructor(context: RunContext) {
     this.#context = context;
     const { findings, documents, id } = context;
-    for (const { id: sourceId, state, documentId } of findings.sources(id))
+    for (const { id: sourceId, url, state, documentId } of findings.sources(id))
       if (state === 'read')
-        this.#known.set(sourceId, fingerprintOf(documents.get(documentId ?? 0)?.text ?? ''));
+        this.#known.set(sourceId, fingerprintOf(documents.get(documentId ?? 0)?.text ?? '', url));
   }
 
   async readAll(sources: readonly JobSource[]): Promise<void> {
@@ -62,7 +62,7 @@ export class SourceReader {
   /** A text that is there already in another source is noted as its duplicate. */
   #keep(source: JobSource, documentId: number, title: string, text: string): void {
     const { jobs, findings, id } = this.#context;
-    const fingerprint = fingerprintOf(text);
+    const fingerprint = fingerprintOf(text, source.url);
     const twin = [...this.#known].find(([, other]) => isNearDuplicate(fingerprint, other))?.[0];
     if (twin === undefined) this.#known.set(source.id, fingerprint);
     jobs.commit(id, [], () =>

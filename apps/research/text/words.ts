@@ -8,14 +8,12 @@ const STOP_WORDS = new Set(
   according`.split(/\s+/),
 );
 
+/** A word or a number in a text. */
+export const WORD = /\d[\d.,]*\d|\d|\p{L}[\p{L}\p{N}]*(?:'\p{L}+)?/gu;
+
 /** Words in lower case; a number keeps its dots and commas, a word its inner apostrophes and hyphens. */
 export function wordsOf(text: string): string[] {
-  return (
-    text
-      .toLowerCase()
-      .replace(/[’‘]/g, "'")
-      .match(/\d[\d.,]*\d|\d|\p{L}[\p{L}\p{N}]*(?:'\p{L}+)?/gu) ?? []
-  );
+  return text.toLowerCase().replace(/[’‘]/g, "'").match(WORD) ?? [];
 }
 
 export function isStopWord(word: string): boolean {
