@@ -114,6 +114,22 @@ describe('a conversation', () => {
     expect(last).not.toContain('castle');
   });
 
+  it.each([
+    ['prepared before the turn was certain', { after: 10, every: 1 }],
+    ['made after it', { after: 700 }],
+  ])('remembers of an answer %s, whose clauses wait, what was heard', async (_when, pace) => {
+    const text =
+      'Alpha bravo charlie delta echo foxtrot golf hotel. Then came india. Then came juliet. The end.';
+    const stage = await openCall({ answers: [{ to: 'letters', text, ...pace }, { text: 'Okay.' }] });
+    await stage.say('Tell me a story about letters');
+    await stage.until(() => heard(stage).includes('bravo'));
+    await stage.say('Please stop that.');
+    await stage.until(() => stage.types().includes('bot-interrupted'));
+    const [, answer] = stage.memory.recall('default', 'default');
+    expect(heard(stage)).toContain(answer?.content);
+    expect(answer?.content).toMatch(/^Alpha bravo/);
+  });
+
   it('answers a written message without a sound when the page wants none', async () => {
     const stage = await openCall();
     stage.caller.tell({ type: 'send-text', data: { content: 'Hello', options: { audio_response: false } } });

@@ -92,10 +92,13 @@ export class Reply {
     if (this.#abandoned) return;
     this.#abandoned = true;
     this.#controller.abort();
-    this.#prepared?.cancel();
     this.#watchdog.cancel();
     this.#kept = [];
-    if (this.#draft) return;
+    // What is more than a draft is the mouth's to cut, which knows how much of it was heard.
+    if (this.#draft) {
+      this.#prepared?.cancel();
+      return;
+    }
     this.#parts.fillers.stop();
     for (const call of this.#script.openCalls)
       this.#parts.send({
@@ -220,7 +223,8 @@ export class Reply {
       begun: () => this.#begin(),
       heard: () => this.#closeOne(end),
       failed: () => this.#closeOne(end),
-      cut: (share) => this.#closeOne(start + wordsOfShare(text, share)),
+      // What never began says nothing about what stands before it.
+      cut: (share) => this.#closeOne(share === 0 ? 0 : start + wordsOfShare(text, share)),
     };
     this.#open += 1;
     const prepared =
