@@ -3,13 +3,21 @@ import { describe, expect, it } from 'vitest';
 import { SyntheticSpeaker } from '../../cases/harness/caller.suite.ts';
 import { speechOf } from '../../cases/harness/code.suite.ts';
 import { framesOf } from '../../cases/harness/voices.suite.ts';
+import { PacedSpeaker } from '../../media/paced-speaker.ts';
+import type { Speaker } from '../line.ts';
 import { Mouth } from './mouth.ts';
 import { PhraseBook } from './phrases.ts';
 import type { Saying, Voice } from './piece.ts';
 
 function open(voice?: Voice) {
-  const clock = new FakeClock(0);
   const speaker = new SyntheticSpeaker();
+  const opened = openOn(speaker, () => speaker.play(), voice);
+  return { ...opened, speaker };
+}
+
+/** On a line of any kind; `play` lets it send what is due at that time. */
+function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
+  const clock = new FakeClock(0);
   const told: string[] = [];
   const made: string[] = [];
   const spoken: Voice =
@@ -32,11 +40,11 @@ function open(voice?: Voice) {
   });
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 10) {
-      speaker.play();
+      play(clock.now());
       await clock.advanceBy(10);
     }
   };
-  return { clock, speaker, told, made, mouth, pass };
+  return { clock, told, made, mouth, pass };
 }
 
 /** Notes what becomes of a saying. */
@@ -60,6 +68,34 @@ describe('the mouth', () => {
     await pass(2000);
     expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
     expect([fate, mouth.idle, clock.pendingTimers]).toEqual([['begun', 'heard'], true, 0]);
+  });
+
+  it.each([11_025, 16_000, 22_050, 24_000, 44_100])('comes to an end with a voice at %i Hz', async (rate) => {
+    let now = 0;
+    const none = () => undefined;
+    const speaker = new PacedSpeaker({
+      send: none,
+      now: () => now,
+      leadMs: () => 50,
+      onLate: none,
+      onOverflow: none,
+    });
+    speaker.open();
+    const play = (time: number) => {
+      now = time;
+      speaker.advance();
+    };
+    const { told, mouth, pass } = openOn(speaker, play, async function* () {
+      yield { samples: new Int16Array(rate).fill(1000), sampleRate: rate };
+    });
+    const fate: string[] = [];
+    mouth.say(saying('one two', fate));
+    await pass(2000);
+    expect([told, fate, mouth.idle]).toEqual([
+      ['started', 'one', 'two', 'stopped'],
+      ['begun', 'heard'],
+      true,
+    ]);
   });
 
   it('makes the next while one is played, and not the whole speech at once', async () => {

@@ -204,9 +204,10 @@ export class Mouth {
 
   /** Shows the words that have come up, and lets go of what is over. */
   #look(): void {
-    const { playedMs } = this.#parts.speaker;
+    const { playedMs, queuedMs } = this.#parts.speaker;
     for (const piece of [...this.#playing, ...this.#waiting]) this.#show(piece, piece.shareAt(playedMs));
-    const over = this.#playing.filter((piece) => piece.isOver(playedMs));
+    // A line that has to change the rate sends a moment less than it was given.
+    const over = this.#playing.filter((piece) => queuedMs === 0 || piece.isOver(playedMs));
     this.#playing = this.#playing.filter((piece) => !over.includes(piece));
     for (const piece of over) this.#end(piece);
     if (this.idle) this.#rest();
