@@ -10,4 +10,4 @@ export { costOf, priceOf } from './price.ts';
 export type { PausingTool, RunningTool, Tool, ToolContext } from './tool.ts';
 export { defineTool } from './tool.ts';
 export type { Tracing, TracingOptions } from './tracing.ts';
-export { createTracing } from './tracing.ts';
+export { createTracing, isTraced } from './tracing.ts';

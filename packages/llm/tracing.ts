@@ -29,3 +29,8 @@ export async function createTracing(options: TracingOptions): Promise<Tracing> {
   const leave = joinExport({ host, publicKey, secretKey, logger });
   return { enabled: true, host, stop: leave };
 }
+
+/** Whether anybody wants to know of model calls at the moment. */
+export function isTraced(): boolean {
+  return (globalThis.AI_SDK_TELEMETRY_INTEGRATIONS?.length ?? 0) > 0;
+}

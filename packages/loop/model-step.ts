@@ -1,13 +1,16 @@
-import { ModelError, type Tool, toModelError } from '@trunkline/llm';
+import { isTraced, ModelError, type Tool, toModelError } from '@trunkline/llm';
 import {
   jsonSchema,
+  type LanguageModelCallEndEvent,
   type LanguageModelUsage,
   type ModelMessage,
+  experimental_streamLanguageModelCall as streamLanguageModelCall,
   streamText,
   type TextStreamPart,
   type ToolSet,
 } from 'ai';
 import { z } from 'zod';
+import { answerOf } from './answer.ts';
 import type { FinishReason, ReasoningDelta, TextDelta } from './events.ts';
 import type { TurnOptions } from './options.ts';
 import { toPlainJson } from './plain-json.ts';
@@ -39,45 +42,66 @@ interface StepRequest extends Pick<TurnOptions, 'model' | 'instructions' | 'sess
   signal: AbortSignal;
 }
 
+/** How a call of the model ended, as the SDK tells it. */
+type CallEnd = LanguageModelCallEndEvent<ToolSet>;
+
 /** Calls the model once and streams what it says; tools are offered but not run here. Fails with a ModelError. */
 export async function* streamStep(
   request: StepRequest,
   say: (text: string) => TextDelta,
 ): AsyncGenerator<TextDelta | ReasoningDelta, ModelStep> {
-  const result = start(request);
-  const step: ModelStep = {
-    calls: [],
-    messages: [],
-    finishReason: 'other',
-    usage: undefined,
-    model: undefined,
-  };
+  const calls: RequestedCall[] = [];
+  const ended: CallEnd[] = [];
   try {
-    for await (const part of result.stream) {
+    for await (const part of await open(request, (end) => void ended.push(end))) {
       if (part.type === 'text-delta') yield say(part.text);
       else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
-      else note(part, step);
+      else if (part.type === 'tool-call') calls.push(requested(part));
+      else refuseFailure(part);
     }
-    const said = await result.responseMessages;
-    return { ...step, messages: toPlainJson(said.filter((message) => message.role === 'assistant')) };
+    return stepOf(calls, ended.at(-1));
   } catch (error) {
     throw toModelError(error);
   }
 }
 
-function start({ model, instructions, messages, tools, sessionId, signal }: StepRequest) {
-  return streamText({
+/** One call is all that is needed here; the SDK's whole loop around it is worth its price only where its spans are wanted. */
+async function open(request: StepRequest, onLanguageModelCallEnd: (end: CallEnd) => void) {
+  const { model, instructions, messages, tools, sessionId, signal } = request;
+  const call = {
     model,
     messages,
     tools,
     abortSignal: signal,
+    onLanguageModelCallEnd,
+    ...(instructions === '' ? {} : { instructions }),
+  };
+  if (!isTraced()) return (await streamLanguageModelCall(call)).stream;
+  return streamText({
+    ...call,
     maxRetries: 0,
     runtimeContext: { sessionId },
     telemetry: { functionId: 'turn', includeRuntimeContext: { sessionId: true } },
     // Errors are read from the stream; without this the SDK prints them, prompts included.
     onError: () => undefined,
-    ...(instructions === '' ? {} : { instructions }),
-  });
+  }).stream;
+}
+
+function refuseFailure(part: { type: string; error?: unknown }): void {
+  if (part.type === 'error') throw part.error;
+  if (part.type === 'abort') throw new ModelError('aborted');
+}
+
+function stepOf(calls: RequestedCall[], end: CallEnd | undefined): ModelStep {
+  if (end === undefined) throw new ModelError('interrupted', { detail: 'the answer stopped before its end' });
+  const { finishReason, content, usage, modelId } = end;
+  return {
+    calls,
+    messages: answerOf(content),
+    finishReason: finishReasonOf(finishReason),
+    usage,
+    model: modelId,
+  };
 }
 
 /** The tools without their functions: arguments are checked where the tool is run, so that the model can read what was wrong. */
@@ -102,24 +126,6 @@ function parametersOf(input: z.ZodType): Parameters<typeof jsonSchema>[0] {
   return z.toJSONSchema(input, { io: 'input', target: 'draft-7', unrepresentable: 'any' }) as Parameters<
     typeof jsonSchema
   >[0];
-}
-
-function note(part: TextStreamPart<ToolSet>, step: ModelStep): void {
-  switch (part.type) {
-    case 'tool-call':
-      step.calls.push(requested(part));
-      return;
-    case 'finish-step':
-      step.usage = part.usage;
-      step.model = part.response.modelId;
-      step.finishReason = finishReasonOf(part.finishReason);
-      return;
-    case 'error':
-      throw part.error;
-    case 'abort':
-      throw new ModelError('aborted');
-    default:
-  }
 }
 
 function requested(part: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): RequestedCall {
