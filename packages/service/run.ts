@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import {
   ConfigError,
   createLogger,
@@ -53,6 +54,8 @@ async function serveUntilSignal<
   const secrets = new Set(secretValues(run.table, options));
   const logger = createLogger({ name: run.table.service, level, secrets });
   const signal = stopSignal();
+  // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
+  flushCompileCache();
   const running = await run.start(options, logger, (secret) => secrets.add(secret));
   print(run.announce?.(running) ?? `${run.table.title}\n${running.url}`);
   const name = await signal;
