@@ -2,20 +2,16 @@
 import { Readability } from '@mozilla/readability';
 import { readOptions } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
+import { ExtractionPool, fingerprintOf, isNearDuplicate, researchOptions, start } from '@trunkline/research';
 import {
-  ExtractionPool,
-  fingerprintOf,
   heldOutSets,
-  isNearDuplicate,
   judgedByRules,
   judgedWithModel,
   plantedClaims,
   readOpinions,
   replayOf,
-  researchOptions,
   scoreOf,
-  start,
-} from '@trunkline/research';
+} from '@trunkline/research/planted';
 import { startModelServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { parseHTML } from 'linkedom';
 import { startSlowModel } from './research/model-server.ts';

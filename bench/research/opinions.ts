@@ -2,7 +2,7 @@
 // The answer to DIRECTORY/01.txt lies in DIRECTORY/01.json, and so on, in the form that the prompt asks for.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { opinionsIn, writeOpinions } from '@trunkline/research';
+import { opinionsIn, writeOpinions } from '@trunkline/research/planted';
 
 const [set, directory] = process.argv.slice(2);
 if (set === undefined || directory === undefined)

@@ -2,7 +2,7 @@
 // SET is the name of a set of apps/research/citations/planted, or the path of a .txt file of the same form.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { judgedWithModel, plantedClaims } from '@trunkline/research';
+import { judgedWithModel, plantedClaims } from '@trunkline/research/planted';
 import { type ChatRequestBody, startModelServer } from '@trunkline/testing';
 
 const [set, directory] = process.argv.slice(2);

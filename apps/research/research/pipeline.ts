@@ -6,7 +6,6 @@ import type { Job } from './job.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 import { planDimensions } from './scope.ts';
 import { SourceReader } from './source-reader.ts';
-import { synthesise } from './synthesis.ts';
 
 /** How a run of the pipeline ended: the job is done, was cancelled, or waits for the user's word on its plan. */
 export type RunEnd = 'complete' | 'cancelled' | 'waiting';
@@ -37,6 +36,7 @@ async function runPhases(context: RunContext, job: Job, drafts: DraftWriter): Pr
     phase = await evaluatePass(context, drafts, { phase, iteration });
     if (phase === 'research') iteration += 1;
   }
+  const { synthesise } = await import('./synthesis.ts');
   await synthesise(context, drafts);
   return 'complete';
 }

@@ -3,7 +3,7 @@ import { ModelError } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
-import { answerFollowUp, type FollowUpParts } from '../research/follow-up.ts';
+import type { FollowUpParts } from '../research/follow-up.ts';
 import type { Answer } from '../store/answers.ts';
 import { jobFinder } from './find-job.ts';
 
@@ -31,6 +31,7 @@ export function mountQuestions(app: Hono<AppEnv>, parts: FollowUpParts): void {
       const job = find(c.req.param('id'));
       if (!job.closed) throw research_running();
       const { question } = c.req.valid('json');
+      const { answerFollowUp } = await import('../research/follow-up.ts');
       const answer = await answerFollowUp(parts, job, question, c.req.raw.signal).catch((error: unknown) => {
         if (error instanceof ModelError) throw model_failed({ words: error.message }, { cause: error });
         throw error;
