@@ -3,8 +3,8 @@ import { defineOptions, homeOptions, integer, logOptions } from '@trunkline/conf
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
-import { chatOptions } from './commands/chat.ts';
-import { sendOptions } from './commands/send.ts';
+import { chatOptions } from './chat/options.ts';
+import { sendOptions } from './send/options.ts';
 
 /** When all four run together, each port has a variable of its own; what a service reads besides stands in its table. */
 export const upOptions = defineOptions('trunkline', 'All four services together', {

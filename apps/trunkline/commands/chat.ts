@@ -1,22 +1,9 @@
 import { createInterface, type Interface } from 'node:readline';
 import { RemoteAgentError } from '@trunkline/a2a';
-import { defineOptions, type Environment, helpText, readOptions, text, url } from '@trunkline/config';
+import { type Environment, helpText, readOptions } from '@trunkline/config';
 import { AgentClient, adviceFor } from '../chat/agent-client.ts';
+import { chatOptions } from '../chat/options.ts';
 import { ChatWriter } from '../chat/render.ts';
-
-export const chatOptions = defineOptions(
-  'chat',
-  'Chat: a conversation with the agent service in the terminal',
-  {
-    agentUrl: url({
-      env: 'AGENT_URL',
-      flag: '--url',
-      default: 'http://127.0.0.1:7870',
-      doc: 'Where the agent service is.',
-    }),
-    authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
-  },
-);
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {

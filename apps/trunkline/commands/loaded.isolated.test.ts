@@ -13,7 +13,6 @@ const librariesOfAStart = [
   '@ai-sdk/provider-utils',
   '@hono/node-server',
   '@hono/standard-validator',
-  '@msgpack/msgpack',
   '@opentelemetry/api',
   '@pinojs/redact',
   '@standard-community/standard-json',

@@ -1,4 +1,3 @@
-import { decode } from '@msgpack/msgpack';
 import { z } from 'zod';
 import { alignSamples } from './carry.ts';
 import { type Sidecar, SidecarError } from './sidecar.ts';
@@ -125,10 +124,15 @@ async function read<Schema extends z.ZodType>(
   });
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
   try {
-    return schema.parse(isJson ? JSON.parse(new TextDecoder().decode(bytes)) : decode(bytes));
+    return schema.parse(isJson ? JSON.parse(new TextDecoder().decode(bytes)) : await unpack(bytes));
   } catch (cause) {
     throw new SidecarError('unreadable', "The sidecar's answer is not understood.", { cause });
   }
+}
+
+async function unpack(bytes: ArrayBuffer): Promise<unknown> {
+  const { decode } = await import('@msgpack/msgpack');
+  return decode(bytes);
 }
 
 /** The caller's own abort stays what it is. */
