@@ -104,13 +104,21 @@ export class DurableFeed {
 
   /** Saves how far the feed is, also past messages that are not for it. */
   checkpoint(): void {
-    this.#context.saver.save(this.name, this.#cursor());
+    if (!this.#moving) this.#context.saver.save(this.name, this.#cursor());
   }
 
   #cursor(): number {
     const [first] = this.#outstanding;
     if (first !== undefined) return first - 1;
     return this.#live ? this.#context.committed() : this.#scanned;
+  }
+
+  /** What is finished while something before it is still at work is noted by itself: the cursor cannot pass yet. */
+  #finish(position: number): void {
+    if (!this.#outstanding.delete(position)) return;
+    const cursor = this.#cursor();
+    if (position > cursor) this.#context.saver.saveFinished(this.name, cursor, position);
+    else this.checkpoint();
   }
 
   #offer(message: Message, position: number): boolean {
@@ -164,9 +172,7 @@ export class DurableFeed {
         journal.call('record', this.name, position, attempts),
       bury: ({ position, message }: Entry, attempts: number, error: string) =>
         journal.call('bury', this.name, position, attempts, error, JSON.stringify(message)),
-      finish: ({ position }: Entry) => {
-        if (this.#outstanding.delete(position)) this.checkpoint();
-      },
+      finish: ({ position }: Entry) => this.#finish(position),
     };
   }
 }

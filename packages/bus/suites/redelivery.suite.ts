@@ -1,6 +1,6 @@
 import { StorageError } from '@trunkline/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { listen, patience, type World, type WorldFactory } from './world.suite.ts';
+import { listen, numbers, patience, type World, type WorldFactory } from './world.suite.ts';
 
 /** What every engine does with doubled, failing and forgotten things on durable topics. */
 export function describeRedelivery(createWorld: WorldFactory): void {
@@ -104,6 +104,33 @@ export function describeRedelivery(createWorld: WorldFactory): void {
     });
   });
 
+  describe('what was finished while an earlier message still waited', () => {
+    const options = { durable: 'reader', concurrency: 2 };
+
+    it('does not come again after a restart, but does when the cursor is set back', async () => {
+      let bus = await world.open();
+      const finished: unknown[] = [];
+      await bus.subscribe(
+        pattern,
+        async ({ payload }, { stopping }) => {
+          if (payload === 'asks') await untilStopping(stopping);
+          finished.push(payload);
+        },
+        options,
+      );
+      for (const payload of ['asks', ...numbers(20)]) await bus.publish({ topic, payload });
+      await vi.waitFor(() => expect(finished).toEqual(numbers(20)), patience);
+      await bus.stop();
+      bus = await world.open();
+      const again = await listen(bus, pattern, options);
+      await bus.publish({ topic, payload: 'new' });
+      await again.count(2);
+      expect(again.payloads().toSorted()).toEqual(['asks', 'new']);
+      await bus.replay({ durable: 'reader', after: 0 });
+      await again.count(24);
+    });
+  });
+
   describe('a subscriber that falls silent', () => {
     it('is forgotten after the stated time, and nobody else is', async () => {
       const bus = await world.open({ forgetAfterMs: 1000, maintainEveryMs: 20 });
@@ -124,5 +151,12 @@ export function describeRedelivery(createWorld: WorldFactory): void {
       await bus.replay({ durable: 'steady', after: 0 });
       await steady.count(4);
     });
+  });
+}
+
+/** A handler that waits for somebody gives up when the bus begins to stop. */
+function untilStopping(stopping: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    stopping.addEventListener('abort', () => reject(new Error('The bus stops.')));
   });
 }

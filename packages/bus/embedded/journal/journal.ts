@@ -3,7 +3,7 @@ import { type Database, openDatabase, StorageError } from '@trunkline/storage';
 import { BusError } from '../../errors.ts';
 import { DeadLetterTable, type StoredDeadLetter } from './dead-letter-table.ts';
 import { MessageTable, type Page, type Row, type Stored } from './message-table.ts';
-import { type Cursor, ProgressTable } from './progress-table.ts';
+import { type Cursor, type Progress, ProgressTable } from './progress-table.ts';
 import { type Pruned, Retention, type RetentionLimits } from './retention.ts';
 import { migrations } from './schema.ts';
 
@@ -58,12 +58,12 @@ export function openJournal(options: JournalOptions) {
       limit: number,
     ): Stored[] => messages.readCorrelation(correlationId, pattern, after, limit),
     openCursor: (name: string): Cursor => progress.open(name, messages.lastPosition()),
-    saveCursors: (cursors: readonly (readonly [string, number])[]): void => progress.save(cursors),
+    saveProgress: (all: readonly Progress[]): void => progress.save(all),
     /** Sets the cursor back or forward; gives where it stands then, undefined for an unknown name. */
     moveCursor(name: string, position: number): number | undefined {
       if (progress.position(name) === undefined) return undefined;
       const target = Math.min(Math.max(position, messages.firstPosition() - 1), messages.lastPosition());
-      progress.save([[name, target]]);
+      progress.move(name, target);
       return target;
     },
     forgetCursor: (name: string): void => progress.forget(name),

@@ -62,13 +62,15 @@ export class MessageTable {
     return this.#edge('SELECT min(position) AS position FROM messages WHERE position > ?', 0) ?? 1;
   }
 
-  /** Messages after a position that match the pattern and are for all or for this durable name. */
+  /** Messages after a position that match the pattern, are for all or for this durable name, and were not finished by it. */
   readForward(after: number, pattern: string, name: string, limit: number): Page {
     const start = this.#edge('SELECT min(position) AS position FROM messages WHERE position > ?', after);
     if (start === undefined) return { found: [], scannedTo: Math.max(after, this.lastPosition()) };
     const rows = this.#database
-      .prepare<ScannedRow>(`${select} AND (only_for IS NULL OR only_for = ?) ORDER BY position`)
-      .iterate(start, start + rowsPerScan - 1, ...prefixOf(pattern), name);
+      .prepare<ScannedRow>(
+        `${select} AND (only_for IS NULL OR only_for = ?) AND ${unfinished} ORDER BY position`,
+      )
+      .iterate(start, start + rowsPerScan - 1, ...prefixOf(pattern), name, name);
     const end = Math.min(start + rowsPerScan - 1, this.lastPosition());
     return takePage(rows, pattern, limit, end);
   }
@@ -106,6 +108,9 @@ export class MessageTable {
 
 const select =
   'SELECT position, topic, body FROM messages WHERE position BETWEEN ? AND ? AND substr(topic, 1, ?) = ?';
+
+const unfinished =
+  'NOT EXISTS (SELECT 1 FROM finished WHERE finished.name = ? AND finished.position = messages.position)';
 
 /** The length and text of what every matching topic begins with, for SQLite to sort out the rest cheaply. */
 function prefixOf(pattern: string): [number, string] {

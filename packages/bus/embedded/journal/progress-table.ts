@@ -1,5 +1,8 @@
 import type { Database } from '@trunkline/storage';
 
+/** How far a name has come, and what it has finished beyond that, while something before it is still being handled. */
+export type Progress = readonly [name: string, position: number, finished: readonly number[]];
+
 export interface Cursor {
   position: number;
   /** True when the name was not known before. */
@@ -33,12 +36,22 @@ export class ProgressTable {
       .get(name)?.position;
   }
 
-  save(cursors: readonly (readonly [name: string, position: number])[]): void {
+  save(all: readonly Progress[]): void {
     this.#database.transaction(() => {
-      for (const [name, position] of cursors) {
+      for (const [name, position, finished] of all) {
         this.#database.prepare('UPDATE cursors SET position = ? WHERE name = ?').run(position, name);
         this.#database.prepare('DELETE FROM attempts WHERE name = ? AND position <= ?').run(name, position);
+        this.#database.prepare('DELETE FROM finished WHERE name = ? AND position <= ?').run(name, position);
+        for (const ahead of finished) this.#finish(name, ahead);
       }
+    });
+  }
+
+  /** Sets the cursor: all that comes after it is to be handled, also what was finished before. */
+  move(name: string, position: number): void {
+    this.#database.transaction(() => {
+      this.#database.prepare('DELETE FROM finished WHERE name = ?').run(name);
+      this.save([[name, position, []]]);
     });
   }
 
@@ -61,6 +74,7 @@ export class ProgressTable {
     this.#database.transaction(() => {
       this.#database.prepare('DELETE FROM cursors WHERE name = ?').run(name);
       this.#database.prepare('DELETE FROM attempts WHERE name = ?').run(name);
+      this.#database.prepare('DELETE FROM finished WHERE name = ?').run(name);
     });
   }
 
@@ -92,5 +106,11 @@ export class ProgressTable {
         'SELECT name, position FROM cursors ORDER BY position LIMIT 1',
       )
       .get();
+  }
+
+  #finish(name: string, position: number): void {
+    this.#database
+      .prepare('INSERT OR IGNORE INTO finished (name, position) VALUES (?, ?)')
+      .run(name, position);
   }
 }

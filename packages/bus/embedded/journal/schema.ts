@@ -37,4 +37,11 @@ export const migrations: readonly Migration[] = [
   CREATE TABLE starts (count INTEGER NOT NULL) STRICT;
   INSERT INTO starts (count) VALUES (0);
   `,
+  `
+  CREATE TABLE finished (
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (name, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
