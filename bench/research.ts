@@ -158,12 +158,19 @@ const kindOf = (set: string) => KINDS[set] ?? `of ${set}`;
 
 function rulesOn(set: string): BenchResult[] {
   const { precision, recall, total, sure } = scoreOf(judgedByRules(plantedClaims(set)));
-  const right = sure.right / Math.max(1, sure.total);
   const claims = `${total} claims ${kindOf(set)}`;
+  const right = `citation rules where they are sure, right (${sure.total} of ${claims})`;
   return [
     share(`citation rules alone, precision (${claims})`, precision),
     share(`citation rules alone, recall (${claims})`, recall),
-    share(`citation rules where they are sure, right (${sure.total} of ${claims})`, right),
+    result(
+      `citation rules, share of claims they are sure of (${claims})`,
+      'share',
+      sure.total / total,
+      {},
+      'higher',
+    ),
+    ...(sure.total === 0 ? [] : [share(right, sure.right / sure.total)]),
   ];
 }
 
