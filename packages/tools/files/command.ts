@@ -17,7 +17,7 @@ export interface CommandResult {
 
 const LONGEST_OUTPUT = 20_000;
 
-/** Runs a shell command in a process group of its own, so that stopping it stops all it started. */
+/** Runs a shell command in a process group of its own, so that nothing of it goes on when it has ended or was stopped. */
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandResult> {
   const { directory, path, timeoutMs, signal } = options;
   const child = spawn('/bin/sh', ['-c', command], {
@@ -28,7 +28,11 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   });
   const output = collect(child);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const stop = () => stopGroup(child);
+  const stop = () => {
+    stopGroup(child);
+    // Whoever left the group may hold the other ends for ever.
+    for (const stream of [child.stdout, child.stderr]) stream.destroy();
+  };
   limit.addEventListener('abort', stop, { once: true });
   if (limit.aborted) stop();
   try {
@@ -36,6 +40,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     return { exitCode: limit.aborted ? undefined : exitCode, output: output() };
   } finally {
     limit.removeEventListener('abort', stop);
+    stopGroup(child);
   }
 }
 

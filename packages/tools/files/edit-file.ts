@@ -18,7 +18,9 @@ export function createEditFile(fence: Pick<Fence, 'read' | 'write'>): Tool {
     input,
     execute: ({ path, old_text, new_text }) =>
       orRefusal(async () => {
-        const content = (await fence.read(path, MOST_BYTES)).toString('utf8');
+        const content = textOf(await fence.read(path, MOST_BYTES));
+        if (content === undefined)
+          return `Error: ${path} is not text in UTF-8, so that editing it would damage it.`;
         const count = content.split(old_text).length - 1;
         if (count !== 1)
           return `Error: the text stands ${count} times in ${path}; it must stand there exactly once.`;
@@ -29,4 +31,10 @@ export function createEditFile(fence: Pick<Fence, 'read' | 'write'>): Tool {
         return `Edited ${path}.`;
       }),
   });
+}
+
+/** Undefined for bytes that would not come back the same. */
+function textOf(content: Buffer): string | undefined {
+  const text = content.toString('utf8');
+  return Buffer.from(text).equals(content) ? text : undefined;
 }

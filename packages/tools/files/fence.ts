@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Dirent, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { resolveInside } from '@trunkline/storage';
 
@@ -31,14 +31,18 @@ export class Fence {
     });
   }
 
-  /** Replaces the file whole; directories on the way are created. */
+  /** Replaces the file whole and keeps who may use it how; directories on the way are created. */
   async write(name: string, content: string): Promise<void> {
     const { parts, file } = await this.#locate(name);
     await this.#within(parts, true, async (place) => {
       const temporary = `.${randomBytes(6).toString('hex')}.tmp`;
       const handle = await openIn(place, temporary, O_WRONLY | O_CREAT | O_EXCL);
       try {
-        await closing(handle, () => handle.writeFile(content));
+        await closing(handle, async () => {
+          await handle.writeFile(content);
+          const mode = await modeOf(entryPath(place, file));
+          if (mode !== undefined) await handle.chmod(mode);
+        });
         await rename(entryPath(place, temporary), entryPath(place, file));
       } catch (error) {
         await rm(entryPath(place, temporary), { force: true });
@@ -127,6 +131,17 @@ async function readRegular(handle: FileHandle, name: string, mostBytes: number):
   if (!isFile) throw new Error(`${name} is not a file.`);
   if (size > mostBytes) throw new Error(`${name} is larger than ${mostBytes} bytes.`);
   return await handle.readFile();
+}
+
+/** What the owner, the group and others may do with a file; undefined when there is none yet. */
+async function modeOf(path: string): Promise<number | undefined> {
+  try {
+    const stats = await lstat(path);
+    return stats.isFile() ? stats.mode & 0o777 : undefined;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 async function closing<Result>(handle: FileHandle, work: () => Promise<Result>): Promise<Result> {

@@ -1,15 +1,17 @@
 import {
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@trunkline/testing';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerApproval } from '../approved-tool.ts';
 import { callTool } from '../call-tool.suite.ts';
@@ -169,6 +171,40 @@ describe('the file tools', () => {
     expect(await call('read_file', { path: 'pipe' })).toMatch(/^Error: pipe is not a file/);
   });
 
+  it('find by a pattern of many wildcards without trying every way through it', async () => {
+    const name = 'a'.repeat(250);
+    await call('write_file', { path: `deep/${'d/'.repeat(100)}${name}`, content: 'x' });
+    expect(await call('find_files', { pattern: `${'*a'.repeat(30)}*b` })).toBe('No files.');
+    expect(await call('find_files', { pattern: `${'**/'.repeat(30)}b` })).toBe('No files.');
+    expect(await call('find_files', { pattern: `**/${'*a'.repeat(30)}*` })).toContain(name);
+  });
+
+  it.each([
+    ['*.ts', 'top.ts src/a.ts src/sub/b.ts'],
+    ['src/*.ts', 'src/a.ts'],
+    ['./src/*.ts', 'src/a.ts'],
+    ['src/**', 'src/a.ts src/sub/b.ts'],
+    ['**/sub/?.ts', 'src/sub/b.ts'],
+    ['s*/**/b.ts', 'src/sub/b.ts'],
+    ['src?a.ts', 'No files.'],
+  ])('find %s wherever the walk begins', async (pattern, found) => {
+    for (const path of ['top.ts', 'src/sub/b.ts']) await call('write_file', { path, content: '' });
+    for (const path of ['.', './'])
+      expect(await call('find_files', { pattern, path })).toBe(found.replace(/ (?!f)/g, '\n'));
+  });
+
+  it('edit no file whose bytes would be lost, and leave a program executable', async () => {
+    const latin = Buffer.from('caf\xe9\nx\n', 'latin1');
+    writeFileSync(join(root, 'latin.txt'), latin);
+    writeFileSync(join(root, 'run.sh'), '#!/bin/sh\necho one\n', { mode: 0o755 });
+    expect(await call('edit_file', { path: 'latin.txt', old_text: 'x', new_text: 'y' })).toMatch(
+      /^Error: latin.txt is not text in UTF-8/,
+    );
+    expect(readFileSync(join(root, 'latin.txt'))).toEqual(latin);
+    await call('edit_file', { path: 'run.sh', old_text: 'one', new_text: 'two' });
+    expect(statSync(join(root, 'run.sh')).mode & 0o777).toBe(0o755);
+  });
+
   it('work when the workspace itself is a link', async () => {
     const real = join(home.path, 'real');
     renameSync(root, real);
@@ -216,4 +252,19 @@ describe('run_command', () => {
     );
     expect((await answer('yes | head -c 100000', 'ok'))?.length).toBeLessThan(21_000);
   });
+
+  it('is over at its limit also when something left its group, and leaves nothing of the group behind', async () => {
+    const pidIn = (text: string | undefined) => Number(/\d+/.exec(text ?? '')?.[0]);
+    const away = await answer("setsid sh -c 'echo $$; sleep 60' & wait", 'ok', 300);
+    expect(away).toMatch(/^Error: the command took longer than 0.3 s/);
+    process.kill(pidIn(away?.split('\n')[1]), 'SIGKILL');
+    const left = pidIn(await answer('sleep 60 >/dev/null 2>&1 & echo $!', 'ok'));
+    await waitFor(() => !isRunning(left));
+  });
 });
+
+/** One that has ended but whose new parent has not taken note of it runs no more. */
+function isRunning(pid: number): boolean {
+  const facts = `/proc/${pid}/stat`;
+  return existsSync(facts) && !/^\d+ \(.*\) Z/.test(readFileSync(facts, 'utf8'));
+}

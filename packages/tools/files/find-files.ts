@@ -2,7 +2,8 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { orRefusal } from '../refusal.ts';
 import type { Fence } from './fence.ts';
-import { globToPattern, walkFiles } from './walk.ts';
+import { createGlob } from './glob.ts';
+import { walkFiles } from './walk.ts';
 
 const MOST = 200;
 
@@ -16,15 +17,15 @@ export function createFindFiles(fence: Fence): Tool {
     name: 'find_files',
     description: 'Finds files of the workspace by name.',
     input,
-    execute: ({ pattern, path }) =>
+    execute: ({ pattern, path }, { signal }) =>
       orRefusal(async () => {
-        const fits = globToPattern(pattern);
+        const fits = createGlob(pattern);
         const found: string[] = [];
-        for await (const file of walkFiles(fence, path)) {
-          if (fits.test(file)) found.push(file);
+        for await (const file of walkFiles(fence, path, signal)) {
+          if (fits(file)) found.push(file);
           if (found.length >= MOST) break;
         }
         return found.length === 0 ? 'No files.' : found.join('\n');
-      }),
+      }, signal),
   });
 }

@@ -21,7 +21,7 @@ export function createSearchFiles(fence: Fence): Tool {
     execute: ({ query, path }, { signal }) =>
       orRefusal(async () => {
         const hits: string[] = [];
-        for await (const file of walkFiles(fence, path)) {
+        for await (const file of walkFiles(fence, path, signal)) {
           signal.throwIfAborted();
           hits.push(...(await hitsIn(fence, file, query.toLowerCase())));
           if (hits.length >= MOST_HITS) break;
