@@ -7,7 +7,6 @@ import type { LatencyLog, TurnMarks } from '../metrics/latency.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { SpeechParts } from '../speech/speech.ts';
-import type { Model } from '../turn/model-settings.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
 import { Courtesies } from './courtesies.ts';
@@ -18,8 +17,8 @@ import { Listener } from './listening/listener.ts';
 import { Loading } from './listening/loading.ts';
 import { createMessenger, type Outgoing, readMessage } from './messenger.ts';
 import { OwnWords } from './own-words.ts';
-import { History } from './replying/history.ts';
-import type { Memory } from './replying/memory.ts';
+import type { Histories } from './replying/histories.ts';
+import type { History } from './replying/history.ts';
 import { announce } from './speaking/announce.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { Mouth } from './speaking/mouth.ts';
@@ -41,11 +40,9 @@ export interface CallParts {
   persona: Persona;
   speech: Omit<SpeechParts, 'transcriber' | 'describe' | 'close'>;
   phrases: PhraseBook;
-  memory: Memory;
+  histories: Histories;
   latency: LatencyLog;
   settings: CallSettings;
-  /** Writes summaries of long conversations. */
-  summariser(): Model;
   clock: Clock;
   logger: Logger;
 }
@@ -60,6 +57,7 @@ export class Call implements VoiceSession {
   readonly #parts: CallParts;
   readonly #send: (message: Outgoing) => void;
   readonly #history: History;
+  readonly #releaseHistory: () => void;
   readonly #listener: Listener;
   readonly #mouth: Mouth;
   readonly #news: NewsDesk;
@@ -81,7 +79,9 @@ export class Call implements VoiceSession {
     this.#send = createMessenger(line);
     this.#drought = new Alarm(clock);
     this.#loading = new Loading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
-    this.#history = this.#openHistory();
+    const { history, release } = parts.histories.open(persona.user.id, persona.skill.slug);
+    this.#history = history;
+    this.#releaseHistory = release;
     const pace = new Pace();
     this.#listener = this.#openListener(pace);
     this.#mouth = this.#openMouth();
@@ -146,7 +146,7 @@ export class Call implements VoiceSession {
     this.#loading.stop();
     this.#dialogue.close();
     this.#mouth.close();
-    this.#history.close();
+    this.#releaseHistory();
     void this.#stopListening();
   }
 
@@ -199,17 +199,6 @@ export class Call implements VoiceSession {
     const { p50, p95, turns } = latency.summary();
     const voice_to_voice_ms = marks.latency.first_packet_ms;
     this.#send({ type: 'metrics', data: { voice_to_voice_ms, turn: marks.latency, p50, p95, turns } });
-  }
-
-  #openHistory(): History {
-    const { persona, memory, summariser, logger } = this.#parts;
-    const { user, skill } = persona;
-    return new History({
-      earlier: memory.recall(user.id, skill.slug),
-      keep: (messages) => memory.keep(user.id, skill.slug, messages),
-      summariser,
-      logger,
-    });
   }
 
   #openListener(pace: Pace): Listener {

@@ -1,13 +1,19 @@
 import type { Logger } from '@trunkline/config';
 import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
+import type { Model } from '../turn/model-settings.ts';
 import type { Persona } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
 import { Call, type CallParts } from './call.ts';
 import type { Line } from './line.ts';
+import { Histories } from './replying/histories.ts';
+import type { Memory } from './replying/memory.ts';
 import { PhraseBook } from './speaking/phrases.ts';
 
-export interface ConversationParts extends Omit<CallParts, 'line' | 'persona' | 'phrases'> {
+export interface ConversationParts extends Omit<CallParts, 'line' | 'persona' | 'phrases' | 'histories'> {
+  memory: Memory;
+  /** Writes summaries of long conversations. */
+  summariser(): Model;
   /** As whom a user is answered from now on. */
   persona(user: User): Persona;
   sessions: SessionRegistry;
@@ -18,13 +24,15 @@ export interface Conversations {
   begin(line: Line, user: User): void;
 }
 
-export function createConversations({ persona, sessions, ...parts }: ConversationParts): Conversations {
+export function createConversations(given: ConversationParts): Conversations {
+  const { persona, sessions, memory, summariser, ...parts } = given;
   const phrases = new PhraseBook(parts.speech.synthesizer);
+  const histories = new Histories({ memory, summariser, logger: parts.logger });
   return {
     begin(line, user) {
       const answering = personaOf(persona, user, line, parts.logger);
       if (answering === undefined) return;
-      const call = new Call({ ...parts, line, persona: answering, phrases });
+      const call = new Call({ ...parts, line, persona: answering, phrases, histories });
       const leave = sessions.open(call);
       line.onClose(leave);
       void call.listen();

@@ -19,6 +19,7 @@ export class DeliveryController implements DeliveryPort {
     this.#sessions = sessions;
     this.#stash = stash;
     sessions.onOpen((session) => this.#replay(session));
+    sessions.onClose((session) => this.#handOver(session));
   }
 
   /** Without a user the newest session hears it, else whoever connects next. */
@@ -33,9 +34,15 @@ export class DeliveryController implements DeliveryPort {
   /** A user's second session does not hear again what the first is about to say. */
   #replay(session: VoiceSession): void {
     for (const news of this.#stash.waitingFor(session.userId)) {
-      const holder = this.#offered.get(news.id);
-      if (holder === undefined || !this.#sessions.has(holder)) this.#offer(session, news);
+      if (!this.#offered.has(news.id)) this.#offer(session, news);
     }
+  }
+
+  /** Whoever called again before the broken line was noticed hears what it did not say. */
+  #handOver(closed: VoiceSession): void {
+    for (const [id, holder] of this.#offered) if (holder === closed) this.#offered.delete(id);
+    const heir = this.#sessions.latest(closed.userId);
+    if (heir !== undefined) this.#replay(heir);
   }
 
   #offer(session: VoiceSession, { id, ...news }: StashedNews): void {

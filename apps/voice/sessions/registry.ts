@@ -1,26 +1,30 @@
 import type { VoiceSession } from './session.ts';
 
-/** Told of every session that begins. */
+/** Told of every session that begins, or that is over. */
 export type SessionListener = (session: VoiceSession) => void;
 
 /** The live connections, oldest first. */
 export class SessionRegistry {
   readonly #sessions = new Set<VoiceSession>();
-  readonly #listeners: SessionListener[] = [];
+  readonly #opened: SessionListener[] = [];
+  readonly #closed: SessionListener[] = [];
 
   onOpen(listener: SessionListener): void {
-    this.#listeners.push(listener);
+    this.#opened.push(listener);
+  }
+
+  onClose(listener: SessionListener): void {
+    this.#closed.push(listener);
   }
 
   /** Adds a session; gives the way to take it out again. */
   open(session: VoiceSession): () => void {
     this.#sessions.add(session);
-    for (const listener of this.#listeners) listener(session);
-    return () => void this.#sessions.delete(session);
-  }
-
-  has(session: VoiceSession): boolean {
-    return this.#sessions.has(session);
+    for (const listener of this.#opened) listener(session);
+    return () => {
+      if (!this.#sessions.delete(session)) return;
+      for (const listener of this.#closed) listener(session);
+    };
   }
 
   get size(): number {
