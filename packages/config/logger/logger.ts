@@ -33,12 +33,14 @@ export type LoggerSettings = {
 };
 
 const LEVELS = { DEBUG: 'debug', INFO: 'info', WARNING: 'warn', ERROR: 'error' } as const;
+/** Bytes of lines that wait for room on the disk of the log. */
+const MOST_WAITING = 1024 * 1024;
 const OWN_FIELDS = new Set(['level', 'time', 'name', 'msg']);
 
 /** Makes a logger that writes one line a message and no secrets. */
 export function createLogger(settings: LoggerSettings): Logger {
   const { name, level = 'INFO', secrets = [], destination, pretty = isTerminal(destination) } = settings;
-  const sink: DestinationStream = destination ?? pino.destination({ fd: 1, sync: true });
+  const sink: DestinationStream = destination ?? standardOutput();
   const lines = pino(
     {
       level: LEVELS[level],
@@ -51,6 +53,13 @@ export function createLogger(settings: LoggerSettings): Logger {
     pretty ? prettyStream(sink) : sink,
   );
   return wrap(lines, createRedactor(secrets));
+}
+
+/** A log that cannot be written, as its disk is full, must not end the service: lines wait for room, then are left out. */
+function standardOutput(): DestinationStream {
+  const output = pino.destination({ fd: 1, sync: true, maxLength: MOST_WAITING });
+  output.on('error', () => undefined);
+  return output;
 }
 
 function isTerminal(destination: unknown): boolean {

@@ -1,11 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { startChild } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('./fixtures/talk.ts', import.meta.url));
+// Takes no byte, as a disk without room.
+const FULL_DISK = '/dev/full';
 // Gives a program a real terminal to write to.
 const TERMINAL = '/usr/bin/script';
 
@@ -27,6 +29,16 @@ describe('standard output', () => {
       },
     ]);
     expect(child.output()).not.toContain('sekret-1');
+  });
+
+  it.skipIf(!existsSync(FULL_DISK))('may be on a full disk: the program goes on', () => {
+    const full = openSync(FULL_DISK, 'w');
+    const { status, stderr } = spawnSync(process.execPath, [SCRIPT], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
   it.skipIf(!existsSync(TERMINAL))('gets coloured lines on a terminal', () => {
