@@ -75,7 +75,11 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
   closing.defer(() => mcpServers.close());
   const concurrency = options.executorConcurrency;
-  const lanes = new Lanes({ running: concurrency, waiting: concurrency * waitingForEach });
+  const lanes = new Lanes({
+    running: concurrency,
+    waiting: concurrency * waitingForEach,
+    delegationWaitMs: options.delegationWaitMs,
+  });
   const broker = createBroker(settings, { registry, lanes, stores }, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());

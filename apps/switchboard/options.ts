@@ -90,6 +90,12 @@ export const switchboardOptions = defineOptions(
       max: 64,
       doc: 'Requests that one agent works on at once; seven times as many wait, more are refused.',
     }),
+    delegationWaitMs: integer({
+      env: 'SWITCHBOARD_DELEGATION_WAIT_MS',
+      default: 60_000,
+      min: 100,
+      doc: 'Milliseconds that work which another agent waits for waits itself for an agent that has all hands full.',
+    }),
     taskPollMs: integer({
       env: 'SWITCHBOARD_TASK_POLL_MS',
       default: 30_000,

@@ -40,7 +40,7 @@ export async function startOurs(): Promise<Contestant> {
     flows,
     tasks,
     cooldowns: new Cooldowns({}),
-    lanes: new Lanes({ running: 64, waiting: 100_000 }),
+    lanes: new Lanes({ running: 64, waiting: 100_000, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
     timeoutMs: 60_000,
     callbackUrl: () => undefined,

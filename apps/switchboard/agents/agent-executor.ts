@@ -155,7 +155,7 @@ function workTools(
 function delegatesOf(
   agent: AgentDefinition,
   request: SkillRequest,
-  { tell }: SkillContext,
+  { tell, place }: SkillContext,
   { registry, lanes }: AgentParts,
 ): Delegate[] {
   return agent.canDelegate.flatMap((name) => {
@@ -166,7 +166,10 @@ function delegatesOf(
     return {
       name,
       description,
-      ask: (query, { signal }) => ask(lanes.visited(executor), skill.name, query, request, { signal, tell }),
+      ask: (query, { signal }) => {
+        const wait = () => ask(lanes.visited(executor), skill.name, query, request, { signal, tell });
+        return place === undefined ? wait() : place.lend(signal, wait);
+      },
     };
   });
 }

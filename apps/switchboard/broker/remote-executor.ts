@@ -164,7 +164,8 @@ async function goOn(
     };
   }
   const content = `${request.content}\n\n${agent.name} answered:\n${result.content}`;
-  const { signal, tell } = context;
+  const { signal, tell, place } = context;
+  place?.leave();
   const following = { ...request, agent: name, skill: skill.name, content, chained: true };
   return { ...(await runToEnd(next, following, { signal, tell })), chained: true };
 }

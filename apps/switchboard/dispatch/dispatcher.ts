@@ -5,7 +5,7 @@ import { derivedId } from '../core/derived-id.ts';
 import type { Flow, FlowStore } from '../flows/flow-store.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
-import type { RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import type { Place, RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { Lanes } from './lanes.ts';
 import type { DropReason, ExecutorRegistry } from './registry.ts';
 import { type Dispatch, readDispatch } from './request.ts';
@@ -119,12 +119,13 @@ export class Dispatcher {
 
   async #run(run: Run): Promise<void> {
     const { executor, stopping, flowId, dispatch } = run;
-    const work = async () => {
+    const work = async (place: Place) => {
       run.startedAt = Date.now();
       await this.#announceStart(run);
-      return await this.#execute(run);
+      return await this.#execute(run, place);
     };
-    const result = await this.#settings.lanes.run(executor.agent, stopping, work);
+    const isAwaited = dispatch.message.source?.interface === 'a2a';
+    const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
       this.#track(run, { taskId, ...(contextId !== undefined && { contextId }) });
@@ -147,14 +148,14 @@ export class Dispatcher {
   }
 
   /** A failure is a result too; an executor that does not heed its signal is left behind. */
-  async #execute(run: Run): Promise<SkillResult> {
+  async #execute(run: Run, place: Place): Promise<SkillResult> {
     const { executor, dispatch, stopping } = run;
     const { timeoutMs, logger } = this.#settings;
     const limit = AbortSignal.timeout(timeoutMs);
     const signal = AbortSignal.any([stopping, limit]);
     try {
       return await Promise.race([
-        executor.execute(dispatch, this.#contextOf(run, signal)),
+        executor.execute(dispatch, { ...this.#contextOf(run, signal), place }),
         rejection(signal),
       ]);
     } catch (error) {

@@ -54,8 +54,18 @@ export interface RemoteTask {
   contextId?: string;
 }
 
+/** A place among the requests that an executor works on at once. */
+export interface Place {
+  /** Lets others have it while the holder waits for another agent; the holder goes on when there is one again. */
+  lend<Answer>(signal: AbortSignal, wait: () => Promise<Answer>): Promise<Answer>;
+  /** Gives it up for good: what is left to do is another's work. */
+  leave(): void;
+}
+
 export interface SkillContext {
   signal: AbortSignal;
+  /** Where the work is done; none for what goes on in another service. */
+  place?: Place;
   tell(frame: SkillFrame): void;
   /** Keeps a task of another service, so that it is not lost when this process ends meanwhile. */
   track?(task: RemoteTask): void;

@@ -2,7 +2,7 @@ import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import type { SkillExecutor, SkillRequest, SkillResult } from './executor.ts';
+import type { SkillResult } from './executor.ts';
 import { Lanes } from './lanes.ts';
 
 let slow: FakePeer;
@@ -56,25 +56,51 @@ it('leaves it alone too when another agent would hand work on to it', async () =
   });
 });
 
-it('counts work that is handed on, lets it wait for no place, and gives places back in order', async () => {
-  const lanes = new Lanes({ running: 1, waiting: 2 });
+it('gives a place that its holder lends to others, and takes back the next one before all who wait', async () => {
+  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
   const { signal } = new AbortController();
   const good: SkillResult = { content: 'ok', taskState: 'completed' };
-  const [first, second, visit] = [1, 2, 3].map(() => Promise.withResolvers<SkillResult>());
-  const one = lanes.run('mate', signal, () => first?.promise ?? Promise.reject());
+  const [asked, second, third] = [1, 2, 3].map(() => Promise.withResolvers<SkillResult>());
+  const order: string[] = [];
+  const one = lanes.run('mate', signal, async (place) => {
+    const answer = await place.lend(signal, () => asked?.promise ?? Promise.reject());
+    order.push('one');
+    return answer;
+  });
   const two = lanes.run('mate', signal, () => second?.promise ?? Promise.reject());
-  const executor = { agent: 'mate', type: 'in-process', skills: [], execute: () => visit?.promise };
-  const visitor = lanes.visited(executor as unknown as SkillExecutor);
-  const three = visitor.execute({} as SkillRequest, { signal, tell: () => undefined });
-  expect(lanes.load('mate')).toMatchObject({ running: 2, waiting: 1 });
-  first?.resolve(good);
-  await one;
+  const three = lanes.run('mate', signal, async () => {
+    order.push('three');
+    return (await third?.promise) ?? good;
+  });
+  await waitFor(() => lanes.load('mate').waiting === 1);
   expect(lanes.load('mate')).toMatchObject({ running: 1, waiting: 1 });
-  visit?.resolve(good);
-  expect(await three).toEqual(good);
-  expect(lanes.load('mate')).toMatchObject({ running: 1, waiting: 0 });
+  asked?.resolve(good);
+  await waitFor(() => lanes.load('mate').waiting === 2);
   second?.resolve(good);
-  await two;
+  await Promise.all([one, two]);
+  third?.resolve(good);
+  await three;
+  expect(order).toEqual(['one', 'three']);
+  expect(lanes.load('mate')).toMatchObject({ running: 0, waiting: 0 });
+});
+
+it('counts a holder that no longer waits for its answer, though its place is taken', async () => {
+  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
+  const { signal } = new AbortController();
+  const [gaveUp, gate] = [new AbortController(), Promise.withResolvers<SkillResult>()];
+  const waits = new Promise<never>((_, reject) => {
+    gaveUp.signal.addEventListener('abort', () => reject(gaveUp.signal.reason), { once: true });
+  });
+  const one = lanes.run('mate', signal, async (place) => {
+    await place.lend(gaveUp.signal, () => waits).catch(() => undefined);
+    return await gate.promise;
+  });
+  const two = lanes.run('mate', signal, () => gate.promise);
+  await waitFor(() => lanes.load('mate').waiting === 0);
+  gaveUp.abort(new Error('too late'));
+  await waitFor(() => lanes.load('mate').running === 2);
+  gate.resolve({ content: '', taskState: 'completed' });
+  await Promise.all([one, two]);
   expect(lanes.load('mate')).toMatchObject({ running: 0, waiting: 0 });
 });
 
@@ -93,7 +119,7 @@ it('lets requests wait for a busy agent, refuses too many, and holds up no other
 
 it('tries an agent once after the pause before all come back', async () => {
   let now = 0;
-  const lanes = new Lanes({ running: 2, waiting: 2 }, () => now);
+  const lanes = new Lanes({ running: 2, waiting: 2, delegationWaitMs: 1000 }, () => now);
   const { signal } = new AbortController();
   const bad: SkillResult = { content: '', error: 'x', taskState: 'failed', unavailable: true };
   const good: SkillResult = { content: 'ok', taskState: 'completed' };
@@ -116,7 +142,7 @@ it('tries an agent once after the pause before all come back', async () => {
 });
 
 it('gives up a place in the line when the process stops', async () => {
-  const lanes = new Lanes({ running: 1, waiting: 2 });
+  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
   const gate = Promise.withResolvers<SkillResult>();
   const controller = new AbortController();
   const first = lanes.run('a', new AbortController().signal, () => gate.promise);

@@ -1,11 +1,15 @@
-import { Breaker, type CircuitState } from './breaker.ts';
-import type { SkillExecutor, SkillResult } from './executor.ts';
+import type { Breaker, CircuitState } from './breaker.ts';
+import type { Place, SkillExecutor, SkillResult } from './executor.ts';
+import { Lane } from './lane.ts';
+import { LanePlace } from './place.ts';
 
 export interface LaneLimits {
   /** Skills that one executor runs at once. */
   running: number;
   /** Requests that wait for it; more are refused. */
   waiting: number;
+  /** How long work that another agent waits for may wait itself. */
+  delegationWaitMs: number;
 }
 
 export interface Load {
@@ -14,11 +18,7 @@ export interface Load {
   circuit: CircuitState;
 }
 
-interface Lane {
-  running: number;
-  queue: Set<() => void>;
-  breaker: Breaker;
-}
+type Work = (place: Place) => Promise<SkillResult>;
 
 /** A lane for each executor: so many at once, so many waiting, and none while it keeps failing. */
 export class Lanes {
@@ -32,95 +32,64 @@ export class Lanes {
   }
 
   /** Runs the work in its turn; a request that finds no place is answered with words. */
-  async run(agent: string, signal: AbortSignal, work: () => Promise<SkillResult>): Promise<SkillResult> {
+  async run(
+    agent: string,
+    signal: AbortSignal,
+    work: Work,
+    { isAwaited = false }: { isAwaited?: boolean } = {},
+  ): Promise<SkillResult> {
     const lane = this.#laneOf(agent);
+    const waitMs = isAwaited ? this.#limits.delegationWaitMs : undefined;
     const refusal = lane.breaker.refusal() ?? this.#fullness(lane);
     if (refusal !== undefined) return refused(agent, refusal);
-    await this.#enter(lane, signal);
+    if (!(await lane.enter(signal, { waitMs }))) return refused(agent, busyWords(lane, waitMs));
+    const place = new LanePlace(lane);
     try {
       const late = lane.breaker.refusal();
       if (late !== undefined) return refused(agent, late);
-      return await watched(lane.breaker, signal, work);
+      return await watched(lane.breaker, signal, () => work(place));
     } finally {
-      this.#leave(lane);
+      place.leave();
     }
   }
 
   /**
-   * The executor for work that another skill waits for: left alone while it keeps failing, and counted, but never made
-   * to wait for a place, as two that wait for each other would not end.
+   * The executor for work that another agent waits for. It takes its turn like all other work; whoever waits for it lends
+   * its own place meanwhile, so that two who wait for each other hold nothing that the other needs. An agent of another
+   * service holds its place while it asks here again, which nobody can see: hence the limit to the wait.
    */
   visited(executor: SkillExecutor): SkillExecutor {
     const { agent } = executor;
     return {
       ...executor,
       execute: (request, context) =>
-        this.#visit(agent, context.signal, () => executor.execute(request, context)),
+        this.run(agent, context.signal, (place) => executor.execute(request, { ...context, place }), {
+          isAwaited: true,
+        }),
     };
   }
 
   load(agent: string): Load {
-    const lane = this.#lanes.get(agent);
-    const { running = 0, queue, breaker } = lane ?? {};
-    return { running, waiting: queue?.size ?? 0, circuit: breaker?.state ?? 'closed' };
-  }
-
-  async #visit(agent: string, signal: AbortSignal, work: () => Promise<SkillResult>): Promise<SkillResult> {
-    const lane = this.#laneOf(agent);
-    const refusal = lane.breaker.refusal();
-    if (refusal !== undefined) return refused(agent, refusal);
-    lane.running++;
-    try {
-      return await watched(lane.breaker, signal, work);
-    } finally {
-      this.#leave(lane);
-    }
+    const { running = 0, waiting = 0, breaker } = this.#lanes.get(agent) ?? {};
+    return { running, waiting, circuit: breaker?.state ?? 'closed' };
   }
 
   #laneOf(agent: string): Lane {
     const known = this.#lanes.get(agent);
     if (known !== undefined) return known;
-    const lane = { running: 0, queue: new Set<() => void>(), breaker: new Breaker(this.#now) };
+    const lane = new Lane(this.#limits.running, this.#now);
     this.#lanes.set(agent, lane);
     return lane;
   }
 
-  #fullness({ running, queue }: Lane): string | undefined {
-    const { running: most, waiting } = this.#limits;
-    if (running < most || queue.size < waiting) return undefined;
-    return `has ${running} requests at work and ${queue.size} waiting (SWITCHBOARD_EXECUTOR_CONCURRENCY); try again later`;
+  #fullness({ isFull, running, waiting }: Lane): string | undefined {
+    if (!isFull || waiting < this.#limits.waiting) return undefined;
+    return `has ${running} requests at work and ${waiting} waiting (SWITCHBOARD_EXECUTOR_CONCURRENCY); try again later`;
   }
+}
 
-  async #enter(lane: Lane, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (lane.running < this.#limits.running) {
-      lane.running++;
-      return;
-    }
-    await new Promise<void>((resolve, reject) => {
-      const leave = () => {
-        lane.queue.delete(enter);
-        reject(signal.reason);
-      };
-      const enter = () => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      lane.queue.add(enter);
-      signal.addEventListener('abort', leave, { once: true });
-    });
-  }
-
-  /** The place goes straight to the one who waits longest, unless visitors have taken more than there are. */
-  #leave(lane: Lane): void {
-    const [next] = lane.queue;
-    if (next === undefined || lane.running > this.#limits.running) {
-      lane.running--;
-      return;
-    }
-    lane.queue.delete(next);
-    next();
-  }
+function busyWords({ running }: Lane, waitMs = 0): string {
+  return `has ${running} requests at work (SWITCHBOARD_EXECUTOR_CONCURRENCY), and none ended within ${waitMs / 1000} s (SWITCHBOARD_DELEGATION_WAIT_MS); it may itself be waiting for this answer`;
 }
 
 async function watched(
