@@ -37,6 +37,8 @@ describe('decoding', () => {
     ['an MP3 tag without sound', new TextEncoder().encode('ID3 but nothing follows this tag here')],
     ['a WAV head without data', encodeWav(new Uint8Array(), 8000).subarray(0, 20)],
     ['a broken FLAC', fixture('tone.flac').subarray(0, 30)],
+    ['a WAV head that says one sample a second', encodeWav(new Uint8Array(24), 1)],
+    ['a WAV head that says millions of samples a second', encodeWav(new Uint8Array(24), 1_600_033)],
   ])('refuses %s', async (_case, bytes) => {
     await expect(decodeSound(bytes, 31)).rejects.toMatchObject({ code: 'sound_unreadable' });
   });
@@ -79,6 +81,24 @@ describe('WAV', () => {
     const bytes = encodeWav(new Uint8Array(200), 100);
     new DataView(bytes.buffer).setUint32(40, 0xffffffff, true);
     expect(lengthOf(decodeWav(bytes))).toBe(1);
+  });
+
+  it('is read no further than asked for', async () => {
+    const bytes = encodeWav(new Uint8Array(2 * 8000 * 60), 8000);
+    expect(lengthOf(await decodeSound(bytes, 31))).toBe(31);
+  });
+
+  it('is not searched for ever', () => {
+    const sound = encodeWav(new Uint8Array(200), 100);
+    const empty = new Uint8Array(8 * 5000);
+    const bytes = new Uint8Array([...sound.subarray(0, 12), ...empty, ...sound.subarray(12)]);
+    expect(() => decodeWav(bytes)).toThrow('no format');
+  });
+
+  it('refuses more channels than anybody records', () => {
+    const bytes = wav(1, 8, () => undefined);
+    new DataView(bytes.buffer).setUint16(22, 65_535, true);
+    expect(() => decodeWav(bytes)).toThrow('unknown kind');
   });
 
   it('refuses an unknown kind of samples', () => {

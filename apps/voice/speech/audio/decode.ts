@@ -1,4 +1,4 @@
-import { type Sound, SoundError } from './sound.ts';
+import { checkRate, type Sound, SoundError } from './sound.ts';
 import { decodeWav } from './wav.ts';
 
 /** What the decoders of all formats have in common. */
@@ -27,7 +27,9 @@ export async function decodeSound(bytes: Uint8Array, mostSeconds: number): Promi
   const format = formatOf(bytes);
   if (format === undefined) throw new SoundError('the audio is no WAV, MP3, FLAC or OGG file');
   try {
-    return format === 'wav' ? decodeWav(bytes) : await decodePacked(bytes, format, mostSeconds);
+    return checkRate(
+      format === 'wav' ? decodeWav(bytes, mostSeconds) : await decodePacked(bytes, format, mostSeconds),
+    );
   } catch (error) {
     if (error instanceof SoundError) throw error;
     throw new SoundError('the audio cannot be decoded', { cause: error });

@@ -13,14 +13,18 @@ export interface Filters {
 }
 
 const made = new Map<string, Filters>();
+const mostKept = 16;
 
-/** The filters from one rate to another; made once, for they are large. */
+/** The filters from one rate to another; those that were made last are kept, for they are large. */
 export function filtersFor(from: number, to: number): Filters {
   const divisor = commonDivisor(from, to);
   const [up, down] = [to / divisor, from / divisor];
   const name = `${up}/${down}`;
   const filters = made.get(name) ?? makeFilters(up, down);
+  made.delete(name);
   made.set(name, filters);
+  const [oldest] = made.keys();
+  if (made.size > mostKept && oldest !== undefined) made.delete(oldest);
   return filters;
 }
 

@@ -32,6 +32,17 @@ describe('another rate', () => {
     );
   });
 
+  it('takes odd rates without filling the memory with filters for them', async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    for (const rate of [8009, 11_003, 22_051, 31_999, 44_101, 48_017]) {
+      const sound = await toMono({ channels: [tone(1000, rate)], sampleRate: rate }, 16_000);
+      expect(Math.abs(sound.length - 16_000)).toBeLessThan(32);
+      expect(loudness(sound)).toBeCloseTo(Math.SQRT1_2, 2);
+    }
+    const grownMb = (process.memoryUsage().arrayBuffers - before) / 2 ** 20;
+    expect(grownMb).toBeLessThan(20);
+  });
+
   it('leaves a sound of that rate as it is', async () => {
     const samples = tone(440, 16_000);
     expect(await toMono({ channels: [samples], sampleRate: 16_000 }, 16_000)).toBe(samples);

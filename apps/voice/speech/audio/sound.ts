@@ -9,6 +9,17 @@ export function lengthOf({ channels, sampleRate }: Sound): number {
   return (channels[0]?.length ?? 0) / sampleRate;
 }
 
+const [lowestRate, highestRate] = [8000, 192_000];
+
+/** Refuses a rate at which nobody records: its length would be a lie, and bringing it to another rate endless work. */
+export function checkRate(sound: Sound): Sound {
+  const { sampleRate } = sound;
+  if (sampleRate >= lowestRate && sampleRate <= highestRate) return sound;
+  throw new SoundError(
+    `the audio says it has ${sampleRate} samples a second; save it with ${lowestRate} to ${highestRate}`,
+  );
+}
+
 /** The bytes hold no sound that can be decoded. */
 export class SoundError extends Error {
   readonly code = 'sound_unreadable';

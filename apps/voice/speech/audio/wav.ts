@@ -3,6 +3,9 @@ import { type Sound, SoundError } from './sound.ts';
 const headerBytes = 44;
 /** Formats of samples, by their number in the file. */
 const kinds = { integer: 1, float: 3, extensible: 0xfffe };
+const mostChannels = 8;
+/** Real files have a handful. */
+const mostChunks = 1000;
 
 interface Layout {
   kind: number;
@@ -11,8 +14,8 @@ interface Layout {
   bits: number;
 }
 
-/** Decodes integer and floating-point WAV files. */
-export function decodeWav(bytes: Uint8Array): Sound {
+/** Decodes integer and floating-point WAV files, and nothing beyond so many seconds. */
+export function decodeWav(bytes: Uint8Array, mostSeconds = Infinity): Sound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = chunksOf(view);
   const format = chunks.find(({ name }) => name === 'fmt ');
@@ -20,7 +23,8 @@ export function decodeWav(bytes: Uint8Array): Sound {
   if (format === undefined || format.length < 16 || data === undefined)
     throw new SoundError('the WAV file has no format or no data');
   const layout = layoutOf(view, format.start, format.length);
-  return { channels: samplesOf(view, data, layout), sampleRate: layout.sampleRate };
+  const mostFrames = Math.ceil(mostSeconds * layout.sampleRate);
+  return { channels: samplesOf(view, data, layout, mostFrames), sampleRate: layout.sampleRate };
 }
 
 /** A WAV file of 16-bit mono samples. */
@@ -53,7 +57,7 @@ interface Chunk {
 /** A length that runs past the end, as streamed files have, is cut to what is there. */
 function chunksOf(view: DataView): Chunk[] {
   const chunks: Chunk[] = [];
-  for (let at = 12; at + 8 <= view.byteLength; ) {
+  for (let at = 12; at + 8 <= view.byteLength && chunks.length < mostChunks; ) {
     const name = String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)));
     const length = Math.min(view.getUint32(at + 4, true), view.byteLength - at - 8);
     chunks.push({ name, start: at + 8, length });
@@ -72,20 +76,27 @@ function layoutOf(view: DataView, start: number, length: number): Layout {
     bits: view.getUint16(start + 14, true),
   };
   const known = kind === kinds.float ? [32, 64] : kind === kinds.integer ? [8, 16, 24, 32] : [];
-  if (!known.includes(layout.bits) || layout.channels === 0 || layout.sampleRate === 0)
+  const isUsual = layout.channels > 0 && layout.channels <= mostChannels && layout.sampleRate > 0;
+  if (!known.includes(layout.bits) || !isUsual)
     throw new SoundError('the WAV file holds samples of an unknown kind');
   return layout;
 }
 
-function samplesOf(view: DataView, data: Chunk, { kind, channels, bits }: Layout): Float32Array[] {
+function samplesOf(
+  view: DataView,
+  data: Chunk,
+  { kind, channels, bits }: Layout,
+  mostFrames: number,
+): Float32Array[] {
   const size = bits / 8;
-  const frames = Math.floor(data.length / (size * channels));
+  const frames = Math.min(mostFrames, Math.floor(data.length / (size * channels)));
   const read = reader(view, kind, bits);
-  return Array.from({ length: channels }, (_, channel) =>
-    Float32Array.from({ length: frames }, (_sample, frame) =>
-      read(data.start + (frame * channels + channel) * size),
-    ),
-  );
+  return Array.from({ length: channels }, (_, channel) => {
+    const samples = new Float32Array(frames);
+    for (let frame = 0; frame < frames; frame += 1)
+      samples[frame] = read(data.start + (frame * channels + channel) * size);
+    return samples;
+  });
 }
 
 function reader(view: DataView, kind: number, bits: number): (at: number) => number {
