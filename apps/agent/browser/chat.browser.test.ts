@@ -196,6 +196,16 @@ describeWithBrowser('the chat page', () => {
     expect(JSON.stringify(model.chats().at(-1)?.messages.at(-1))).toContain('pears,3');
   });
 
+  it('says at once that a message is too long', async () => {
+    const { page } = await pages.open('/');
+    const field = page.getByRole('textbox', { name: 'Message' });
+    await field.fill('word '.repeat(50_000));
+    await page.getByText('This has 249,999 characters, and a message takes 200,000.').waitFor();
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
+    await field.fill('word');
+    await expect.poll(() => page.getByRole('alert').count(), SOON).toBe(0);
+  });
+
   it('says why a turn failed, and goes on with the next', async () => {
     model.enqueue({ fault: 'status', status: 401 });
     const { page } = await pages.open('/');

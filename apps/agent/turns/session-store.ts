@@ -30,6 +30,14 @@ export class SessionStore {
     return { messages: JSON.parse(row.messages) as Messages, version: row.version };
   }
 
+  /** The version alone: a long conversation is not read for it. */
+  version(sessionId: string): number {
+    const row = this.#database
+      .prepare<Pick<Row, 'version'>>('SELECT version FROM session WHERE session_id = ?')
+      .get(sessionId);
+    return row?.version ?? 0;
+  }
+
   save(sessionId: string, { messages, version }: Session): void {
     this.#database
       .prepare(

@@ -155,10 +155,11 @@ export class TurnRunner {
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, begun: Session): void {
     const { sessions, checkpoints } = this.#options;
     checkpoints.delete(request.taskId);
-    const now = sessions.load(request.sessionId);
-    const messages = now.version === begun.version ? event.messages : appended(now, event, request);
+    const version = sessions.version(request.sessionId);
+    const messages =
+      version === begun.version ? event.messages : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
-    sessions.save(request.sessionId, { messages, version: now.version + 1 });
+    sessions.save(request.sessionId, { messages, version: version + 1 });
     this.#options.memory()?.store.keep(recordOf(request.sessionId, messages, event));
   }
 

@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { MOST_FILES, readAttachment } from './attachments.ts';
+import { MOST_CHARACTERS, MOST_FILES, readAttachment } from './attachments.ts';
 import type { Attachment } from './wire.ts';
 
 interface ComposerProps {
@@ -27,7 +27,8 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
   const [sending, setSending] = useState(false);
   const { attachments, attach, remove, clear } = useAttachments();
   const attempt = useAttempt();
-  const ready = text.trim() !== '' && !working && !sending;
+  const tooLong = text.trim().length > MOST_CHARACTERS;
+  const ready = text.trim() !== '' && !tooLong && !working && !sending;
   useHotkeys([{ keys: '/', label: 'Write a message', run: () => field.current?.focus() }]);
   useEffect(() => field.current?.focus(), []);
 
@@ -69,6 +70,7 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
         onPaste={onPaste}
         className="field-sizing-content max-h-60 min-h-10 w-full resize-none bg-transparent px-2 py-2 text-16 outline-none placeholder:text-muted"
       />
+      {tooLong && <TooLong characters={text.trim().length} />}
       <div className="flex items-center gap-2">
         <AttachButton onFiles={attach} />
         <span className="min-w-0 flex-1 truncate text-12 text-muted max-sm:invisible pointer-coarse:invisible">
@@ -91,6 +93,15 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
         )}
       </div>
     </form>
+  );
+}
+
+function TooLong({ characters }: { characters: number }) {
+  const [has, most] = [characters, MOST_CHARACTERS].map((count) => count.toLocaleString('en'));
+  return (
+    <p role="alert" className="px-2 text-14 text-failed-text">
+      This has {has} characters, and a message takes {most}. Shorten it, or attach it in several files.
+    </p>
   );
 }
 

@@ -1,7 +1,8 @@
 // Files as text: the model reads them below the message.
 import type { Attachment } from './wire.ts';
 
-const MOST_CHARACTERS = 200_000;
+/** Of a message, and of each file. */
+export const MOST_CHARACTERS = 200_000;
 export const MOST_FILES = 10;
 
 /** The text of a file; fails with words for the person when it has none or too much of it. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
@@ -45,7 +46,9 @@ export class GoalStore {
   }
 
   async get(sessionId: string): Promise<Goal | undefined> {
-    const stored = await readJsonFile(this.#fileOf(sessionId));
+    const file = this.#fileOf(sessionId);
+    // Asked after every turn, and hardly any session has a goal: a look costs less than a failed read.
+    const stored = existsSync(file) ? await readJsonFile(file) : undefined;
     return stored === undefined ? undefined : goalSchema.parse(stored);
   }
 

@@ -69,7 +69,7 @@ export default function TelemetryPage() {
   return (
     <PageFrame
       title="Telemetry"
-      intro="Calls of the model in the last month: what they cost, how many tokens, how long they took."
+      intro="Calls of the model, kept for 30 days: what they cost, how many tokens, how long they took."
       actions={
         <SelectField
           className="w-44"
