@@ -15,12 +15,13 @@ export interface VoiceRouteOptions {
   counters: Counters;
 }
 
+/** Name and description are shown to everyone; thirty seconds hold no more words than that. */
 const uploadSchema = z.object({
   audio: z.file(),
   slug: z.string(),
-  name: z.string().optional(),
-  transcript: z.string().optional(),
-  description: z.string().optional(),
+  name: z.string().max(200).optional(),
+  transcript: z.string().max(5000).optional(),
+  description: z.string().max(2000).optional(),
 });
 
 export function mountVoice(app: VoiceApp, { backend, sidecar, cloner, counters }: VoiceRouteOptions): void {

@@ -123,6 +123,33 @@ describe('an upload is refused', () => {
     expect((await voice.get('/api/metrics')).body.clone_requests_total).toBe(0);
   });
 
+  it.each(['owl.yaml', 'owl.yml'])(
+    'when its file is there, also one that is broken or not yet read: %s',
+    async (name) => {
+      const { voice, sidecar } = await start();
+      const mine = 'name: [My owl, which took me a day';
+      voice.put(`skills/${name}`, mine);
+      expect((await upload(voice, { slug: 'owl', transcript: 'x' })).body).toEqual({
+        error: "slug 'owl' already exists",
+      });
+      expect(readFileSync(join(voice.config, 'skills', name), 'utf8')).toBe(mine);
+      expect(sidecar.references.size).toBe(0);
+    },
+  );
+
+  it.each([{ name: 'x'.repeat(201) }, { description: 'x'.repeat(2001) }, { transcript: 'x'.repeat(5001) }])(
+    'with texts that are longer than anybody reads',
+    async (field) => {
+      const { voice, sidecar } = await start();
+      const answer = await upload(voice, { slug: 'long', transcript: 'x', ...field });
+      expect(answer).toMatchObject({
+        status: 422,
+        body: { detail: [{ loc: ['body', Object.keys(field)[0]] }] },
+      });
+      expect(sidecar.references.size).toBe(0);
+    },
+  );
+
   it('where the backend is another, before anything else is looked at [V040]', async () => {
     const voice = await startVoice({ env: { TTS_BACKEND: 'inprocess' } });
     expect((await upload(voice, { slug: '!' }, new Uint8Array())).body.error).toContain(

@@ -8,7 +8,7 @@ import { lengthOf } from '../audio/sound.ts';
 import type { Sidecar } from '../sidecar/sidecar.ts';
 import type { SpeechFile, Transcriber } from '../transcription/transcriber.ts';
 import { CloneError } from './clone-error.ts';
-import { removeClonedSkill, writeClonedSkill } from './skill-file.ts';
+import { hasSkillFile, removeClonedSkill, writeClonedSkill } from './skill-file.ts';
 
 export interface CloneUpload {
   audio: SpeechFile;
@@ -63,13 +63,13 @@ export class VoiceCloner {
   }
 
   #checkSlug(slug: string): void {
-    const { backend, library } = this.#options;
+    const { backend, library, configDirectory } = this.#options;
     if (backend !== 'sidecar')
       throw new CloneError(`cloning needs the sidecar backend: set TTS_BACKEND=sidecar (it is ${backend})`);
     if (!slugPattern.test(slug))
       throw new CloneError('slug must be lowercase letters/numbers/hyphens (2-64 chars)');
-    if (library.find(slug) !== undefined || this.#underWay.has(slug))
-      throw new CloneError(`slug '${slug}' already exists`);
+    const isTaken = library.find(slug) !== undefined || hasSkillFile(configDirectory, slug);
+    if (isTaken || this.#underWay.has(slug)) throw new CloneError(`slug '${slug}' already exists`);
   }
 
   async #transcriptOf({ transcript, audio }: CloneUpload): Promise<{ text: string; auto: boolean }> {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { writeFileAtomic } from '@trunkline/storage';
@@ -21,6 +22,11 @@ export async function writeClonedSkill(configDirectory: string, skill: ClonedSki
     voice: slug,
   };
   await writeFileAtomic(pathOf(configDirectory, slug), stringify(file));
+}
+
+/** Also one that is broken, or was put there since the skills were read. */
+export function hasSkillFile(configDirectory: string, slug: string): boolean {
+  return ['yaml', 'yml'].some((ending) => existsSync(join(configDirectory, 'skills', `${slug}.${ending}`)));
 }
 
 export function removeClonedSkill(configDirectory: string, slug: string): Promise<void> {
