@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { type SidecarServerOptions, startSidecarServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { startPeer } from '../../peer.suite.ts';
 import { createSidecarClient } from './client.ts';
 
 async function start(options: SidecarServerOptions = {}, timeoutMs = 10_000) {
@@ -86,6 +88,21 @@ describe('failures', () => {
     const { server, sidecar } = await start();
     await server.stop();
     await expect(sidecar.listReferences()).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('and calls never show the password of the address', async () => {
+    const peer = await startPeer(() => ({ reference_ids: ['ada'] }));
+    const address = (url: string) => url.replace('http://', 'http://ada:hush%40hush@');
+    const sidecar = createSidecarClient({ url: address(peer.url), timeoutMs: 10_000 });
+    expect(await sidecar.listReferences()).toEqual(['ada']);
+    const authorization = `Basic ${Buffer.from('ada:hush@hush').toString('base64')}`;
+    expect(peer.requests[0]?.headers.authorization).toBe(authorization);
+    const { server } = await start();
+    await server.stop();
+    const gone = createSidecarClient({ url: address(server.url), timeoutMs: 10_000 });
+    const failure: unknown = await gone.listReferences().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ message: `No sidecar answers at ${server.url}; check SIDECAR_URL.` });
+    expect(inspect(failure, { depth: 9 })).not.toContain('hush');
   });
 
   it('tell a refusal by its status or its words', async () => {

@@ -3,8 +3,16 @@ import { alignSamples } from './carry.ts';
 import { type Sidecar, SidecarError } from './sidecar.ts';
 
 export interface SidecarClientOptions {
+  /** May hold a user name and a password. */
   url: string;
   /** Limit of one call, a whole stream of speech included. */
+  timeoutMs: number;
+}
+
+/** The way to the sidecar; its address can be shown to everyone. */
+interface Access {
+  url: string;
+  authorization: string | undefined;
   timeoutMs: number;
 }
 
@@ -20,6 +28,7 @@ const outcomeSchema = z.looseObject({ success: z.boolean().optional(), message: 
 
 /** Speaks to the sidecar over HTTP. Its answers are MessagePack or JSON, whichever it gives. */
 export function createSidecarClient(options: SidecarClientOptions): Sidecar {
+  const access = accessOf(options);
   return {
     async *speak({ text, referenceId, signal }) {
       const body = {
@@ -28,47 +37,51 @@ export function createSidecarClient(options: SidecarClientOptions): Sidecar {
         streaming: true,
         ...(referenceId && { reference_id: referenceId }),
       };
-      const response = await accepted(options, { path: '/v1/tts', body, signal });
-      yield* alignSamples(explained(bodyOf(response), options, signal));
+      const response = await accepted(access, { path: '/v1/tts', body, signal });
+      yield* alignSamples(explained(bodyOf(response), access, signal));
     },
     async listReferences(signal) {
-      const response = await requestList(options, signal);
-      return (await read(response, listSchema, options, signal)).reference_ids;
+      const response = await requestList(access, signal);
+      return (await read(response, listSchema, access, signal)).reference_ids;
     },
     async addReference({ id, audio, text }, signal) {
       const body = new FormData();
       body.set('id', id);
       body.set('text', text);
       body.set('audio', new Blob([Uint8Array.from(audio)]), id);
-      await change(options, { path: '/v1/references/add', body, signal });
+      await change(access, { path: '/v1/references/add', body, signal });
     },
     async deleteReference(id, signal) {
-      await change(options, { path: '/v1/references/delete', body: { reference_id: id }, signal });
+      await change(access, { path: '/v1/references/delete', body: { reference_id: id }, signal });
     },
   };
 }
 
-/** Newer sidecars take GET, older ones POST. */
-async function requestList(
-  options: SidecarClientOptions,
-  signal: AbortSignal | undefined,
-): Promise<Response> {
-  const path = '/v1/references/list';
-  const response = await send(options, { method: 'GET', path, signal });
-  if (response.status !== 404 && response.status !== 405) return accept(response, path);
-  await response.body?.cancel();
-  return accepted(options, { path, body: {}, signal });
+function accessOf({ url, timeoutMs }: SidecarClientOptions): Access {
+  const { username, password, origin, pathname } = new URL(url);
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authorization = username === '' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
+  return { url: `${origin}${pathname}`.replace(/\/+$/, ''), authorization, timeoutMs };
 }
 
-async function change(options: SidecarClientOptions, call: Call): Promise<void> {
-  const response = await accepted(options, call);
-  const { success, message } = await read(response, outcomeSchema, options, call.signal);
+/** Newer sidecars take GET, older ones POST. */
+async function requestList(access: Access, signal: AbortSignal | undefined): Promise<Response> {
+  const path = '/v1/references/list';
+  const response = await send(access, { method: 'GET', path, signal });
+  if (response.status !== 404 && response.status !== 405) return accept(response, path);
+  await response.body?.cancel();
+  return accepted(access, { path, body: {}, signal });
+}
+
+async function change(access: Access, call: Call): Promise<void> {
+  const response = await accepted(access, call);
+  const { success, message } = await read(response, outcomeSchema, access, call.signal);
   if (success === false)
     throw new SidecarError('refused', `The sidecar refused: ${message ?? 'it does not say why'}.`);
 }
 
-async function accepted(options: SidecarClientOptions, call: Call): Promise<Response> {
-  return accept(await send(options, call), call.path);
+async function accepted(access: Access, call: Call): Promise<Response> {
+  return accept(await send(access, call), call.path);
 }
 
 async function accept(response: Response, path: string): Promise<Response> {
@@ -77,34 +90,35 @@ async function accept(response: Response, path: string): Promise<Response> {
   throw new SidecarError('refused', `The sidecar answered ${response.status} to ${path}.`);
 }
 
-async function send(
-  options: SidecarClientOptions,
-  { method = 'POST', path, body, signal }: Call,
-): Promise<Response> {
-  const limit = AbortSignal.timeout(options.timeoutMs);
+async function send(access: Access, { method = 'POST', path, body, signal }: Call): Promise<Response> {
+  const limit = AbortSignal.timeout(access.timeoutMs);
   const isForm = body instanceof FormData;
   try {
-    return await fetch(`${options.url.replace(/\/+$/, '')}${path}`, {
+    return await fetch(`${access.url}${path}`, {
       method,
       // Without this header it answers in MessagePack.
-      headers: { accept: 'application/json', ...(body && !isForm && { 'content-type': 'application/json' }) },
+      headers: {
+        accept: 'application/json',
+        ...(access.authorization && { authorization: access.authorization }),
+        ...(body && !isForm && { 'content-type': 'application/json' }),
+      },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
       signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
     });
   } catch (error) {
-    throw explain(error, options, signal);
+    throw explain(error, access, signal);
   }
 }
 
 async function* explained(
   chunks: AsyncIterable<Uint8Array>,
-  options: SidecarClientOptions,
+  access: Access,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Uint8Array, void> {
   try {
     yield* chunks;
   } catch (error) {
-    throw explain(error, options, signal);
+    throw explain(error, access, signal);
   }
 }
 
@@ -116,11 +130,11 @@ function bodyOf(response: Response): AsyncIterable<Uint8Array> {
 async function read<Schema extends z.ZodType>(
   response: Response,
   schema: Schema,
-  options: SidecarClientOptions,
+  access: Access,
   signal: AbortSignal | undefined,
 ): Promise<z.output<Schema>> {
   const bytes = await response.arrayBuffer().catch((error: unknown) => {
-    throw explain(error, options, signal);
+    throw explain(error, access, signal);
   });
   const isJson = response.headers.get('content-type')?.includes('json') ?? false;
   try {
@@ -136,7 +150,7 @@ async function unpack(bytes: ArrayBuffer): Promise<unknown> {
 }
 
 /** The caller's own abort stays what it is. */
-function explain(error: unknown, { url, timeoutMs }: SidecarClientOptions, given: AbortSignal | undefined) {
+function explain(error: unknown, { url, timeoutMs }: Access, given: AbortSignal | undefined) {
   if (given?.aborted || error instanceof SidecarError) return error;
   if (error instanceof Error && error.name === 'TimeoutError') {
     const words = `The sidecar took longer than ${timeoutMs / 1000} s; raise SIDECAR_TIMEOUT.`;
