@@ -61,6 +61,7 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
         const pushed = push === undefined ? undefined : late?.missed(push.token);
         if (pushed !== undefined) return pushed;
         if (push !== undefined && isLate(error)) return comesLater(name);
+        if (isRefusal(error)) question.set(undefined);
         throw explain(error);
       }
     },
@@ -78,6 +79,11 @@ function askedBack(name: string, question: string): string {
 
 function isLate(error: unknown): boolean {
   return error instanceof RemoteAgentError && error.code === 'agent_timeout';
+}
+
+/** An agent that answers with a failure, such as a task that it has lost, waits for no answer any more. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof RemoteAgentError && error.code === 'agent_error';
 }
 
 function comesLater(name: string): string {

@@ -98,6 +98,16 @@ describe('a delegate that asks back', () => {
     expect(messageOf(peer.requests[1])?.contextId).toBe('context-of-the-task');
   });
 
+  it('and has lost its task is asked anew, instead of being handed answers for a day', async () => {
+    const lost = { jsonrpc: '2.0', id: 1, error: { code: -32_001, message: 'Task not found' } };
+    const answers = [asking('task-7', 'Which year?'), lost, artifact('Blue won.')];
+    const { peer, voice } = await startWith('type: a2a', () => answers.shift() ?? { status: 500 });
+    await voice.say('Ask');
+    expect(await voice.say('Tell it')).toContain('Task not found');
+    expect(await voice.say('Ask')).toBe('Heard: Blue won.');
+    expect(messageOf(peer.requests[2])?.taskId).toBeUndefined();
+  });
+
   it('by the callback is heard, and answered after a restart', async () => {
     const first = await startVoice();
     const token = first.voice.tokens.issue('default', 'scout');
