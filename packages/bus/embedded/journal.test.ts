@@ -98,6 +98,29 @@ describe('the embedded bus', () => {
     await bus.stop();
   });
 
+  it('takes messages however many are given up: the oldest dead letters go, and the log tells', async () => {
+    const logger = recordingLogger();
+    const limits = { retainBytes: 4_000_000, maxAttempts: 1, maintainEveryMs: 10 };
+    const bus = await createEmbeddedBus({ directory: directory.path, logger, ...limits });
+    const refuse = () => Promise.reject(new Error('never'));
+    await bus.subscribe('cron.#', refuse, { durable: 'broken' });
+    for (const number of numbers(40)) {
+      await bus.publish({ topic: 'cron.x', id: `m${number}`, payload: 'x'.repeat(200_000) });
+      await vi.waitFor(async () => {
+        expect((await bus.deadLetters()).at(-1)?.message.id).toBe(`m${number}`);
+      }, patience);
+    }
+    const kept = (await bus.deadLetters()).map(({ message }) => message.id);
+    expect(kept).toEqual(numbers(kept.length, 40 - kept.length).map((number) => `m${number}`));
+    expect(kept.length).toBeGreaterThan(5);
+    await vi.waitFor(() => {
+      expect(logger.lines).toContainEqual(
+        expect.objectContaining({ level: 'warn', text: 'The oldest dead letters were dropped' }),
+      );
+    }, patience);
+    await bus.stop();
+  });
+
   it.each([{ maxAttempts: 0 }, { retainBytes: 1.5 }, { drainTimeoutMs: -1 }])(
     'refuses %j',
     async (options) => {

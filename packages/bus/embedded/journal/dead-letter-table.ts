@@ -46,10 +46,17 @@ export class DeadLetterTable {
     this.#database.prepare('DELETE FROM dead_letters WHERE id = ?').run(id);
   }
 
-  /** Keeps the newest `count`; gives the number that went. */
-  keepNewest(count: number): number {
+  /** Keeps the newest, up to so many and so many bytes; gives the number that went. */
+  keepNewest(count: number, bytes: number): number {
     return this.#database
-      .prepare('DELETE FROM dead_letters WHERE id <= (SELECT max(id) FROM dead_letters) - ?')
-      .run(count).changes;
+      .prepare(
+        `DELETE FROM dead_letters WHERE id <= (
+           SELECT max(id) FROM (
+             SELECT id, count(*) OVER newest AS number, sum(octet_length(body) + octet_length(error)) OVER newest AS bytes
+             FROM dead_letters WINDOW newest AS (ORDER BY id DESC)
+           ) WHERE number > ? OR bytes > ?
+         )`,
+      )
+      .run(count, bytes).changes;
   }
 }

@@ -18,6 +18,8 @@ export interface Pruned {
 
 const rowsPerStep = 1000;
 const keptDeadLetters = 10_000;
+/** Of the journal's size: the rest is left to what has still to be handled. */
+const deadLetterShare = 0.5;
 
 /** Removes old messages, never one that a durable name has still to handle. */
 export class Retention {
@@ -25,6 +27,8 @@ export class Retention {
   readonly #progress: ProgressTable;
   readonly #deadLetters: DeadLetterTable;
   readonly #limits: RetentionLimits;
+  /** Dead letters that went since the last look. */
+  #deadLettersLost = 0;
 
   constructor(
     database: Database,
@@ -41,7 +45,8 @@ export class Retention {
   /** Makes room when the journal is at its limit; throws when everything in it has still to be handled. */
   checkRoom(): void {
     while (this.#usedBytes() >= this.#limits.retainBytes) {
-      if (this.#removeOldest(Number.POSITIVE_INFINITY) === 0) throw this.#full();
+      if (this.#removeOldest(Number.POSITIVE_INFINITY) === 0 && this.#removeDeadLetters() === 0)
+        throw this.#full();
     }
   }
 
@@ -50,7 +55,18 @@ export class Retention {
     const forgotten = this.#progress.unseenSince(now - this.#limits.forgetAfterMs);
     for (const name of forgotten) this.#progress.forget(name);
     while (this.#removeOldest(now - this.#limits.retainMs) === rowsPerStep);
-    return { forgotten, deadLettersLost: this.#deadLetters.keepNewest(keptDeadLetters) };
+    this.#removeDeadLetters();
+    const deadLettersLost = this.#deadLettersLost;
+    this.#deadLettersLost = 0;
+    return { forgotten, deadLettersLost };
+  }
+
+  /** Dead letters lie in the same file, and must not fill it. */
+  #removeDeadLetters(): number {
+    const bytes = this.#limits.retainBytes * deadLetterShare;
+    const removed = this.#deadLetters.keepNewest(keptDeadLetters, bytes);
+    this.#deadLettersLost += removed;
+    return removed;
   }
 
   /** Removes up to a thousand of the oldest messages stored before the time; gives their number. */
