@@ -2,7 +2,7 @@ import { historyLimit } from '../history-limit.ts';
 import { decodeMessage } from '../message.ts';
 import type { HistoryEntry, HistoryQuery } from '../port.ts';
 import { checkPattern } from '../topics/topic.ts';
-import type { Stored } from './journal/message-table.ts';
+import type { Page, Stored } from './journal/message-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
 /** Reads the journal in small steps, so that publishers get their turn between them. */
@@ -22,34 +22,39 @@ interface Search extends HistoryQuery {
   limit: number;
 }
 
-async function find(journal: JournalThread, last: number, search: Search): Promise<Stored[]> {
+function find(journal: JournalThread, last: number, search: Search): Promise<Stored[]> {
   const { correlationId, pattern, after, limit } = search;
-  if (correlationId !== undefined) {
-    const found = await journal.call('readCorrelation', correlationId, pattern, after, limit);
-    return after === undefined ? found.reverse() : found;
+  if (after !== undefined) {
+    return following(after, last, limit, (scanned, missing) =>
+      correlationId === undefined
+        ? journal.call('readForward', scanned, pattern, '', missing)
+        : journal.call('readCorrelation', correlationId, pattern, { after: scanned }, missing),
+    );
   }
-  return after === undefined ? newest(journal, search) : following(journal, after, last, search);
+  return newest(limit, (before, missing) =>
+    correlationId === undefined
+      ? journal.call('readBackward', before, pattern, missing)
+      : journal.call('readCorrelation', correlationId, pattern, { before }, missing),
+  );
 }
 
-async function newest(journal: JournalThread, { pattern, limit }: Search): Promise<Stored[]> {
+/** Reads the next page from a position on; it may hold fewer than are missing. */
+type ReadPage = (from: number, missing: number) => Promise<Page>;
+
+async function newest(limit: number, read: ReadPage): Promise<Stored[]> {
   const found: Stored[] = [];
   for (let before = Number.MAX_SAFE_INTEGER; before > 0 && found.length < limit; ) {
-    const page = await journal.call('readBackward', before, pattern, limit - found.length);
+    const page = await read(before, limit - found.length);
     found.push(...page.found);
     before = page.scannedTo;
   }
   return found.reverse();
 }
 
-async function following(
-  journal: JournalThread,
-  after: number,
-  last: number,
-  { pattern, limit }: Search,
-): Promise<Stored[]> {
+async function following(after: number, last: number, limit: number, read: ReadPage): Promise<Stored[]> {
   const found: Stored[] = [];
   for (let scanned = after; scanned < last && found.length < limit; ) {
-    const page = await journal.call('readForward', scanned, pattern, '', limit - found.length);
+    const page = await read(scanned, limit - found.length);
     found.push(...page.found);
     scanned = page.scannedTo;
   }

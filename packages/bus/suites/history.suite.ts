@@ -1,4 +1,4 @@
-import type { Bus } from '@trunkline/bus';
+import type { Bus, HistoryEntry } from '@trunkline/bus';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate, itemAt, listen, numbers, patience, type World, type WorldFactory } from './world.suite.ts';
 
@@ -41,6 +41,18 @@ export function describeHistory(createWorld: WorldFactory): void {
       expect(payloadsOf(await bus.history({ after: position, correlationId: 'c0' }))).toEqual([6, 9]);
       expect(await bus.history({ after: itemAt(all, 9).position })).toEqual([]);
       await expect(bus.history({ topic: 'a.#.b' })).rejects.toMatchObject({ code: 'pattern_refused' });
+    });
+
+    it('gives all of a correlation, however large its messages are', async () => {
+      const bus = await world.open();
+      const payload = 'x'.repeat(900_000);
+      for (const number of numbers(8))
+        await bus.publish({ topic: 'message.inbound.x', id: `m${number}`, payload, correlationId: 'c' });
+      const ids = (entries: HistoryEntry[]) => entries.map(({ message }) => message.id);
+      const all = numbers(8).map((number) => `m${number}`);
+      expect(ids(await bus.history({ correlationId: 'c' }))).toEqual(all);
+      expect(ids(await bus.history({ correlationId: 'c', after: 0 }))).toEqual(all);
+      expect(ids(await bus.history({ correlationId: 'c', limit: 6 }))).toEqual(all.slice(2));
     });
 
     it('outlives a restart', async () => {

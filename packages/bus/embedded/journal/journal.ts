@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Database, openDatabase, StorageError } from '@trunkline/storage';
 import { BusError } from '../../errors.ts';
 import { DeadLetterTable, type StoredDeadLetter } from './dead-letter-table.ts';
-import { MessageTable, type Page, type Row, type Stored } from './message-table.ts';
+import { type Edge, MessageTable, type Page, type Row } from './message-table.ts';
 import { type Cursor, type Progress, ProgressTable } from './progress-table.ts';
 import { type Pruned, Retention, type RetentionLimits } from './retention.ts';
 import { migrations } from './schema.ts';
@@ -51,12 +51,8 @@ export function openJournal(options: JournalOptions) {
       messages.readForward(after, pattern, name, limit),
     readBackward: (before: number, pattern: string, limit: number): Page =>
       messages.readBackward(before, pattern, limit),
-    readCorrelation: (
-      correlationId: string,
-      pattern: string,
-      after: number | undefined,
-      limit: number,
-    ): Stored[] => messages.readCorrelation(correlationId, pattern, after, limit),
+    readCorrelation: (correlationId: string, pattern: string, from: Edge, limit: number): Page =>
+      messages.readCorrelation(correlationId, pattern, from, limit),
     openCursor: (name: string): Cursor => progress.open(name, messages.lastPosition()),
     saveProgress: (all: readonly Progress[]): void => progress.save(all),
     /** Sets the cursor back or forward; gives where it stands then, undefined for an unknown name. */

@@ -19,6 +19,9 @@ export interface Page {
   scannedTo: number;
 }
 
+/** Where a search begins, and which way it goes. */
+export type Edge = { readonly after: number } | { readonly before: number };
+
 interface ScannedRow {
   position: number;
   topic: string;
@@ -85,20 +88,16 @@ export class MessageTable {
     return takePage(rows, pattern, limit, Math.max(start - rowsPerScan + 1, 0));
   }
 
-  /** All of one correlation that match the pattern: the first after a position, or the newest, newest first. */
-  readCorrelation(
-    correlationId: string,
-    pattern: string,
-    after: number | undefined,
-    limit: number,
-  ): Stored[] {
-    const order = after === undefined ? 'DESC' : 'ASC';
+  /** Messages of one correlation that match the pattern: after a position, or before it, newest first. */
+  readCorrelation(correlationId: string, pattern: string, from: Edge, limit: number): Page {
+    const [comparison, order, position, end] =
+      'after' in from ? ['>', 'ASC', from.after, Number.MAX_SAFE_INTEGER] : ['<', 'DESC', from.before, 0];
     const rows = this.#database
       .prepare<ScannedRow>(
-        `SELECT position, topic, body FROM messages WHERE correlation_id = ? AND position > ? AND only_for IS NULL ORDER BY position ${order}`,
+        `SELECT position, topic, body FROM messages WHERE correlation_id = ? AND position ${comparison} ? AND only_for IS NULL ORDER BY position ${order}`,
       )
-      .iterate(correlationId, after ?? 0);
-    return takePage(rows, pattern, limit, 0).found;
+      .iterate(correlationId, position);
+    return takePage(rows, pattern, limit, end);
   }
 
   #edge(sql: string, position: number): number | undefined {
