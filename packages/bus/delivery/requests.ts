@@ -18,9 +18,9 @@ export class Requests {
 
   async request(topic: string, payload: unknown, options: RequestOptions): Promise<Message> {
     this.#checkRoom();
-    if (options.signal?.aborted) throw aborted(topic, options.signal);
     this.#subscription ??= this.#listen();
     await this.#subscription;
+    if (options.signal?.aborted) throw aborted(topic, options.signal);
     const id = createId();
     const replyTopic = `${this.#prefix}.${id}`;
     const answer = this.#answer(topic, replyTopic, options);

@@ -107,6 +107,10 @@ export function describeFailures(createWorld: WorldFactory): void {
       const bus = await world.open();
       const early = bus.request('a', 1, { timeoutMs: 10_000, signal: AbortSignal.abort() });
       await expect(early).rejects.toMatchObject({ code: 'request_aborted' });
+      const hasty = new AbortController();
+      const atOnce = bus.request('a', 1, { timeoutMs: 10_000, signal: hasty.signal });
+      hasty.abort();
+      await expect(atOnce).rejects.toMatchObject({ code: 'request_aborted' });
       const controller = new AbortController();
       await bus.subscribe('b', () => controller.abort());
       const late = bus.request('b', 1, { timeoutMs: 10_000, signal: controller.signal });
