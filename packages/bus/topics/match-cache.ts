@@ -2,6 +2,8 @@ import { hasWildcard, matchesTopic } from './topic.ts';
 
 /** Topics in one generation; the cache holds two. */
 const generationSize = 4096;
+/** Values in one generation: with many subscribers to everything, each topic has a long list. */
+const generationValues = 262_144;
 
 /**
  * Remembers which values matched recent topics.
@@ -11,6 +13,8 @@ const generationSize = 4096;
 export class MatchCache<Value> {
   #young = new Map<string, readonly Value[]>();
   #old = new Map<string, readonly Value[]>();
+  /** Values that the young generation was given. */
+  #values = 0;
   /** Whether anything was looked up since the last wildcard pattern changed. */
   #used = false;
 
@@ -20,11 +24,13 @@ export class MatchCache<Value> {
   }
 
   set(topic: string, values: readonly Value[]): void {
-    if (this.#young.size >= generationSize) {
+    if (this.#young.size >= generationSize || this.#values >= generationValues) {
       this.#old = this.#young;
       this.#young = new Map();
+      this.#values = 0;
     }
     this.#young.set(topic, values);
+    this.#values += values.length;
   }
 
   /**
@@ -64,5 +70,6 @@ export class MatchCache<Value> {
   #clear(): void {
     this.#young.clear();
     this.#old.clear();
+    this.#values = 0;
   }
 }

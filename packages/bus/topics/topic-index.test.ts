@@ -53,6 +53,18 @@ describe('the topic index', () => {
     );
   });
 
+  it('remembers the answers for recent topics, but not so many long ones that they fill the memory', () => {
+    const index = new TopicIndex<object>();
+    index.add('#', {});
+    const topics = Array.from({ length: 100 }, (_, number) => `a.${number}`);
+    const short = topics.map((topic) => index.match(topic));
+    expect(topics.map((topic) => index.match(topic)).every((found, at) => found === short[at])).toBe(true);
+    for (let number = 0; number < 10_000; number += 1) index.add('#', { number });
+    const long = topics.map((topic) => index.match(topic));
+    const kept = topics.filter((topic, at) => index.match(topic) === long[at]);
+    expect(kept.length).toBeLessThan(60);
+  });
+
   it('tells segments with the same hash apart', () => {
     expect(segmentHash('Aa')).toBe(segmentHash('BB'));
     const index = new TopicIndex<string>();
