@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
 import { type PageServer, send, startPages } from '../page-server.suite.ts';
 import { createFetchUrl } from './fetch-url.ts';
-import { pdfOf } from './pdf.suite.ts';
+import { pdfOf, pdfUnpackingTo } from './pdf.suite.ts';
 
 let pages: PageServer;
 const open = { allowedCidrs: ['127.0.0.0/8'] };
@@ -33,6 +33,13 @@ beforeAll(async () => {
     '/large-pdf': send('application/pdf', `%PDF-1.4 ${'z'.repeat(3 * 1024 * 1024)}`),
     '/nested': send('text/html', `${'<div>'.repeat(1900)}bottom`),
     '/deep': send('text/html', `${'<div>'.repeat(100_000)}bottom`),
+    '/deep-list': send('text/html', `${'<li><p>'.repeat(250_000)}bottom`),
+    '/deep-table': send('text/html', `${'<tr><dd>'.repeat(200_000)}bottom`),
+    '/long-list': send(
+      'text/html',
+      `<ul>${'<li><b>one</b> of many'.repeat(20_000)}</ul><p>a${'<p>b'.repeat(9000)}`,
+    ),
+    '/bomb-pdf': send('application/pdf', pdfUnpackingTo(320)),
     '/to-private': (response) => void response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
     '/to-file': (response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
     '/loop': (response) => void response.writeHead(302, { location: '/loop' }).end(),
@@ -103,6 +110,9 @@ describe('fetch_url', () => {
     ['/loop', 'redirected more than'],
     ['/cut', 'could not be fetched'],
     ['/deep', 'nested too deep'],
+    ['/deep-list', 'nested too deep'],
+    ['/deep-table', 'nested too deep'],
+    ['/bomb-pdf', 'it takes (?:too much memory|longer than 10 seconds)'],
   ])('names what is wrong with %s', async (path, words) => {
     expect(await fetchUrl(path)).toMatch(new RegExp(`^Error: .*${words}`));
   });
@@ -113,6 +123,7 @@ describe('fetch_url', () => {
 
   it('reads a page nested as deep as it can be parsed quickly', async () => {
     expect(await fetchUrl('/nested')).toBe(`[200] ${pages.url}/nested\nbottom`);
+    expect(await fetchUrl('/long-list')).toContain('one of many\none of many');
   });
 
   it('gives up on a body that drips for ever', async () => {

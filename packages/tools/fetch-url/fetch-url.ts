@@ -49,7 +49,7 @@ async function fetchText(
       accept: 'text/html,application/xhtml+xml,text/plain,application/json,application/pdf,*/*;q=0.5',
     },
   });
-  const readable = await readableText(response);
+  const readable = await readableText(response, signal);
   if ('problem' in readable) return `Error: [${response.status}] ${response.url} ${readable.problem}`;
   return `[${response.status}] ${response.url}\n${clip(readable.text, most, response.truncated)}`;
 }

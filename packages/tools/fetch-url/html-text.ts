@@ -13,23 +13,6 @@ const BLOCKS = words(
   'address article aside blockquote body br button dd details div dl dt fieldset figcaption figure form h1 h2 h3 h4 h5 h6 header hr li main ol option p pre section summary table tbody td tfoot th thead tr ul',
 );
 
-const VOID = words('area base br col embed hr img input link meta source track wbr');
-/** Left open in practice; the parser closes them at the next one. */
-const OFTEN_OPEN = words('p li td th tr dt dd option tbody thead');
-/** Beyond this the parser's time grows with the square of the page, and no page for people is nested so deep. */
-const DEEPEST = 2000;
-
-/** Whether the page is nested too deep to be parsed; a rough count that errs on the side of parsing. */
-export function isTooDeep(html: string): boolean {
-  let depth = 0;
-  for (const [, closing, name = ''] of html.matchAll(/<(\/?)([a-z][^\s/>]*)/gi)) {
-    if (VOID.has(name.toLowerCase()) || OFTEN_OPEN.has(name.toLowerCase())) continue;
-    depth = Math.max(0, depth + (closing === '/' ? -1 : 1));
-    if (depth > DEEPEST) return true;
-  }
-  return false;
-}
-
 /** The text that a reader of the page would read: its main content where it is marked, without scripts and menus. */
 export async function htmlText(html: string): Promise<string> {
   // Loaded with the first page: most processes never read one.

@@ -1,3 +1,18 @@
+import { deflateSync } from 'node:zlib';
+
+/** A PDF of a few thousand bytes whose page unpacks to that many megabytes. */
+export function pdfUnpackingTo(megabytes: number): Uint8Array {
+  const once = deflateSync(Buffer.alloc(megabytes * 1024 * 1024, ' '), { level: 1 });
+  const content = deflateSync(once).toString('latin1');
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Count 1 /Kids [3 0 R] >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R >>',
+    `<< /Length ${content.length} /Filter [/FlateDecode /FlateDecode] >>\nstream\n${content}\nendstream`,
+  ];
+  return Buffer.from(withTable(objects), 'latin1');
+}
+
 /** A small PDF with one line of text on each page. */
 export function pdfOf(...lines: string[]): Uint8Array {
   const pageNumbers = lines.map((_line, index) => 4 + index * 2);

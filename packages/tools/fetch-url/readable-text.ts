@@ -1,14 +1,15 @@
 import type { GuardedResponse } from '@trunkline/http';
-import { htmlText, isTooDeep } from './html-text.ts';
+import { isTooDeep } from './html-depth.ts';
+import { htmlText } from './html-text.ts';
 import { pdfText } from './pdf-text.ts';
 import type { Readable } from './readable.ts';
 
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|x-yaml|javascript|ecmascript|toml|csv|x-ndjson)$/;
 
-export async function readableText(response: GuardedResponse): Promise<Readable> {
+export async function readableText(response: GuardedResponse, signal: AbortSignal): Promise<Readable> {
   const { contentType, body } = response;
-  if (contentType === 'application/pdf' || startsWith(body, '%PDF-')) return await pdfText(response);
+  if (contentType === 'application/pdf' || startsWith(body, '%PDF-')) return await pdfText(response, signal);
   if (isBinary(contentType, body))
     return { problem: `holds ${contentType || 'binary data'}, which is not text` };
   const text = response.text();
