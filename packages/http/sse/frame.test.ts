@@ -96,6 +96,13 @@ describe('readSse', () => {
     expect({ comments, times }).toEqual({ comments: ['hi', 'there'], times: [2500] });
   });
 
+  it('reads a long line in small pieces without going over it again with each', async () => {
+    const long = 'x'.repeat(6_000_000);
+    const sizes = Array.from({ length: 6000 }, () => 1000);
+    const [event] = await readAll(`data: ${long}\n\n`, {}, sizes);
+    expect(event?.data === long).toBe(true);
+  });
+
   it('stops at an event, or a line, that is too long', async () => {
     await expect(readAll(`data: ${'x'.repeat(200)}`, { maxEventLength: 100 })).rejects.toThrow(
       'more than 100',

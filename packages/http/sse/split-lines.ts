@@ -4,22 +4,20 @@ export async function* splitLines(
   limit: number,
 ): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
-  let rest = '';
+  // Only what is new is searched: going over a long line again with each chunk would take minutes.
+  let begun = '';
+  let afterReturn = false;
   for await (const bytes of source) {
-    rest += decoder.decode(bytes, { stream: true });
-    const [lines, remainder] = cutLines(rest);
-    rest = remainder;
-    if (rest.length > limit)
+    const decoded = decoder.decode(bytes, { stream: true });
+    if (decoded === '') continue;
+    const [first = '', ...others] = (afterReturn ? decoded.replace(/^\n/, '') : decoded).split(/\r\n|\r|\n/);
+    afterReturn = decoded.endsWith('\r');
+    begun += first;
+    for (const next of others) {
+      yield begun;
+      begun = next;
+    }
+    if (begun.length > limit)
       throw new Error(`The event stream sent a line of more than ${limit} characters.`);
-    yield* lines;
   }
-  if (rest.endsWith('\r')) yield rest.slice(0, -1);
-}
-
-/** A CR at the very end stays behind: the next chunk may begin with its LF. */
-function cutLines(text: string): [lines: string[], rest: string] {
-  const held = text.endsWith('\r') ? '\r' : '';
-  const lines = text.slice(0, text.length - held.length).split(/\r\n|\r|\n/);
-  const last = lines.pop() ?? '';
-  return [lines, last + held];
 }
