@@ -169,6 +169,28 @@ describe('transaction', () => {
     expect(texts(database)).toEqual(['kept']);
   });
 
+  it.each(['a statement', 'an inner transaction'])(
+    'keeps nothing when the disk is full, although the work catches the failure of %s and goes on',
+    (part) => {
+      database.exec('PRAGMA max_page_count = 4');
+      const tooMuch = () => add('x'.repeat(100_000));
+      const work = () => {
+        add('before');
+        try {
+          if (part === 'a statement') tooMuch();
+          else database.transaction(tooMuch);
+        } catch {
+          add('after');
+        }
+        database.transaction(() => add('inside'));
+      };
+      expect(() => database.transaction(work)).toThrow(expect.objectContaining({ code: 'disk_full' }));
+      expect(texts(database)).toEqual([]);
+      database.transaction(() => add('later'));
+      expect(texts(database)).toEqual(['later']);
+    },
+  );
+
   it('undoes everything when the work throws, and passes the error on', () => {
     const failing = () =>
       database.transaction(() => {

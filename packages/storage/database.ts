@@ -79,11 +79,16 @@ export class Database {
   readonly #statements = new Map<string, Statement<unknown>>();
   readonly #rethrow: (error: unknown) => never;
   #depth = 0;
+  /** Why SQLite undid the transaction under way by itself. */
+  #undoneBy: unknown;
 
   constructor(path: string, connection: DatabaseSync) {
     this.path = path;
     this.#connection = connection;
-    this.#rethrow = (error) => rethrowSqlite(path, error);
+    this.#rethrow = (error) => {
+      this.#noticeUndone(error);
+      return rethrowSqlite(path, error);
+    };
   }
 
   /** The statement for this text; the most recent ones stay compiled. */
@@ -117,11 +122,11 @@ export class Database {
     try {
       const result = work();
       refusePromise(result);
+      if (this.#undoneBy !== undefined) this.#rethrow(this.#undoneBy);
       this.prepare(commit).run();
       return result;
     } catch (error) {
-      // A full disk makes SQLite roll back by itself: then there is nothing left to undo.
-      if (this.#connection.isOpen && this.#connection.isTransaction) this.exec(rollback);
+      this.#undo(rollback);
       throw error;
     } finally {
       this.#depth -= 1;
@@ -137,6 +142,23 @@ export class Database {
     } finally {
       this.#connection.close();
     }
+  }
+
+  /**
+   * A full disk makes SQLite undo the whole transaction. Should `work` catch that and go on, what it writes goes into
+   * another one, which ends as the first did.
+   */
+  #noticeUndone(error: unknown): void {
+    if (this.#depth === 0 || !this.#connection.isOpen || this.#connection.isTransaction) return;
+    this.#undoneBy ??= error;
+    this.#connection.exec('BEGIN');
+  }
+
+  /** With the whole transaction its inner parts are gone too. */
+  #undo(rollback: string): void {
+    if (this.#undoneBy !== undefined && this.#depth > 1) return;
+    this.#undoneBy = undefined;
+    if (this.#connection.isOpen && this.#connection.isTransaction) this.exec(rollback);
   }
 
   #compile<Row>(sql: string): Statement<Row> {
