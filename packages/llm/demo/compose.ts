@@ -18,10 +18,12 @@ const describers: Record<string, Describe> = {
       : `From memory: ${recalled(result)}`,
   daily_log: ({ input }) => `Logged: "${said(input.content)}".`,
   notes_write: ({ input }) => `Noted in ${said(input.tab)}: "${said(input.content)}".`,
-  schedule_task: ({ input, result }) => `${result} It will run: "${said(input.prompt)}".`,
-  web_search: describeSearch,
-  searchWeb: describeSearch,
-  searchEncyclopedia: describeSearch,
+  schedule_task: ({ input, result }) => `${scheduled(result)} It will run: "${said(input.prompt)}".`,
+  get_incidents: ({ result }) => result,
+  report_incident: ({ input, result }) => `${result} Its title: "${said(input.title)}".`,
+  web_search: ({ input, result }) => digestOf(input, result, { listed: true }),
+  searchWeb: ({ input, result }) => digestOf(input, result, { listed: false }),
+  searchEncyclopedia: ({ input, result }) => digestOf(input, result, { listed: false }),
   fetch_url: ({ input, result }) =>
     `${said(input.url)} says: ${summarise(withoutFirstLine(result), { sentences: 3 }) || shorten(result, longestPlainResult)}`,
   delegate_to: ({ input, result }) =>
@@ -33,12 +35,18 @@ const describers: Record<string, Describe> = {
 
 /** An answer in plain words from everything the tools gave back. */
 export function compose(outcomes: Outcome[]): string {
-  return outcomes.map(describe).join(outcomes.some(({ result }) => result.includes('\n')) ? '\n' : ' ');
+  const said = [...new Set(outcomes.map(describe))];
+  return said.join(said.some((text) => text.includes('\n')) ? '\n\n' : ' ');
 }
 
+/** Tools whose failures are sentences for people, and whose results the page shows itself. */
+const ofResearch = new Set(['searchWeb', 'searchEncyclopedia']);
+
 function describe(outcome: Outcome): string {
-  if (/^Error:/i.test(outcome.result))
-    return `${outcome.tool} failed: ${outcome.result.replace(/^Error:\s*/i, '')}`;
+  if (/^Error:/i.test(outcome.result)) {
+    const reason = outcome.result.replace(/^Error:\s*/i, '');
+    return ofResearch.has(outcome.tool) ? reason : `${outcome.tool} failed: ${reason}`;
+  }
   if (outcome.result.trim() === '') return `${outcome.tool} gave nothing back.`;
   return (
     describers[outcome.tool]?.(outcome) ?? `${outcome.tool}: ${shorten(outcome.result, longestPlainResult)}`
@@ -64,23 +72,41 @@ function withoutFirstLine(text: string): string {
 
 /** Memory lines read `[domain] heading: text`; the domain says nothing to a person. */
 function recalled(result: string): string {
-  return shorten(result.replace(/^\[[^\]]*\]\s*:?\s*/gm, '').trim(), longestPlainResult);
+  const lines = result
+    .replace(/^\[[^\]]*\]\s*:?\s*/gm, '')
+    .trim()
+    .split('\n');
+  return shorten([...new Set(lines)].join('\n'), longestPlainResult);
+}
+
+/** The time in words; results in any other form are told as they are. */
+function scheduled(result: string): string {
+  const [, job = '', at = ''] = /^Scheduled job (\S+) next at (\S+)\.$/.exec(result.trim()) ?? [];
+  const time = new Date(at);
+  if (Number.isNaN(time.getTime())) return result;
+  const words = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'short', timeZone: 'UTC' });
+  return `Scheduled for ${words.format(time)} UTC, as job ${job}.`;
 }
 
 interface Hit {
+  /** By which the page cites it, where the tool gives one. */
+  number?: number;
   title: string;
   url: string;
   snippet: string;
 }
 
-/** The sentences that fit the question best, then where they stand. */
-function describeSearch({ input, result }: Outcome): string {
+/** The sentences that fit the question best, then where they stand, unless the page lists that itself. */
+function digestOf(input: Outcome['input'], result: string, { listed }: { listed: boolean }): string {
   const hits = hitsOf(result).slice(0, shownResults);
-  if (hits.length === 0) return shorten(result, longestPlainResult);
-  const text = hits.map(({ snippet }, index) => `[${index + 1}] ${snippet}`).join('\n');
+  if (hits.length === 0) return listed ? shorten(result, longestPlainResult) : 'The search found nothing.';
+  const numberOf = (hit: Hit, index: number) => hit.number ?? index + 1;
+  const text = hits.map((hit, index) => `[${numberOf(hit, index)}] ${hit.snippet}`).join('\n');
   const digest = summarise(text, { sentences: 3, focus: said(input.query) });
-  const sources = hits.map(({ title, url }, index) => `[${index + 1}] ${title} (${url})`).join('\n');
-  return `${digest || `I found ${hits.length} result(s).`}\n${sources}`;
+  const found = digest || `I found ${hits.length} result(s).`;
+  if (!listed) return found;
+  const places = hits.map((hit, index) => `- [${numberOf(hit, index)}] ${hit.title} (${hit.url})`);
+  return `${found}\n\n${places.join('\n')}`;
 }
 
 /** Reads results given as a JSON list or as numbered lines `title — url` with a snippet below. */

@@ -16,10 +16,17 @@ describe('answers from tool results', () => {
     [
       'remind me in 5 minutes to stretch',
       'Scheduled job a-1 next at 2026-03-04T10:05:00Z.',
-      'Scheduled job a-1 next at 2026-03-04T10:05:00Z. It will run: "Reminder: stretch".',
+      'Scheduled for Wednesday, 4 March 2026 at 10:05 UTC, as job a-1. It will run: "Reminder: stretch".',
     ],
     ['ask research to look', 'It is blue.', 'research answered: It is blue.'],
     ['get the projects', 'one, two', 'get_projects: one, two'],
+    ['is there an outage?', 'There are no incidents.', 'There are no incidents.'],
+    ['report an incident: no light', 'Reported as inc-1.', 'Reported as inc-1. Its title: "no light".'],
+    [
+      'what is my door code?',
+      '[general] : the code is 4711\n[general] : the code is 4711',
+      'From memory: the code is 4711\n\nI am',
+    ],
     ['what is 1/0', 'Error: division by zero', 'calculator failed: division by zero'],
     ['ask me which colour I like', 'blue', 'Thank you. You answered: "blue".'],
   ])('%s -> %s', async (text, result, said) => {
@@ -40,10 +47,20 @@ describe('answers from tool results', () => {
     const snippet = 'Tidal power turns the energy of the tides into electricity.';
     const lines = `1 result(s) for 'tidal power':\n1. Tidal power — https://a.example/t\n   ${snippet}`;
     const fromLines = await answer(await ask('search the web for tidal power'), [lines]);
-    expect(fromLines.text).toContain(`${snippet} [1]\n[1] Tidal power (https://a.example/t)`);
-    const json = JSON.stringify([{ title: 'Tidal power', url: 'https://a.example/t', snippet }]);
-    const fromJson = await answer(await ask('search for tidal power', ['searchWeb']), [json], ['searchWeb']);
-    expect(fromJson.text).toContain(`${snippet} [1]\n[1] Tidal power (https://a.example/t)`);
+    expect(fromLines.text).toContain(`${snippet} [1]\n\n- [1] Tidal power (https://a.example/t)`);
+  });
+
+  it('leaves the list of results, and what two searches say alike, to the page that shows it', async () => {
+    const tools = ['searchEncyclopedia', 'searchWeb'];
+    const snippet = 'Tidal power turns the energy of the tides into electricity.';
+    const json = JSON.stringify([{ number: 4, title: 'Tidal power', url: 'https://a.example/t', snippet }]);
+    const found = await answer(await ask('what is tidal power?', tools), [json, json], tools);
+    expect(found.text).toBe(`${snippet} [4]\n\n${introduction}`);
+    const failure = 'Error: Your files do not have it. The web cannot be reached.';
+    const failed = await answer(await ask('what is tidal power?', tools), [failure, failure], tools);
+    expect(failed.text).toBe(`Your files do not have it. The web cannot be reached.\n\n${introduction}`);
+    const nothing = await answer(await ask('what is tidal power?', tools), ['[]', '[]'], tools);
+    expect(nothing.text).toContain('The search found nothing.');
   });
 
   it('summarises a fetched page', async () => {

@@ -34,6 +34,8 @@ const parameters: Record<string, string> = {
   searchEncyclopedia: 'query!',
   askClarification: 'question!',
   get_projects: '',
+  get_incidents: 'all',
+  report_incident: 'title! severity description',
   run_ceremony: 'name!',
   code_with: 'agent! task!',
 };

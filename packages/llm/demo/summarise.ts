@@ -31,10 +31,11 @@ export function salientSentences(text: string, { sentences, focus = '' }: Summar
   return chosen.sort((a, b) => a.position - b.position).map((candidate) => candidate.text);
 }
 
-/** Sentences of the text; those under a numbered source line such as "[2] Title" carry its number. */
+/** Sentences of the text without its headings; those under a numbered source line such as "[2] Title" carry its number. */
 function markedSentences(text: string): string[] {
   let mark = '';
-  return text.split('\n').flatMap((line) => {
+  const lines = text.split('\n').filter((line) => !/^\s*#{1,6}\s/.test(line));
+  return lines.flatMap((line) => {
     const source = /^\s*\[(\d{1,3})\]\s*(.*)$/.exec(line);
     if (source) mark = `[${source[1]}]`;
     const body = source ? (source[2] ?? '') : line;

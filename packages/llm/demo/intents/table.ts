@@ -4,6 +4,7 @@ import { board, goal, inbox } from './board.ts';
 import { byName } from './by-name.ts';
 import { delegate } from './delegate.ts';
 import { askMe, clarify, form } from './human.ts';
+import { incidents } from './incidents.ts';
 import { dailyLog, listMemories, recall, remember } from './memory.ts';
 import { notes } from './notes.ts';
 import { cancelSchedule, listSchedules, scheduleTask } from './schedule.ts';
@@ -22,6 +23,7 @@ export const intents: readonly Intent[] = [
   notes,
   board,
   inbox,
+  incidents,
   goal,
   calculate,
   tellTime,
