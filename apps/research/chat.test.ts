@@ -186,8 +186,29 @@ describe('the chat', () => {
     const parts = partsOf(await client.chat(ask('Search')));
     search.faults.searxng = 'none';
     expect(parts.find(({ prefix }) => prefix === '2')?.value).toEqual([
-      expect.objectContaining({ result: [], error: expect.stringMatching(/^Error: SearXNG .* status 500/) }),
+      expect.objectContaining({
+        result: [],
+        error: expect.stringMatching(/^Error: Nothing was found in your files\. SearXNG .* status 500/),
+      }),
     ]);
+  });
+
+  it('tells what could not be searched beside what was found, and keeps it with the answer', async () => {
+    const form = new FormData();
+    form.append('file', new File(['# Mills\n\nTidal mills ground corn.'], 'mills.md'));
+    await fetch(`${service.url}/api/files`, { method: 'POST', body: form });
+    search.faults.searxng = { status: 500 };
+    model.enqueue({ toolCalls: [{ name: 'searchWeb', arguments: { query: 'mills' } }] }, 'They did [1].');
+    const parts = partsOf(await client.chat({ ...ask('Mills?'), id: 'mills' }));
+    search.faults.searxng = 'none';
+    const troubles = [expect.stringMatching(/^SearXNG .* status 500/)];
+    expect(parts.find(({ prefix }) => prefix === '2')?.value).toEqual([
+      expect.objectContaining({
+        result: [expect.objectContaining({ title: 'Mills', snippet: 'Mills: Tidal mills ground corn.' })],
+        troubles,
+      }),
+    ]);
+    expect(await client.json('/api/chat/mills')).toMatchObject({ messages: [{}, { troubles }] });
   });
 
   it('is read by the parser of the AI SDK 4', async () => {

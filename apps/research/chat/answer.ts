@@ -65,7 +65,13 @@ export async function* answerChat(
   const save = (text: string, checkpoint?: unknown) => {
     if (id === undefined) return;
     const sources = turn.sources.all();
-    const said = { role: 'assistant' as const, content: text, ...(sources.length > 0 && { sources }) };
+    const troubles = turn.sources.troubles();
+    const said = {
+      role: 'assistant' as const,
+      content: text,
+      ...(sources.length > 0 && { sources }),
+      ...(troubles.length > 0 && { troubles }),
+    };
     parts.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint);
   };
   save('');
@@ -74,7 +80,7 @@ export async function* answerChat(
 
 /** An answer that is broken off is saved as far as it came. */
 async function* speak(
-  { events, isOver }: ChatTurn,
+  { events, sources, isOver }: ChatTurn,
   save: (text: string, checkpoint?: unknown) => void,
 ): AsyncGenerator<string> {
   const inputs = new Map<string, unknown>();
@@ -90,7 +96,8 @@ async function* speak(
         text += event.text;
         yield lines.text(event.text);
       } else if (event.type === 'tool-start') inputs.set(event.toolCallId, event.input);
-      else if (event.type === 'tool-end' && !isOver()) yield toolLine(event, inputs.get(event.toolCallId));
+      else if (event.type === 'tool-end' && !isOver())
+        yield toolLine(event, inputs.get(event.toolCallId), sources.troubles());
       else if (event.type === 'pause') {
         finish(event.question, event.checkpoint);
         yield lines.clarification(event.question);
@@ -108,12 +115,13 @@ async function* speak(
   }
 }
 
-function toolLine({ name, result, failed }: Extract<TurnEvent, { type: 'tool-end' }>, args: unknown): string {
-  if (failed) return lines.toolCall({ toolName: name, args: args ?? {}, result: [], error: result });
+function toolLine(
+  { name, result, failed }: Extract<TurnEvent, { type: 'tool-end' }>,
+  args: unknown,
+  troubles: string[],
+): string {
+  const call = { toolName: name, args: args ?? {}, ...(troubles.length > 0 && { troubles }) };
+  if (failed) return lines.toolCall({ ...call, result: [], error: result });
   const parsed: unknown = JSON.parse(result);
-  return lines.toolCall({
-    toolName: name,
-    args: args ?? {},
-    result: Array.isArray(parsed) ? parsed : [parsed],
-  });
+  return lines.toolCall({ ...call, result: Array.isArray(parsed) ? parsed : [parsed] });
 }

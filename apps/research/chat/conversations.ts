@@ -6,6 +6,8 @@ import type { NumberedResult } from './turn-sources.ts';
 /** A message as it is kept: an answer with what its searches found. */
 export interface StoredMessage extends ChatMessage {
   sources?: NumberedResult[];
+  /** Which services could not be asked, in words. */
+  troubles?: string[];
 }
 
 export interface Conversation {
@@ -67,7 +69,9 @@ export class ConversationStore {
 
 function withSources(message: StoredMessage, before: StoredMessage | undefined): StoredMessage {
   const isSame = before?.role === message.role && before.content === message.content;
-  return isSame && before.sources !== undefined ? { sources: before.sources, ...message } : message;
+  if (!isSame) return message;
+  const { sources, troubles } = before;
+  return { ...(sources && { sources }), ...(troubles && { troubles }), ...message };
 }
 
 function toConversation(row: ConversationRow): Conversation {

@@ -8,11 +8,19 @@ export interface TokenUse {
   outputTokens: number;
 }
 
+export interface ToolCallLine {
+  toolName: string;
+  args: unknown;
+  result: unknown[];
+  error?: string;
+  /** Which services could not be asked so far, in words. */
+  troubles?: string[];
+}
+
 /** The lines that a chat stream is made of. */
 export const lines = {
   text: (text: string) => line('0', text),
-  toolCall: (call: { toolName: string; args: unknown; result: unknown[]; error?: string }) =>
-    line('2', [{ type: 'tool_call', ...call }]),
+  toolCall: (call: ToolCallLine) => line('2', [{ type: 'tool_call', ...call }]),
   clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
   finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
     line('d', { finishReason, usage: { promptTokens: inputTokens, completionTokens: outputTokens } }),

@@ -57,7 +57,7 @@ const askClarification: Tool = defineTool({
   pause: true,
 }) as Tool;
 
-/** Results as JSON; when there are none because services fail, the words of the failures. */
+/** Results as JSON; when there are none and services fail, where nothing was found and the words of the failures. */
 async function search(
   { desk, sources, isOver }: ChatToolParts,
   query: Parameters<SearchDesk['search']>[0],
@@ -65,11 +65,20 @@ async function search(
   signal: AbortSignal,
 ): Promise<string> {
   if (isOver()) return 'Error: no more searches in this turn. Answer with what you have.';
-  const { results, troubles } = await desk.search(query, kinds, signal);
-  if (results.length === 0 && troubles.length > 0) return `Error: ${troubles.join(' ')}`;
+  const { results, answered, troubles } = await desk.search(query, kinds, signal);
+  sources.note(troubles);
+  if (results.length === 0 && troubles.length > 0)
+    return `Error: ${[...nothingIn(answered), ...troubles].join(' ')}`;
   return JSON.stringify(
     results
       .slice(0, query.limit)
       .map(({ source: _source, documentId: _id, ...result }) => sources.number(result)),
   );
+}
+
+const PLACES: Record<string, string> = { files: 'your files', pages: 'the pages read before' };
+
+function nothingIn(answered: readonly string[]): string[] {
+  const places = answered.flatMap((name) => PLACES[name] ?? []);
+  return places.length === 0 ? [] : [`Nothing was found in ${places.join(' and ')}.`];
 }

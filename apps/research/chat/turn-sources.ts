@@ -5,14 +5,25 @@ export interface NumberedResult extends SearchResult {
   number: number;
 }
 
-/** What the searches of one turn found, numbered in the order of finding; an address keeps its number. */
+/** What the searches of one turn found, numbered in the order of finding, and what they could not search. */
 export class TurnSources {
   readonly #numbered = new Map<string, NumberedResult>();
+  readonly #troubles = new Set<string>();
 
+  /** An address keeps its number. */
   number(result: SearchResult): NumberedResult {
     const numbered = this.#numbered.get(result.url) ?? { number: this.#numbered.size + 1, ...result };
     this.#numbered.set(result.url, numbered);
     return numbered;
+  }
+
+  /** Notes in words which services could not be asked. */
+  note(troubles: readonly string[]): void {
+    for (const trouble of troubles) this.#troubles.add(trouble);
+  }
+
+  troubles(): string[] {
+    return [...this.#troubles];
   }
 
   all(): NumberedResult[] {

@@ -80,6 +80,19 @@ describeWithBrowser('the research page', () => {
     expect(problems).toEqual([]);
   });
 
+  it('says what could not be searched, also when the page is loaded again', async () => {
+    const { page } = await open();
+    stage.search.faults.searxng = { status: 500 };
+    stage.search.faults.mediawiki = { status: 500 };
+    stage.model.enqueue(SEARCH, 'I do not know.');
+    await page.getByRole('textbox', { name: 'Your question' }).fill('What is tidal power?');
+    await page.keyboard.press('Enter');
+    await page.getByText(/SearXNG .* status 500/).waitFor();
+    await page.reload();
+    await page.getByText(/SearXNG .* status 500/).waitFor();
+    await page.getByText('Not searched').first().waitFor();
+  });
+
   it('takes the answer to a question of its own', async () => {
     const { page } = await open('', PHONE);
     stage.model.enqueue({
@@ -151,11 +164,12 @@ describeWithBrowser('the research page', () => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No files yet').waitFor();
     const picture = { name: 'cat.png', mimeType: 'image/png', buffer: Buffer.from('x') };
-    await page.getByLabel('Files to upload').setInputFiles(picture);
+    await page.getByLabel('Files to upload').setInputFiles([notes, picture]);
     await page
       .getByText(/no file that can be read here/)
       .first()
       .waitFor();
+    await page.getByRole('button', { name: 'Remove notes.md' }).waitFor();
   });
 
   it('shows the health of the sources', async () => {

@@ -200,7 +200,7 @@ describeWithBrowser('the page of a research job', () => {
     stage.search.faults.mediawiki = 'cut';
     const { page } = await open(`#/research/${await finished()}`, PHONE);
     const alert = page.getByRole('alert');
-    await alert.getByText(/The research failed while researching “Stations”/).waitFor();
+    await alert.getByText(/The research failed while researching all of its \d points/).waitFor();
     await alert.getByText(/refuses JSON answers/).waitFor();
     expect(await page.evaluate(flawsOf)).toEqual([]);
     stage.reset();

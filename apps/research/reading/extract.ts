@@ -47,7 +47,10 @@ async function extractWord(bytes: Uint8Array, name: string): Promise<Extracted> 
     return { title: headingOf(text) ?? name, text };
   } catch (error) {
     if (error instanceof ExtractionError) throw error;
-    throw new ExtractionError(`is no Word document that can be read: ${messageOf(error)}`, { cause: error });
+    throw new ExtractionError(
+      'is no Word document that can be read. Open it in a word processor and save it anew as .docx',
+      { cause: error },
+    );
   }
 }
 

@@ -108,11 +108,14 @@ async function writeAhead({ options }: RunContext, drafts: DraftWriter): Promise
 }
 
 /** A report is never written from nothing: the words say which service failed and how. */
-function refuseEmptiness({ id, findings, query }: RunContext): void {
+function refuseEmptiness({ id, findings, query, options }: RunContext): void {
   if (findings.countSources(id, 'read') > 0) return;
   const troubles = [...new Set(findings.dimensions(id).flatMap((dimension) => dimension.troubles))];
   const unread = findings.sources(id).flatMap(({ problem }) => problem ?? []);
   const words = [
+    ...(troubles.length > 0 && unread.length === 0 && options.sources.includes('files')
+      ? ['Your files and the pages read before have nothing on it.']
+      : []),
     ...troubles,
     ...(unread.length > 0
       ? [`${unread.length} page(s) were found but none could be read: ${unread.slice(0, 3).join(' ')}`]

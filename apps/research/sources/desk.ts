@@ -10,9 +10,10 @@ export interface SourceHealth {
   at?: string;
 }
 
-/** What a search over several sources gave: results, and in words what went wrong with which. */
+/** What a search over several sources gave: results, which sources answered, and in words what went wrong with the others. */
 export interface Findings {
   results: FoundResult[];
+  answered: string[];
   troubles: string[];
 }
 
@@ -59,7 +60,10 @@ export class SearchDesk {
     const asked = this.#entries.filter(({ source }) => kinds.includes(source.kind));
     const answers = await Promise.all(asked.map((entry) => this.#ask(entry, query, signal)));
     const troubles = answers.flatMap(({ trouble }) => trouble ?? []);
-    return { results: inTurn(answers.map(({ results }) => results)), troubles };
+    const answered = asked.flatMap(({ source }, index) =>
+      answers[index]?.trouble === undefined ? [source.name] : [],
+    );
+    return { results: inTurn(answers.map(({ results }) => results)), answered, troubles };
   }
 
   /** The text of a result that its source hands out itself. */

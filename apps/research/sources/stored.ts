@@ -10,13 +10,19 @@ export function createStored(documents: DocumentStore, kind: DocumentKind): Sour
       return documents.search(kind, text, limit).map((hit) => ({
         title: hit.title,
         url: kind === 'file' ? fileAddress(hit.id) : hit.url,
-        snippet: hit.snippet.replace(/\s+/g, ' ').trim(),
+        snippet: plainWords(hit.snippet),
         engines: [kind === 'file' ? 'files' : 'pages'],
         ...(hit.published !== null && { publishedDate: hit.published }),
         documentId: hit.id,
       }));
     },
   };
+}
+
+/** Headings lead into what follows them. */
+function plainWords(snippet: string): string {
+  const led = snippet.replace(/^[ \t]*#{1,6}[ \t]+(.*?)[ \t.:]*$/gm, '$1:');
+  return led.replace(/\s+/g, ' ').trim();
 }
 
 /** Where a file is read on this service. */

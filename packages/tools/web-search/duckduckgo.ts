@@ -9,11 +9,12 @@ export interface DuckDuckGoOptions {
 }
 
 const NAME = 'DuckDuckGo';
+const ADVICE = 'Check the network, or set SEARXNG_URL to a search service that this machine reaches.';
 
 /** Searches without a key through DuckDuckGo's page for browsers without scripts. */
 export function createDuckDuckGo(options: DuckDuckGoOptions = {}): SearchEngine {
   const { url = 'https://html.duckduckgo.com/html/', timeoutMs = 15_000 } = options;
-  const ask = engineClient({ name: NAME, url, timeoutMs });
+  const ask = engineClient({ name: NAME, url, timeoutMs, advice: ADVICE });
   return {
     async search(query, limit, signal) {
       const response = await ask(new URL(url), {

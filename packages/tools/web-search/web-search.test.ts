@@ -105,7 +105,7 @@ describe('web_search', () => {
   it('names an engine that cannot be reached', async () => {
     const engine = createDuckDuckGo({ url: `http://127.0.0.1:${await freePort()}/` });
     expect(await callTool(createWebSearch(engine), { query: 'x' })).toMatch(
-      /^Error: DuckDuckGo cannot be reached: /,
+      /^Error: DuckDuckGo cannot be reached: .*Check the network, or set SEARXNG_URL/,
     );
   });
 

@@ -1,4 +1,4 @@
-import { ErrorState, Progress } from '@trunkline/ui';
+import { ErrorState, Lamp, Progress } from '@trunkline/ui';
 import { useMemo } from 'react';
 import { CitedText } from '../citations/CitedText.tsx';
 import { placeOf } from '../lib/format.ts';
@@ -9,7 +9,7 @@ const NO_SOURCES: CitedSource[] = [];
 
 /** An answer as it comes, with the sources it cites. */
 export function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: boolean }) {
-  const { content, sources = NO_SOURCES, searches = [], error } = message;
+  const { content, sources = NO_SOURCES, searches = [], troubles = [], error } = message;
   const text = useMemo(() => withoutSourceList(content), [content]);
   const search = searches.at(-1);
   return (
@@ -20,8 +20,19 @@ export function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: 
       {text !== '' && <CitedText text={text} claims={[]} sources={sources} streaming={isOpen} />}
       {error && <ErrorState what="The answer broke off." why={error} todo="Ask again, or ask otherwise." />}
       {sources.length > 0 && <SourceList sources={isOpen ? sources : citedBy(text, sources)} />}
+      <NotSearched troubles={troubles.filter((trouble) => !content.includes(trouble))} />
     </div>
   );
+}
+
+/** What the answer does not rest on, as it could not be asked. */
+function NotSearched({ troubles }: { troubles: readonly string[] }) {
+  return troubles.map((trouble) => (
+    <p key={trouble} className="flex items-baseline gap-2 text-12 text-muted">
+      <Lamp state="waiting" word="Not searched" />
+      <span className="min-w-0 break-words">{trouble}</span>
+    </p>
+  ));
 }
 
 function SourceList({ sources }: { sources: readonly CitedSource[] }) {

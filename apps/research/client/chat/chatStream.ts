@@ -3,7 +3,14 @@ import type { CitedSource } from '../lib/types.ts';
 /** What the lines of the chat stream tell. */
 export type ChatPart =
   | { type: 'text'; text: string }
-  | { type: 'tool'; name: string; query: string; results: CitedSource[]; error: string | undefined }
+  | {
+      type: 'tool';
+      name: string;
+      query: string;
+      results: CitedSource[];
+      error: string | undefined;
+      troubles: string[];
+    }
   | { type: 'question'; question: string }
   | { type: 'end' }
   | { type: 'error'; message: string };
@@ -26,6 +33,7 @@ interface Line {
   args?: { query?: unknown };
   result?: CitedSource[];
   error?: string;
+  troubles?: string[];
   question?: string;
   message?: string;
 }
@@ -39,11 +47,12 @@ export function partsOf(line: string): ChatPart[] {
   if (prefix === 'e') return [{ type: 'error', message: String((value as Line).message) }];
   const entries = value as Line[];
   if (prefix === '8') return entries.map(({ question = '' }) => ({ type: 'question', question }));
-  return entries.map(({ toolName = '', args = {}, result = [], error }) => ({
+  return entries.map(({ toolName = '', args = {}, result = [], error, troubles = [] }) => ({
     type: 'tool',
     name: toolName,
     query: String(args.query ?? ''),
     results: result,
     error,
+    troubles,
   }));
 }

@@ -5,6 +5,8 @@ export interface ChatMessage {
   role: 'user' | 'assistant';
   content: string;
   sources?: CitedSource[];
+  /** Which services could not be asked, in words. */
+  troubles?: string[];
   /** What was searched for, while the answer is made. */
   searches?: string[];
   /** Why the answer broke off. */
@@ -21,6 +23,7 @@ export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
         ...answer,
         searches: [...(answer.searches ?? []), part.query],
         sources: merged(answer.sources ?? [], part.results),
+        troubles: part.troubles,
       };
     case 'question':
       return { ...answer, content: part.question };

@@ -1,4 +1,6 @@
 import {
+  type Api,
+  asApiError,
   Button,
   ConfirmDialog,
   EmptyState,
@@ -54,10 +56,10 @@ function UploadArea({ onDone }: { onDone(): void }) {
   const upload = (files: readonly File[]) => {
     if (files.length === 0) return;
     run(async () => {
-      const form = new FormData();
-      for (const file of files) form.append('file', file);
-      await api.request('/api/files', { body: form, timeLimitMs: UPLOAD_LIMIT_MS });
-      toast({ title: `${plural(files.length, 'file')} added.`, state: 'live' });
+      const failures = await uploadEach(api, files);
+      const added = files.length - failures.length;
+      for (const detail of failures) toast({ title: 'The upload failed.', detail, state: 'failed' });
+      if (added > 0) toast({ title: `${plural(added, 'file')} added.`, state: 'live' });
       onDone();
     });
   };
@@ -101,6 +103,23 @@ function UploadArea({ onDone }: { onDone(): void }) {
       />
     </section>
   );
+}
+
+/** Each file by itself, so that one that cannot be read keeps no other out; gives what failed, in words. */
+async function uploadEach(api: Api, files: readonly File[]): Promise<string[]> {
+  const failures: string[] = [];
+  for (const file of files) {
+    const form = new FormData();
+    form.append('file', file);
+    try {
+      await api.request('/api/files', { body: form, timeLimitMs: UPLOAD_LIMIT_MS });
+    } catch (error) {
+      const { status, message, advice } = asApiError(error);
+      const saysWhatToDo = status === 415 || status === 422;
+      failures.push(saysWhatToDo ? message : `${message} ${advice}`);
+    }
+  }
+  return failures;
 }
 
 function FileList({ files, onChange }: { files: readonly StoredFile[]; onChange(): void }) {

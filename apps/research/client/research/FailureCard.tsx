@@ -59,5 +59,6 @@ function StoppedCard({ snapshot, action }: { snapshot: JobSnapshot; action: Reac
 function openParts({ phase, plan }: JobSnapshot): string {
   if (phase !== 'research') return '';
   const open = plan.filter(({ state, troubles }) => state !== 'done' || troubles.length > 0);
+  if (open.length > 1 && open.length === plan.length) return ` all of its ${plan.length} points`;
   return open.length === 0 ? '' : ` “${open.map(({ name }) => name).join('”, “')}”`;
 }

@@ -82,7 +82,8 @@ function PlanRow({ position, count, name, onName, onMove, onRemove }: PlanRowPro
       <span aria-hidden className="w-5 font-mono text-12 text-muted">
         {position}
       </span>
-      <input
+      <textarea
+        rows={1}
         aria-label={`Point ${position}`}
         value={name}
         maxLength={300}
@@ -90,12 +91,13 @@ function PlanRow({ position, count, name, onName, onMove, onRemove }: PlanRowPro
         // biome-ignore lint/a11y/noAutofocus: the user asked for this field a moment ago
         autoFocus={name === ''}
         placeholder="What should be found out?"
-        onChange={(event) => onName(event.target.value)}
+        onChange={(event) => onName(event.target.value.replaceAll('\n', ' '))}
         onKeyDown={(event) => {
+          if (event.key === 'Enter') event.preventDefault();
           if (event.altKey && event.key === 'ArrowUp' && position > 1) onMove(-1);
           if (event.altKey && event.key === 'ArrowDown' && position < count) onMove(1);
         }}
-        className="h-8 min-w-0 flex-1 rounded-small bg-transparent text-14 outline-offset-0 placeholder:text-muted pointer-coarse:text-16"
+        className="field-sizing-content min-h-8 min-w-0 flex-1 resize-none rounded-small bg-transparent py-1 text-14 outline-offset-0 placeholder:text-muted pointer-coarse:text-16"
       />
       <IconButton
         small
