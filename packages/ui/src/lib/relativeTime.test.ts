@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { relativeTime, wordsLastMs } from './relativeTime.ts';
 
-const NOW = Date.UTC(2026, 0, 15, 12, 0, 0);
+const NOW = new Date(2026, 0, 15, 12, 0, 0).getTime();
 const MINUTE = 60_000;
 
 it.each([
@@ -12,6 +12,9 @@ it.each([
   [-5 * MINUTE, '5 minutes ago'],
   [3 * 60 * MINUTE, 'in 3 hours'],
   [-26 * 60 * MINUTE, 'yesterday'],
+  [-38 * 60 * MINUTE, '2 days ago'],
+  [45 * 60 * MINUTE, 'in 2 days'],
+  [35 * 60 * MINUTE, 'tomorrow'],
   [-15 * 24 * 60 * MINUTE, '2 weeks ago'],
   [-400 * 24 * 60 * MINUTE, 'last year'],
 ])('says %i ms from now as "%s"', (distance, words) => {

@@ -20,7 +20,16 @@ export function relativeTime(moment: number, now: number): string {
   const distance = moment - now;
   if (Math.abs(distance) < 10 * SECOND) return distance > SECOND ? 'in a moment' : 'just now';
   const [unit, length] = unitFor(distance);
-  return words.format(Math.trunc(distance / length), unit);
+  return words.format(unit === 'day' ? daysBetween(now, moment) : Math.trunc(distance / length), unit);
+}
+
+/** By the calendar: nine o'clock the day after tomorrow is no "tomorrow", however few hours that are. */
+function daysBetween(now: number, moment: number): number {
+  return Math.round((midnightOf(moment) - midnightOf(now)) / DAY);
+}
+
+function midnightOf(moment: number): number {
+  return new Date(moment).setHours(0, 0, 0, 0);
 }
 
 /** How long the words for a time stay true. */
