@@ -4,6 +4,7 @@ import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
+import { hideTable } from '../fixtures/hidden-table.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import { migrations } from './task-schema.ts';
@@ -70,6 +71,39 @@ describe('memory and disk', () => {
     const { stored } = send(engine, 'x');
     expect(await stored).toBe(false);
     expect(logger.errors()).toContain('a2a-tasks.db could not be written; trying again');
+  });
+});
+
+describe('a disk that fails for a while', () => {
+  it('has the task in the end, also when its events could be written before it', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock, settings } = start(agent.script);
+    const showTable = hideTable(settings.path, 'tasks');
+    const { live, stored } = send(engine, 'x');
+    expect(await stored).toBe(false);
+    agent.step({ type: 'text-delta', text: 'half' });
+    await clock.advanceBy(10);
+    showTable();
+    await clock.advanceBy(2000);
+    agent.step({ type: 'completed', text: 'half and whole' });
+    await clock.advanceBy(10);
+    const next = restart(engine, settings);
+    expect(next.get(live.id)).toMatchObject({
+      state: 'completed',
+      artifacts: [{ parts: [{ text: 'half and whole' }] }],
+    });
+    expect(next.eventsAfter(next.find(live.id), 0).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  it('does not end the process when old tasks are removed', async () => {
+    const { engine, clock, logger, settings } = start(echo);
+    await outcome(engine, 'x');
+    const showTable = hideTable(settings.path, 'task_events');
+    await clock.advanceBy(25 * 60 * 60 * 1000);
+    expect(logger.errors()).toContain('old tasks could not be removed; trying again');
+    showTable();
+    await clock.advanceBy(5 * 60 * 1000);
+    expect(engine.list({}).totalSize).toBe(0);
   });
 });
 

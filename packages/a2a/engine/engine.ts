@@ -144,7 +144,11 @@ export class TaskEngine {
     this.#writer.flush();
     this.#memory.evict(now);
     for (const live of this.#memory.all()) if (this.#expired(live.snapshot())) this.#memory.forget(live.id);
-    this.#store.deleteBefore(now - lifetimeMs);
+    try {
+      this.#store.deleteBefore(now - lifetimeMs);
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'old tasks could not be removed; trying again');
+    }
   }
 
   /** Stops every turn and closes the file. The next start finds the turns that were cut off. */
@@ -162,17 +166,17 @@ export class TaskEngine {
   #begin(command: SendCommand): StartedTurn {
     const now = this.#options.clock.now();
     const live = new LiveTask(newTask(this.#store.newId(now), command, now), { sequence: 0, stored: false });
+    command.prepare?.(live.snapshot());
     this.#follow(live);
     this.#memory.keep(live, now);
-    command.prepare?.(live.snapshot());
     this.#run(live, command);
     return { live, stored: this.#writer.saveTask(live) };
   }
 
   #resume(live: LiveTask, command: SendCommand): StartedTurn {
     const { question } = live.snapshot();
-    live.remember(withinTask(command.message, live.snapshot()));
     command.prepare?.(live.snapshot());
+    live.remember(withinTask(command.message, live.snapshot()));
     live.enter('working', this.#options.clock.now());
     this.#run(live, command, question);
     return { live, stored: this.#writer.saveTask(live) };

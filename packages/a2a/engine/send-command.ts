@@ -10,7 +10,7 @@ export interface SendCommand {
   metadata: Metadata;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
-  /** Called with the task before the turn begins. */
+  /** Called with the task before the turn begins; when it throws, nothing has happened. */
   prepare?: (task: Task) => void;
 }
 

@@ -95,7 +95,10 @@ export class TaskWriter {
     this.#eventTimer?.cancel();
     this.#eventTimer = undefined;
     const tasks = takeAll(this.#events);
-    const stored = this.#write(tasks, (task) => this.#store.saveEvents(task.id, task.unsaved()));
+    const stored = this.#write(tasks, (task) => {
+      if (task.stored) this.#store.saveEvents(task.id, task.unsaved());
+      else this.#save(task);
+    });
     if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#eventsAgain(tasks));
   }
 

@@ -106,9 +106,10 @@ export class PushService implements TaskObserver {
   }
 
   sweep(): void {
-    this.#store.sweep(this.#options.clock.now());
-    this.#configs.clear();
-    this.#load();
+    this.#note(() => {
+      this.#store.sweep(this.#options.clock.now());
+      this.#load();
+    });
   }
 
   stop(): void {
@@ -119,7 +120,9 @@ export class PushService implements TaskObserver {
   }
 
   #load(): void {
-    for (const config of this.#store.all(this.#options.clock.now())) {
+    const configs = this.#store.all(this.#options.clock.now());
+    this.#configs.clear();
+    for (const config of configs) {
       this.#configs.set(config.taskId, [...this.list(config.taskId), config]);
     }
   }
@@ -152,16 +155,25 @@ export class PushService implements TaskObserver {
       deliver: (notification, signal) =>
         deliver(config, notification, { guard, clock, record: (entry) => this.#record(entry) }, signal),
       onSettled: () => {
-        this.#store.settle(config.taskId, config.id);
+        this.#note(() => this.#store.settle(config.taskId, config.id));
         this.#channels.delete(keyOf(config));
       },
     });
   }
 
   #record(delivery: PushDelivery): void {
-    this.#store.record(delivery);
+    this.#note(() => this.#store.record(delivery));
     if (delivery.outcome === 'delivered') return;
     this.#options.logger.warn({ ...delivery }, 'a push notification was not delivered');
+  }
+
+  /** Nobody waits for these writes: a disk that does not take them is told in the log, and notifications go on. */
+  #note(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      this.#options.logger.error({ err: error }, 'a2a-push.db could not be written');
+    }
   }
 
   #closeChannel(config: PushConfig): void {
