@@ -42,6 +42,8 @@ export async function runService<
   } catch (error) {
     if (error instanceof ConfigError) return refuse(error, BAD_SETTINGS);
     if (isExplained(error)) return refuse(error, 1);
+    const words = unwritableWords(error);
+    if (words !== undefined) return refuse(new Error(words, { cause: error }), 1);
     throw error;
   }
 }
@@ -72,6 +74,22 @@ function print(text: string): number {
 /** Failures of the catalogues carry a code and words that say what to do; any other is a defect and shows its stack. */
 function isExplained(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && !('syscall' in error);
+}
+
+const REFUSALS: Record<string, string> = {
+  EACCES: 'this user has no permission',
+  EPERM: 'this user has no permission',
+  EROFS: 'the disk is read-only',
+  ENOTDIR: 'a part of the path is no folder',
+  ENOSPC: 'the disk is full',
+};
+
+/** What to do about a place for data that the system refuses; undefined for any other failure. */
+function unwritableWords(error: unknown): string | undefined {
+  const { code = '', path } = error as NodeJS.ErrnoException;
+  const reason = REFUSALS[code];
+  if (reason === undefined || path === undefined) return undefined;
+  return `${path} cannot be used: ${reason}. Set TRUNKLINE_HOME to a folder that this user may write.`;
 }
 
 function refuse(error: Error, code: number): number {

@@ -61,6 +61,14 @@ describe('trunkline up', () => {
     expect(child.output()).toContain('RESEARCH_PORT');
   });
 
+  it.each(['up', 'agent'])('says what to do when the home cannot be written: %s', async (command) => {
+    const home = join(launcher, 'below-a-file');
+    const child = trunkline([command], { ...anyPorts(), TRUNKLINE_HOME: home });
+    expect(await child.exited).toMatchObject({ code: 1 });
+    expect(child.output()).toContain('Set TRUNKLINE_HOME to a folder that this user may write.');
+    expect(child.output()).not.toContain('    at ');
+  });
+
   it('lists every malformed variable of all services at once', async () => {
     const child = trunkline(['up'], { ...anyPorts(), LLM_GATEWAY_URL: 'not an address', LOG_LEVEL: 'LOUD' });
     expect(await child.exited).toMatchObject({ code: 2 });

@@ -8,7 +8,7 @@ const LOW_BYTES = 1024 ** 3;
 export async function checkDirectories(home: string): Promise<Diagnosis[]> {
   const subject = 'data directory';
   try {
-    const { path } = await dataDirectory(home, home);
+    const { path } = await dataDirectory(undefined, home);
     return [{ subject, state: 'ok', words: `${path} can be written.` }, await roomAt(path)];
   } catch (error) {
     const advice = 'Set TRUNKLINE_HOME to a directory that this user may write.';
