@@ -165,6 +165,37 @@ describeWithBrowser('how the switchboard is set up', () => {
     await checkLooks(opened);
   });
 
+  it('ceremonies are written with messages at their lines, performed, and removed with a way back', async () => {
+    const opened = await pages.open('/app#/schedules/ceremonies');
+    const { page } = opened;
+    await page.getByRole('link', { name: 'New ceremony' }).click();
+    const editor = page.getByRole('textbox', { name: 'The ceremony as YAML' });
+    await expect.poll(() => editor.inputValue(), SOON).toContain('id: standup');
+    await editor.fill('id: retro\nname: Retrospective\nschedule: every Friday\nskill: chat\n');
+    const wrong = page.getByRole('alert', { name: 'What is wrong' });
+    await wrong.getByText('Line 3').first().waitFor();
+    await wrong.getByText(/every Friday/).waitFor();
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await checkLooks(opened);
+    await editor.fill('id: retro\nname: Retrospective\nschedule: 0 15 * * 5 # Fridays\nskill: chat\n');
+    await page.getByText('Not saved yet').waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: 'retro', level: 1 }).waitFor();
+    await page.getByText('This is what is in force.').waitFor();
+    await page.getByText('It has not been performed yet').waitFor();
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByRole('list', { name: 'Runs' }).getByText('success').waitFor();
+    await checkLooks(opened);
+    await page.getByRole('link', { name: 'All ceremonies' }).click();
+    await page.getByRole('link', { name: 'Change Retrospective' }).click();
+    await expect.poll(() => editor.inputValue(), SOON).toContain('# Fridays');
+    await page.getByRole('button', { name: 'Remove' }).click();
+    const row = page.getByRole('listitem').filter({ hasText: 'Retrospective' });
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await row.waitFor();
+  });
+
   it('changes are listed with their differences, and taken back', async () => {
     await pages
       .service()

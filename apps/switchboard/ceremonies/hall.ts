@@ -14,4 +14,6 @@ export interface CeremonyHall {
   /** Begins a run at once and gives its id; undefined when there is no such ceremony. */
   run(id: string, by: string): Promise<{ runId: string } | undefined>;
   runs(id: string, limit: number): Run[];
+  /** Whether there is a file of it, which may be read in a moment, or not be usable. */
+  isWritten(id: string): Promise<boolean>;
 }

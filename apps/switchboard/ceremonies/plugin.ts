@@ -9,6 +9,7 @@ import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { mountCeremonies } from '../routes/ceremonies.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
+import { entryName } from '../workspace/schema/names.ts';
 import { Conductor } from './conductor.ts';
 import type { CeremonyHall, CeremonyView } from './hall.ts';
 import { type Run, RunStore } from './run-store.ts';
@@ -85,6 +86,12 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
 
   runs(id: string, limit: number): Run[] {
     return this.#store?.list(id, limit) ?? [];
+  }
+
+  async isWritten(id: string): Promise<boolean> {
+    if (!entryName.safeParse(id).success) return false;
+    const text = await this.#context?.registrar.read('ceremony', id);
+    return text !== undefined && text !== null;
   }
 
   #view(ceremony: Ceremony): CeremonyView {

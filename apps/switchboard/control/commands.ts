@@ -11,13 +11,13 @@ export interface CommandSettings {
 }
 
 /** Kinds that commands change; schedules have a command of their own. */
-const commandKinds = ['agent', 'a2a', 'mcp', 'route'] as const;
+const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
 
 export type CommandKind = (typeof commandKinds)[number];
 
 type Outcome = { success: true; changeId: number | null } | { success: false; error: string; code: string };
 
-/** Carries out `command.agent|a2a|mcp|route.upsert|remove` and `command.change.undo`. */
+/** Carries out `command.agent|a2a|mcp|route|ceremony.upsert|remove` and `command.change.undo`. */
 export async function startCommands(settings: CommandSettings): Promise<void> {
   for (const kind of commandKinds) {
     await listen(`command.${kind}.*`, `registrar-${kind}`, settings, (message) =>

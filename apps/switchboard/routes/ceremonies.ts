@@ -19,17 +19,15 @@ export function mountCeremonies(app: Hono<SwitchboardEnv>, hall: CeremonyHall): 
     (context) => context.json({ success: true, data: hall.list() }),
   );
   const one = describeRoute({
-    summary: 'A ceremony and its runs, the newest first',
+    summary: 'A ceremony (null while its file is not read, or cannot be used) and its runs, the newest first',
     errors: [ceremony_unknown],
   });
-  app.get('/api/ceremonies/:id', one, validate('query', limitQuery), (context) => {
+  app.get('/api/ceremonies/:id', one, validate('query', limitQuery), async (context) => {
     const id = context.req.param('id');
-    const ceremony = hall.list().find((known) => known.id === id);
-    if (ceremony === undefined) throw ceremony_unknown({ id });
-    return context.json({
-      success: true,
-      data: { ceremony, runs: hall.runs(id, context.req.valid('query').limit) },
-    });
+    const ceremony = hall.list().find((known) => known.id === id) ?? null;
+    if (ceremony === null && !(await hall.isWritten(id))) throw ceremony_unknown({ id });
+    const runs = hall.runs(id, context.req.valid('query').limit);
+    return context.json({ success: true, data: { ceremony, runs } });
   });
   const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
   app.post('/api/ceremonies/:id/run', run, async (context) => {

@@ -1,11 +1,12 @@
 import { basename } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind } from '../control/commands.ts';
 import type { Registrar } from '../control/registrar.ts';
+import { kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
 import { commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -23,7 +24,8 @@ const errors = defineErrors({
   ],
 });
 
-const body = z.looseObject({ name: entryName });
+const loose = z.looseObject({});
+
 export interface ControlParts {
   bus: Bus;
   registrar: Registrar;
@@ -37,40 +39,48 @@ export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): vo
   mountKind(app, '/api/external-agents', 'a2a', parts);
   mountKind(app, '/api/routes', 'route', parts);
   mountKind(app, '/api/mcp-servers', 'mcp', parts);
+  mountKind(app, '/api/ceremonies', 'ceremony', parts);
 }
 
 function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, parts: ControlParts): void {
   const { entry_exists, entry_unknown, entry_elsewhere } = errors;
+  const { command_refused, entry_twice } = commandErrors;
   const { registrar } = parts;
+  const { key } = kinds[kind];
   // What was just written or removed counts at once, before the workspace has read it again.
   const isName = (name: string) => entryName.safeParse(name).success;
   const hasFile = async (name: string) => isName(name) && (await registrar.read(kind, name)) !== null;
   const fileOf = (name: string) => (isName(name) ? basename(registrar.fileOf(kind, name)) : '');
   const placeElsewhere = (name: string) => (kind === 'a2a' ? parts.listedElsewhere().get(name) : undefined);
+  const upsert = async (context: Context<SwitchboardEnv>, name: string, entry: object) => {
+    const payload = { name, file: fileOf(name), yaml: stringify(entry), entry };
+    await sendCommand(context, parts.bus, `command.${kind}.upsert`, payload);
+  };
   const create = describeRoute({
     summary: `Adds an entry (${kind})`,
     status: 201,
-    errors: [entry_exists, commandErrors.command_refused],
+    errors: [entry_exists, command_refused],
   });
+  const body = z.looseObject(key === 'id' ? { id: entryName } : { name: entryName });
   app.post(path, create, validate('json', body), async (context) => {
     const entry = context.req.valid('json');
-    if ((await hasFile(entry.name)) || placeElsewhere(entry.name) !== undefined)
-      throw entry_exists({ name: entry.name });
-    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry, fileOf(entry.name)));
-    return context.json({ success: true, data: { name: entry.name } }, 201);
+    const name = String(entry[key]);
+    if ((await hasFile(name)) || placeElsewhere(name) !== undefined) throw entry_exists({ name });
+    await upsert(context, name, entry);
+    return context.json({ success: true, data: { name } }, 201);
   });
   const replace = describeRoute({
     summary: `Adds or replaces an entry (${kind})`,
-    errors: [commandErrors.command_refused, commandErrors.entry_twice],
+    errors: [command_refused, entry_twice],
   });
-  app.put(`${path}/:name`, replace, validate('json', z.looseObject({})), async (context) => {
-    const entry = { ...context.req.valid('json'), name: context.req.param('name') };
-    await sendCommand(context, parts.bus, `command.${kind}.upsert`, upsertOf(entry, fileOf(entry.name)));
-    return context.json({ success: true, data: { name: entry.name } });
+  app.put(`${path}/:name`, replace, validate('json', loose), async (context) => {
+    const name = context.req.param('name');
+    await upsert(context, name, { ...context.req.valid('json'), [key]: name });
+    return context.json({ success: true, data: { name } });
   });
   const remove = describeRoute({
     summary: `Removes an entry (${kind})`,
-    errors: [entry_unknown, commandErrors.entry_twice, ...(kind === 'a2a' ? [entry_elsewhere] : [])],
+    errors: [entry_unknown, entry_twice, ...(kind === 'a2a' ? [entry_elsewhere] : [])],
   });
   app.delete(`${path}/:name`, remove, async (context) => {
     const name = context.req.param('name');
@@ -81,8 +91,4 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
     await sendCommand(context, parts.bus, `command.${kind}.remove`, { name, file: fileOf(name) });
     return context.json({ success: true });
   });
-}
-
-function upsertOf(entry: { name: string }, file: string) {
-  return { name: entry.name, file, yaml: stringify(entry), entry };
 }

@@ -15,7 +15,7 @@ const errors = defineErrors({
 });
 
 /** Only kinds whose files hold no credentials. */
-const place = z.object({ kind: z.enum(['agent', 'route']), name: z.string() });
+const place = z.object({ kind: z.enum(['agent', 'route', 'ceremony']), name: z.string() });
 const textBody = z.object({ text: z.string().max(200_000), reason: z.string().max(1000).optional() });
 
 interface LineMessage {

@@ -2,8 +2,13 @@ import { CheckedEditor, type LineMessage, useApi, useAttempt } from '@trunkline/
 import { useCallback } from 'react';
 import type { Answer } from './wire.ts';
 
+/** The kinds of files that are written as text, and the field that names each. */
+const NAMING = { agent: 'name', route: 'name', ceremony: 'id' } as const;
+
+export type FileKind = keyof typeof NAMING;
+
 interface FileEditorProps {
-  kind: 'agent' | 'route';
+  kind: FileKind;
   /** What the file is called; undefined for a new one, which is called as its text says. */
   name: string | undefined;
   /** What is saved, or what a new file begins with. */
@@ -17,7 +22,7 @@ export function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   const attempt = useAttempt();
   const pathFor = useCallback(
     (text: string) =>
-      `/api/workspace/files/${kind}/${encodeURIComponent(name ?? (nameIn(text) || 'unnamed'))}`,
+      `/api/workspace/files/${kind}/${encodeURIComponent(name ?? (nameIn(text, kind) || 'unnamed'))}`,
     [kind, name],
   );
   const check = useCallback(
@@ -29,7 +34,7 @@ export function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
     [api, pathFor],
   );
   const save = async (text: string) => {
-    const called = name ?? nameIn(text);
+    const called = name ?? nameIn(text, kind);
     const write = () => api.request(pathFor(text), { method: 'PUT', body: { text } });
     const done = await attempt(write, { title: `${called} is saved.`, detail: 'It is live in a moment.' });
     if (done) onSaved(called);
@@ -47,6 +52,7 @@ export function FileEditor({ kind, name, saved, onSaved }: FileEditorProps) {
   );
 }
 
-function nameIn(text: string): string {
-  return /^name:[ \t]*["']?([\w-]+)/m.exec(text)?.[1] ?? '';
+function nameIn(text: string, kind: FileKind): string {
+  const field = new RegExp(`^${NAMING[kind]}:[ \\t]*["']?([\\w-]+)`, 'm');
+  return field.exec(text)?.[1] ?? '';
 }

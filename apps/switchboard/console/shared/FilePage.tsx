@@ -2,7 +2,7 @@ import { Button, ErrorState, hashRoute, Skeleton, useResource } from '@trunkline
 import { ArrowLeft, Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Frame } from '../app/Frame.tsx';
-import { FileEditor } from './FileEditor.tsx';
+import { FileEditor, type FileKind } from './FileEditor.tsx';
 import { useReloadOn } from './live.ts';
 import { useSend, useUndoLast } from './useList.ts';
 import type { Answer } from './wire.ts';
@@ -11,9 +11,11 @@ import type { Answer } from './wire.ts';
 export const NEW = '+';
 
 interface FilePageProps {
-  kind: 'agent' | 'route';
-  /** The section that the file belongs to, and the word for all of its kind. */
-  section: 'agents' | 'routes';
+  kind: FileKind;
+  /** The word for all of its kind. */
+  all: 'agents' | 'routes' | 'ceremonies';
+  /** Where the list of them is shown. */
+  place: readonly string[];
   name: string;
   /** What a new file begins with. */
   template: string;
@@ -22,9 +24,9 @@ interface FilePageProps {
 }
 
 /** One file of the workspace, to be written or removed. */
-export function FilePage({ kind, section, name, template, children }: FilePageProps) {
+export function FilePage({ kind, all, place, name, template, children }: FilePageProps) {
   const goTo = (...parts: string[]) => {
-    window.location.hash = hashRoute(section, ...parts);
+    window.location.hash = hashRoute(...place, ...parts);
   };
   return (
     <Frame
@@ -32,12 +34,12 @@ export function FilePage({ kind, section, name, template, children }: FilePagePr
       intro={
         <a
           className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
-          href={hashRoute(section)}
+          href={hashRoute(...place)}
         >
-          <ArrowLeft aria-hidden className="size-4" /> All {section}
+          <ArrowLeft aria-hidden className="size-4" /> All {all}
         </a>
       }
-      actions={name !== NEW && <Remove {...{ kind, section, name }} onGone={() => goTo()} />}
+      actions={name !== NEW && <Remove {...{ kind, all, name }} onGone={() => goTo()} />}
     >
       {name === NEW ? (
         <FileEditor kind={kind} name={undefined} saved={template} onSaved={goTo} />
@@ -60,15 +62,15 @@ function Present({ kind, name }: Pick<FilePageProps, 'kind' | 'name'>) {
   return <FileEditor kind={kind} name={name} saved={body.data.text} onSaved={reload} />;
 }
 
-interface RemoveProps extends Pick<FilePageProps, 'kind' | 'section' | 'name'> {
+interface RemoveProps extends Pick<FilePageProps, 'kind' | 'all' | 'name'> {
   onGone(): void;
 }
 
-function Remove({ kind, section, name, onGone }: RemoveProps) {
+function Remove({ kind, all, name, onGone }: RemoveProps) {
   const send = useSend();
   const undoLast = useUndoLast();
   const remove = async () => {
-    const gone = await send(`/api/${section}/${encodeURIComponent(name)}`, {
+    const gone = await send(`/api/${all}/${encodeURIComponent(name)}`, {
       method: 'DELETE',
       title: `${name} is removed.`,
       undo: () => undoLast(kind, name),

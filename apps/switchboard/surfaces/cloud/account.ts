@@ -2,6 +2,7 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import type { docs_v1 } from '@googleapis/docs';
 import type { drive_v3 } from '@googleapis/drive';
 import type { gmail_v1 } from '@googleapis/gmail';
+import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
 
 export interface AccountSettings {
@@ -24,6 +25,9 @@ export interface CallOptions {
   /** Uploads look for it here. */
   rootUrl?: string;
 }
+
+const grantSchema = z.object({ access_token: z.string(), expires_in: z.number() });
+const refusalSchema = z.object({ error: z.string().optional(), error_description: z.string().optional() });
 
 const callMs = 20_000;
 /** A token is renewed this long before its end. */
@@ -63,13 +67,13 @@ export class CloudAccount {
   /** Calls with a token that is good; one that was taken back meanwhile is renewed once. */
   async call<Result>(signal: AbortSignal, work: (options: CallOptions) => Promise<Result>): Promise<Result> {
     try {
-      return await work(this.#options(await this.#accessToken(), signal));
+      return await work(this.#options(await untilAborted(this.#accessToken(), signal), signal));
     } catch (error) {
       if (statusOf(error) !== 401) throw cloudFailure(error);
     }
     this.#token = undefined;
     try {
-      return await work(this.#options(await this.#accessToken(), signal));
+      return await work(this.#options(await untilAborted(this.#accessToken(), signal), signal));
     } catch (error) {
       throw cloudFailure(error);
     }
@@ -100,29 +104,47 @@ export class CloudAccount {
   }
 
   async #renew(): Promise<string> {
-    const { clientId, clientSecret, refreshToken, tokenUrl, onRefreshFailed } = this.#settings;
-    const { auth } = await import('@googleapis/drive');
-    const client = new auth.OAuth2({ clientId, clientSecret, endpoints: { oauth2TokenUrl: tokenUrl } });
-    client.setCredentials({ refresh_token: refreshToken });
     try {
-      const { credentials } = await client.refreshAccessToken();
-      const value = credentials.access_token ?? '';
-      this.#token = { value, until: (credentials.expiry_date ?? Date.now()) - marginMs };
+      const { access_token: value, expires_in } = await exchange(this.#settings);
+      this.#token = { value, until: Date.now() + expires_in * 1000 - marginMs };
       this.#refused = false;
       return value;
     } catch (error) {
-      const words = refusalOf(error);
-      if (!this.#refused) onRefreshFailed(words);
+      const why = error instanceof Error ? error.message : String(error);
+      const words = `The cloud suite gave no token: ${why}; check CLOUD_REFRESH_TOKEN.`;
+      if (!this.#refused) this.#settings.onRefreshFailed(words);
       this.#refused = true;
       throw new DeliveryError(words, { cause: error });
     }
   }
 }
 
-function refusalOf(error: unknown): string {
-  const { response } = error as { response?: { data?: { error?: string; error_description?: string } } };
-  const why = response?.data?.error_description ?? response?.data?.error ?? (error as Error).message;
-  return `The cloud suite gave no token: ${why}; check CLOUD_REFRESH_TOKEN.`;
+async function exchange(settings: AccountSettings): Promise<z.output<typeof grantSchema>> {
+  const { clientId, clientSecret, refreshToken, tokenUrl } = settings;
+  const response = await fetch(tokenUrl, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+      client_id: clientId,
+      client_secret: clientSecret,
+    }),
+    signal: AbortSignal.timeout(callMs),
+  });
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (response.ok) return grantSchema.parse(answer);
+  const { error, error_description: words } = refusalSchema.safeParse(answer).data ?? {};
+  throw new Error(words ?? error ?? `it answered ${response.status}`);
+}
+
+/** Many wait for one token: who is called off waits no longer. */
+function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 function statusOf(error: unknown): number | undefined {

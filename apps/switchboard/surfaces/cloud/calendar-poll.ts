@@ -11,7 +11,9 @@ export interface CalendarPoll {
 }
 
 const gone = 410;
-const mostPages = 50;
+/** As many as the calendar gives at once: one of an organisation can hold tens of thousands. */
+const pageSize = 2500;
+const mostPages = 100;
 
 /** Publishes what changed in the calendar since the last time; the first time it only takes note of where it stands. */
 export async function pollCalendar(
@@ -23,7 +25,7 @@ export async function pollCalendar(
   const syncToken = state.mark(name);
   try {
     const { events, next } = await readChanges(account, calendarId, syncToken, signal);
-    if (syncToken !== undefined) for (const event of events) await bus.publish(draftOf(event, calendarId));
+    for (const event of events) await bus.publish(draftOf(event, calendarId));
     if (next !== undefined) state.setMark(name, next);
   } catch (error) {
     // The mark is too old: what happened since then cannot be told apart from what was known.
@@ -46,15 +48,19 @@ async function readChanges(
     const query = {
       calendarId,
       singleEvents: true,
+      maxResults: pageSize,
       ...(syncToken && { syncToken }),
       ...(pageToken && { pageToken }),
     };
     const { data } = await account.call(signal, (options) => calendar.events.list(query, options));
-    events.push(...(data.items ?? []));
+    // The first time only the mark counts.
+    if (syncToken !== undefined) events.push(...(data.items ?? []));
     if (!data.nextPageToken) return { events, next: data.nextSyncToken ?? undefined };
     pageToken = data.nextPageToken;
   }
-  return { events, next: undefined };
+  throw new Error(
+    `The calendar ${calendarId} has more than ${pageSize * mostPages} events, too many to follow: name another in calendar.orgCalendarId of cloud.yaml.`,
+  );
 }
 
 function draftOf(event: calendar_v3.Schema$Event, calendarId: string): Draft {

@@ -151,6 +151,15 @@ describe('what goes out', () => {
     expect([...google.documents.values()].filter(({ title }) => title === 'Once')).toHaveLength(1);
   });
 
+  it('stands in its folder also when only a later attempt could put it there', async () => {
+    google.server.fail('PATCH /drive/v3/files', { status: 503, body: {} });
+    await publish('message.outbound.cloud.docs', { title: 'Filed', content: 'In its place.' });
+    const [id] = await waitFor(() =>
+      [...google.documents.entries()].find(([, { text }]) => text === 'In its place.\n'),
+    );
+    expect(google.files.find((file) => file.id === id)?.parents).toEqual(['org-folder']);
+  });
+
   it('is files', async () => {
     await publish('message.outbound.cloud.drive', { name: 'report.md', content: '# Report\nGood.' });
     const file = await waitFor(() => google.files.find(({ name }) => name === 'report.md'));

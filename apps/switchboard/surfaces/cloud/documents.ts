@@ -26,7 +26,7 @@ export function createDocumentWriter(account: CloudAccount, defaultFolder: () =>
       : writeFile(parcel, account, defaultFolder);
 }
 
-/** In two parts, so that a second attempt goes on with the document that the first one made. */
+/** In steps that can be taken again, so that a second attempt goes on with the document that the first one made. */
 async function writeDocument(
   { message, signal, done, arrived }: Parcel,
   account: CloudAccount,
@@ -41,8 +41,8 @@ async function writeDocument(
     );
     documentId = made.data.documentId ?? '';
     arrived(documentId);
-    if (folderId) await moveInto(account, documentId, folderId, signal);
   }
+  if (folderId && given.documentId === undefined) await moveInto(account, documentId, folderId, signal);
   const requests = [{ insertText: { text: `${content}\n`, endOfSegmentLocation: {} } }];
   const target = documentId;
   await account.call(signal, (options) =>

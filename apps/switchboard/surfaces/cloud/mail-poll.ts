@@ -12,7 +12,9 @@ export interface MailPoll {
   state: PollState;
 }
 
-const mostPerPoll = 50;
+/** As many as the mailbox gives at once. */
+const pageSize = 500;
+const mostPages = 20;
 
 /** Publishes mail that came under the watched labels; what was there before the first time is left alone. */
 export async function pollMail(
@@ -37,15 +39,14 @@ interface WatchedLabel {
 }
 
 async function pollLabel(
-  { account, bus, state }: MailPoll,
+  poll: MailPoll,
   gmail: gmail_v1.Gmail,
   watched: WatchedLabel,
   signal: AbortSignal,
 ): Promise<void> {
+  const { account, bus, state } = poll;
   const isFirst = state.mark(`label ${watched.label}`) === undefined;
-  const query = { userId: 'me', labelIds: [watched.id], maxResults: mostPerPoll };
-  const { data } = await account.call(signal, (options) => gmail.users.messages.list(query, options));
-  const fresh = (data.messages ?? []).flatMap(({ id }) => (id && !state.hasSeen(id) ? [id] : []));
+  const fresh = await unseenMails(poll, gmail, watched.id, signal);
   for (const id of fresh.reverse()) {
     if (!isFirst) {
       const mail = await account.call(signal, (options) =>
@@ -56,6 +57,32 @@ async function pollLabel(
     state.see(id);
   }
   state.setMark(`label ${watched.label}`, 'read');
+}
+
+/** The newest first, page after page until one holds what was seen before. */
+async function unseenMails(
+  { account, state }: MailPoll,
+  gmail: gmail_v1.Gmail,
+  labelId: string,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const unseen: string[] = [];
+  let pageToken: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const query = {
+      userId: 'me',
+      labelIds: [labelId],
+      maxResults: pageSize,
+      ...(pageToken && { pageToken }),
+    };
+    const { data } = await account.call(signal, (options) => gmail.users.messages.list(query, options));
+    const ids = (data.messages ?? []).flatMap(({ id }) => (id ? [id] : []));
+    const found = ids.filter((id) => !state.hasSeen(id));
+    unseen.push(...found);
+    if (!data.nextPageToken || found.length < ids.length) return unseen;
+    pageToken = data.nextPageToken;
+  }
+  return unseen;
 }
 
 async function labelIds(

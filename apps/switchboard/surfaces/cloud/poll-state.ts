@@ -1,7 +1,10 @@
 import { join } from 'node:path';
 import { type Database, openDatabase, TtlTable, ttlTableMigration } from '@trunkline/storage';
 
-const rememberedMs = 60 * 24 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+const markMs = 60 * dayMs;
+/** Mail may stand under its label for years, and one that is forgotten would be told again. */
+const mailMs = 3650 * dayMs;
 
 /** How far the calendar and each label of the mail were read. */
 export class PollState {
@@ -21,7 +24,7 @@ export class PollState {
   }
 
   setMark(name: string, value: string): void {
-    this.#marks.set(name, value, rememberedMs);
+    this.#marks.set(name, value, markMs);
   }
 
   clearMark(name: string): void {
@@ -33,7 +36,7 @@ export class PollState {
   }
 
   see(mailId: string): void {
-    this.#mails.set(mailId, true, rememberedMs);
+    this.#mails.set(mailId, true, mailMs);
   }
 
   close(): void {

@@ -26,7 +26,7 @@ export default function AgentsPage() {
   const agent = list.items?.find((entry) => entry.name === name);
   if (agent && agent.type !== 'in-process') return <RemoteAgentPage key={name} agent={agent} />;
   return (
-    <FilePage key={name} kind="agent" section="agents" name={name} template={TEMPLATE}>
+    <FilePage key={name} kind="agent" all="agents" place={['agents']} name={name} template={TEMPLATE}>
       {agent && <Trial agent={agent} />}
     </FilePage>
   );

@@ -22,7 +22,7 @@ export default function RoutesPage() {
   const [, name] = useHashRoute();
   if (name === undefined) return <RouteList />;
   return (
-    <FilePage key={name} kind="route" section="routes" name={name} template={TEMPLATE}>
+    <FilePage key={name} kind="route" all="routes" place={['routes']} name={name} template={TEMPLATE}>
       <DryRun />
     </FilePage>
   );

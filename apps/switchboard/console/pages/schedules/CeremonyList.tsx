@@ -1,9 +1,9 @@
-import { Badge, Button, Lamp, ListPanel, RelativeTime } from '@trunkline/ui';
-import { CirclePlay, Users } from 'lucide-react';
+import { Button, buttonClass, hashRoute, Lamp, ListPanel, RelativeTime } from '@trunkline/ui';
+import { CirclePlay, Pencil, Plus, Users } from 'lucide-react';
+import { NEW } from '../../shared/FilePage.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
-import type { Ceremony, CeremonyRun } from './wire.ts';
-
-const TONES = { running: 'waiting', success: 'live', failure: 'failed', timeout: 'failed' } as const;
+import { RunWords } from './RunWords.tsx';
+import type { Ceremony } from './wire.ts';
 
 /** What agents perform together, with the next and the last run. */
 export function CeremonyList() {
@@ -14,10 +14,15 @@ export function CeremonyList() {
       title="Ceremonies"
       what="the ceremonies"
       list={list}
+      actions={
+        <a className={buttonClass({ size: 'small' })} href={hashRoute('schedules', 'ceremonies', NEW)}>
+          <Plus aria-hidden /> New ceremony
+        </a>
+      }
       empty={{
         icon: <Users aria-hidden />,
         title: 'No ceremonies yet',
-        next: 'Put a file into ceremonies/ of the workspace; the guide to schedules shows one.',
+        next: 'Write one with New ceremony, or put a file into ceremonies/ of the workspace.',
       }}
       itemKey={({ id }) => id}
     >
@@ -38,31 +43,34 @@ export function CeremonyList() {
                 </span>
               )}
             </p>
-            {ceremony.lastRun && <LastRun run={ceremony.lastRun} />}
+            {ceremony.lastRun && (
+              <div className="mt-1">
+                <RunWords run={ceremony.lastRun} />
+              </div>
+            )}
           </div>
-          <Button
-            size="small"
-            icon={<CirclePlay aria-hidden />}
-            onClick={() =>
-              void send(`/api/ceremonies/${encodeURIComponent(ceremony.id)}/run`, {
-                title: `${ceremony.name} begins.`,
-              })
-            }
-          >
-            Run now
-          </Button>
+          <div className="flex gap-2">
+            <Button
+              size="small"
+              icon={<CirclePlay aria-hidden />}
+              onClick={() =>
+                void send(`/api/ceremonies/${encodeURIComponent(ceremony.id)}/run`, {
+                  title: `${ceremony.name} begins.`,
+                })
+              }
+            >
+              Run now
+            </Button>
+            <a
+              className={buttonClass({ size: 'small' })}
+              href={hashRoute('schedules', 'ceremonies', ceremony.id)}
+              aria-label={`Change ${ceremony.name}`}
+            >
+              <Pencil aria-hidden /> Change
+            </a>
+          </div>
         </li>
       )}
     </ListPanel>
-  );
-}
-
-function LastRun({ run }: { run: CeremonyRun }) {
-  return (
-    <p className="mt-1 flex flex-wrap items-center gap-2 text-12">
-      <Badge tone={TONES[run.status]}>{run.status}</Badge>
-      <RelativeTime at={run.startedAt} />
-      <span className="min-w-0 break-words text-muted">{run.detail}</span>
-    </p>
   );
 }
