@@ -41,6 +41,38 @@ describeWithBrowser('cloning a voice', () => {
     expect(problems).toEqual([]);
   });
 
+  it('lets the microphone go that it got after the drawer was closed, or that was asked for twice', async () => {
+    const sidecar = await startSidecarServer();
+    onTestFinished(() => sidecar.stop());
+    const voice = await startVoice({ env: { SIDECAR_URL: sidecar.url, TTS_BACKEND: 'sidecar' } });
+    const { page } = await open(voice.url, PHONE);
+    await page.evaluate(() => {
+      const devices = navigator.mediaDevices;
+      const ask = devices.getUserMedia.bind(devices);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const streams: MediaStream[] = [];
+      devices.getUserMedia = async (wish) => {
+        await promise;
+        const stream = await ask(wish);
+        streams.push(stream);
+        return stream;
+      };
+      Object.assign(window, { allow: resolve, streams });
+    });
+    const drawer = await openDrawer(page);
+    await drawer.getByText('Clone a voice').click();
+    await drawer.getByRole('button', { name: 'Record' }).dblclick();
+    await drawer.getByText('Clone a voice').click();
+    await page.evaluate(() => Reflect.get(window, 'allow')());
+    const states = () =>
+      page.evaluate(() =>
+        (Reflect.get(window, 'streams') as MediaStream[]).flatMap((stream) =>
+          stream.getTracks().map(({ readyState }) => readyState),
+        ),
+      );
+    await expect.poll(states).toEqual(['ended']);
+  });
+
   it('says why a voice cannot be cloned', async () => {
     const sidecar = await startSidecarServer();
     onTestFinished(() => sidecar.stop());

@@ -21,6 +21,8 @@ export interface RecorderHook {
 /** Records from the microphone, at most as long as the service takes. */
 export function useRecorder(microphoneId: string | undefined): RecorderHook {
   const recorder = useRef<Recorder | undefined>(undefined);
+  const asking = useRef(false);
+  const isLeft = useRef(false);
   const [running, setRunning] = useState(false);
   const [seen, setSeen] = useState({ seconds: 0, level: 0 });
   const [recording, setRecording] = useState<Recording | undefined>(undefined);
@@ -33,14 +35,19 @@ export function useRecorder(microphoneId: string | undefined): RecorderHook {
     if (running !== undefined) setRecording(await running.stop());
   }, []);
   const start = async () => {
+    if (asking.current) return;
+    asking.current = true;
     setRecording(undefined);
     setProblem(undefined);
     try {
       recorder.current = await startRecorder(microphoneId);
-      setRunning(true);
+      if (isLeft.current) await stop();
+      else setRunning(true);
     } catch (error) {
       const { what, todo } = problemIn(error);
       setProblem(`${what} ${todo}`);
+    } finally {
+      asking.current = false;
     }
   };
   useEffect(() => {
@@ -52,8 +59,14 @@ export function useRecorder(microphoneId: string | undefined): RecorderHook {
     }, LOOK_EVERY_MS);
     return () => clearInterval(timer);
   }, [running, stop]);
-  // A drawer that is closed lets the microphone go.
-  useEffect(() => () => void recorder.current?.stop(), []);
+  // A drawer that is closed lets the microphone go, also one that the browser gives only then.
+  useEffect(() => {
+    isLeft.current = false;
+    return () => {
+      isLeft.current = true;
+      void recorder.current?.stop();
+    };
+  }, []);
 
   return {
     phase: running ? 'recording' : recording === undefined ? 'empty' : 'ready',
