@@ -118,13 +118,20 @@ function useLook(viz: Viz | undefined, pinned: Viz | null | undefined, tried: Lo
   return useMemo(() => tried ?? resolveLook(viz, pinned), [viz, pinned, tried]);
 }
 
-function useCallHotkeys(call: Call, { phase, muted, hasMicrophone }: CallState): void {
+/** All keys are listed at any time, so that one learns them before the call. */
+function useCallHotkeys(call: Call, { phase, muted, hasMicrophone, pushToTalk }: CallState): void {
   const live = phase !== 'idle';
   useHotkeys([
-    ...(hasMicrophone && live
-      ? [{ keys: 'm', label: muted ? 'Unmute' : 'Mute', run: () => call.mute(!muted) }]
-      : []),
-    ...(live ? [{ keys: 'e', label: 'End the call', run: () => call.hangUp() }] : []),
+    {
+      keys: 'space',
+      label: pushToTalk ? 'Start talking, then hold to be heard' : 'Start talking, then mute',
+    },
+    {
+      keys: 'm',
+      label: muted ? 'Unmute' : 'Mute',
+      ...(hasMicrophone && live && { run: () => call.mute(!muted) }),
+    },
+    { keys: 'e', label: 'End the call', ...(live && { run: () => call.hangUp() }) },
   ]);
 }
 

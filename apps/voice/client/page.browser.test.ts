@@ -31,6 +31,16 @@ describeWithBrowser('the voice page', () => {
     },
   );
 
+  it('lists the keys of a call before there is one', async () => {
+    const voice = await startVoice();
+    const { page } = await open(voice.url, DESKTOP);
+    await orb(page).waitFor();
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    for (const words of ['Start talking, then mute', 'Mute', 'End the call'])
+      await help.getByText(words, { exact: true }).waitFor();
+  });
+
   it(`brings less than ${MOST_SCRIPT / 1000} kB of script`, () => {
     const folder = join(import.meta.dirname, '../dist/static');
     const scripts = readdirSync(folder).filter((file) => file.endsWith('.js'));

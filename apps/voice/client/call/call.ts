@@ -83,7 +83,8 @@ export class Call {
   /** Starts a call; without a microphone for who would rather type. */
   async start({ microphone = true } = {}): Promise<void> {
     if (this.#state.phase !== 'idle') return;
-    const round = this.#begin();
+    this.#round += 1;
+    const round = this.#round;
     const { exchange, number } = this.#state;
     const phase = microphone ? 'microphone' : 'connecting';
     this.#update({ ...AT_REST, exchange, number: number + 1, phase });
@@ -92,6 +93,7 @@ export class Call {
       if (round !== this.#round) return closeStream(stream);
       this.#sound = new CallSound(stream);
       await this.#chooseLoudspeaker();
+      if (round !== this.#round) return;
       this.#update({ phase: 'connecting', hasMicrophone: stream !== undefined });
       await this.#connect(round);
     } catch (error) {
@@ -102,6 +104,7 @@ export class Call {
   hangUp(): void {
     if (this.#state.phase === 'idle') return;
     this.#link?.hangUp();
+    this.#unsent = [];
     this.#end();
     this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
   }
@@ -114,6 +117,7 @@ export class Call {
 
   /** Forgets why the last call did not work. */
   dismiss(): void {
+    this.#unsent = [];
     this.#update({ problem: undefined });
   }
 
@@ -154,12 +158,6 @@ export class Call {
   // What was typed before the connection stood.
   #unsent: string[] = [];
 
-  #begin(): number {
-    this.#round += 1;
-    this.#unsent = [];
-    return this.#round;
-  }
-
   async #connect(round: number): Promise<void> {
     const { iceServers } = await this.#api.request<{ iceServers: RTCIceServer[] }>('/api/ice');
     if (round !== this.#round) return;
@@ -169,28 +167,29 @@ export class Call {
       onLost: () => round === this.#round && this.#lose(round),
     });
     this.#link = link;
-    link.send(sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } }));
     for (const message of this.#unsent.splice(0)) link.send(message);
-    await link.open(this.#sound?.track(this.#state.pushToTalk));
+    const greeting = sealMessage('client-ready', { version: '1.0.0', about: { library: 'trunkline' } });
+    await link.open(this.#sound?.track(this.#state.pushToTalk), greeting);
     if (round === this.#round) this.#live();
   }
 
   #live(): void {
     this.#sound?.mute(this.#state.muted);
-    this.#update({ phase: 'live', attempt: 0, problem: undefined });
+    this.#update({ phase: 'live', problem: undefined });
     window.clearInterval(this.#pulse);
     this.#pulse = window.setInterval(() => void this.#measure(), ROUND_TRIP_EVERY_MS);
   }
 
+  // A line that breaks at once each time is not tried for ever: only one that has lasted begins the count anew.
   async #measure(): Promise<void> {
+    if (this.#state.attempt > 0) this.#update({ attempt: 0 });
     const roundTripMs = await this.#link?.roundTrip();
     if (roundTripMs !== this.#state.roundTripMs) this.#update({ roundTripMs });
   }
 
   // The line broke: the microphone stays open, and the call comes back by itself.
   #lose(round: number): void {
-    this.#link?.close();
-    this.#link = undefined;
+    this.#closeLink();
     window.clearInterval(this.#pulse);
     const attempt = this.#state.attempt + 1;
     const wait = RETRY_MS[attempt - 1];
@@ -207,13 +206,16 @@ export class Call {
     window.clearTimeout(this.#retry);
     // Without a network there is no use in trying: the page calls again when it is back.
     if (round !== this.#round || this.#state.phase !== 'reconnecting' || !navigator.onLine) return;
+    // From now on an earlier attempt that is still under way leads to nothing.
+    this.#round += 1;
+    const attempt = this.#round;
     try {
-      await this.#connect(round);
+      await this.#connect(attempt);
     } catch (error) {
-      if (round !== this.#round) return;
+      if (attempt !== this.#round) return;
       const problem = problemIn(error);
       if (problem.code === 'no-key') this.#giveUp(problem);
-      else this.#lose(round);
+      else this.#lose(attempt);
     }
   }
 
@@ -230,6 +232,11 @@ export class Call {
   #hear(text: string): void {
     const message = openMessage(text);
     if (message === undefined) return;
+    const { type, data } = message;
+    if (type === 'error' && data.fatal === true) {
+      this.#giveUp(problemOf('service-refused', { why: String(data.message) }));
+      return;
+    }
     const exchange = take(this.#state.exchange, message, performance.now());
     if (exchange !== this.#state.exchange) this.#update({ exchange });
     this.#watchThought();
@@ -262,8 +269,15 @@ export class Call {
     await this.#sound?.playOn(loudspeakerId).catch(() => this.#sound?.playOn(''));
   }
 
-  #giveUp(problem: Problem): void {
+  // What waits to be sent waits for the next connection.
+  #closeLink(): void {
+    this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
     this.#link?.close();
+    this.#link = undefined;
+  }
+
+  #giveUp(problem: Problem): void {
+    this.#closeLink();
     this.#end();
     this.#update({ phase: 'idle', problem, talking: false, muted: false, roundTripMs: undefined });
   }

@@ -38,6 +38,7 @@ export class Link {
   #id: string | undefined;
   #channel: RTCDataChannel | undefined;
   #sender: RTCRtpSender | undefined;
+  #greeting = '';
   #waiting: string[] = [];
   #keepalive: number | undefined;
   #heardAt = 0;
@@ -53,8 +54,9 @@ export class Link {
     this.#listen();
   }
 
-  /** Connects; with no track the service hears nothing, but can be written to. */
-  async open(track: MediaStreamTrack | undefined): Promise<void> {
+  /** Connects, and says the greeting first; with no track the service hears nothing, but can be written to. */
+  async open(track: MediaStreamTrack | undefined, greeting: string): Promise<void> {
+    this.#greeting = greeting;
     const connection = this.#connection;
     this.#sender = connection.addTransceiver(track ?? 'audio', { direction: 'sendrecv' }).sender;
     connection.addTransceiver('video', { direction: 'sendrecv' });
@@ -63,7 +65,8 @@ export class Link {
     const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
       body: { sdp, type },
     });
-    if (this.#closed) return;
+    // Whoever has hung up meanwhile leaves no line in use.
+    if (this.#closed) return this.#leave(id);
     this.#id = id;
     await connection.setRemoteDescription(answer);
     this.#trickle.open(id);
@@ -89,17 +92,24 @@ export class Link {
       return;
     }
     this.#retire();
-    const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
-    // Nobody is left to be told if it fails: the service notices by itself that the connection is gone.
-    void fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request)
-      .catch(() => undefined)
-      .finally(() => this.#connection.close());
+    void this.#leave(id).finally(() => this.#connection.close());
+  }
+
+  /** What was not sent yet, to be sent by another connection. */
+  takeWaiting(): string[] {
+    return this.#waiting.splice(0);
   }
 
   close(): void {
     if (this.#closed) return;
     this.#retire();
     this.#connection.close();
+  }
+
+  // Nobody is left to be told if it fails: the service notices by itself that the connection is gone.
+  async #leave(id: string): Promise<void> {
+    const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
+    await fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request).catch(() => undefined);
   }
 
   // Nothing of this connection matters any more.
@@ -149,7 +159,7 @@ export class Link {
     const opened = () => {
       this.#heardAt = performance.now();
       this.#keepalive ??= window.setInterval(() => this.#keepAlive(), KEEPALIVE_MS);
-      for (const text of this.#waiting.splice(0)) channel.send(text);
+      for (const text of [this.#greeting, ...this.#waiting.splice(0)]) channel.send(text);
     };
     if (channel.readyState === 'open') opened();
     else channel.addEventListener('open', opened, { once: true });

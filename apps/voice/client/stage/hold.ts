@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react';
 import type { Call } from '../call/call.ts';
 
-/** What makes an element a button that is held: with a finger, a mouse, Space or Enter. */
+/** What makes an element a button that is held: with a finger, a mouse or Enter; Space is the page's. */
 export function holdHandlers(hold: (down: boolean) => void) {
   const up = () => hold(false);
   return {
@@ -12,6 +12,9 @@ export function holdHandlers(hold: (down: boolean) => void) {
     onPointerUp: up,
     onPointerCancel: up,
     onLostPointerCapture: up,
+    onKeyDown: (event: React.KeyboardEvent) => event.key === 'Enter' && !event.repeat && hold(true),
+    onKeyUp: (event: React.KeyboardEvent) => event.key === 'Enter' && up(),
+    onBlur: up,
     // A long press must not open the menu of the browser.
     onContextMenu: (event: React.MouseEvent) => event.preventDefault(),
   };
