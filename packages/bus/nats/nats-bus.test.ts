@@ -8,6 +8,7 @@ import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
 import { describeMemory } from '../suites/memory.suite.ts';
+import { describePaging } from '../suites/paging.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 
@@ -42,4 +43,5 @@ describe.skipIf(natsMissing)(`on NATS${natsMissing ? `: ${natsMissing}` : ''}`, 
   describeRedelivery(natsWorld);
   describeHistory(natsWorld);
   describeMemory(natsWorld);
+  describePaging(natsWorld);
 });

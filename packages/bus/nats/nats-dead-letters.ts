@@ -9,6 +9,8 @@ import { subjectOf } from './subjects.ts';
 
 const listed = 1000;
 const longestError = 1000;
+/** With the rest of the letter it must fit beside the largest message. */
+const mostErrorBytes = 3000;
 
 type StoredLetter = Omit<DeadLetter, 'id'>;
 
@@ -29,7 +31,7 @@ export class NatsDeadLetters {
     const letter: StoredLetter = {
       durable: name,
       attempts,
-      error: error.slice(0, longestError),
+      error: shortened(error),
       buriedAt: Date.now(),
       message,
     };
@@ -70,6 +72,13 @@ export class NatsDeadLetters {
     const subject = subjectOf(this.#prefix, message.topic);
     return { subject, text: JSON.stringify(message), key: `replay ${id}`, onlyFor: durable };
   }
+}
+
+/** Control characters take six bytes each in JSON. */
+function shortened(error: string): string {
+  let text = error.slice(0, longestError);
+  while (Buffer.byteLength(JSON.stringify(text)) > mostErrorBytes) text = text.slice(0, text.length / 2);
+  return text;
 }
 
 function letterOf(sequence: number, letter: StoredLetter): DeadLetter {

@@ -26,13 +26,13 @@ export async function readNatsHistory(
 ): Promise<HistoryEntry[]> {
   const pattern = query.topic ?? '#';
   checkPattern(pattern);
-  const { limit, correlationId, after } = query;
+  const { limit, correlationId, after, before } = query;
   // The server takes only filters that lie within the stream; what else there is, is sorted out here.
   const covered = durableTopics.patterns.some((durable) => coversPattern(durable, pattern));
   const filter = covered ? filterOf(prefix, pattern) : undefined;
   const search = { pattern, filter, limit, correlationId };
   return after === undefined
-    ? newest(resources, search, logger)
+    ? newest(resources, before, search, logger)
     : following(resources, after, search, logger);
 }
 
@@ -51,13 +51,21 @@ async function following(
 }
 
 /** Looks at a stretch at the end, and at four times as much as long as that holds too few. */
-async function newest(resources: Resources, search: Search, logger: BusLogger): Promise<HistoryEntry[]> {
+async function newest(
+  resources: Resources,
+  before = Number.MAX_SAFE_INTEGER,
+  search: Search,
+  logger: BusLogger,
+): Promise<HistoryEntry[]> {
   const { state } = await resources.manager.streams.info(resources.journal);
-  const earliest = Math.max(state.first_seq, state.last_seq - maximumScan + 1);
+  const last = Math.min(state.last_seq, before - 1);
+  const earliest = Math.max(state.first_seq, last - maximumScan + 1);
+  if (last < earliest) return [];
   for (let span = search.limit * 4; ; span *= 4) {
-    const from = Math.max(earliest, state.last_seq - span + 1);
+    const from = Math.max(earliest, last - span + 1);
     const found: HistoryEntry[] = [];
     for await (const entry of entriesFrom(resources, from, search, logger)) {
+      if (entry.position >= before) break;
       if (found.push(entry) > search.limit) found.shift();
     }
     if (found.length >= search.limit || from === earliest) return found;

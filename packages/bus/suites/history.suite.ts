@@ -1,4 +1,4 @@
-import type { Bus, HistoryEntry } from '@trunkline/bus';
+import { type Bus, type HistoryEntry, maximumMessageBytes } from '@trunkline/bus';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate, itemAt, listen, numbers, patience, type World, type WorldFactory } from './world.suite.ts';
 
@@ -108,6 +108,26 @@ export function describeHistory(createWorld: WorldFactory): void {
   });
 
   describe('dead letters', () => {
+    it('take the largest message with whatever its handler threw', async () => {
+      const bus = await world.open({ maxAttempts: 1 });
+      const seen: string[] = [];
+      await bus.subscribe(
+        'cron.#',
+        ({ id }) => {
+          seen.push(id);
+          if (id === 'large') throw new Error('\u0001'.repeat(5000));
+        },
+        { durable: 'reader' },
+      );
+      const draft = { topic: 'cron.x', id: 'large', timestamp: Date.now() };
+      const around = JSON.stringify({ ...draft, correlationId: 'large', payload: '' }).length;
+      await bus.publish({ ...draft, payload: 'x'.repeat(maximumMessageBytes - around) });
+      await bus.publish({ topic: 'cron.x', id: 'next', payload: 1 });
+      await vi.waitFor(() => expect(seen).toEqual(['large', 'next']), patience);
+      const [letter] = await bus.deadLetters();
+      expect(letter).toMatchObject({ message: { id: 'large' }, error: expect.stringContaining('\u0001') });
+    });
+
     const topic = 'message.inbound.a';
     const failing = { broken: true };
 
