@@ -139,6 +139,9 @@ export class Database {
     this.#statements.clear();
     try {
       this.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      // What does not fit into the file stays in its log, where the next one to open it finds it.
+      if (!(error instanceof StorageError && error.code === 'disk_full')) throw error;
     } finally {
       this.#connection.close();
     }

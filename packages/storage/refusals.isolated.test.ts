@@ -113,6 +113,10 @@ describe.skipIf(!canMakeSmallDisk())('a full disk', () => {
     );
   });
 
+  it('does not keep a database from closing: what was written stays in its log', () => {
+    expect(fillSmallDisk('close')).toBe('closed\n');
+  });
+
   it('is named when a file no longer fits', () => {
     const path = join(directory.path, 'big.json');
     expect(fillSmallDisk('file')).toContain(
