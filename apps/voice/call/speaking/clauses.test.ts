@@ -70,7 +70,10 @@ describe('a text that is spoken', () => {
     ['At https://x.example/long?query=1 today', 'At a link today'],
     ['Nice 😀 day', 'Nice day'],
     ['snake_case stays', 'snake_case stays'],
-    ['2 * 3', '2 3'],
+    ['2 * 3', '2 times 3'],
+    ['15 / 100 * 80 = 12 and (1+1)*4', '15 / 100 times 80 = 12 and (1+1) times 4'],
+    ['2 ** 10 = 1024', '2 to the power of 10 = 1024'],
+    ['a **2** b', 'a 2 b'],
   ])('says %j as %j', (written, spoken) => {
     expect(spokenText(written)).toBe(spoken);
   });

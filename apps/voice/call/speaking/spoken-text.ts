@@ -6,6 +6,8 @@ export function spokenText(text: string): string {
     .replace(/!?\[([^\]]*)\]\((?:[^)\s]*)\)/g, '$1')
     .replace(/https?:\/\/\S+/g, 'a link')
     .replace(/^\s*(?:#{1,6}|[-*+]|>)\s+/gm, '')
+    .replace(/(?<=[\d)]) *\*\* *(?=[\d(])/g, ' to the power of ')
+    .replace(/(?<=[\d)]) *\* *(?=[\d(])/g, ' times ')
     .replace(/\*\*|__|[*`~|]|(?<=\s|^)_|_(?=\s|$)/g, '')
     .replace(/\p{Extended_Pictographic}|\u{FE0F}|\u{200D}/gu, '')
     .replace(/\s+/g, ' ')

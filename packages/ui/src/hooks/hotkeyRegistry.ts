@@ -5,7 +5,8 @@ export interface Hotkey {
   keys: Keys;
   /** What it does, for the help under "?". */
   label: string;
-  run(): void;
+  /** Left out for a key that the page listens to itself: it is listed, and nothing else. */
+  run?(): void;
   /** Also while the person types in a field; plain keys would eat what is typed. */
   whileTyping?: boolean;
 }
@@ -41,12 +42,12 @@ function onKeyDown(event: KeyboardEvent): void {
   const typing = isTyping(event.target);
   // The one registered last belongs to what opened last, and goes first.
   const hotkey = registered.findLast(
-    ({ keys, whileTyping }) =>
-      matchesKeys(keys, event, isApple(navigator.platform)) && (!typing || whileTyping),
+    ({ keys, whileTyping, run }) =>
+      run !== undefined && matchesKeys(keys, event, isApple(navigator.platform)) && (!typing || whileTyping),
   );
   if (hotkey === undefined) return;
   event.preventDefault();
-  hotkey.run();
+  hotkey.run?.();
 }
 
 function isTyping(target: EventTarget | null): boolean {

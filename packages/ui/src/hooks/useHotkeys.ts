@@ -8,10 +8,14 @@ export function useHotkeys(hotkeys: readonly Hotkey[]): void {
     latest.current = hotkeys;
   });
   // Registered anew only when the keys change, not whenever a caller writes the list again.
-  const signature = JSON.stringify(hotkeys.map(({ keys, label, whileTyping }) => [keys, label, whileTyping]));
+  const signature = JSON.stringify(
+    hotkeys.map(({ keys, label, whileTyping, run }) => [keys, label, whileTyping, run === undefined]),
+  );
   // biome-ignore lint/correctness/useExhaustiveDependencies: the signature stands for the list
   useLayoutEffect(() => {
-    const bound = hotkeys.map((hotkey, index) => ({ ...hotkey, run: () => latest.current[index]?.run() }));
+    const bound = hotkeys.map((hotkey, index) =>
+      hotkey.run === undefined ? hotkey : { ...hotkey, run: () => latest.current[index]?.run?.() },
+    );
     return registerHotkeys(bound);
   }, [signature]);
 }
