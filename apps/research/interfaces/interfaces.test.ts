@@ -97,6 +97,9 @@ describe("OpenAI's own client", () => {
       status: 404,
       message: expect.stringContaining('research-chat'),
     });
+    const builtIn = client().chat.completions.create(ask('constructor', 'Hello'));
+    await expect(builtIn).rejects.toMatchObject({ status: 404 });
+    await expect(client().models.retrieve('constructor')).rejects.toMatchObject({ status: 404 });
     const empty = client().chat.completions.create({ model: 'research-chat', messages: [] });
     await expect(empty).rejects.toBeInstanceOf(OpenAI.BadRequestError);
     const stranger = new OpenAI({ baseURL: `${lab.url}/v1`, apiKey: 'wrong', maxRetries: 0 });

@@ -3,15 +3,15 @@ import { ExtractionError } from '../reading/extracted.ts';
 import type { ExtractionPool } from '../reading/extraction-pool.ts';
 import type { DocumentStore, StoredDocument } from '../store/documents.ts';
 
-const TYPES: Record<string, string> = {
-  md: 'text/markdown',
-  markdown: 'text/markdown',
-  txt: 'text/plain',
-  html: 'text/html',
-  htm: 'text/html',
-  pdf: 'application/pdf',
-  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-};
+const TYPES = new Map([
+  ['md', 'text/markdown'],
+  ['markdown', 'text/markdown'],
+  ['txt', 'text/plain'],
+  ['html', 'text/html'],
+  ['htm', 'text/html'],
+  ['pdf', 'application/pdf'],
+  ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+]);
 
 /** Takes a file of the user's into the library; the same file again gives the one that is there. */
 export async function addFile(
@@ -20,7 +20,7 @@ export async function addFile(
   documents: DocumentStore,
 ): Promise<StoredDocument> {
   const name = plainName(file.name);
-  const type = TYPES[/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? ''];
+  const type = TYPES.get(/\.([a-z]+)$/i.exec(name)?.[1]?.toLowerCase() ?? '');
   if (type === undefined) throw researchErrors.file_type_unknown({ name });
   const bytes = new Uint8Array(await file.arrayBuffer());
   const { title, text } = await pool.extract({ bytes, type, name }).catch((error: unknown) => {

@@ -14,10 +14,10 @@ type Answering = (
 ) => AsyncGenerator<Piece>;
 
 /** What this service offers as models. */
-export const models: Readonly<Record<string, Answering>> = {
-  'research-chat': answerByChat,
-  'research-deep': answerByResearch,
-};
+export const models: ReadonlyMap<string, Answering> = new Map([
+  ['research-chat', answerByChat],
+  ['research-deep', answerByResearch],
+]);
 
 /** The search chat; the sources that the answer cites stand at its end. */
 async function* answerByChat(

@@ -12,12 +12,12 @@ export function mountOpenAi(app: Hono<AppEnv>, parts: ModelParts): void {
   const listed = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'trunkline' });
 
   app.get('/v1/models', describeRoute({ summary: 'What can be asked as a model' }), (c) =>
-    c.json({ object: 'list', data: Object.keys(models).map(listed) }),
+    c.json({ object: 'list', data: [...models.keys()].map(listed) }),
   );
 
   app.get('/v1/models/:id', describeRoute({ summary: 'One model', errors: [model_not_found] }), (c) => {
     const id = c.req.param('id');
-    if (!(id in models)) throw model_not_found({ name: id });
+    if (!models.has(id)) throw model_not_found({ name: id });
     return c.json(listed(id));
   });
 
@@ -37,7 +37,7 @@ async function complete(
   request: CompletionRequest,
   parts: ModelParts,
 ): Promise<Response> {
-  const answer = models[request.model];
+  const answer = models.get(request.model);
   if (answer === undefined) throw researchErrors.model_not_found({ name: request.model });
   const leaving = new AbortController();
   context.req.raw.signal.addEventListener('abort', () => leaving.abort(), { once: true });
