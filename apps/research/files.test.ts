@@ -68,6 +68,7 @@ describe('files', () => {
     ['broken.docx', 'no archive', 422, 'Word document'],
     ['empty.txt', '  ', 422, 'empty'],
     ['large.txt', 'x'.repeat(1024 * 1024 + 1), 413, 'larger'],
+    ['odd.constructor', 'x', 415, 'no file that can be read'],
   ])('refuses %s in words', async (name, content, status, words) => {
     const response = await upload(name, content);
     expect(response.status).toBe(status);
@@ -102,6 +103,16 @@ describe('files', () => {
     expect(snapshot.report).toContain('varroa mite');
     expect(snapshot.report).toMatch(/1\. .*: \/api\/files\/\d+/);
     expect(snapshot.citations.supported).toBe(snapshot.citations.total);
+  });
+
+  it('never get the id of one that was removed, so that nothing which cited it shows them', async () => {
+    const idOf = async (response: Response) =>
+      ((await response.json()) as { files: { id: string }[] }).files[0]?.id ?? '';
+    const cited = await idOf(await upload('hornets.txt', 'Hornets hunt honey bees in front of the hive.'));
+    await fetch(`${service.url}/api/files/${cited}`, { method: 'DELETE' });
+    const other = await idOf(await upload('salaries.txt', 'The beekeeper earns 100 a day.'));
+    expect(other).not.toBe(cited);
+    expect((await fetch(`${service.url}/api/files/${cited}`)).status).toBe(404);
   });
 
   it('go from the list when they are removed', async () => {

@@ -143,4 +143,33 @@ export const migrations: readonly Migration[] = [
     PRIMARY KEY (job_id, key)
   ) STRICT, WITHOUT ROWID;
   `,
+  // Sources, links and chats name a text by its id: that of a removed one never goes to another.
+  `
+  CREATE TABLE documents_kept (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL CHECK (kind IN ('file', 'page')),
+    url TEXT NOT NULL,
+    title TEXT NOT NULL,
+    text TEXT NOT NULL,
+    type TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    published TEXT,
+    added_at INTEGER NOT NULL,
+    UNIQUE (kind, url, hash)
+  ) STRICT;
+  INSERT INTO documents_kept SELECT * FROM documents;
+  DELETE FROM sqlite_sequence WHERE name = 'documents_kept';
+  INSERT INTO sqlite_sequence (name, seq) SELECT 'documents_kept',
+    max((SELECT coalesce(max(id), 0) FROM documents), (SELECT coalesce(max(document_id), 0) FROM sources));
+  DROP TABLE documents;
+  ALTER TABLE documents_kept RENAME TO documents;
+  CREATE INDEX documents_by_url ON documents (url, added_at);
+  CREATE TRIGGER documents_added AFTER INSERT ON documents BEGIN
+    INSERT INTO documents_text (rowid, title, text) VALUES (new.id, new.title, new.text);
+  END;
+  CREATE TRIGGER documents_removed AFTER DELETE ON documents BEGIN
+    INSERT INTO documents_text (documents_text, rowid, title, text) VALUES ('delete', old.id, old.title, old.text);
+  END;
+  `,
 ];
