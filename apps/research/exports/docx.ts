@@ -19,7 +19,8 @@ const HEADINGS = [HeadingLevel.TITLE, HeadingLevel.HEADING_1, HeadingLevel.HEADI
 const NUMBERED = 'numbered';
 
 /** The report as a Word document; its citations lead to the passages at its end. */
-export async function toDocx(bundle: Bundle): Promise<Uint8Array> {
+export async function toDocx(given: Bundle): Promise<Uint8Array> {
+  const bundle = printable(given);
   const blocks = linkedReport(bundle);
   const document = new Document({
     title: bundle.job.query,
@@ -30,6 +31,13 @@ export async function toDocx(bundle: Bundle): Promise<Uint8Array> {
     ],
   });
   return await Packer.toBuffer(document);
+}
+
+/** Without the two signs that XML has no way to write. PDF files hold one where a word is divided, and Word would refuse the whole file. */
+function printable<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_name, part: unknown) =>
+    typeof part === 'string' ? part.replace(/[\ufffe\uffff]/g, '') : part,
+  ) as Value;
 }
 
 const numberedLevel = {

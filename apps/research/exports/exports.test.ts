@@ -83,6 +83,20 @@ describe('an export', () => {
     expect((await readdir(tmpdir())).filter((name) => name.startsWith('trunkline-pdf-'))).toEqual([]);
   });
 
+  it('of text with signs that XML does not know is a Word document all the same', async () => {
+    const odd = await lab.client.startJob({ query: 'Tidal\u0001 po\ufffewer\u001b of \u0647\u0630\u0627' });
+    await lab.client.events(odd);
+    const buffer = Buffer.from(await (await exported('docx', odd)).arrayBuffer());
+    const { value } = await mammoth.extractRawText({ buffer });
+    expect(value).toContain('Tidal power of \u0647\u0630\u0627');
+  });
+
+  it('of text with many brackets is made at once', async () => {
+    const odd = await lab.client.startJob({ query: `Tidal power [${'\\['.repeat(60)}` });
+    await lab.client.events(odd);
+    expect(await (await exported('html', odd)).text()).toContain(`[${'['.repeat(60)}</h1>`);
+  });
+
   it('as JSON holds every claim with the stored text that it was checked against', async () => {
     const bundle = JSON.parse(await textOf('json')) as {
       format: string;

@@ -64,7 +64,7 @@ function blockOf(text: string): Block {
 }
 
 const INLINE =
-  /\*\*(?<strong>.+?)\*\*|`(?<code>[^`]+)`|\[(?<label>(?:\\[[\]]|[^\]])+)\]\((?<href>(?:https?:\/\/|#)[^)\s]+)\)|(?<=^|[\s(])_(?<emphasis>[^_]+)_(?=$|[\s).,;:])|\*(?<starred>[^*\s][^*]*)\*|(?<bare>https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]])/g;
+  /\*\*(?<strong>.+?)\*\*|`(?<code>[^`]+)`|\[(?<label>(?:\\.|[^[\]\\])+)\]\((?<href>(?:https?:\/\/|#)[^)\s]+)\)|(?<=^|[\s(])_(?<emphasis>[^_]+)_(?=$|[\s).,;:])|\*(?<starred>[^*\s][^*]*)\*|(?<bare>https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]])/g;
 
 function parseInline(text: string): Inline[] {
   const parts: Inline[] = [];
