@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -63,6 +63,15 @@ describe('the audit log', () => {
     for (let number = 0; number < 3; number += 1) open().record({ ...entry, tool: `t${number}` });
     expect(lines(`${path()}.1`).map(({ tool }) => tool)).toEqual(['t0', 't1']);
     expect(lines().map(({ tool }) => tool)).toEqual(['t2']);
+  });
+
+  it('keeps the line behind one that a crash cut off', async () => {
+    const open = () => new AuditLog({ path: path(), logger });
+    open().record({ ...entry, tool: 'before' });
+    appendFileSync(path(), '{"ts":"2026-01-01T00:00:00.000Z","session_id":"s","to');
+    open().record({ ...entry, tool: 'behind' });
+    const { lines: read } = await open().read({}, 10);
+    expect(read.map(({ tool }) => tool)).toEqual(['behind', 'before']);
   });
 
   it('does not fail the caller when it cannot write', () => {

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { redact } from '@trunkline/config';
 import { type AuditFilter, type AuditPage, readAudit } from './audit-reader.ts';
@@ -55,11 +55,20 @@ export class AuditLog {
 
   #append(line: string): void {
     const { path, rotateBytes = ROTATE_BYTES } = this.#options;
-    this.#size ??= sizeOf(path);
+    this.#size ??= this.#begin();
     const bytes = Buffer.byteLength(line);
     if (this.#size > 0 && this.#size + bytes > rotateBytes) this.#rotate();
     appendFileSync(path, line, { mode: 0o600 });
     this.#size += bytes;
+  }
+
+  /** A line that a crash or a full disk cut off is ended, so that it does not take the next one with it. */
+  #begin(): number {
+    const { path } = this.#options;
+    const size = sizeOf(path);
+    if (size === 0 || lastByteOf(path, size) === NEWLINE) return size;
+    appendFileSync(path, '\n');
+    return size + 1;
   }
 
   #rotate(): void {
@@ -85,6 +94,19 @@ export class AuditLog {
 function sizeOf(path: string): number {
   mkdirSync(dirname(path), { recursive: true });
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+const NEWLINE = 10;
+
+function lastByteOf(path: string, size: number): number | undefined {
+  const file = openSync(path, 'r');
+  try {
+    const byte = Buffer.alloc(1);
+    readSync(file, byte, 0, 1, size - 1);
+    return byte[0];
+  } finally {
+    closeSync(file);
+  }
 }
 
 function shortened(args: unknown): unknown {
