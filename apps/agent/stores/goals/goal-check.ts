@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Goal, GoalStore, GoalVerifier } from './goal-store.ts';
 
 /** What a look at the world found. */
@@ -36,6 +37,9 @@ export async function checkGoal(
   const goal = await goals.get(sessionId);
   if (goal?.status !== 'active') return goal;
   const finding = await look(goal, output, verifiers, signal);
+  const current = await goals.get(sessionId);
+  // Dropped or set anew while the check ran: what was found is not about it.
+  if (!isDeepStrictEqual(current, goal)) return current;
   const evidence = finding.evidence.slice(-LONGEST_EVIDENCE);
   const iteration = goal.iteration + 1;
   const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;

@@ -72,6 +72,24 @@ describe('goals', () => {
     expect(await check()).toMatchObject({ status: 'unachievable', iteration: 2 });
   });
 
+  it('stay dropped, or as they were set anew, when a check of the old one ends later', async () => {
+    const found = Promise.withResolvers<Finding>();
+    const asked = Promise.withResolvers<void>();
+    const goals = new GoalStore(join(home.path, 'goals'));
+    const look = () => {
+      asked.resolve();
+      return found.promise;
+    };
+    const verifiers = { command: look, data: look, llm: look };
+    await goals.set('s', 'old', { type: 'llm' });
+    const check = checkGoal('s', '', { goals, verifiers, maxIterations: 4, noProgressLimit: 2 }, signal);
+    await asked.promise;
+    await goals.remove('s');
+    found.resolve({ reached: false, evidence: 'not yet' });
+    expect(await check).toBeUndefined();
+    expect(await goals.get('s')).toBeUndefined();
+  });
+
   it('are not needed', async () => {
     expect(await setting([]).check()).toBeUndefined();
   });
