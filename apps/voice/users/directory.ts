@@ -27,6 +27,8 @@ export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   #access: Access = { mode: 'closed', origin: 'file', reason: 'not loaded yet' };
   #retry: NodeJS.Timeout | undefined;
+  /** Rosters are read one after the other: an old one that comes late must not take the place of a newer one. */
+  #loading: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
   constructor(options: UserDirectoryOptions) {
@@ -36,7 +38,7 @@ export class UserDirectory {
   /** Loads the roster at the start. */
   async start(): Promise<void> {
     try {
-      this.#access = await this.#load();
+      await this.reload();
     } catch (error) {
       const reason = wordsOf(error);
       this.#options.logger.error({ reason }, 'the roster cannot be read: nobody can call until it can');
@@ -47,7 +49,11 @@ export class UserDirectory {
 
   /** Reads the roster anew; on a failure what was loaded stays, and the failure is thrown. */
   async reload(): Promise<void> {
-    this.#access = await this.#load();
+    const loaded = this.#loading.then(async () => {
+      this.#access = await this.#load();
+    });
+    this.#loading = Promise.allSettled([loaded]);
+    await loaded;
   }
 
   stop(): void {

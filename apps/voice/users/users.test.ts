@@ -149,6 +149,26 @@ describe('who is calling', () => {
     expect(users.closedBecause).toBeUndefined();
   });
 
+  it('counts the newest of two reloads, whichever is read more slowly', async () => {
+    const { promise: gate, resolve: letGo } = Promise.withResolvers<void>();
+    const texts = ['users: [{id: eve, api_key: k}]', 'users: [{id: eve, api_key: k}]', roster];
+    const file: RosterSource = {
+      origin: 'file',
+      async read() {
+        const text = texts.shift() ?? '';
+        if (texts.length === 1) await gate;
+        return { text, file: 'users.yaml', expand: false };
+      },
+    };
+    const { logger } = (await startVoice()).voice;
+    const users = new UserDirectory({ secrets: undefined, file, logger });
+    await users.start();
+    const reloads = [users.reload(), users.reload()];
+    letGo();
+    await Promise.all(reloads);
+    expect(users.ids).toEqual(['ada', 'ben']);
+  });
+
   it('says in healthz that a broken roster keeps everyone out', async () => {
     const voice = await startVoice({ files: { 'users.yaml': 'users: [' } });
     expect((await voice.get('/api/whoami')).status).toBe(401);
