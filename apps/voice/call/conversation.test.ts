@@ -155,6 +155,18 @@ describe('a conversation', () => {
     expect(heard(stage)).toBe('This is the first answer of the two. And this the second.');
   });
 
+  it('keeps a bounded part of what is written while it speaks', async () => {
+    const stage = await openCall({
+      answers: [{ to: 'first', text: 'This is the first answer.' }, { text: 'Okay.' }],
+    });
+    stage.caller.tell({ type: 'send-text', data: { content: 'first' } });
+    await stage.until(() => heard(stage) !== '');
+    const data = { content: 'x'.repeat(8000), options: { run_immediately: false } };
+    for (let count = 0; count < 50; count += 1) stage.caller.tell({ type: 'send-text', data });
+    await stage.until(() => stage.model.prompts.length > 1);
+    expect(JSON.stringify(stage.model.prompts.at(-1)).length).toBeLessThan(10_000);
+  });
+
   it('ends when the page asks for it, and leaves nothing behind', async () => {
     const stage = await openCall({
       answers: [{ text: 'A long answer that goes on for quite a while, I think.' }],

@@ -278,6 +278,10 @@ export class Dialogue {
   }
 }
 
+/** As much as one message may hold: what was said first goes. */
+const longestJoined = 8000;
+
 function joined(before: string, text: string): string {
-  return before === '' || text === '' ? before + text : `${before} ${text}`;
+  const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
+  return whole.slice(-longestJoined);
 }
