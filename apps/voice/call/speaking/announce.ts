@@ -1,10 +1,11 @@
 import { ClauseSplitter } from './clauses.ts';
 import type { Mouth } from './mouth.ts';
+import { spokenText } from './spoken-text.ts';
 
 /** Says a text that is no answer, clause by clause; tells once whether all of it was heard. */
 export function announce(mouth: Mouth, words: string, urgent: boolean, done: (heard: boolean) => void): void {
   const splitter = new ClauseSplitter();
-  const clauses = [...splitter.push(words), ...splitter.flush()];
+  const clauses = [...splitter.push(spokenText(words)), ...splitter.flush()];
   let open = true;
   const finish = (heard: boolean) => {
     if (open) done(heard);
