@@ -18,16 +18,17 @@ const callMs = 60_000;
 export async function connectMcp(
   server: McpServer,
   onError: (error: unknown) => void,
+  stopping: AbortSignal,
 ): Promise<McpConnection> {
+  const limit = () => AbortSignal.any([AbortSignal.timeout(connectMs), stopping]);
   const client = await createMCPClient({
     transport: await transportOf(server),
-    initializationOptions: { signal: AbortSignal.timeout(connectMs) },
+    initializationOptions: { signal: limit() },
     onUncaughtError: onError,
     clientName: 'trunkline-voice',
   });
   try {
-    const options = { signal: AbortSignal.timeout(connectMs) };
-    const { tools } = await client.listTools({ options });
+    const { tools } = await client.listTools({ options: { signal: limit() } });
     return { tools: tools.map((tool) => toolOf(client, server.name, tool)), close: () => client.close() };
   } catch (error) {
     await client.close();

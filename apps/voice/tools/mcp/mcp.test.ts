@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { startPeer } from '../../peer.suite.ts';
 import { startVoice } from '../../voice.suite.ts';
@@ -52,6 +53,16 @@ describe('MCP servers', () => {
     );
     expect(tools.some(({ name }) => name.startsWith('gone_'))).toBe(false);
     expect(voice.lines.some(({ message }) => message === 'an MCP server fails')).toBe(true);
+  });
+
+  it('that never answer are not waited for when the service stops', async () => {
+    const { url, requests } = await startPeer(() => 'stall');
+    const files = { 'mcp.yaml': `servers: [{name: mute, transport: http, url: "${url}"}]` };
+    const voice = await startVoice({ files });
+    await waitFor(() => requests.length > 0);
+    await voice.stop();
+    // Had it been waited for, its time limit would have been told.
+    expect(voice.lines.map(({ message }) => message)).not.toContain('an MCP server fails');
   });
 
   it('in a broken list are logged', async () => {

@@ -14,7 +14,7 @@ export interface McpServersOptions {
 export class McpServers {
   readonly #options: McpServersOptions;
   readonly #connections: McpConnection[] = [];
-  #stopped = false;
+  readonly #stopping = new AbortController();
   /** Resolves when every server has been tried. */
   settled: Promise<void> = Promise.resolve();
 
@@ -42,7 +42,7 @@ export class McpServers {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopping.abort();
     await this.settled;
     const closed = await Promise.allSettled(this.#connections.splice(0).map(({ close }) => close()));
     for (const { reason } of closed.filter((outcome) => outcome.status === 'rejected'))
@@ -51,15 +51,16 @@ export class McpServers {
 
   async #connect(server: McpServer): Promise<void> {
     const { logger } = this.#options;
+    const { signal } = this.#stopping;
     const warn = (err: unknown) => logger.warn({ err, server: server.name }, 'an MCP server fails');
     try {
       // The protocol's library is heavy: a service with no MCP server never loads it.
       const { connectMcp } = await import('./connection.ts');
-      const connection = await connectMcp(server, warn);
-      if (this.#stopped) await connection.close();
+      const connection = await connectMcp(server, warn, signal);
+      if (signal.aborted) await connection.close();
       else this.#connections.push(connection);
     } catch (error) {
-      warn(error);
+      if (!signal.aborted) warn(error);
     }
   }
 }
