@@ -21,8 +21,29 @@ export function isReport(text: string): boolean {
   return wordCount(text) > longestWords || /^#{1,6}\s/m.test(text);
 }
 
-/** What is said of a report: its main points, or its beginning where no model sums it up. */
-export function createBriefing({ model, logger }: BriefingParts): (text: string) => Promise<string> {
+const mostKept = 100;
+
+/**
+ * What is said of a report: its main points, or its beginning where no model sums it up. One report is summed up after
+ * the other, and once, however many wait for a caller and however often the caller comes back.
+ */
+export function createBriefing(parts: BriefingParts): (text: string) => Promise<string> {
+  const brief = createBrief(parts);
+  const kept = new Map<string, Promise<string>>();
+  let last: Promise<unknown> = Promise.resolve();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const told = last.then(() => brief(text));
+    last = told;
+    kept.set(text, told);
+    const [oldest] = kept.keys();
+    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
+    return told;
+  };
+}
+
+function createBrief({ model, logger }: BriefingParts): (text: string) => Promise<string> {
   return async (text) => {
     const summing = model();
     if (summing === undefined) return beginningOf(text);

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { type ModelScript, startModelServer, waitFor } from '@trunkline/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startVoice, type TestVoice } from '../voice.suite.ts';
 import type { Delivery } from './delivery.ts';
 
@@ -140,6 +141,38 @@ describe('news that nobody hears', () => {
     for (let index = 1; index <= 105; index += 1)
       voice.voice.delivery.deliver('default', { from: 'A', text: String(index), policy: 'now' });
     expect(connect(voice).words()).toHaveLength(100);
+  });
+});
+
+describe('reports', () => {
+  async function startWith(script: ModelScript) {
+    const model = await startModelServer({ script });
+    onTestFinished(() => model.stop());
+    const voice = await startVoice({ env: { LLM_URL: model.url, LLM_MODEL: 'm' } });
+    for (let number = 1; number <= 5; number += 1)
+      await voice.post('/a2a/callback', { text: `# Report ${number}` });
+    return { model, voice };
+  }
+
+  it('are summed up once, however often the caller comes back', async () => {
+    const { model, voice } = await startWith(() => 'In short: fine.');
+    const first = connect(voice);
+    await waitFor(() => first.offered.length === 5);
+    first.close();
+    const second = connect(voice);
+    await waitFor(() => second.offered.length === 5);
+    expect(model.chats()).toHaveLength(5);
+  });
+
+  it('are summed up one after the other', async () => {
+    const { model, voice } = await startWith(() => ({ text: 'In short: fine.', dripMs: 20 }));
+    const session = connect(voice);
+    const counts: number[] = [];
+    await waitFor(() => {
+      counts.push(model.chats().length - session.offered.length);
+      return session.offered.length === 5;
+    });
+    expect(Math.max(...counts)).toBe(1);
   });
 });
 
