@@ -12,7 +12,7 @@ import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { Telemetry } from './activity/telemetry.ts';
-import { ChatRecorder } from './chats/chat-recorder.ts';
+import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { Compiler } from './compiler.ts';
 import { createGoalKeeper } from './goals/goal-keeper.ts';
 import { createGoalVerifiers } from './goals/goal-verifiers.ts';
@@ -72,7 +72,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     stores,
     scheduler,
     plugins: () => allPlugins(base),
-    inbound: async ({ contextId, text }) => taskText(await converse(a2a.engine, contextId, text)),
+    inbound: async ({ contextId, text }) =>
+      taskText(await converse(a2a.engine, contextId, text, platformMetadata)),
   });
   closing.defer(() => toolset.close());
   const shelf = openShelf(base);

@@ -1,9 +1,12 @@
 import type { Task, TaskObserver } from '@trunkline/a2a';
+import { type ChatOrigin, originOf } from './chat-origin.ts';
 import type { ChatStore } from './chat-store.ts';
 import { type ChatChange, type ChatTurn, Transcript } from './transcript.ts';
 
-/** Says of a task that a person follows it as a conversation. */
+/** Says of a task that a person began it here. */
 export const chatMetadata = { channel: 'chat' };
+/** Says of a task that a person began it on a chat platform. */
+export const platformMetadata = { channel: 'platform' };
 
 export interface ChatFollower {
   change(change: ChatChange): void;
@@ -11,12 +14,17 @@ export interface ChatFollower {
   end(): void;
 }
 
+interface Recording {
+  transcript: Transcript;
+  origin: ChatOrigin;
+}
+
 const ended = ['completed', 'failed', 'canceled', 'rejected'];
 
 /** Keeps conversations as people see them, and tells those who look at one what happens in it. */
 export class ChatRecorder implements TaskObserver {
   readonly #store: ChatStore;
-  readonly #running = new Map<string, Transcript>();
+  readonly #running = new Map<string, Recording>();
   readonly #followers = new Map<string, Set<ChatFollower>>();
 
   constructor(store: ChatStore) {
@@ -24,32 +32,34 @@ export class ChatRecorder implements TaskObserver {
   }
 
   turnStarted(task: Task): void {
-    const transcript = this.#transcriptOf(task);
+    const recording = this.#recordingOf(task);
     const message = task.history.findLast(({ role }) => role === 'user');
-    if (transcript === undefined || message === undefined) return;
+    if (recording === undefined || message === undefined) return;
+    const { transcript, origin } = recording;
     transcript.turn.state = 'working';
     this.#tell(task.id, transcript.say(message));
-    this.#store.save(transcript.turn);
+    this.#store.save(transcript.turn, origin);
   }
 
   taskEvent(live: Parameters<NonNullable<TaskObserver['taskEvent']>>[0], event: TaskEvent): void {
-    const transcript = this.#running.get(live.id) ?? this.#transcriptOf(live.snapshot());
-    if (transcript !== undefined) this.#tell(live.id, transcript.apply(event));
+    const recording = this.#running.get(live.id) ?? this.#recordingOf(live.snapshot());
+    if (recording !== undefined) this.#tell(live.id, recording.transcript.apply(event));
   }
 
+  /** What waits for an answer is on disk and needs no memory meanwhile. */
   turnEnded(task: Task): void {
-    const transcript = this.#running.get(task.id);
-    if (transcript === undefined) return;
-    this.#store.save(transcript.turn);
-    if (!ended.includes(task.state)) return;
+    const recording = this.#running.get(task.id);
+    if (recording === undefined) return;
+    this.#store.save(recording.transcript.turn, recording.origin);
     this.#running.delete(task.id);
+    if (!ended.includes(task.state)) return;
     for (const follower of this.#followers.get(task.id) ?? []) follower.end();
     this.#followers.delete(task.id);
   }
 
   /** A turn as it stands now. */
   find(taskId: string): ChatTurn | undefined {
-    return this.#running.get(taskId)?.turn ?? this.#store.find(taskId);
+    return this.#running.get(taskId)?.transcript.turn ?? this.#store.find(taskId);
   }
 
   /** Tells what happens from now on; gives back what ends it. */
@@ -62,15 +72,17 @@ export class ChatRecorder implements TaskObserver {
     };
   }
 
-  /** A task that was parked before a restart goes on with what was stored of it. */
-  #transcriptOf(task: Task): Transcript | undefined {
-    if (task.metadata?.channel !== chatMetadata.channel) return undefined;
+  /** A task that was parked goes on with what was stored of it. */
+  #recordingOf(task: Task): Recording | undefined {
     const known = this.#running.get(task.id);
     if (known !== undefined) return known;
+    const origin = originOf(task);
+    if (origin === undefined) return undefined;
     const stored = this.#store.find(task.id);
     const transcript = stored === undefined ? Transcript.of(task) : new Transcript(stored);
-    this.#running.set(task.id, transcript);
-    return transcript;
+    const recording = { transcript, origin };
+    this.#running.set(task.id, recording);
+    return recording;
   }
 
   #tell(taskId: string, changes: readonly ChatChange[]): void {

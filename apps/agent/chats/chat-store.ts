@@ -1,4 +1,5 @@
 import type { Database } from '@trunkline/storage';
+import type { ChatOrigin } from './chat-origin.ts';
 import type { ChatTurn } from './transcript.ts';
 
 /** A conversation in the list of them. */
@@ -7,6 +8,8 @@ export interface Chat {
   title: string;
   /** Of its last turn. */
   state: string;
+  /** Where it began. */
+  origin: ChatOrigin;
   updated_at: number;
 }
 
@@ -14,6 +17,7 @@ export interface ChatQuery {
   limit: number;
   /** Words that the title must hold. */
   search: string;
+  origins: readonly ChatOrigin[];
   /** Where the page begins: after this one. */
   before?: Pick<Chat, 'updated_at' | 'session_id'> | undefined;
 }
@@ -23,43 +27,67 @@ export interface NumberedTurn {
   turn: ChatTurn;
 }
 
+export interface ChatLimits {
+  /** Programs begin conversations without end: of theirs no more than these are kept. */
+  fromPrograms: number;
+  /** Of one conversation. */
+  turns: number;
+  /** What is too much is looked for once in so many turns. */
+  trimEvery: number;
+}
+
+const usualLimits: ChatLimits = { fromPrograms: 5000, turns: 1000, trimEvery: 200 };
 const longestTitle = 80;
 
 /** What people saw of their conversations, kept for as long as the conversations themselves. */
 export class ChatStore {
   readonly #database: Database;
+  readonly #limits: ChatLimits;
+  #saves = 0;
 
-  constructor(database: Database) {
+  constructor(database: Database, limits = usualLimits) {
     this.#database = database;
+    this.#limits = limits;
   }
 
-  save(turn: ChatTurn): void {
+  save(turn: ChatTurn, origin: ChatOrigin): void {
     this.#database.transaction(() => {
       this.#database
         .prepare(
-          `INSERT INTO chat (session_id, title, state, updated_at) VALUES (?, ?, ?, ?)
-           ON CONFLICT (session_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at`,
+          `INSERT INTO chat (session_id, title, state, origin, updated_at) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (session_id) DO UPDATE SET
+           title = iif(origin = 'inbox', excluded.title, title), state = excluded.state, updated_at = excluded.updated_at`,
         )
-        .run(turn.session_id, titleOf(turn), turn.state, Date.now());
+        .run(turn.session_id, titleOf(turn), turn.state, origin, Date.now());
       this.#database
         .prepare(
           `INSERT INTO chat_turn (task_id, session_id, turn) VALUES (?, ?, ?)
            ON CONFLICT (task_id) DO UPDATE SET turn = excluded.turn`,
         )
         .run(turn.task_id, turn.session_id, JSON.stringify(turn));
+      this.#saves += 1;
+      if (this.#saves % this.#limits.trimEvery === 0) this.#trim(turn.session_id);
     });
   }
 
   /** The newest first. */
-  list({ limit, search, before }: ChatQuery): Chat[] {
+  list({ limit, search, origins, before }: ChatQuery): Chat[] {
     const { updated_at, session_id } = before ?? { updated_at: Number.MAX_SAFE_INTEGER, session_id: '' };
     return this.#database
       .prepare<Chat>(
-        `SELECT session_id, title, state, updated_at FROM chat
+        `SELECT session_id, title, state, origin, updated_at FROM chat
          WHERE (updated_at, session_id) < (?, ?) AND title LIKE ? ESCAPE '\\'
+         AND origin IN (SELECT value FROM json_each(?))
          ORDER BY updated_at DESC, session_id DESC LIMIT ?`,
       )
-      .all(updated_at, session_id, `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`, limit);
+      .all(updated_at, session_id, likeWords(search), JSON.stringify(origins), limit);
+  }
+
+  /** One of them by its id. */
+  chat(sessionId: string): Chat | undefined {
+    return this.#database
+      .prepare<Chat>('SELECT session_id, title, state, origin, updated_at FROM chat WHERE session_id = ?')
+      .get(sessionId);
   }
 
   /** The last turns of a conversation before that one, the oldest of them first. */
@@ -94,10 +122,29 @@ export class ChatStore {
     this.#database.prepare(`DELETE FROM chat_turn WHERE session_id IN (${old})`).run(before);
     this.#database.prepare('DELETE FROM chat WHERE updated_at < ?').run(before);
   }
+
+  #trim(sessionId: string): void {
+    const { fromPrograms, turns } = this.#limits;
+    const last = `SELECT updated_at FROM chat WHERE origin IN ('a2a', 'inbox') ORDER BY updated_at DESC LIMIT 1 OFFSET ?`;
+    const old = `SELECT session_id FROM chat WHERE origin IN ('a2a', 'inbox') AND updated_at <= (${last})`;
+    this.#database.prepare(`DELETE FROM chat_turn WHERE session_id IN (${old})`).run(fromPrograms);
+    this.#database.prepare(`DELETE FROM chat WHERE session_id IN (${old})`).run(fromPrograms);
+    this.#database
+      .prepare(
+        `DELETE FROM chat_turn WHERE session_id = ?1 AND number <= (
+           SELECT number FROM chat_turn WHERE session_id = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)`,
+      )
+      .run(sessionId, turns);
+  }
+}
+
+function likeWords(search: string): string {
+  return `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
 }
 
 function titleOf({ entries }: ChatTurn): string {
   const asked = entries.find(({ kind }) => kind === 'user');
-  const line = (asked?.kind === 'user' ? asked.text : '').replace(/\s+/g, ' ').trim();
+  const [paragraph = ''] = (asked?.kind === 'user' ? asked.text : '').trim().split(/\n\s*\n/);
+  const line = paragraph.replace(/\s+/g, ' ');
   return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line;
 }

@@ -1,4 +1,9 @@
+import { LiveProvider } from './app/live.ts';
 import { ChatPage } from './chat/ChatPage.tsx';
 import { mountAgentPage } from './shared/mountAgentPage.tsx';
 
-mountAgentPage(<ChatPage />);
+mountAgentPage(
+  <LiveProvider>
+    <ChatPage />
+  </LiveProvider>,
+);

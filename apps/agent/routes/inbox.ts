@@ -84,11 +84,12 @@ function fire(engine: TaskEngine, item: InboxItem): boolean {
 
 function start(engine: TaskEngine, { id, text, source }: InboxItem): void {
   const from = source === '' ? '' : ` from ${source}`;
+  const words = `${text}\n\n(This just came in${from} and is urgent.)`;
   engine.start({
     message: {
       messageId: crypto.randomUUID(),
       role: 'user',
-      parts: [{ type: 'text', text: `This just came in${from} and is urgent: ${text}` }],
+      parts: [{ type: 'text', text: words }],
       contextId: activityContext,
     },
     metadata: { inbox_item_id: id },

@@ -30,6 +30,7 @@ const migrations = [
      turn TEXT NOT NULL
    ) STRICT;
    CREATE INDEX chat_turn_by_session ON chat_turn (session_id, number);`,
+  `ALTER TABLE chat ADD COLUMN origin TEXT NOT NULL DEFAULT 'chat';`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

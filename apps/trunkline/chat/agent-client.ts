@@ -40,7 +40,8 @@ export class AgentClient {
   async *send(text: string): AsyncGenerator<ChatEvent> {
     const answered = this.#waiting && this.#taskId !== undefined ? { taskId: this.#taskId } : {};
     this.#waiting = false;
-    const message = { text, contextId: this.#contextId, ...answered };
+    const metadata = { channel: 'terminal' };
+    const message = { text, contextId: this.#contextId, metadata, ...answered };
     for await (const event of this.#client.stream(this.#agent, message, { timeoutMs: SILENCE_LIMIT_MS })) {
       yield* this.#read(event);
     }

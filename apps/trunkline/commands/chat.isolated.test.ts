@@ -21,6 +21,8 @@ describe('trunkline chat', () => {
     await chat.waitForLine(/You answered: "blue"/);
     chat.write('\n');
     expect(await chat.exited).toMatchObject({ code: 0 });
+    const { sessions } = await (await fetch(`${url}/api/chat/sessions`)).json();
+    expect(sessions).toMatchObject([{ title: 'what is 12*7+3', origin: 'terminal', state: 'completed' }]);
   });
 
   it('says what to do when no agent answers', async () => {

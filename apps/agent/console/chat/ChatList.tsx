@@ -1,4 +1,5 @@
 import {
+  Badge,
   Button,
   EmptyState,
   IconButton,
@@ -8,24 +9,28 @@ import {
   PagedItems,
   type PagedList,
   RelativeTime,
+  SelectField,
   TextField,
 } from '@trunkline/ui';
 import { Ellipsis, MessageSquarePlus, Trash2 } from 'lucide-react';
-import { chatAddress } from './chats.ts';
-import type { ChatSummary, TurnState } from './wire.ts';
+import { chatAddress, SOURCES } from './chats.ts';
+import type { ChatOrigin, ChatSource, ChatSummary, TurnState } from './wire.ts';
 
 interface ChatListProps {
   list: PagedList<ChatSummary>;
   current: string;
   search: string;
   onSearch(text: string): void;
+  from: ChatSource;
+  onFrom(from: ChatSource): void;
   onNew(): void;
   onOpen(): void;
   onForget(chat: ChatSummary): void;
 }
 
-/** All conversations, found by their first words. */
-export function ChatList({ list, current, search, onSearch, onNew, onOpen, onForget }: ChatListProps) {
+/** Conversations, found by their first words and by where they began. */
+export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: ChatListProps) {
+  const { search, onSearch, from, onFrom } = filter;
   return (
     <div className="flex h-full flex-col gap-3">
       <div className="flex flex-col gap-3 px-3 pt-3">
@@ -38,9 +43,19 @@ export function ChatList({ list, current, search, onSearch, onNew, onOpen, onFor
           value={search}
           onChange={(event) => onSearch(event.target.value)}
         />
+        <SelectField
+          label="Begun by"
+          value={from}
+          options={SOURCES}
+          onChange={(event) => onFrom(event.target.value as ChatSource)}
+        />
       </div>
       <nav aria-label="Chats" className="min-h-0 flex-1 overflow-y-auto px-2 pb-3">
-        <PagedItems list={list} failed="The chats could not be loaded." empty={<NoChats search={search} />}>
+        <PagedItems
+          list={list}
+          failed="The chats could not be loaded."
+          empty={<NoChats search={search} from={from} />}
+        >
           {(chats) => (
             <ul className="flex flex-col gap-0.5">
               {chats.map((chat) => (
@@ -60,11 +75,13 @@ export function ChatList({ list, current, search, onSearch, onNew, onOpen, onFor
   );
 }
 
-function NoChats({ search }: { search: string }) {
-  return search === '' ? (
+function NoChats({ search, from }: { search: string; from: ChatSource }) {
+  if (search !== '')
+    return <EmptyState title="None found" next="No chat begins with these words. Try others." />;
+  return from === 'all' ? (
     <EmptyState title="No chats yet" next="What you ask is kept here." />
   ) : (
-    <EmptyState title="None found" next="No chat begins with these words. Try others." />
+    <EmptyState title="None of these" next="Chats that others began are listed under Anyone." />
   );
 }
 
@@ -89,6 +106,7 @@ function Row({ chat, current, onOpen, onForget }: RowProps) {
         <span className="flex items-center gap-2 text-12 font-normal text-muted">
           {lamp && <Lamp state={lamp.state} word={lamp.word} size="small" />}
           <RelativeTime at={chat.updated_at} />
+          {chat.origin !== 'chat' && <Badge>{ORIGINS[chat.origin]}</Badge>}
         </span>
       </a>
       <Menu
@@ -108,6 +126,13 @@ function Row({ chat, current, onOpen, onForget }: RowProps) {
     </li>
   );
 }
+
+const ORIGINS: Record<Exclude<ChatOrigin, 'chat'>, string> = {
+  terminal: 'Terminal',
+  platform: 'Platform',
+  a2a: 'Agent',
+  inbox: 'Inbox',
+};
 
 const LAMPS: Partial<Record<TurnState, { state: LampState; word: string }>> = {
   working: { state: 'live', word: 'Working' },

@@ -18,7 +18,8 @@ import { AgentShell } from '../shared/AgentShell.tsx';
 import { useActivity } from '../shared/useActivity.ts';
 import { ChatList } from './ChatList.tsx';
 import { ConversationView } from './ConversationView.tsx';
-import { chatAddress, newSessionId, useChats } from './chats.ts';
+import { chatAddress, newSessionId, useChats, useSource } from './chats.ts';
+import { useConversation } from './useConversation.ts';
 import type { ChatSummary } from './wire.ts';
 
 /** The page at "/": talk to the agent. */
@@ -27,7 +28,8 @@ export function ChatPage() {
   const [fallback, setFallback] = useState(newSessionId);
   const sessionId = named ?? fallback;
   const [search, setSearch] = useState('');
-  const chats = useChats(search);
+  const [from, setFrom] = useSource();
+  const chats = useChats(search, from);
   const activity = useActivity();
   const [showActivity, setShowActivity] = useState(false);
   const [showChats, setShowChats] = useState(false);
@@ -44,18 +46,22 @@ export function ChatPage() {
     if (named === undefined) window.history.replaceState(null, '', chatAddress(sessionId));
     chats.reload();
   };
+  const conversation = useConversation(sessionId, onChange);
   const list = (
     <ChatList
       list={chats}
       current={sessionId}
       search={search}
       onSearch={setSearch}
+      from={from}
+      onFrom={setFrom}
       onNew={startNew}
       onOpen={() => setShowChats(false)}
       onForget={setForgetting}
     />
   );
-  const title = chats.items?.find(({ session_id }) => session_id === sessionId)?.title ?? 'New chat';
+  const listed = chats.items?.find(({ session_id }) => session_id === sessionId);
+  const title = listed?.title ?? conversation.title ?? 'New chat';
   return (
     <AgentShell
       section="chat"
@@ -92,7 +98,7 @@ export function ChatPage() {
               {activity.fresh > 0 && <Badge tone="accent">{activity.fresh}</Badge>}
             </Button>
           </header>
-          <ConversationView sessionId={sessionId} onChange={onChange} />
+          <ConversationView sessionId={sessionId} conversation={conversation} />
         </div>
       </div>
       <ConfirmDialog

@@ -2,21 +2,19 @@ import { Button, ErrorState, Progress, useAttempt } from '@trunkline/ui';
 import { useCallback, useEffect, useRef } from 'react';
 import { Composer } from './Composer.tsx';
 import { TurnView } from './TurnView.tsx';
-import { useConversation } from './useConversation.ts';
+import type { Conversation } from './useConversation.ts';
 import { useStickToEnd } from './useStickToEnd.ts';
 import { Welcome } from './Welcome.tsx';
 import { isParked } from './wire.ts';
 
 interface ConversationViewProps {
   sessionId: string;
-  /** Something was said or done: the list of chats is out of date. */
-  onChange(): void;
+  conversation: Conversation;
 }
 
 /** One conversation, with the place to go on with it. */
-export function ConversationView({ sessionId, onChange }: ConversationViewProps) {
+export function ConversationView({ sessionId, conversation }: ConversationViewProps) {
   const attempt = useAttempt();
-  const conversation = useConversation(sessionId, onChange);
   const { turns, loading, error, open, hasOlder } = conversation;
   const scroller = useStickToEnd(`${sessionId} ${turns.at(-1)?.task_id}`);
   const latest = useRef(conversation.send);

@@ -1,14 +1,18 @@
 import { type ApiError, asApiError, type StreamEvent, useApi, useEventStream } from '@trunkline/ui';
 import { useCallback, useEffect, useState } from 'react';
+import { useLive } from '../app/live.ts';
 import { applyEvent, mergeTurns } from './turns.ts';
-import { type Attachment, isOpen, isParked, type Turn } from './wire.ts';
+import { type Attachment, type ChatSummary, isOpen, isParked, type Turn } from './wire.ts';
 
 interface TurnsPage {
+  chat: ChatSummary | null;
   turns: Turn[];
   next: number | null;
 }
 
 export interface Conversation {
+  /** Undefined before anything was said. */
+  title: string | undefined;
   turns: readonly Turn[];
   /** The first turns are on their way. */
   loading: boolean;
@@ -22,7 +26,10 @@ export interface Conversation {
   stop(): Promise<void>;
 }
 
-/** One conversation: its turns, kept up to date while one of them is open, also after the page was loaded anew. */
+/**
+ * One conversation: its turns, kept up to date while one of them is open, also after the page was loaded anew and when
+ * others say something in it. `onChange` hears that something was said or done.
+ */
 export function useConversation(sessionId: string, onChange: () => void): Conversation {
   const api = useApi();
   const [state, setState] = useState<ConversationState>(NOTHING);
@@ -30,24 +37,24 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
   const path = `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
   const open = shown.turns.findLast(isOpen);
 
+  const [round, setRound] = useState(0);
+  useLive(['tasks'], () => setRound((before) => before + 1));
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
   useEffect(() => {
     const leaving = new AbortController();
     void api
       .request<TurnsPage>(path, { signal: leaving.signal })
-      .then(({ turns, next }) => ({ turns, next, error: undefined }))
-      .catch((error: unknown) => ({ turns: [], next: null, error: asApiError(error) }))
+      .then(({ chat, turns, next }) => ({ title: chat?.title, turns, next, error: undefined }))
+      .catch((error: unknown) => ({ title: undefined, turns: [], next: null, error: asApiError(error) }))
       .then((found) => {
-        if (leaving.signal.aborted) return;
-        // Something may have been said before the answer came.
-        setState((before) => ({
-          ...found,
-          sessionId,
-          loading: false,
-          turns: mergeTurns(found.turns, before.sessionId === sessionId ? before.turns : []),
-        }));
+        if (!leaving.signal.aborted)
+          setState((before) =>
+            withFound(before.sessionId === sessionId ? before : NOTHING, sessionId, found),
+          );
       });
     return () => leaving.abort();
-  }, [api, path, sessionId]);
+  }, [api, path, sessionId, round]);
 
   const change = useCallback(
     (update: (turns: readonly Turn[]) => Turn[]) =>
@@ -85,19 +92,40 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
 
 interface ConversationState {
   sessionId: string | undefined;
+  title: string | undefined;
   turns: readonly Turn[];
   next: number | null;
   loading: boolean;
+  /** The service has told its turns at least once. */
+  loaded: boolean;
   error: ApiError | undefined;
 }
 
 const NOTHING: ConversationState = {
   sessionId: undefined,
+  title: undefined,
   turns: [],
   next: null,
   loading: true,
+  loaded: false,
   error: undefined,
 };
+
+type Found = Pick<ConversationState, 'title' | 'turns' | 'next' | 'error'>;
+
+/** What is shown stays as it is: something may have been said before the answer came, and older turns were loaded. */
+function withFound(shown: ConversationState, sessionId: string, found: Found): ConversationState {
+  const isShown = shown.turns.length > 0;
+  return {
+    sessionId,
+    loading: false,
+    title: found.title ?? shown.title,
+    turns: mergeTurns(found.turns, shown.turns),
+    next: shown.loaded ? shown.next : found.next,
+    loaded: true,
+    error: isShown ? undefined : found.error,
+  };
+}
 
 // The stream begins with the turn as it stands, so one that broke off may simply be opened again.
 function useTurnStream(

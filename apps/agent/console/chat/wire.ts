@@ -51,10 +51,17 @@ export interface Turn {
   created_at: number;
 }
 
+/** Where a conversation began. */
+export type ChatOrigin = 'chat' | 'terminal' | 'platform' | 'a2a' | 'inbox';
+
+/** Whose conversations are listed. */
+export type ChatSource = 'all' | 'people' | 'a2a' | 'inbox';
+
 export interface ChatSummary {
   session_id: string;
   title: string;
   state: TurnState;
+  origin: ChatOrigin;
   updated_at: number;
 }
 

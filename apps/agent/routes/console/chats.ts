@@ -2,6 +2,7 @@ import type { Message, Task, TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { chatSources } from '../../chats/chat-origin.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import type { ChatStore } from '../../chats/chat-store.ts';
 import { fromEngine } from '../engine-failure.ts';
@@ -17,6 +18,7 @@ const sessionId = z.string().min(1).max(500);
 const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(30),
   q: z.string().max(200).default(''),
+  from: z.enum(Object.keys(chatSources) as (keyof typeof chatSources)[]).default('all'),
   before: z
     .string()
     .regex(/^\d{1,16}\..+$/)
@@ -45,8 +47,9 @@ export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatP
     describeRoute({ summary: 'Conversations, the newest first' }),
     validate('query', listQuery),
     (context) => {
-      const { limit, q, before } = context.req.valid('query');
-      const found = chats.list({ limit: limit + 1, search: q, before: cursorOf(before) });
+      const { limit, q, from, before } = context.req.valid('query');
+      const origins = chatSources[from];
+      const found = chats.list({ limit: limit + 1, search: q, origins, before: cursorOf(before) });
       const sessions = found.slice(0, limit);
       const last = found.length > limit ? sessions.at(-1) : undefined;
       const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
@@ -59,9 +62,11 @@ export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatP
     validate('query', turnsQuery),
     (context) => {
       const { limit, before } = context.req.valid('query');
-      const found = chats.turns(context.req.param('id'), limit + 1, before);
+      const id = context.req.param('id');
+      const found = chats.turns(id, limit + 1, before);
       const kept = found.slice(-limit);
       return context.json({
+        chat: chats.chat(id) ?? null,
         turns: kept.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
         next: found.length > limit ? (kept[0]?.number ?? null) : null,
       });

@@ -1,0 +1,74 @@
+import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openState } from '../turns/state-database.ts';
+import { type ChatOrigin, chatSources } from './chat-origin.ts';
+import { ChatStore } from './chat-store.ts';
+import type { ChatTurn } from './transcript.ts';
+
+let home: TemporaryDirectory;
+let database: ReturnType<typeof openState>;
+let store: ChatStore;
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  database = openState(home.path);
+  store = new ChatStore(database, { fromPrograms: 3, turns: 4, trimEvery: 1 });
+});
+afterEach(() => {
+  database.close();
+  home.remove();
+});
+
+let tasks = 0;
+const save = (session: string, text: string, origin: ChatOrigin) => {
+  tasks += 1;
+  const turn: ChatTurn = {
+    task_id: `task-${tasks}`,
+    session_id: session,
+    state: 'completed',
+    entries: [{ kind: 'user', text, attachments: [] }],
+    usage: null,
+    duration_ms: null,
+    created_at: tasks,
+  };
+  store.save(turn, origin);
+};
+const listed = () =>
+  store
+    .list({ limit: 50, search: '', origins: chatSources.all })
+    .map(({ session_id }) => session_id)
+    .sort();
+/** Times are told in milliseconds: the next chat is newer than the last. */
+const nextMillisecond = () => {
+  for (const now = Date.now(); Date.now() === now; );
+};
+
+it('keeps all chats of people, and of programs the newest', () => {
+  for (const [index, origin] of (['chat', 'a2a', 'terminal', 'a2a', 'a2a', 'a2a'] as const).entries()) {
+    save(`${origin}-${index}`, 'Hi', origin);
+    nextMillisecond();
+  }
+  expect(listed()).toEqual(['a2a-3', 'a2a-4', 'a2a-5', 'chat-0', 'terminal-2']);
+  expect(store.turns('a2a-1', 10)).toEqual([]);
+});
+
+it('keeps the newest turns of a chat that never ends', () => {
+  for (let count = 0; count < 9; count += 1) save('system:activity', `Bell ${count}`, 'inbox');
+  const kept = store.turns('system:activity', 100).map(({ turn: { entries } }) => entries[0]);
+  expect(kept).toMatchObject([5, 6, 7, 8].map((count) => ({ text: `Bell ${count}` })));
+});
+
+it('names a chat after its first words, and what comes in after its newest', () => {
+  for (const words of ['First', 'Second']) {
+    save('one', words, 'a2a');
+    save('system:activity', words, 'inbox');
+  }
+  expect(store.chat('one')).toMatchObject({ title: 'First', origin: 'a2a' });
+  expect(store.chat('system:activity')?.title).toBe('Second');
+});
+
+it('leaves a chat where it began when somebody else goes on with it', () => {
+  save('one', 'From outside', 'a2a');
+  save('one', 'From the page', 'chat');
+  expect(store.chat('one')).toMatchObject({ origin: 'a2a' });
+});
