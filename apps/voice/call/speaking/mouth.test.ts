@@ -198,4 +198,25 @@ describe('phrases', () => {
     expect(frames).toBe(4);
     expect(made).toEqual(['Okay. a', 'Okay. b']);
   });
+
+  it('are made anew after a while, so that a voice that stood in for another is not heard for ever', async () => {
+    let [now, rate] = [0, 24_000];
+    const book = new PhraseBook(
+      {
+        backend: 'test',
+        async *speak() {
+          yield { samples: new Int16Array(10), sampleRate: rate };
+        },
+        close: async () => undefined,
+      },
+      () => now,
+    );
+    const heard: number[] = [];
+    for (const minute of [0, 9, 11]) {
+      now = minute * 60_000;
+      for await (const { sampleRate } of book.speak({ text: 'Okay.' })) heard.push(sampleRate);
+      rate = 44_100;
+    }
+    expect(heard).toEqual([24_000, 24_000, 44_100]);
+  });
 });

@@ -2,14 +2,23 @@ import type { AudioFrame } from '../../speech/audio/frame.ts';
 import type { SpeechRequest, Synthesizer } from '../../speech/synthesis/synthesizer.ts';
 
 const most = 128;
+/** A voice that stood in for another is not heard for ever. */
+const keptForMs = 10 * 60_000;
+
+interface Sound {
+  frames: readonly AudioFrame[];
+  madeAt: number;
+}
 
 /** The sound of short phrases that come up again and again, shared by all calls. */
 export class PhraseBook {
   readonly #synthesizer: Synthesizer;
-  readonly #sounds = new Map<string, readonly AudioFrame[]>();
+  readonly #now: () => number;
+  readonly #sounds = new Map<string, Sound>();
 
-  constructor(synthesizer: Synthesizer) {
+  constructor(synthesizer: Synthesizer, now: () => number = Date.now) {
     this.#synthesizer = synthesizer;
+    this.#now = now;
   }
 
   /** The same sound as the last time, or a new one that is then kept. */
@@ -17,7 +26,7 @@ export class PhraseBook {
     const { text, voice, lang, backend } = request;
     const key = JSON.stringify([text, voice, lang, backend]);
     const known = this.#sounds.get(key);
-    if (known !== undefined) return yield* known;
+    if (known !== undefined && this.#now() - known.madeAt < keptForMs) return yield* known.frames;
     const frames: AudioFrame[] = [];
     for await (const frame of this.#synthesizer.speak(request)) {
       frames.push(frame);
@@ -27,7 +36,8 @@ export class PhraseBook {
   }
 
   #keep(key: string, frames: readonly AudioFrame[]): void {
-    this.#sounds.set(key, frames);
+    this.#sounds.delete(key);
+    this.#sounds.set(key, { frames, madeAt: this.#now() });
     const [oldest] = this.#sounds.keys();
     if (this.#sounds.size > most && oldest !== undefined) this.#sounds.delete(oldest);
   }
