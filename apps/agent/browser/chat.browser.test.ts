@@ -135,6 +135,7 @@ describeWithBrowser('the chat page', () => {
     await form.getByLabel('Age').fill('17');
     await form.getByRole('button', { name: 'Next' }).click();
     await form.getByText('At least 18.').waitFor();
+    expect(await form.getByLabel('Age').evaluate((field) => field === document.activeElement)).toBe(true);
     await checkLooks(opened);
     await form.getByLabel('Age').fill('36');
     await form.getByRole('button', { name: 'Next' }).click();

@@ -92,6 +92,15 @@ describe('a failure', () => {
     expect(await failureOf(api.request('/'))).toMatchObject({ status: 422, code, message, body });
   });
 
+  it('advises to look again when things have changed meanwhile', async () => {
+    const api = await apiFor((_request, response) =>
+      sendJson(response, 409, { error: 'Undo the later one first.' }),
+    );
+    const error = await failureOf(api.request('/'));
+    expect(error).toMatchObject({ code: 'CONFLICT', message: 'Undo the later one first.' });
+    expect(error.advice).toContain('Reload the page');
+  });
+
   it('names an address that does not answer', async () => {
     const api = await apiFor((request) => request.destroy());
     const error = await failureOf(api.request('/api/tasks'));

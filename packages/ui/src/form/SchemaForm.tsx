@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { checkValues, type FormErrors } from './check.ts';
 import { SchemaField } from './SchemaField.tsx';
 import {
@@ -22,7 +23,7 @@ export interface SchemaFormProps {
   disabled?: boolean;
 }
 
-/** A form made from a JSON schema. Mistakes are named at their fields when it is sent. */
+/** A form made from a JSON schema. Mistakes are named at their fields when it is sent, and the first gets the focus. */
 export function SchemaForm({
   schema,
   ui = {},
@@ -34,9 +35,10 @@ export function SchemaForm({
   const [values, setValues] = useState<FormValues>(() => ({ ...startValues(schema), ...given }));
   const [tried, setTried] = useState(false);
   const errors = tried ? checkValues(schema, values) : {};
-  const submit = () => {
-    setTried(true);
+  const submit = (form: HTMLFormElement) => {
+    flushSync(() => setTried(true));
     if (Object.keys(checkValues(schema, values)).length === 0) onSubmit(withoutEmpty(values));
+    else form.querySelector<HTMLElement>('[aria-invalid=true]')?.focus();
   };
   return (
     <form
@@ -44,7 +46,7 @@ export function SchemaForm({
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        submit();
+        submit(event.currentTarget);
       }}
     >
       <fieldset disabled={disabled} className="flex min-w-0 flex-col gap-4">
