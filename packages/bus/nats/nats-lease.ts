@@ -33,6 +33,8 @@ export class NatsLease implements Lease {
   #expiresByCalendar = 0;
   #expiry: NodeJS.Timeout | undefined;
   #busy: Promise<void> = Promise.resolve();
+  /** The try that waits for the one at work. */
+  #next: Promise<void> | undefined;
   #released = false;
 
   constructor(name: string, bucket: KV, options: LeaseOptions, presence: Presence, logger: BusLogger) {
@@ -88,10 +90,14 @@ export class NatsLease implements Lease {
     if (held) await this.#bucket.delete(this.name, { previousSeq: revision });
   }
 
-  /** One try after the other, whoever asks for it. */
+  /** One try after the other, whoever asks for it; all who ask while one is at work share the next. */
   #turn(): Promise<void> {
-    this.#busy = this.#busy.then(() => this.#try());
-    return this.#busy;
+    this.#next ??= this.#busy.then(() => {
+      this.#next = undefined;
+      return this.#try();
+    });
+    this.#busy = this.#next;
+    return this.#next;
   }
 
   async #try(): Promise<void> {

@@ -46,6 +46,18 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     expect(await patientOne.keep('key', 'after')).toBe('before');
   });
 
+  it('who asks about a lease is answered after the next try, however long it has been away', async () => {
+    const logger = recordingLogger();
+    const lease = await (await open({ logger })).lease('leader', { ttlMs: 1000 });
+    const failedTries = () => logger.lines.filter(({ text }) => text.includes('could not be renewed')).length;
+    await server.kill('SIGKILL');
+    await vi.waitFor(() => expect(failedTries()).toBeGreaterThan(5), patience);
+    const before = failedTries();
+    await expect(lease.confirm()).rejects.toMatchObject({ code: 'lease_lost' });
+    expect(failedTries() - before).toBeLessThanOrEqual(2);
+    await server.start();
+  }, 60_000);
+
   it('publishers wait; then all is accepted and brought in order, and every kind of subscriber goes on', async () => {
     const logger = recordingLogger();
     const bus = await open({ logger });
