@@ -124,10 +124,11 @@ async function sumUp(
     passagesFor(text, `${query} ${name}`, PASSAGES).map((passage) => passage.text),
   );
   const plain = passages[0] ?? texts[0]?.slice(0, 300) ?? '';
-  if (budget.spent('research') !== undefined || passages.length === 0)
-    return { summary: plain, keyFinding: plain.slice(0, 200) };
+  if (passages.length === 0) return { summary: plain, keyFinding: plain.slice(0, 200) };
   const prompt = `Research query: ${query}\nDimension: ${name}\n\n${passages.join('\n\n')}`;
-  const written = await model.object(summarySchema, { ...ask, instructions: INSTRUCTIONS, prompt });
+  const written = await budget.within('research', ask.signal, (signal) =>
+    model.object(summarySchema, { ...ask, signal, instructions: INSTRUCTIONS, prompt }),
+  );
   return written ?? { summary: plain, keyFinding: plain.slice(0, 200) };
 }
 

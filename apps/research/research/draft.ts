@@ -10,11 +10,13 @@ Where passages disagree, say so. Write one to three paragraphs of plain prose wi
 
 /** One section in draft: sentences that cite sources by number. Without budget for the model the sources speak themselves. */
 export async function draftSection(context: RunContext, { dimension, passages }: Material): Promise<string> {
-  const { query, budget, model, ask, signal } = context;
+  const { query, budget, model, ask } = context;
   if (passages.length === 0) return '';
-  if (budget.spent('report') !== undefined) return extract(passages);
   const about = `, as one part of the work on ${query.replace(/[\n:]/g, ' ')}`;
-  return await writeFrom(passages, { model, ask: { ...ask, signal }, question: dimension.name, about });
+  const text = await budget.within('report', context.signal, (signal) =>
+    writeFrom(passages, { model, ask: { ...ask, signal }, question: dimension.name, about }),
+  );
+  return text ?? extract(passages);
 }
 
 interface Writing {

@@ -20,8 +20,8 @@ const INSTRUCTIONS = `You judge whether research answers its query. Name at most
 /** Looks for what is still missing, and says whether another pass is due. */
 export async function evaluate(context: RunContext, iteration: number): Promise<Evaluation> {
   const { budget, findings, id } = context;
-  if (budget.spent('research') !== undefined) return { gaps: [], stopReason: 'budget' };
-  const gaps = await findGaps(context);
+  const gaps = await budget.within('research', context.signal, (signal) => findGaps(context, signal));
+  if (gaps === undefined) return { gaps: [], stopReason: 'budget' };
   if (gaps.length === 0) return { gaps, stopReason: 'no-gaps' };
   if (iteration >= MOST_PASSES) return { gaps, stopReason: 'passes' };
   if (findings.countSources(id) >= (context.options.budget.sources ?? Number.POSITIVE_INFINITY))
@@ -31,7 +31,10 @@ export async function evaluate(context: RunContext, iteration: number): Promise<
     : { gaps };
 }
 
-async function findGaps({ query, model, ask, signal, findings, id }: RunContext): Promise<string[]> {
+async function findGaps(
+  { query, model, ask, findings, id }: RunContext,
+  signal: AbortSignal,
+): Promise<string[]> {
   const dimensions = findings.dimensions(id);
   const summaries = dimensions.map(({ name, summary }) => `## ${name}\n${summary}`).join('\n\n');
   const prompt = `Research query: ${query}\n\n${summaries}`;

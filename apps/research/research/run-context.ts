@@ -1,3 +1,4 @@
+import { Lane } from '../reading/lane.ts';
 import type { Reader } from '../reading/reader.ts';
 import type { SearchDesk } from '../sources/desk.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -56,6 +57,7 @@ export class BudgetMeter {
   readonly #job: Job;
   readonly #jobs: JobStore;
   readonly #startedAt = Date.now();
+  readonly #lane: Lane;
   #noted = Date.now();
   #tokens: number;
 
@@ -63,6 +65,7 @@ export class BudgetMeter {
     this.#job = job;
     this.#jobs = jobs;
     this.#tokens = job.tokens;
+    this.#lane = new Lane(job.options.budget.tokens === undefined ? Number.POSITIVE_INFINITY : 1);
   }
 
   spend(spending: Spending): void {
@@ -99,7 +102,29 @@ export class BudgetMeter {
   timeSignal(): AbortSignal {
     const { seconds } = this.#job.options.budget;
     if (seconds === undefined) return new AbortController().signal;
-    return AbortSignal.timeout(Math.max(1, Math.min(this.#remainingMs(seconds), 2 ** 31 - 1)));
+    return AbortSignal.timeout(Math.ceil(Math.max(1, Math.min(this.#remainingMs(seconds), 2 ** 31 - 1))));
+  }
+
+  /**
+   * What a call of the model gives; nothing when the limits are used up, before or meanwhile. Under a limit of tokens
+   * calls go one after the other, as only then each knows what is left.
+   */
+  within<Value>(
+    stage: 'research' | 'report',
+    caller: AbortSignal,
+    call: (signal: AbortSignal) => Promise<Value>,
+  ): Promise<Value | undefined> {
+    return this.#lane.run(caller, async () => {
+      if (this.spent(stage) !== undefined) return undefined;
+      const limit = this.timeSignal();
+      try {
+        return await call(AbortSignal.any([caller, limit]));
+      } catch (error) {
+        caller.throwIfAborted();
+        if (limit.aborted) return undefined;
+        throw error;
+      }
+    });
   }
 
   #remainingMs(seconds: number): number {

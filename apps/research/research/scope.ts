@@ -16,13 +16,12 @@ const INSTRUCTIONS = `You plan research. Split the query into ${LEAST} to ${MOST
 Name each dimension in at most ten words, and give it one to three short queries for a search engine.`;
 
 /** Decides which sides of the query are researched. */
-export async function planDimensions({ query, model, ask, signal }: RunContext): Promise<PlannedDimension[]> {
-  const plan = await model.object(planSchema, {
-    ...ask,
-    signal,
-    instructions: INSTRUCTIONS,
-    prompt: `Research query: ${query}`,
-  });
+export async function planDimensions(context: RunContext): Promise<PlannedDimension[]> {
+  const { query, model, ask, budget } = context;
+  const request = { ...ask, instructions: INSTRUCTIONS, prompt: `Research query: ${query}` };
+  const plan = await budget.within('research', context.signal, (signal) =>
+    model.object(planSchema, { ...request, signal }),
+  );
   const planned = distinct(plan?.dimensions ?? standardPlan(query));
   return planned.length >= LEAST ? planned : standardPlan(query);
 }
