@@ -75,6 +75,27 @@ describe('the model', () => {
     expect(snapshot).toMatchObject({ status: 'error', error: expect.stringContaining('LLM_API_KEY') });
   });
 
+  it('breaks off what is under way before it ends, so that nothing is told twice', async () => {
+    lab.script.replace = (asked, request) => {
+      if (asked !== 'summary') return undefined;
+      const isSlow = String(request.messages[1]?.content).includes('Dimension: Stations');
+      return isSlow
+        ? { fault: 'stall', answer: JSON.stringify({ summary: 'Late.', keyFinding: 'Late.' }) }
+        : { fault: 'status', status: 401 };
+    };
+    const { id, events } = await run();
+    expect(events.at(-1)?.type).toBe('done');
+    lab.script.replace = () => undefined;
+    expect((await client.post(`/api/research/deep/${id}/resume`, {})).status).toBe(200);
+    model.release();
+    const all = await client.events(id);
+    const complete = all
+      .filter(({ type }) => type === 'dimension_complete')
+      .map(({ data }) => data.dimension);
+    expect(complete.toSorted()).toEqual(DIMENSIONS.toSorted());
+    expect(all.filter(({ data }) => data?.summary === 'Late.')).toEqual([]);
+  });
+
   it('may plan in prose around the object, or not at all', async () => {
     lab.script.replace = (asked) => (asked === 'scope' ? 'I cannot plan.' : undefined);
     const { snapshot } = await run();
@@ -219,6 +240,36 @@ describe('limits of a job', () => {
     });
     const { total, supported } = snapshot.citations as Record<string, number>;
     expect(supported).toBe(total);
+  });
+
+  it('does not ask for all sections at once with tokens that are there for one', async () => {
+    lab.script.replace = (asked) =>
+      asked === 'section'
+        ? { text: 'Electricity from tides is made at La Rance [1].', usage: { input: 4900, output: 100 } }
+        : undefined;
+    const before = model.chats().length;
+    const { snapshot } = await run({ budget: { tokens: 5000 } });
+    expect(snapshot.status).toBe('complete');
+    const asked = model.chats().slice(before).map(askedFor);
+    expect(asked.filter((what) => what === 'section')).toHaveLength(1);
+  });
+
+  it('holds its time against a model that does not answer, and reports what it has', async () => {
+    lab.script.replace = (asked) => (asked === 'gaps' ? { fault: 'status', status: 401 } : undefined);
+    const { id, snapshot } = await run();
+    lab.script.replace = (asked) => (asked === 'gaps' ? { fault: 'stall', answer: '{}' } : undefined);
+    const seconds = Number(snapshot.elapsedMs) / 1000 + 1;
+    expect((await client.post(`/api/research/deep/${id}/resume`, { budget: { seconds } })).status).toBe(200);
+    const events = await client.events(id);
+    expect(await client.status(id)).toMatchObject({ status: 'complete' });
+    expect(events.find(({ type }) => type === 'evaluate_complete')?.data).toMatchObject({
+      stopReason: 'budget',
+    });
+  });
+
+  it('may allow any part of a second', async () => {
+    const { snapshot } = await run({ budget: { seconds: 90.0005 } });
+    expect(snapshot).toMatchObject({ status: 'complete' });
   });
 
   it('stops when its time is up', async () => {

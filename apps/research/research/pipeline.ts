@@ -52,8 +52,13 @@ async function scope(context: RunContext): Promise<void> {
   });
 }
 
-/** The dimensions of this pass side by side. After a cancellation those under way finish and no other begins. */
-async function research(context: RunContext, iteration: number): Promise<void> {
+/**
+ * The dimensions of this pass side by side. After a cancellation those under way finish and no other begins. When one fails
+ * the others are broken off first: none may go on writing into a job that has ended or was taken up again.
+ */
+async function research(given: RunContext, iteration: number): Promise<void> {
+  const giveUp = new AbortController();
+  const context = stoppedBy(given, giveUp.signal);
   const { id, findings, settings, budget } = context;
   const reading = new SourceReader(context);
   const open = findings
@@ -68,7 +73,14 @@ async function research(context: RunContext, iteration: number): Promise<void> {
     await researchDimension(context, dimension, reading);
     await next();
   };
-  await Promise.all(Array.from({ length: settings.parallelDimensions }, next));
+  const work = Array.from({ length: settings.parallelDimensions }, next);
+  await Promise.allSettled(work.map((lane) => lane.catch((error: unknown) => giveUp.abort(error))));
+  giveUp.signal.throwIfAborted();
+}
+
+function stoppedBy(context: RunContext, giveUp: AbortSignal): RunContext {
+  const stopSignal = AbortSignal.any([context.stopSignal, giveUp]);
+  return { ...context, stopSignal, ask: { ...context.ask, signal: stopSignal } };
 }
 
 async function evaluatePass(
