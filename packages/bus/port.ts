@@ -95,6 +95,8 @@ export interface HistoryQuery {
   correlationId?: string;
   /** Gives the first messages after this position; without it, the newest ones. */
   after?: number;
+  /** Without `after`: gives the newest messages before this position. */
+  before?: number;
   /** Default 100, at most 1000. */
   limit?: number;
 }

@@ -95,6 +95,39 @@ describeWithBrowser('what passes through the switchboard', () => {
     await page.getByText('No message fits yet').waitFor();
   });
 
+  it('is told back to the beginning of the journal, page by page, by keyboard', async () => {
+    const count = 1130;
+    const topic = 'message.outbound.attic';
+    const publish = (number: number) =>
+      pages.service().call('/publish', { topic, payload: { content: `box ${number} of the attic` } });
+    for (let first = 0; first < count; first += 50)
+      await Promise.all(
+        Array.from({ length: Math.min(50, count - first) }, (_, index) => publish(first + index)),
+      );
+    const opened = await pages.open(`/app#/feed/${topic}`);
+    const { page } = opened;
+    const boxes = page.getByRole('listitem').filter({ hasText: 'of the attic' });
+    await expect.poll(() => boxes.count(), SOON).toBeGreaterThanOrEqual(50);
+    const more = page.getByRole('button', { name: /^(Show|Loading) more$/ });
+    await more.focus();
+    await expect
+      .poll(
+        async () => {
+          await page.keyboard.press('Enter');
+          return await boxes.count();
+        },
+        { timeout: 60_000, interval: 20 },
+      )
+      .toBe(count);
+    await more.waitFor({ state: 'detached' });
+    const texts = await boxes.allTextContents();
+    expect(new Set(texts.map((text) => /box \d+ of/.exec(text)?.[0])).size).toBe(count);
+    await publish(count);
+    await page.getByText(`box ${count} of the attic`).waitFor();
+    expect(await boxes.count()).toBe(count + 1);
+    await checkLooks(opened);
+  });
+
   it('shows a flow with its reason, its times and its tools, and asks it again', async () => {
     const opened = await pages.open('/app#/flows');
     const { page } = opened;

@@ -12,6 +12,7 @@ const historyQuery = z.object({
   topic: z.string().optional(),
   correlationId: z.string().optional(),
   after: z.coerce.number().int().nonnegative().optional(),
+  before: z.coerce.number().int().positive().optional(),
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 });
 
@@ -42,21 +43,26 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     });
   });
 
-  const past = describeRoute({ summary: 'Journalled messages, oldest first' });
+  const past = describeRoute({
+    summary: 'Journalled messages, oldest first; `earlier` is what to ask for as `before` to go on back',
+  });
   app.get('/api/bus/history', past, validate('query', historyQuery), async (context) => {
-    const { topic, correlationId, after, limit } = context.req.valid('query');
+    const { topic, correlationId, after, before, limit } = context.req.valid('query');
     const query = {
       limit,
       ...(topic && { topic }),
       ...(correlationId && { correlationId }),
       ...(after !== undefined && { after }),
+      ...(before !== undefined && { before }),
     };
     const entries = await bus.history(query).catch((error: unknown) => {
       throw busFailure(error);
     });
     const caller = context.get('caller');
     const messages = entries.filter(({ message }) => maySee(caller, message.topic));
-    return context.json({ success: true, data: { count: messages.length, messages } });
+    // What this key may not see is left out, but the way back leads past it.
+    const earlier = entries.length < limit ? null : (entries[0]?.position ?? null);
+    return context.json({ success: true, data: { count: messages.length, messages, earlier } });
   });
 }
 

@@ -7,6 +7,7 @@ import { describeDurable } from '../suites/durable.suite.ts';
 import { describeFailures } from '../suites/failure.suite.ts';
 import { describeHistory } from '../suites/history.suite.ts';
 import { describeMemory } from '../suites/memory.suite.ts';
+import { describePaging } from '../suites/paging.suite.ts';
 import { describeRedelivery } from '../suites/redelivery.suite.ts';
 import type { World } from '../suites/world.suite.ts';
 
@@ -33,6 +34,7 @@ describe('embedded', () => {
   describeRedelivery(embeddedWorld);
   describeHistory(embeddedWorld);
   describeMemory(embeddedWorld);
+  describePaging(embeddedWorld);
 
   it('refuses a journal that another bus has open, and takes it when that has stopped', async () => {
     const directory = temporaryDirectory();

@@ -23,7 +23,7 @@ interface Search extends HistoryQuery {
 }
 
 function find(journal: JournalThread, last: number, search: Search): Promise<Stored[]> {
-  const { correlationId, pattern, after, limit } = search;
+  const { correlationId, pattern, after, before: end, limit } = search;
   if (after !== undefined) {
     return following(after, last, limit, (scanned, missing) =>
       correlationId === undefined
@@ -31,7 +31,7 @@ function find(journal: JournalThread, last: number, search: Search): Promise<Sto
         : journal.call('readCorrelation', correlationId, pattern, { after: scanned }, missing),
     );
   }
-  return newest(limit, (before, missing) =>
+  return newest(end, limit, (before, missing) =>
     correlationId === undefined
       ? journal.call('readBackward', before, pattern, missing)
       : journal.call('readCorrelation', correlationId, pattern, { before }, missing),
@@ -41,9 +41,9 @@ function find(journal: JournalThread, last: number, search: Search): Promise<Sto
 /** Reads the next page from a position on; it may hold fewer than are missing. */
 type ReadPage = (from: number, missing: number) => Promise<Page>;
 
-async function newest(limit: number, read: ReadPage): Promise<Stored[]> {
+async function newest(end = Number.MAX_SAFE_INTEGER, limit: number, read: ReadPage): Promise<Stored[]> {
   const found: Stored[] = [];
-  for (let before = Number.MAX_SAFE_INTEGER; before > 0 && found.length < limit; ) {
+  for (let before = end; before > 0 && found.length < limit; ) {
     const page = await read(before, limit - found.length);
     found.push(...page.found);
     before = page.scannedTo;

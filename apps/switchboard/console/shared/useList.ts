@@ -23,14 +23,18 @@ export function useList<Item, Data = Item[]>(
 /** Shows so many items of a list, and more when asked. */
 export function usePieces<Item>(list: PagedList<Item>): PagedList<Item> {
   const [shown, setShown] = useState(AT_ONCE);
-  const { items } = list;
-  if (items === undefined || items.length <= shown) return list;
+  const { items, hasMore } = list;
+  if (items === undefined) return list;
+  const isAllShown = items.length <= shown;
   return {
     ...list,
-    items: items.slice(0, shown),
-    hasMore: true,
-    loading: false,
-    more: () => setShown((before) => before + AT_ONCE),
+    items: isAllShown ? items : items.slice(0, shown),
+    hasMore: !isAllShown || hasMore,
+    loading: isAllShown && list.loading,
+    more: () => {
+      setShown(Math.min(shown, items.length) + AT_ONCE);
+      if (isAllShown) list.more();
+    },
   };
 }
 

@@ -52,7 +52,8 @@ function More<Item>({ list: { loading, more } }: { list: PagedList<Item> }) {
   }, [loading, more]);
   return (
     <div ref={place} className="flex justify-center p-3">
-      <Button size="small" busy={loading} onClick={more}>
+      {/* Not disabled meanwhile: who presses it by keyboard would lose their place. */}
+      <Button size="small" aria-busy={loading || undefined} onClick={() => loading || more()}>
         {loading ? 'Loading more' : 'Show more'}
       </Button>
     </div>

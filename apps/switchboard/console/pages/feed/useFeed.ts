@@ -20,13 +20,19 @@ interface Feed {
   pause(on: boolean): void;
 }
 
+interface History {
+  messages: { message: BusMessage }[];
+  /** Where the page before this one ends; null when there is none. */
+  earlier: number | null;
+}
+
 const MOST_FRESH = 1000;
-const MOST_STORED = 500;
+const PAGE = 500;
 
 /** The messages that fit, the newest first: those of the journal, and those that come. */
 export function useFeed({ topic, correlationId }: FeedQuery): Feed {
   const query = new URLSearchParams({
-    limit: String(MOST_STORED),
+    limit: String(PAGE),
     ...(topic !== '' && { topic }),
     ...(correlationId !== '' && { correlationId }),
   });
@@ -43,10 +49,13 @@ export function useFeed({ topic, correlationId }: FeedQuery): Feed {
     setFresh([...held, ...fresh].slice(0, MOST_FRESH));
     setHeld([]);
   };
-  const stored = usePages<BusMessage, Answer<{ messages: { message: BusMessage }[] }>>({
+  const stored = usePages<BusMessage, Answer<History>>({
     key: query.toString(),
-    path: () => `/api/bus/history?${query}`,
-    read: ({ data }) => ({ items: data.messages.map(({ message }) => message).toReversed(), next: null }),
+    path: (cursor) => `/api/bus/history?${query}${cursor === undefined ? '' : `&before=${cursor}`}`,
+    read: ({ data }) => ({
+      items: data.messages.map(({ message }) => message).toReversed(),
+      next: data.earlier,
+    }),
   });
   // Only what was missed while the line was lost is loaded again; all else comes over it.
   useReloadOn([], stored.reload);
