@@ -139,6 +139,17 @@ describe('a clock that jumps', () => {
     expect(take()).toEqual(['fire hourly@2026-01-01T11:00:00.000Z']);
   });
 
+  it('back by years, as it was wrong at the start: jobs fire by the new time', async () => {
+    const { clock, scheduler, take } = recorder('2036-01-01T00:00:30Z');
+    scheduler.add(job('hourly', '0 * * * *', { createdAt: clock.now() }));
+    scheduler.add(job('once', '2036-01-01T12:00:00Z', { createdAt: clock.now() }));
+    scheduler.start();
+    clock.jumpBy(-3652 * 24 * hour);
+    await clock.advanceTo('2026-01-01T02:30:00Z');
+    expect(take()).toEqual(['fire hourly@2026-01-01T01:00:00.000Z', 'fire hourly@2026-01-01T02:00:00.000Z']);
+    expect(scheduler.get('once')?.next).toBe(Date.parse('2036-01-01T12:00:00Z'));
+  });
+
   it('back: a job made after the jump fires by the new time', async () => {
     const { clock, scheduler, take } = recorder('2026-01-01T10:00:00Z');
     scheduler.start();

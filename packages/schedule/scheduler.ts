@@ -39,7 +39,8 @@ export class Scheduler<J extends Job = Job> {
     this.#clock = options.clock ?? systemClock;
     this.#timezone = options.timezone ?? systemTimezone();
     zoneOf(this.#timezone);
-    this.#wakeup = new Wakeup(this.#clock, (entry, now) => this.#comeDue(entry, now));
+    const comeDue = (entry: Entry<J>, now: number) => this.#comeDue(entry, now);
+    this.#wakeup = new Wakeup(this.#clock, comeDue, () => this.#aimAll());
     this.#runner = new Runner({
       handler: options.fire,
       hooks: options,
@@ -53,7 +54,7 @@ export class Scheduler<J extends Job = Job> {
     if (this.#state !== 'new') return;
     this.#state = 'started';
     this.#wakeup.start();
-    for (const entry of this.#entries.values()) this.#aim(entry);
+    this.#aimAll();
   }
 
   /**
@@ -137,6 +138,10 @@ export class Scheduler<J extends Job = Job> {
   /** The next times of a job, were it not paused. */
   preview(id: string, count = 5): number[] {
     return this.#find(id).schedule.preview(count, this.#clock.now());
+  }
+
+  #aimAll(): void {
+    for (const entry of this.#entries.values()) this.#aim(entry);
   }
 
   /** Sets the time that the entry waits for. */

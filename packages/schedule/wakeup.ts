@@ -8,6 +8,8 @@ import { type Due, DueHeap } from './heap.ts';
 const longestSleep = 30_000;
 /** Items taken in one go; the event loop gets its turn in between. */
 const batch = 1000;
+/** A clock that goes back further was wrong before: what was planned by it may lie years ahead. */
+const longestStepBack = 86_400_000;
 
 interface SetTimer {
   handle: Timer;
@@ -20,14 +22,18 @@ interface SetTimer {
 export class Wakeup<Item extends Due> {
   readonly #clock: Clock;
   readonly #onDue: (item: Item, now: number) => void;
+  readonly #onSetBack: () => void;
   readonly #heap = new DueHeap<Item>();
   #started = false;
   #timer: SetTimer | undefined;
+  /** The wall clock when it was looked at last. */
+  #seen = 0;
 
-  /** `onDue` must place the item at a later time or remove it. */
-  constructor(clock: Clock, onDue: (item: Item, now: number) => void) {
+  /** `onDue` must place the item at a later time or remove it; `onSetBack` places all anew, as the clock was far ahead. */
+  constructor(clock: Clock, onDue: (item: Item, now: number) => void, onSetBack: () => void) {
     this.#clock = clock;
     this.#onDue = onDue;
+    this.#onSetBack = onSetBack;
   }
 
   start(): void {
@@ -62,6 +68,7 @@ export class Wakeup<Item extends Due> {
     const wakesAt = Math.min(Math.max(first.dueAt, now), now + longestSleep);
     if (this.#timer !== undefined && isEarlyEnough(this.#timer, wakesAt, now)) return;
     this.#disarm();
+    this.#seen = Math.max(this.#seen, now);
     const handle = this.#clock.setTimer(wakesAt - now, () => this.#wake());
     this.#timer = { handle, wakesAt, isNow: wakesAt === now };
   }
@@ -74,6 +81,9 @@ export class Wakeup<Item extends Due> {
   #wake(): void {
     this.#timer = undefined;
     const now = this.#clock.now();
+    const isSetBack = now < this.#seen - longestStepBack;
+    this.#seen = now;
+    if (isSetBack) this.#onSetBack();
     for (let count = 0; count < batch; count += 1) {
       const first = this.#heap.peek();
       if (first === undefined || first.dueAt > now) break;
