@@ -31,6 +31,11 @@ describe('safeFileName', () => {
     );
   });
 
+  it('tells halves of characters apart', () => {
+    const names = ['\ud800', '\ud801', '\ufffd'].map(safeFileName);
+    expect(new Set(names).size).toBe(3);
+  });
+
   it('tells long names apart by their ends', () => {
     const start = 'x'.repeat(500);
     expect(safeFileName(`${start}1`)).not.toBe(safeFileName(`${start}2`));

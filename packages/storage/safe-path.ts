@@ -12,8 +12,10 @@ const longest = 200;
 export function safeFileName(text: string): string {
   if (text === '') throw new StorageError('name_refused', 'An empty text cannot name a file.');
   const encoded = [...new TextEncoder().encode(text)].map(encodeByte).join('').replace(/^\./, '%2E');
-  if (encoded.length <= longest) return encoded;
-  const digest = createHash('sha256').update(text).digest('hex');
+  if (encoded.length <= longest && text.isWellFormed()) return encoded;
+  // Halves of characters all look alike in UTF-8.
+  const exact = text.isWellFormed() ? text : Buffer.from(text, 'utf16le');
+  const digest = createHash('sha256').update(exact).digest('hex');
   return `${encoded.slice(0, longest - digest.length - 1)}~${digest}`;
 }
 
