@@ -158,7 +158,12 @@ export class FakeGoogle {
         const from = Number(request.query.get('syncToken') ?? 0);
         if (request.query.has('syncToken') && from < this.forgottenBefore)
           return { status: 410, body: googleError(410, 'Sync token is no longer valid.') };
-        return { body: { items: this.events.slice(from), nextSyncToken: String(this.events.length) } };
+        const { items, nextPageToken } = pageOf(this.events.slice(from), request, 250);
+        return {
+          body: nextPageToken
+            ? { items, nextPageToken }
+            : { items, nextSyncToken: String(this.events.length) },
+        };
       }),
     );
   }
@@ -174,7 +179,8 @@ export class FakeGoogle {
       this.#guarded(request, () => {
         const label = request.query.get('labelIds') ?? '';
         const found = this.mails.filter(({ labelIds }) => labelIds.includes(label)).toReversed();
-        return { body: { messages: found.map(({ id, threadId }) => ({ id, threadId })) } };
+        const { items, nextPageToken } = pageOf(found, request, 100);
+        return { body: { messages: items.map(({ id, threadId }) => ({ id, threadId })), nextPageToken } };
       }),
     );
     server.on('GET /gmail/v1/users/me/messages/:id', (request, { id }) =>
@@ -205,6 +211,13 @@ export class FakeGoogle {
     this.#next += 1;
     return `${kind}-${this.#next}`;
   }
+}
+
+/** The part of a list that a request asks for, and where the next one begins. */
+function pageOf<Item>(items: readonly Item[], { query }: ReceivedRequest, usual: number) {
+  const from = Number(query.get('pageToken') ?? 0);
+  const end = from + Number(query.get('maxResults') ?? usual);
+  return { items: items.slice(from, end), nextPageToken: end < items.length ? String(end) : undefined };
 }
 
 function googleError(code: number, message: string) {
