@@ -1,4 +1,5 @@
 import { defineOptions, text, url } from '@trunkline/config';
+import { portOptions } from '../ports.ts';
 
 export const chatOptions = defineOptions(
   'chat',
@@ -7,9 +8,10 @@ export const chatOptions = defineOptions(
     agentUrl: url({
       env: 'AGENT_URL',
       flag: '--url',
-      default: 'http://127.0.0.1:7870',
       doc: 'Where the agent service is.',
+      defaultDoc: 'this machine, at AGENT_PORT',
     }),
+    agentPort: portOptions.agentPort,
     authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
   },
 );

@@ -26,9 +26,11 @@ describe('trunkline chat', () => {
   });
 
   it('says what to do when no agent answers', async () => {
-    const chat = run(['chat', '--url', `http://127.0.0.1:${await freePort()}`]);
+    const port = await freePort();
+    const chat = run(['chat'], { AGENT_PORT: String(port) });
     chat.write('hello\n');
     expect(await chat.exited).toMatchObject({ code: 1 });
+    expect(chat.output()).toContain(`Talking to the agent at http://127.0.0.1:${port}.`);
     expect(chat.output()).toContain('could not be reached');
     expect(chat.output()).toContain('AGENT_URL');
   });

@@ -11,7 +11,8 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     console.log(helpText('trunkline chat', chatOptions));
     return 0;
   }
-  const { agentUrl, authToken } = readOptions(chatOptions, { argv, env });
+  const { agentPort, authToken, ...given } = readOptions(chatOptions, { argv, env });
+  const agentUrl = given.agentUrl ?? `http://127.0.0.1:${agentPort}`;
   const client = new AgentClient(agentUrl, authToken);
   const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
   const reader = createInterface({

@@ -64,8 +64,10 @@ describe('trunkline send', () => {
     const failing = run(['send', '--url', url, '--skill', 'juggle', 'x']);
     expect(await failing.exited).toMatchObject({ code: 1 });
     expect(failing.output()).toContain('juggle');
-    const nobody = run(['send', '--url', `http://127.0.0.1:${await freePort()}`, 'x']);
+    const port = await freePort();
+    const nobody = run(['send', 'x'], { SWITCHBOARD_PORT: String(port) });
     expect(await nobody.exited).toMatchObject({ code: 1 });
+    expect(nobody.output()).toContain(`http://127.0.0.1:${port} could not be reached`);
     expect(nobody.output()).toContain('set SWITCHBOARD_URL');
     const stranger = run(['send', '--url', url, 'x'], { SWITCHBOARD_API_KEY: 'wrong' });
     expect(await stranger.exited).toMatchObject({ code: 1 });

@@ -10,8 +10,10 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     return 0;
   }
   const { flags, words } = separate(argv);
-  const { switchboardUrl, apiKey, skill, timeoutS } = readOptions(sendOptions, { argv: flags, env });
-  const client = new SwitchboardClient({ url: switchboardUrl, key: apiKey, timeoutS });
+  const options = readOptions(sendOptions, { argv: flags, env });
+  const { switchboardUrl, switchboardPort, apiKey, skill, timeoutS } = options;
+  const url = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
+  const client = new SwitchboardClient({ url, key: apiKey, timeoutS });
   const reader = createInterface({
     input: process.stdin,
     ...(process.stdin.isTTY && { output: process.stdout }),

@@ -1,4 +1,5 @@
 import { defineOptions, integer, text, url } from '@trunkline/config';
+import { portOptions } from '../ports.ts';
 
 export const sendOptions = defineOptions(
   'send',
@@ -7,9 +8,10 @@ export const sendOptions = defineOptions(
     switchboardUrl: url({
       env: 'SWITCHBOARD_URL',
       flag: '--url',
-      default: 'http://127.0.0.1:3000',
       doc: 'Where the switchboard is.',
+      defaultDoc: 'this machine, at SWITCHBOARD_PORT',
     }),
+    switchboardPort: portOptions.switchboardPort,
     apiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the switchboard.' }),
     skill: text({
       flag: '--skill',
