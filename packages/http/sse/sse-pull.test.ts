@@ -150,6 +150,31 @@ describe('sse from a source that waits', () => {
     expect(server.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  it('stops a source whose client left before the stream began', async () => {
+    let arrived = false;
+    let released = false;
+    const server = await startApp((app) =>
+      app.get('/events', async (c) => {
+        arrived = true;
+        await eventually(() => expect(c.env.outgoing.destroyed).toBe(true));
+        return sse(c, {
+          async *events() {
+            try {
+              for (;;) yield { data: 'x' };
+            } finally {
+              released = true;
+            }
+          },
+        });
+      }),
+    );
+    const client = await rawClient(server.port);
+    client.write(getRequest('/events'));
+    await eventually(() => expect(arrived).toBe(true));
+    client.socket.destroy();
+    await eventually(() => expect(released).toBe(true));
+  });
+
   it('stops a source that only listens to being told to return', async () => {
     let told = false;
     const source: AsyncIterable<SseFrame> = {

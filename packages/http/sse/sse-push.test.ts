@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
 import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { readSse } from './read-sse.ts';
@@ -146,6 +146,9 @@ describe('sse from a source that does not wait', () => {
 
   it('does not hold on to a client that left before the stream began', async () => {
     const metrics = createMetrics({ prefix: 'sample' });
+    const timers = vi.spyOn(globalThis, 'setInterval');
+    onTestFinished(() => timers.mockRestore());
+    const keepaliveMs = 12_345;
     let arrived = false;
     let stopped = 0;
     const server = await startApp(
@@ -154,6 +157,7 @@ describe('sse from a source that does not wait', () => {
           arrived = true;
           await eventually(() => expect(c.env.outgoing.destroyed).toBe(true));
           return sse(c, {
+            keepaliveMs,
             subscribe: () => () => {
               stopped += 1;
             },
@@ -167,6 +171,7 @@ describe('sse from a source that does not wait', () => {
     client.socket.destroy();
     await eventually(() => expect(stopped).toBe(1));
     expect(await metrics.render()).toContain('sample_http_open_streams 0');
+    expect(timers).not.toHaveBeenCalledWith(expect.anything(), keepaliveMs);
   });
 
   it('sends comments while nothing happens', async () => {

@@ -38,6 +38,7 @@ function lastEventId(context: RequestContext): string | undefined {
 
 /** A reader that lags gets no comment: bytes are already waiting for it. */
 function keepAlive(stream: ResponseStream, everyMs: number): void {
+  if (stream.signal.aborted) return;
   const timer = setInterval(() => {
     if (!stream.lagging) stream.write(KEEPALIVE_FRAME);
   }, everyMs).unref();

@@ -32,7 +32,7 @@ async function pump<Piece>(
   const stop = () => void iterator.return?.().then(undefined, fail);
   stream.signal.addEventListener('abort', stop, { once: true });
   for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
-    if (stream.closed) return;
+    if (stream.closed) return stop();
     if (!stream.write(toChunk(next.value))) await stream.drained();
   }
 }
