@@ -1,5 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Metrics } from '../metrics/metrics.ts';
+import type { OpenStreams } from '../server/open-streams.ts';
 import type { Logger } from './logger.ts';
 
 /** A response that is still being written; the server ends it when it stops. */
@@ -8,7 +9,7 @@ export interface OpenStream {
 }
 
 export interface ServerBindings extends HttpBindings {
-  streams: Set<OpenStream>;
+  streams: OpenStreams;
 }
 
 interface KitVariables {

@@ -230,6 +230,24 @@ describe('stop', () => {
     expect(server.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
+  it('ends a stream too that begins meanwhile', async () => {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<void>();
+    const server = await startApp((app) => {
+      app.get('/late', async (c) => {
+        asked.resolve();
+        await answer.promise;
+        return sse(c, { greeting: 'connected', subscribe: () => () => undefined });
+      });
+    });
+    const late = fetch(`${server.url}/late`);
+    await asked.promise;
+    const stopped = server.stop(60_000);
+    answer.resolve();
+    expect(await (await late).text()).toBe(': connected\n\n');
+    await stopped;
+  });
+
   it('does not wait for a stream whose reader has stopped reading', async () => {
     const server = await startApp((app) =>
       app.get('/events', (c) =>

@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { OpenStream, ServerBindings } from '../app/context.ts';
+import type { ServerBindings } from '../app/context.ts';
 import type { Logger } from '../app/logger.ts';
 import { type Connections, trackConnections } from './connections.ts';
+import { OpenStreams } from './open-streams.ts';
 import { toStartError } from './start-error.ts';
 
 export interface ServeOptions {
@@ -42,7 +43,7 @@ const DEFAULT_GRACE_MS = 5_000;
 
 /** Listens, and gives back the address and the way to stop. */
 export async function serve(app: ServableApp, options: ServeOptions): Promise<RunningServer> {
-  const streams = new Set<OpenStream>();
+  const streams = new OpenStreams();
   const server = createHttpServer(app, options, streams);
   const connections = trackConnections(server);
   await listen(server, options);
@@ -58,7 +59,7 @@ export async function serve(app: ServableApp, options: ServeOptions): Promise<Ru
   };
 }
 
-function createHttpServer(app: ServableApp, options: ServeOptions, streams: Set<OpenStream>): Server {
+function createHttpServer(app: ServableApp, options: ServeOptions, streams: OpenStreams): Server {
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts };
   const listener = getRequestListener(
     (request, bindings) => app.fetch(request, Object.assign(bindings, { streams }) as ServerBindings),
@@ -97,12 +98,12 @@ function listen(server: Server, options: ServeOptions): Promise<void> {
 
 async function stopServer(
   server: Server,
-  streams: ReadonlySet<OpenStream>,
+  streams: OpenStreams,
   connections: Connections,
   graceMs: number,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const stream of streams) stream.end();
+  streams.endAll();
   connections.closeWhenIdle();
   const timer = setTimeout(() => connections.destroyAll(), graceMs);
   await closed;

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { OpenStream, RequestContext } from '../app/context.ts';
+import type { OpenStreams } from '../server/open-streams.ts';
 
 export interface ResponseStreamOptions {
   headers: Readonly<Record<string, string>>;
@@ -30,7 +31,7 @@ function nodeBindings(context: RequestContext): RequestContext['env'] {
 }
 
 /** Known to the server and the metrics for as long as the connection lasts. */
-function register(stream: ResponseStream, streams: Set<OpenStream>, context: RequestContext): void {
+function register(stream: ResponseStream, streams: OpenStreams, context: RequestContext): void {
   const gauge = context.get('metrics')?.http.openStreams;
   streams.add(stream);
   gauge?.inc();
