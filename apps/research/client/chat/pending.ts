@@ -1,12 +1,12 @@
-const pending = new Map<string, string>();
+const keyOf = (id: string) => `trunkline.research.pending.${id}`;
 
-/** Keeps the first question of a conversation until its page asks it. */
+/** Keeps the first question of a conversation until its page asks it, also when the page is loaded anew before. */
 export function putPending(id: string, question: string): void {
-  pending.set(id, question);
+  sessionStorage.setItem(keyOf(id), question);
 }
 
 export function takePending(id: string): string | undefined {
-  const question = pending.get(id);
-  pending.delete(id);
+  const question = sessionStorage.getItem(keyOf(id)) ?? undefined;
+  sessionStorage.removeItem(keyOf(id));
   return question;
 }

@@ -1,6 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { Button } from '../components/Button.tsx';
 import { ErrorState } from '../components/ErrorState.tsx';
+import { isMissingPart, MissingPart } from './MissingPart.tsx';
 
 interface ErrorBoundaryState {
   error: Error | null;
@@ -15,15 +16,20 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, ErrorBound
   }
 
   override render(): ReactNode {
-    if (this.state.error === null) return this.props.children;
+    const { error } = this.state;
+    if (error === null) return this.props.children;
     return (
       <main className="mx-auto max-w-xl p-6 pt-16">
-        <ErrorState
-          what="This page stopped working."
-          why={this.state.error.message}
-          todo="Reload it. If it stops again, report the sentence above."
-          action={<Button onClick={() => window.location.reload()}>Reload the page</Button>}
-        />
+        {isMissingPart(error) ? (
+          <MissingPart />
+        ) : (
+          <ErrorState
+            what="This page stopped working."
+            why={error.message}
+            todo="Reload it. If it stops again, report the sentence above."
+            action={<Button onClick={() => window.location.reload()}>Reload the page</Button>}
+          />
+        )}
       </main>
     );
   }
