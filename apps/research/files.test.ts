@@ -89,6 +89,15 @@ describe('files', () => {
     expect(stream).toContain('Beekeeping notes');
   });
 
+  it('are found at once also where a long one has the words everywhere', async () => {
+    const dense = 'Hornbeams near hornbeams shade hornbeams. '.repeat(20_000);
+    expect(
+      (await upload('hornbeams.txt', `${dense}\nThe oldest hornbeams of Merrow are 300 years old.`)).status,
+    ).toBe(201);
+    const lines = await client.chat({ messages: [{ role: 'user', content: 'hornbeams merrow' }] });
+    expect(lines).toContain('hornbeams.txt');
+  });
+
   it('are researched with no model and no network, extractive and labelled', async () => {
     const id = await client.startJob({ query: 'varroa mite', sources: ['files'] });
     const events = await client.events(id);

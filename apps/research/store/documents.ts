@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Database } from '@trunkline/storage';
+import { snippetOf } from './snippet.ts';
 
 export type DocumentKind = 'file' | 'page';
 
@@ -91,29 +92,28 @@ export class DocumentStore {
 
   /** The texts that fit the words best, each address once. */
   search(kind: DocumentKind, query: string, limit: number): DocumentHit[] {
-    const match = matchOf(query);
-    if (match === '') return [];
+    const words = tellingWords(query);
+    if (words.length === 0) return [];
+    const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#database
-      .prepare<DocumentHit>(
-        `SELECT d.id, d.kind, d.url, d.title, d.published,
-           snippet(documents_text, 1, '', '', ' … ', 40) AS snippet
-         FROM documents_text JOIN documents d ON d.id = documents_text.rowid
-         WHERE documents_text MATCH ? AND d.kind = ?
-           AND d.id = (SELECT max(newest.id) FROM documents newest WHERE newest.kind = d.kind AND newest.url = d.url)
-         ORDER BY bm25(documents_text, 4.0, 1.0) LIMIT ?`,
+      .prepare<Omit<DocumentHit, 'snippet'> & { text: string }>(
+        `SELECT d.id, d.kind, d.url, d.title, d.published, d.text FROM (
+           SELECT f.id, bm25(documents_text, 4.0, 1.0) AS rank
+           FROM documents_text JOIN documents f ON f.id = documents_text.rowid
+           WHERE documents_text MATCH ? AND f.kind = ?
+             AND f.id = (SELECT max(newest.id) FROM documents newest WHERE newest.kind = f.kind AND newest.url = f.url)
+           ORDER BY rank LIMIT ?) found JOIN documents d ON d.id = found.id ORDER BY found.rank`,
       )
-      .all(match, kind, limit);
+      .all(match, kind, limit)
+      .map(({ text, ...hit }) => ({ ...hit, snippet: snippetOf(text, words) }));
   }
 }
 
-/** Any of the words that carry meaning; each quoted, so that nothing is read as query syntax. */
-function matchOf(query: string): string {
+/** The words that carry meaning; letters and digits alone, so that nothing is read as query syntax. */
+function tellingWords(query: string): string[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const telling = words.filter((word) => word.length > 2 && !COMMON.has(word));
-  return [...new Set(telling.length > 0 ? telling : words)]
-    .slice(0, MOST_TERMS)
-    .map((word) => `"${word}"`)
-    .join(' OR ');
+  return [...new Set(telling.length > 0 ? telling : words)].slice(0, MOST_TERMS);
 }
 
 const COMMON = new Set(
