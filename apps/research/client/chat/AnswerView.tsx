@@ -28,7 +28,7 @@ export function AnswerView({ message, isOpen }: { message: ChatMessage; isOpen: 
 /** What the answer does not rest on, as it could not be asked. */
 function NotSearched({ troubles }: { troubles: readonly string[] }) {
   return troubles.map((trouble) => (
-    <p key={trouble} className="flex items-baseline gap-2 text-12 text-muted">
+    <p key={trouble} className="flex items-start gap-2 text-12 text-muted">
       <Lamp state="waiting" word="Not searched" />
       <span className="min-w-0 break-words">{trouble}</span>
     </p>
