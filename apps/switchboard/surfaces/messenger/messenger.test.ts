@@ -104,4 +104,16 @@ describe('the messenger', () => {
     const { body } = await publish('message.outbound.messenger.+492', { content: 'x' });
     expect((await failed(body.id)).error).toContain('Unregistered user');
   });
+
+  it('sends nothing again that the bridge took without saying when', async () => {
+    const sends = () => signal.server.requests.filter(({ path }) => path === '/v2/send').length;
+    const before = sends();
+    signal.server.fail('/v2/send', { status: 201, body: '' });
+    const { body } = await publish('message.outbound.messenger.+493', { content: 'once' });
+    await waitFor(async () => {
+      const { body: list } = await board.call('/api/deliveries?state=sent&surface=messenger');
+      return list.data.deliveries.find((delivery: Json) => delivery.id === body.id);
+    });
+    expect(sends() - before).toBe(1);
+  });
 });

@@ -51,11 +51,22 @@ async function send(
     signal,
   });
   const answer = await response.text();
-  if (response.ok) return String(sentSchema.parse(JSON.parse(answer)).timestamp);
+  if (response.ok) return timestampIn(answer) ?? `taken at ${new Date().toISOString()}`;
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const permanent = response.status < 500 && response.status !== 429;
   throw new DeliveryError(`The bridge answered ${response.status}: ${answer.slice(0, 300)}`, {
     permanent,
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
   });
+}
+
+/** Undefined where the bridge does not tell: it has the message all the same, and must not get it again. */
+function timestampIn(answer: string): string | undefined {
+  try {
+    const sent = sentSchema.safeParse(JSON.parse(answer));
+    return sent.success ? String(sent.data.timestamp) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
 }
