@@ -37,9 +37,9 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
     '/api/inbox',
     describeRoute({ summary: 'Put something into the inbox' }),
     validate('json', newItem),
-    (context) => {
+    async (context) => {
       const { text, priority, source, dedup_key } = context.req.valid('json');
-      const item = inbox.add({ text, priority, source, dedupKey: dedup_key });
+      const item = await fromStore(() => inbox.add({ text, priority, source, dedupKey: dedup_key }));
       if (item === undefined) return context.json({ ok: true, deduped: true });
       feed.inboxItem({ id: String(item.id), priority, source: source ?? null, text });
       return context.json({

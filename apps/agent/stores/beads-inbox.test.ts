@@ -65,6 +65,14 @@ describe('the inbox', () => {
     inbox.close();
   });
 
+  it('refuses in words what is less urgent than all of too many that wait', () => {
+    const inbox = open();
+    for (let number = 1; number <= 1000; number += 1) inbox.add({ text: `${number}`, priority: 'next' });
+    expect(() => inbox.add({ text: 'late', priority: 'later' })).toThrow('the inbox is full');
+    expect(inbox.add({ text: 'urgent', priority: 'now' })).toMatchObject({ text: 'urgent' });
+    inbox.close();
+  });
+
   it('drops the oldest of the least urgent when too many wait', () => {
     const inbox = open();
     inbox.add({ text: 'urgent', priority: 'now' });

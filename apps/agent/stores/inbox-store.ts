@@ -68,6 +68,11 @@ export class InboxStore {
         )
         .run(text, priority, rankOf(priority), source, dedupKey ?? null, this.#now().toISOString());
       this.#trim();
+      if (!this.#has(lastInsertRowid))
+        throw new StoreError(
+          'conflict',
+          `the inbox is full: ${MOST_PENDING} items that are more urgent wait. Let the agent look into it, or send this with another priority.`,
+        );
       return this.#get(lastInsertRowid);
     });
   }
@@ -104,6 +109,10 @@ export class InboxStore {
     const item = this.#database.prepare<InboxItem>(`SELECT ${columns} FROM items WHERE id = ?`).get(id);
     if (item === undefined) throw new StoreError('not_found', `no such inbox item ${id}.`);
     return item;
+  }
+
+  #has(id: number): boolean {
+    return this.#database.prepare('SELECT 1 FROM items WHERE id = ?').get(id) !== undefined;
   }
 
   #mark(id: number): void {
