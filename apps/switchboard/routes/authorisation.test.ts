@@ -1,6 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 import { isScopedPath } from './guards.ts';
 
 const keysFile = `
@@ -49,6 +49,23 @@ describe('keys and scopes', () => {
   });
 
   const publish = (key: string, body: object) => board.call('/publish', body, { 'x-api-key': key });
+
+  it('leads a scoped key back through all that it may see, past what it may not', async () => {
+    for (const number of [0, 1, 2, 3, 4]) {
+      await publish('ava-key', { topic: 'cron.ava.page', payload: { number } });
+      await publish('operator-key', { topic: 'message.outbound.attic', payload: { number } });
+      await publish('operator-key', { topic: 'message.outbound.attic', payload: { number } });
+    }
+    const numbers: number[] = [];
+    for (let before: number | null = Number.MAX_SAFE_INTEGER; before !== null; ) {
+      const path: string = `/api/bus/history?limit=2&before=${before}`;
+      const { data }: Json = (await board.call(path, undefined, { 'x-api-key': 'ava-key' })).body;
+      const seen = data.messages.filter(({ message }: Json) => message.topic === 'cron.ava.page');
+      numbers.unshift(...seen.map(({ message }: Json) => message.payload.number));
+      before = data.earlier;
+    }
+    expect(numbers).toEqual([0, 1, 2, 3, 4]);
+  });
 
   it('lets a scoped key publish within its patterns only [S003]', async () => {
     expect((await publish('ava-key', { topic: 'cron.ava.report', payload: {} })).status).toBe(200);

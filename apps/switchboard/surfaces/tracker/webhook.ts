@@ -29,7 +29,7 @@ export interface TrackerWebhook {
   take(hook: TrackerHook, delivery: Delivery, arrivedAt: number): Promise<void>;
 }
 
-export interface Delivery {
+interface Delivery {
   body: Uint8Array;
   named: string | undefined;
 }
