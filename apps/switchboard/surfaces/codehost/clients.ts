@@ -18,6 +18,8 @@ export interface ClientSettings {
 export type Identity = 'reply' | 'chain';
 
 const callMs = 20_000;
+/** What the code host asks for where it does not say how long to wait. */
+const unnamedWaitMs = 60_000;
 
 /** The code host's API, under the identities that are configured. */
 export class CodehostClients {
@@ -99,7 +101,7 @@ export function codehostFailure(error: unknown): DeliveryError {
     response?: { headers?: Record<string, string | undefined> };
   };
   const words = `The code host answered${status === undefined ? '' : ` ${status}`}: ${message ?? String(error)}`;
-  const wait = retryAfter(response?.headers ?? {});
+  const wait = retryAfter(response?.headers ?? {}) ?? (isSecondaryLimit(message) ? unnamedWaitMs : undefined);
   const isLimit = status === 429 || (status === 403 && wait !== undefined);
   const permanent = status !== undefined && status >= 400 && status < 500 && !isLimit && status !== 408;
   return new DeliveryError(words, { permanent, retryAfterMs: wait, cause: error });
@@ -109,5 +111,11 @@ function retryAfter(headers: Record<string, string | undefined>): number | undef
   const seconds = Number(headers['retry-after'] ?? Number.NaN);
   if (Number.isFinite(seconds)) return seconds * 1000;
   if (headers['x-ratelimit-remaining'] !== '0') return undefined;
-  return Math.max(0, Number(headers['x-ratelimit-reset']) * 1000 - Date.now());
+  const reset = Number(headers['x-ratelimit-reset'] ?? Number.NaN);
+  return Number.isFinite(reset) ? Math.max(0, reset * 1000 - Date.now()) : unnamedWaitMs;
+}
+
+/** Comes as a plain 403, often without a word on how long. */
+function isSecondaryLimit(message: string | undefined): boolean {
+  return /secondary rate limit|abuse detection/i.test(message ?? '');
 }

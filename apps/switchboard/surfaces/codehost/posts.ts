@@ -65,14 +65,39 @@ async function writeComment(
   return data.html_url;
 }
 
+/** Once, whatever fails behind it; what is too long for it follows as comments. */
 async function submitReview(
   octokit: Octokit,
-  { owner, repo, number }: CodehostAddress,
+  address: CodehostAddress,
   content: string,
-  { arrived, signal, message }: Parcel,
+  parcel: Parcel,
   bus: Bus,
 ): Promise<void> {
-  const { event, body } = readVerdict(content.slice(0, longestComment));
+  const { owner, repo, number: prNumber } = address;
+  const { done, message, signal } = parcel;
+  const [opening = '', ...more] = splitMessage(content, longestComment);
+  const { event, body } = readVerdict(opening);
+  const made =
+    done[0] === undefined
+      ? await createReview(octokit, address, { event, body }, parcel)
+      : { prUrl: done[0] };
+  for (const part of more.slice(Math.max(0, done.length - 1))) {
+    parcel.arrived(await writeComment(octokit, address, part, signal));
+  }
+  await bus.publish({
+    topic: 'reviewer.review.submitted',
+    payload: { owner, repo, prNumber, event, ...made },
+    correlationId: message.correlationId,
+    parentId: message.id,
+  });
+}
+
+async function createReview(
+  octokit: Octokit,
+  { owner, repo, number }: CodehostAddress,
+  { event, body }: { event: ReviewEvent; body: string },
+  { arrived, signal }: Parcel,
+): Promise<{ reviewId: number; prUrl: string }> {
   const { data } = await octokit.rest.pulls.createReview({
     owner,
     repo,
@@ -82,13 +107,7 @@ async function submitReview(
     request: { signal },
   });
   arrived(data.html_url);
-  const payload = { owner, repo, prNumber: number, event, reviewId: data.id, prUrl: data.html_url };
-  await bus.publish({
-    topic: 'reviewer.review.submitted',
-    payload,
-    correlationId: message.correlationId,
-    parentId: message.id,
-  });
+  return { reviewId: data.id, prUrl: data.html_url };
 }
 
 const verdicts: Record<string, ReviewEvent> = {

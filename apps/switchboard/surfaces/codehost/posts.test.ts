@@ -1,0 +1,57 @@
+import type { Bus, Draft, Message } from '@trunkline/bus';
+import { describe, expect, it } from 'vitest';
+import type { CodehostClients } from './clients.ts';
+import { createPoster } from './posts.ts';
+
+/** A code host that keeps what was written, and a bus that fails as often as is said. */
+function place({ busFailures = 0 } = {}) {
+  const reviews: { event: string; body: string }[] = [];
+  const comments: string[] = [];
+  const told: Draft[] = [];
+  const write = async (body: string) => ({ data: { html_url: `comment-${comments.push(body)}` } });
+  const rest = {
+    pulls: {
+      createReview: async (review: { event: string; body: string }) => ({
+        data: { id: reviews.push(review), html_url: `review-${reviews.length}` },
+      }),
+    },
+    issues: { createComment: ({ body }: { body: string }) => write(body) },
+  };
+  let left = busFailures;
+  const publish = async (draft: Draft) => {
+    left -= 1;
+    if (left >= 0) throw new Error('the bus is away');
+    told.push(draft);
+  };
+  const clients = { of: async () => ({ rest }) } as unknown as CodehostClients;
+  const send = createPoster(clients, { publish } as unknown as Bus);
+  const done: string[] = [];
+  const attempt = (content: string) => {
+    const topic = 'message.outbound.codehost.acme.rail.7.review';
+    const message = { id: 'm', topic, correlationId: 'c', payload: { content } } as unknown as Message;
+    const arrived = (reference: string) => void done.push(reference);
+    return send({ message, signal: new AbortController().signal, done: [...done], arrived });
+  };
+  return { attempt, reviews, comments, told };
+}
+
+describe('a review', () => {
+  it('is submitted once, also when only a later attempt could tell of it', async () => {
+    const { attempt, reviews, told } = place({ busFailures: 1 });
+    await expect(attempt('Verdict: approve\nFine.')).rejects.toThrow('the bus is away');
+    await attempt('Verdict: approve\nFine.');
+    expect(reviews).toHaveLength(1);
+    expect(told.map(({ payload }) => payload)).toMatchObject([
+      { owner: 'acme', repo: 'rail', prNumber: 7, event: 'APPROVE', prUrl: 'review-1' },
+    ]);
+  });
+
+  it('longer than the code host takes goes on in comments', async () => {
+    const { attempt, reviews, comments } = place();
+    const lines = Array.from({ length: 1500 }, (_, index) => `${index} ${'x'.repeat(60)}`);
+    await attempt(['Verdict: request changes', ...lines].join('\n'));
+    expect(reviews).toMatchObject([{ event: 'REQUEST_CHANGES' }]);
+    const written = [...reviews.map(({ body }) => body), ...comments].join('\n');
+    for (const line of lines) expect(written).toContain(line);
+  });
+});
