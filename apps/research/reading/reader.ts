@@ -69,7 +69,9 @@ export class Reader {
 
   async #fetched(result: FoundResult, signal: AbortSignal): Promise<StoredDocument> {
     const { fetch, pool, hosts, documents } = this.#parts;
-    const { hostname } = new URL(result.url);
+    const { hostname } = URL.parse(result.url) ?? {};
+    // A file that was removed since it was found, or an address that a search engine garbled.
+    if (hostname === undefined) throw new ExtractionError('is not there to be read');
     const response = await hosts.run(hostname, signal, () =>
       fetch(result.url, {
         signal,

@@ -1,13 +1,40 @@
+import { createGuardedFetch } from '@trunkline/http';
+import { openDatabase } from '@trunkline/storage';
 import { afterAll, describe, expect, it } from 'vitest';
 import { docxOf, pdfOf } from '../fixtures/documents.ts';
+import { SearchDesk } from '../sources/desk.ts';
+import { DocumentStore } from '../store/documents.ts';
+import { migrations } from '../store/schema.ts';
 import { extract } from './extract.ts';
 import { ExtractionPool } from './extraction-pool.ts';
 import { HostQueue } from './host-queue.ts';
+import { Reader } from './reader.ts';
 
 const pool = new ExtractionPool({ threads: 1 });
 afterAll(() => pool.stop());
 const raw = (text: string, type = 'text/html') => ({ bytes: Buffer.from(text), type, text, name: 'page' });
 const long = 'Harbour seals rest on sandbanks at low tide and hunt for flatfish when the water comes back.';
+
+describe('the reader', () => {
+  it.each(['/api/files/7', 'http://[garbled'])(
+    'says that %s cannot be read, and fails nothing else',
+    async (url) => {
+      const database = openDatabase(':memory:', { migrations });
+      const reader = new Reader({
+        fetch: createGuardedFetch({ timeoutMs: 1000 }),
+        pool,
+        hosts: new HostQueue({ perHost: 1, pauseMs: 0, total: 1 }),
+        desk: new SearchDesk({ sources: [] }),
+        documents: new DocumentStore(database),
+      });
+      const result = { url, title: 'Gone', snippet: '', source: 'files', documentId: 7 };
+      expect(await reader.read(result, AbortSignal.timeout(5000))).toEqual({
+        problem: `${url} is not there to be read.`,
+      });
+      database.close();
+    },
+  );
+});
 
 describe('extraction', () => {
   it('takes the main content as Markdown, without menus, links and reference marks', async () => {
