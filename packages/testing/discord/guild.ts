@@ -223,6 +223,7 @@ export class FakeGuild {
     server.on('PATCH /api/v10/channels/:channel/messages/:id', (request, { id }) => {
       const post = this.posts.find((each) => each.id === id);
       if (post === undefined) return { status: 404, body: { message: 'Unknown Message', code: 10_008 } };
+      if (post.author !== this.#botOf(request)?.name) return foreign;
       Object.assign(post, { content: (request.body as { content: string }).content, edited: true });
       return { body: { id } };
     });
@@ -287,6 +288,10 @@ export class FakeGuild {
   }
 }
 
+const foreign = {
+  status: 403,
+  body: { message: 'Cannot edit a message authored by another user', code: 50_005 },
+};
 const unauthorized = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
 
 /** The channel in which bots write to a person. */

@@ -13,26 +13,20 @@ interface ApiMessage {
 const pageSize = 100;
 const mostPages = 5;
 
-/** What was said in the channels while nobody listened, the oldest first; from the place that was read last. */
+/** What was said in a channel while nobody listened, the oldest first; from the place that was read last. */
 export async function missedMessages(
   rest: REST,
   state: ChatState,
-  {
-    channelIds,
-    botId,
-    guildId,
-  }: { channelIds: readonly string[]; botId: string; guildId: string | undefined },
+  { channelId, botId, guildId }: { channelId: string; botId: string; guildId: string | undefined },
 ): Promise<HeardMessage[]> {
   const missed: HeardMessage[] = [];
-  for (const channelId of channelIds) {
-    let after = state.lastRead(channelId);
-    for (let page = 0; after !== undefined && page < mostPages; page += 1) {
-      const query = new URLSearchParams({ after, limit: String(pageSize) });
-      const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
-      const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
-      missed.push(...ordered.map((message) => heardOf(message, botId, guildId)));
-      after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
-    }
+  let after = state.lastRead(channelId);
+  for (let page = 0; after !== undefined && page < mostPages; page += 1) {
+    const query = new URLSearchParams({ after, limit: String(pageSize) });
+    const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
+    const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+    missed.push(...ordered.map((message) => heardOf(message, botId, guildId)));
+    after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
   }
   return missed;
 }

@@ -51,9 +51,15 @@ export class ChatListener {
     this.#isOn = false;
     clearTimeout(this.#retry);
     this.#unfollow?.();
+    this.#queue(() => this.#leave());
     await this.#turn;
-    await Promise.all([...this.#bots.values()].map((bot) => bot.end()));
+  }
+
+  /** In its turn, so that a start that follows at once finds nobody connected who is about to leave. */
+  async #leave(): Promise<void> {
+    const bots = [...this.#bots.values()];
     this.#bots.clear();
+    await Promise.all(bots.map((bot) => bot.end()));
   }
 
   #refresh(): void {
@@ -86,7 +92,7 @@ export class ChatListener {
       agent,
       apiUrl: context.options.chatApiUrl,
       welcomes: agent === undefined && context.workspace.chat().channels.welcome !== '',
-      onReady: (bot) => this.#queue(() => this.#settle(bot)),
+      onReady: (bot) => this.#settle(bot),
       onMessage: async (bot, heard) => this.#queue(() => this.#take(bot, heard)),
       onInteraction: (interaction) => this.#interact(interaction),
       onNewcomer: (member) => this.#welcome(member),
@@ -101,15 +107,18 @@ export class ChatListener {
       .catch((error: unknown) => logger.error({ err: error }, 'an event of the chat could not be taken'));
   }
 
-  /** After every fresh connection: the commands, and what was said meanwhile. */
-  async #settle(bot: ChatBot): Promise<void> {
+  /** After every fresh connection: the commands, and what was said meanwhile. One that fails keeps no other back. */
+  #settle(bot: ChatBot): void {
     if (bot.agent !== undefined) return;
-    await this.#register(bot);
+    this.#queue(() => this.#register(bot));
+    const channels = this.#settings.context.workspace.channels();
+    for (const { platform, channelId } of channels)
+      if (platform === 'chat') this.#queue(() => this.#catchUp(bot, channelId));
+  }
+
+  async #catchUp(bot: ChatBot, channelId: string): Promise<void> {
     const { context, state, rest } = this.#settings;
-    const channelIds = context.workspace
-      .channels()
-      .flatMap(({ platform, channelId }) => (platform === 'chat' ? [channelId] : []));
-    const place = { channelIds, botId: bot.id, guildId: context.options.chatGuildId ?? 'guild' };
+    const place = { channelId, botId: bot.id, guildId: context.options.chatGuildId ?? 'guild' };
     for (const heard of await missedMessages(rest, state, place)) await this.#take(bot, heard);
   }
 
@@ -134,7 +143,7 @@ export class ChatListener {
     });
     if (draft !== undefined) {
       const { correlationId } = await context.bus.publish(draft);
-      progress.watch(correlationId, heard.channelId);
+      progress.watch(correlationId, heard.channelId, bot.agent);
     }
     if (bot.agent === undefined) state.read(heard.channelId, heard.id);
   }

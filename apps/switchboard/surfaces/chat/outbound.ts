@@ -30,10 +30,8 @@ export function createChatSender(settings: ChatSettings) {
     for (const [index, part] of parts.entries()) {
       if (index < done.length) continue;
       const note = index === 0 ? await settings.progress.take(message.correlationId, channelId) : undefined;
-      const id = note
-        ? await edit(rest, channelId, note, part, parcel.signal)
-        : await post(rest, channelId, part, `${message.id} ${index}`, parcel.signal);
-      parcel.arrived(id);
+      const edited = note && (await edit(rest, channelId, note, part, parcel.signal));
+      parcel.arrived(edited ?? (await post(rest, channelId, part, `${message.id} ${index}`, parcel.signal)));
     }
   };
 }
@@ -75,15 +73,23 @@ async function post(
   return id;
 }
 
+/** Undefined when the message may not be changed, or somebody has deleted it. */
 async function edit(
   rest: REST,
   channelId: string,
   messageId: string,
   content: string,
   signal: AbortSignal,
-): Promise<string> {
-  await call(() => rest.patch(`/channels/${channelId}/messages/${messageId}`, { body: { content }, signal }));
-  return messageId;
+): Promise<string | undefined> {
+  try {
+    await call(() =>
+      rest.patch(`/channels/${channelId}/messages/${messageId}`, { body: { content }, signal }),
+    );
+    return messageId;
+  } catch (error) {
+    if (error instanceof DeliveryError && error.permanent) return undefined;
+    throw error;
+  }
 }
 
 /** The first part takes the place of "thinking"; when the command can no longer be answered, its channel gets it. */

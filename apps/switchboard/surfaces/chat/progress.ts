@@ -5,12 +5,15 @@ import { fieldsOf, text } from '../../dispatch/request.ts';
 
 export interface ProgressSettings {
   bus: Bus;
-  rest: REST;
+  /** The door of an agent's own bot, or of the main one. */
+  restOf(agent: string | undefined): REST;
   logger: Logger;
 }
 
 interface Note {
   channelId: string;
+  /** Whose bot writes it: only the same one may put the answer in its place. */
+  agent: string | undefined;
   messageId?: string;
   editedAt: number;
   /** The request that is under way: one at a time. */
@@ -43,8 +46,8 @@ export class ProgressNotes {
   }
 
   /** What is said under this correlation in that channel may show its progress there. */
-  watch(correlationId: string, channelId: string): void {
-    this.#notes.set(correlationId, { channelId, editedAt: 0, turn: Promise.resolve() });
+  watch(correlationId: string, channelId: string, agent: string | undefined): void {
+    this.#notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
     const oldest = this.#notes.keys().next().value;
     if (this.#notes.size > mostNotes && oldest !== undefined) this.#notes.delete(oldest);
   }
@@ -69,9 +72,10 @@ export class ProgressNotes {
   }
 
   async #write(note: Note, correlationId: string, content: string): Promise<void> {
-    const { rest, logger } = this.#settings;
+    const { restOf, logger } = this.#settings;
     if (this.#notes.get(correlationId) !== note) return;
-    const { channelId, messageId } = note;
+    const { channelId, messageId, agent } = note;
+    const rest = restOf(agent);
     try {
       const body = { content };
       if (messageId !== undefined) await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body });

@@ -37,7 +37,7 @@ export function createChatSurface(
       const { bus, home, logger } = context;
       const state = new ChatState(home);
       const doors = await createDoors(options, token, context);
-      const progress = new ProgressNotes({ bus, rest: doors(undefined), logger });
+      const progress = new ProgressNotes({ bus, restOf: doors, logger });
       await progress.start();
       const send = createChatSender({ restOf: doors, state, progress, channels: channelsOf(context) });
       const close = await desk.open({ surface: 'chat', patterns: ['message.outbound.chat.#'], send });
