@@ -39,6 +39,7 @@ export class FakeGoogle {
     ['Label_1', 'Support'],
   ]);
   readonly mails: GoogleMail[] = [];
+  largestMailPage = 500;
   /** Mails that were sent, decoded. */
   readonly sent: { raw: string; threadId?: string }[] = [];
   readonly events: GoogleEvent[] = [];
@@ -179,7 +180,7 @@ export class FakeGoogle {
       this.#guarded(request, () => {
         const label = request.query.get('labelIds') ?? '';
         const found = this.mails.filter(({ labelIds }) => labelIds.includes(label)).toReversed();
-        const { items, nextPageToken } = pageOf(found, request, 100);
+        const { items, nextPageToken } = pageOf(found, request, 100, this.largestMailPage);
         return { body: { messages: items.map(({ id, threadId }) => ({ id, threadId })), nextPageToken } };
       }),
     );
@@ -214,9 +215,9 @@ export class FakeGoogle {
 }
 
 /** The part of a list that a request asks for, and where the next one begins. */
-function pageOf<Item>(items: readonly Item[], { query }: ReceivedRequest, usual: number) {
+function pageOf<Item>(items: readonly Item[], { query }: ReceivedRequest, usual: number, most = 2500) {
   const from = Number(query.get('pageToken') ?? 0);
-  const end = from + Number(query.get('maxResults') ?? usual);
+  const end = from + Math.min(most, Number(query.get('maxResults') ?? usual));
   return { items: items.slice(from, end), nextPageToken: end < items.length ? String(end) : undefined };
 }
 
