@@ -201,7 +201,7 @@ describeWithBrowser('the chat page', () => {
     const { page } = await pages.open('/');
     const field = page.getByRole('textbox', { name: 'Message' });
     await field.fill('word '.repeat(50_000));
-    await page.getByText('This has 249,999 characters, and a message takes 200,000.').waitFor();
+    await page.getByText('A message takes 200,000 characters. Shorten it, or attach files.').waitFor();
     expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true);
     await field.fill('word');
     await expect.poll(() => page.getByRole('alert').count(), SOON).toBe(0);

@@ -70,7 +70,11 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
         onPaste={onPaste}
         className="field-sizing-content max-h-60 min-h-10 w-full resize-none bg-transparent px-2 py-2 text-16 outline-none placeholder:text-muted"
       />
-      {tooLong && <TooLong characters={text.trim().length} />}
+      {tooLong && (
+        <p role="alert" className="px-2 text-14 text-failed-text">
+          A message takes 200,000 characters. Shorten it, or attach files.
+        </p>
+      )}
       <div className="flex items-center gap-2">
         <AttachButton onFiles={attach} />
         <span className="min-w-0 flex-1 truncate text-12 text-muted max-sm:invisible pointer-coarse:invisible">
@@ -93,15 +97,6 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
         )}
       </div>
     </form>
-  );
-}
-
-function TooLong({ characters }: { characters: number }) {
-  const [has, most] = [characters, MOST_CHARACTERS].map((count) => count.toLocaleString('en'));
-  return (
-    <p role="alert" className="px-2 text-14 text-failed-text">
-      This has {has} characters, and a message takes {most}. Shorten it, or attach it in several files.
-    </p>
   );
 }
 

@@ -97,7 +97,7 @@ describe('a failure', () => {
       sendJson(response, 409, { error: 'Undo the later one first.' }),
     );
     const error = await failureOf(api.request('/'));
-    expect(error).toMatchObject({ code: 'CONFLICT', message: 'Undo the later one first.' });
+    expect(error).toMatchObject({ status: 409, message: 'Undo the later one first.' });
     expect(error.advice).toContain('Reload the page');
   });
 

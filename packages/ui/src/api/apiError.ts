@@ -94,11 +94,7 @@ const GENERAL: Record<number, GeneralWords> = {
     message: 'This does not exist, or no longer.',
     advice: 'Go back and reload the list.',
   },
-  409: {
-    code: 'CONFLICT',
-    message: 'This does not fit how things stand now.',
-    advice: 'Reload the page to see how they stand.',
-  },
+  409: { ...REQUEST_REFUSED, advice: 'Reload the page and try again.' },
   413: { code: 'TOO_LARGE', message: 'What you sent is too large.', advice: 'Send less at a time.' },
   429: { code: 'TOO_MANY', message: 'Too many requests at once.', advice: 'Wait a moment, then try again.' },
   503: {

@@ -1,7 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { Button } from '../components/Button.tsx';
 import { ErrorState } from '../components/ErrorState.tsx';
-import { isMissingPart, MissingPart } from './MissingPart.tsx';
 
 interface ErrorBoundaryState {
   error: Error | null;
@@ -20,17 +19,26 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, ErrorBound
     if (error === null) return this.props.children;
     return (
       <main className="mx-auto max-w-xl p-6 pt-16">
-        {isMissingPart(error) ? (
-          <MissingPart />
-        ) : (
-          <ErrorState
-            what="This page stopped working."
-            why={error.message}
-            todo="Reload it. If it stops again, report the sentence above."
-            action={<Button onClick={() => window.location.reload()}>Reload the page</Button>}
-          />
-        )}
+        <ErrorState
+          {...wordsFor(error.message)}
+          action={<Button onClick={() => window.location.reload()}>Reload the page</Button>}
+        />
       </main>
     );
   }
+}
+
+/** Parts are loaded when they are opened, which fails while the service is away or once it was upgraded. */
+function wordsFor(message: string) {
+  return /module/.test(message)
+    ? {
+        what: 'A part of this page could not be loaded.',
+        why: 'The service does not answer.',
+        todo: 'Reload the page and try again.',
+      }
+    : {
+        what: 'This page stopped working.',
+        why: message,
+        todo: 'Reload it. If it stops again, report the sentence above.',
+      };
 }
