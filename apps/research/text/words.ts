@@ -47,8 +47,23 @@ const ENDINGS: [RegExp, string][] = [
   [/([^aeiou])\1$/, '$1'],
 ];
 
+/** Long texts say the same words over and over. Longer words are not kept: they would hold the whole text they were cut from. */
+const known = new Map<string, string>();
+const MOST_KNOWN = 50_000;
+const LONGEST_KNOWN = 12;
+
 /** A rough stem, so that "rises", "rising" and "rise" meet. Used on both sides of a comparison. */
 export function stem(word: string): string {
+  const before = known.get(word);
+  if (before !== undefined) return before;
+  const found = stemOf(word);
+  if (word.length > LONGEST_KNOWN) return found;
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(word, found);
+  return found;
+}
+
+function stemOf(word: string): string {
   const base = irregularStems.get(word) ?? irregularStems.get(word.replace(/s$/, '')) ?? word;
   if (base.length < 4) return base;
   return ENDINGS.reduce((text, [ending, instead]) => {
