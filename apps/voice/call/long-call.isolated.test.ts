@@ -6,16 +6,22 @@ import { Stage } from '../cases/harness/stage.suite.ts';
 const kilobyte = 1024;
 /** After so many turns everything that is kept has reached its bound. */
 const warmUpTurns = 60;
-const turns = 120;
+const turnsInStretch = 60;
+const stretches = 3;
 
 it('a call that goes on and on keeps no more with every turn', { timeout: 180_000 }, async () => {
   const stage = new Stage({ answers: [{ text: 'It is sunny, and it will stay so until the evening.' }] });
   onTestFinished(() => stage.close());
   await stage.call();
   await talk(stage, warmUpTurns);
-  const before = heapBytes();
-  await talk(stage, turns);
-  expect((heapBytes() - before) / turns / kilobyte).toBeLessThan(3);
+  const grown: number[] = [];
+  for (let stretch = 0; stretch < stretches; stretch += 1) {
+    const before = heapBytes();
+    await talk(stage, turnsInStretch);
+    grown.push((heapBytes() - before) / turnsInStretch / kilobyte);
+  }
+  // What is kept by the turn shows in every stretch; code that the engine compiles anew shows in one.
+  expect(Math.min(...grown)).toBeLessThan(3);
   expect(stage.clock.pendingTimers).toBeLessThan(5);
 });
 
