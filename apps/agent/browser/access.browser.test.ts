@@ -97,7 +97,7 @@ describeWithBrowser('a page out of view', () => {
     const { page } = await pages.open('/healthz');
     await page.clock.install();
     await page.goto(`${pages.agent().url}/app#/board`);
-    await page.getByText('Live', { exact: true }).waitFor();
+    await page.locator('#content').getByText('Live', { exact: true }).waitFor();
     const turn = (visible: boolean) =>
       page.evaluate((shown) => {
         Object.defineProperty(document, 'visibilityState', {
