@@ -209,6 +209,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     await checkLooks(opened);
     await row.getByRole('button', { name: 'Take back' }).click();
     await page.getByText('removed', { exact: true }).first().waitFor();
+    await row.filter({ hasText: 'added' }).getByText('taken back', { exact: true }).waitFor();
     const routes = async () => JSON.stringify((await pages.service().call('/api/routes')).body.data);
     await expect.poll(routes, SOON).not.toContain('"once"');
   });

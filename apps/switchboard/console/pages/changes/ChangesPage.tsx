@@ -52,13 +52,30 @@ export default function ChangesPage() {
         }}
         itemKey={({ id }) => id}
       >
-        {(change) => <ChangeRow change={change} onUndo={() => void undo(change)} />}
+        {(change) => (
+          <ChangeRow
+            change={change}
+            isTakenBack={isTakenBack(change, list.items ?? [])}
+            onUndo={() => void undo(change)}
+          />
+        )}
       </ListPanel>
     </Frame>
   );
 }
 
-function ChangeRow({ change, onUndo }: { change: Change; onUndo(): void }) {
+/** A change that takes another back stands above it, and may itself be taken back. */
+function isTakenBack({ id }: Change, changes: readonly Change[]): boolean {
+  return changes.some((other) => other.undoes === id && !isTakenBack(other, changes));
+}
+
+interface ChangeRowProps {
+  change: Change;
+  isTakenBack: boolean;
+  onUndo(): void;
+}
+
+function ChangeRow({ change, isTakenBack: isBack, onUndo }: ChangeRowProps) {
   const [open, setOpen] = useState(false);
   return (
     <li className="border-line border-b last:border-b-0">
@@ -88,9 +105,13 @@ function ChangeRow({ change, onUndo }: { change: Change; onUndo(): void }) {
         <span className="text-12 text-muted">
           <RelativeTime at={change.at} />
         </span>
-        <Button size="small" icon={<Undo2 aria-hidden />} onClick={onUndo}>
-          Take back
-        </Button>
+        {isBack ? (
+          <Badge>taken back</Badge>
+        ) : (
+          <Button size="small" icon={<Undo2 aria-hidden />} onClick={onUndo}>
+            Take back
+          </Button>
+        )}
       </div>
       {open && <Diff text={change.diff} />}
     </li>
