@@ -81,7 +81,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const compiler = new Compiler({ agentName, live, model, toolset, shelf, graph, logger });
   const changes = new LiveChanges();
   const observers = [...observersOf(base, measured, stores), changes.turns];
-  const recorder = new ChatRecorder(state.chats);
+  const recorder = new ChatRecorder(state.chats, base.logger);
+  closing.defer(() => recorder.stop());
   const executor = createExecutor(base, { graph, state, stores, shelf, observers });
   const a2a = createTasks(base, executor, recorder, () => ({
     agentName,

@@ -1,4 +1,5 @@
 import type { Task, TaskObserver } from '@trunkline/a2a';
+import type { Logger } from '@trunkline/config';
 import { type ChatOrigin, originOf } from './chat-origin.ts';
 import type { ChatStore } from './chat-store.ts';
 import { type ChatChange, type ChatTurn, Transcript } from './transcript.ts';
@@ -20,25 +21,31 @@ interface Recording {
 }
 
 const ended = ['completed', 'failed', 'canceled', 'rejected'];
+const retryDelayMs = 1000;
 
 /** Keeps conversations as people see them, and tells those who look at one what happens in it. */
 export class ChatRecorder implements TaskObserver {
   readonly #store: ChatStore;
+  readonly #logger: Logger;
   readonly #running = new Map<string, Recording>();
   readonly #followers = new Map<string, Set<ChatFollower>>();
+  /** Tasks whose record could not be written. */
+  readonly #unwritten = new Set<string>();
+  #retry: NodeJS.Timeout | undefined;
 
-  constructor(store: ChatStore) {
+  constructor(store: ChatStore, logger: Logger) {
     this.#store = store;
+    this.#logger = logger;
   }
 
   turnStarted(task: Task): void {
     const recording = this.#recordingOf(task);
     const message = task.history.findLast(({ role }) => role === 'user');
     if (recording === undefined || message === undefined) return;
-    const { transcript, origin } = recording;
+    const { transcript } = recording;
     transcript.turn.state = 'working';
     this.#tell(task.id, transcript.say(message));
-    this.#store.save(transcript.turn, origin);
+    this.#save(task.id, recording);
   }
 
   taskEvent(live: Parameters<NonNullable<TaskObserver['taskEvent']>>[0], event: TaskEvent): void {
@@ -50,8 +57,7 @@ export class ChatRecorder implements TaskObserver {
   turnEnded(task: Task): void {
     const recording = this.#running.get(task.id);
     if (recording === undefined) return;
-    this.#store.save(recording.transcript.turn, recording.origin);
-    this.#running.delete(task.id);
+    this.#save(task.id, recording);
     if (!ended.includes(task.state)) return;
     for (const follower of this.#followers.get(task.id) ?? []) follower.end();
     this.#followers.delete(task.id);
@@ -70,6 +76,34 @@ export class ChatRecorder implements TaskObserver {
       followers.delete(follower);
       if (followers.size === 0 && this.#followers.get(taskId) === followers) this.#followers.delete(taskId);
     };
+  }
+
+  /** Writes what waits, and no more. */
+  stop(): void {
+    this.#saveAgain();
+    clearTimeout(this.#retry);
+  }
+
+  /** While the disk is full the turn goes on, and its record waits in memory for room. */
+  #save(taskId: string, { transcript, origin }: Recording): void {
+    try {
+      this.#store.save(transcript.turn, origin);
+      this.#unwritten.delete(taskId);
+      if (transcript.turn.state !== 'working') this.#running.delete(taskId);
+    } catch (error) {
+      this.#logger.error({ err: error, taskId }, 'a chat could not be written; trying again');
+      this.#unwritten.add(taskId);
+      this.#retry ??= setTimeout(() => this.#saveAgain(), retryDelayMs).unref();
+    }
+  }
+
+  #saveAgain(): void {
+    this.#retry = undefined;
+    for (const taskId of [...this.#unwritten]) {
+      const recording = this.#running.get(taskId);
+      if (recording === undefined) this.#unwritten.delete(taskId);
+      else this.#save(taskId, recording);
+    }
   }
 
   /** A task that was parked goes on with what was stored of it. */

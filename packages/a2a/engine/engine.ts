@@ -202,7 +202,7 @@ export class TaskEngine {
   #run(live: LiveTask, command: SendCommand, question?: Question): void {
     const controller = new AbortController();
     live.controller = controller;
-    for (const observer of this.#observers) observer.turnStarted?.(live.snapshot(), question === undefined);
+    this.#tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
     void this.#drive(live, controller, requestOf(live.snapshot(), command, question));
   }
 
@@ -224,7 +224,7 @@ export class TaskEngine {
   /** Keeps disk, memory and observers in step with the task. */
   #follow(live: LiveTask): void {
     live.bind((emitted) => {
-      for (const observer of this.#observers) observer.taskEvent?.(live, emitted.event);
+      this.#tell((observer) => observer.taskEvent?.(live, emitted.event));
       if (emitted.event.type === 'message') return this.#discard(live);
       if (emitted.event.type === 'status' && emitted.event.state !== 'working') return this.#settle(live);
       this.#writer.saveEventsSoon(live);
@@ -235,7 +235,18 @@ export class TaskEngine {
     live.controller = undefined;
     this.#memory.keep(live, this.#options.clock.now());
     void this.#writer.saveTask(live);
-    for (const observer of this.#observers) observer.turnEnded?.(live.snapshot());
+    this.#tell((observer) => observer.turnEnded?.(live.snapshot()));
+  }
+
+  /** One that fails, on a full disk for instance, keeps neither the task nor the others from going on. */
+  #tell(news: (observer: TaskObserver) => void): void {
+    for (const observer of this.#observers) {
+      try {
+        news(observer);
+      } catch (error) {
+        this.#options.logger.error({ err: error }, 'an observer of tasks failed');
+      }
+    }
   }
 
   /** A plain reply leaves no task behind. */
