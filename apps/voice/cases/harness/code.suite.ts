@@ -12,12 +12,19 @@ const words = new Map<number, string>();
 function levelOf(word: string): number {
   const known = levels.get(word);
   if (known !== undefined) return known;
-  // Words that follow one another differ in loudness, as in a voice.
-  const level = firstWord + ((levels.size * 7919) % wordLevels);
   if (levels.size >= wordLevels) throw new Error('too many words for this code');
-  levels.set(word, level);
-  words.set(level, word);
-  return level;
+  let place = hashOf(word) % wordLevels;
+  while (words.has(firstWord + place)) place = (place + 1) % wordLevels;
+  levels.set(word, firstWord + place);
+  words.set(firstWord + place, word);
+  return firstWord + place;
+}
+
+/** FNV-1a: a word sounds the same whatever was said before it in other tests, and otherwise than the next. */
+function hashOf(word: string): number {
+  let value = 0x811c9dc5;
+  for (const letter of word) value = Math.imul(value ^ (letter.codePointAt(0) ?? 0), 0x01000193);
+  return value >>> 0;
 }
 
 function wordSamples(word: string): number {
