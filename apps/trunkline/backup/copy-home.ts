@@ -22,12 +22,22 @@ export async function copyHome(home: string, target: string): Promise<Copied> {
     if (path.endsWith('.db')) {
       await copyDatabase(path, to);
       copied.databases += 1;
-    } else {
-      await copyFile(path, to);
+    } else if (await copyIfThere(path, to)) {
       copied.files += 1;
     }
   }
   return copied;
+}
+
+/** A file that the services have removed or renamed since it was listed belongs to the past. */
+async function copyIfThere(from: string, to: string): Promise<boolean> {
+  try {
+    await copyFile(from, to);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 async function check(home: string, target: string): Promise<void> {

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as breathe } from 'node:timers/promises';
 import { type Child, startChild, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
@@ -42,7 +43,7 @@ it('a copy made while the services work starts with all that was there', async (
   const task = (await (await send(agent, 'what is 6*7')).json()).result.id as string;
   const busy = Array.from({ length: 20 }, (_, number) => send(agent, `what is ${number}*2`));
   const backup = run(home, 'backup', copy);
-  expect(await backup.exited).toMatchObject({ code: 0 });
+  expect(await backup.exited, backup.output()).toMatchObject({ code: 0 });
   expect(backup.output()).toMatch(/\d+ databases and \d+ other files of .*home are now in .*copy\./);
   await Promise.all(busy);
   expect(statSync(join(copy, 'family-secret')).mode & 0o777).toBe(0o600);
@@ -51,6 +52,21 @@ it('a copy made while the services work starts with all that was there', async (
   const found = await (await fetch(`${restored}/api/tasks/${task}`)).json();
   expect(found.task).toMatchObject({ id: task, state: 'completed' });
 }, 120_000);
+
+it('leaves out what is gone since it was listed, such as files that are being written', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const [home, copy] = [join(directory.path, 'home'), join(directory.path, 'copy')];
+  mkdirSync(home);
+  const fresh = Array.from({ length: 400 }, (_, number) => join(home, `new-${number}`));
+  for (const path of fresh) writeFileSync(path, 'new');
+  const backup = run(home, 'backup', copy);
+  const ended = backup.exited.then(() => true);
+  for (let round = 0; !(await Promise.race([ended, breathe(false)])); round += 1)
+    for (const path of fresh)
+      renameSync(round % 2 === 0 ? path : `${path}.kept`, round % 2 === 0 ? `${path}.kept` : path);
+  expect(await backup.exited, backup.output()).toMatchObject({ code: 0 });
+}, 60_000);
 
 it('says what is wrong with the folders', async () => {
   const directory = temporaryDirectory();
