@@ -16,6 +16,7 @@ export {
   type GuardedResponse,
 } from './fetch/guarded-fetch.ts';
 export { assertPublicUrl } from './fetch/public-url.ts';
+export { untilAborted } from './fetch/until-aborted.ts';
 export type { HealthReport } from './health/mount-health.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';

@@ -44,6 +44,7 @@ export class LiveModel {
       logger,
     });
   }
+
   /** Without the key the model refuses to answer: the log says why it was not sent. */
   #tellOfKeptKey({ url, apiKey }: ModelSettings): void {
     const { live, logger } = this.#options;

@@ -2,6 +2,7 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { addBlock, contains, embeddedIpv4, refusedKind } from './addresses.ts';
 import { fetchErrors } from './errors.ts';
+import { untilAborted } from './until-aborted.ts';
 
 export interface ResolvedAddress {
   address: string;
@@ -80,14 +81,4 @@ async function addressesOf(
 
 function lookupAll(host: string): Promise<readonly ResolvedAddress[]> {
   return dnsLookup(host, { all: true });
-}
-
-/** The system's resolver cannot be called off, so its answer is left behind. */
-function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

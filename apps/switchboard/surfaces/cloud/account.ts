@@ -2,8 +2,9 @@ import type { calendar_v3 } from '@googleapis/calendar';
 import type { docs_v1 } from '@googleapis/docs';
 import type { drive_v3 } from '@googleapis/drive';
 import type { gmail_v1 } from '@googleapis/gmail';
-import { z } from 'zod';
+import { untilAborted } from '@trunkline/http';
 import { DeliveryError } from '../delivery/delivery.ts';
+import { refreshGrant } from '../refresh-token.ts';
 
 export interface AccountSettings {
   clientId: string;
@@ -25,9 +26,6 @@ export interface CallOptions {
   /** Uploads look for it here. */
   rootUrl?: string;
 }
-
-const grantSchema = z.object({ access_token: z.string(), expires_in: z.number() });
-const refusalSchema = z.object({ error: z.string().optional(), error_description: z.string().optional() });
 
 const callMs = 20_000;
 /** A token is renewed this long before its end. */
@@ -105,7 +103,7 @@ export class CloudAccount {
 
   async #renew(): Promise<string> {
     try {
-      const { access_token: value, expires_in } = await exchange(this.#settings);
+      const { access_token: value, expires_in } = await refreshGrant(this.#settings);
       this.#token = { value, until: Date.now() + expires_in * 1000 - marginMs };
       this.#refused = false;
       return value;
@@ -117,34 +115,6 @@ export class CloudAccount {
       throw new DeliveryError(words, { cause: error });
     }
   }
-}
-
-async function exchange(settings: AccountSettings): Promise<z.output<typeof grantSchema>> {
-  const { clientId, clientSecret, refreshToken, tokenUrl } = settings;
-  const response = await fetch(tokenUrl, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'refresh_token',
-      refresh_token: refreshToken,
-      client_id: clientId,
-      client_secret: clientSecret,
-    }),
-    signal: AbortSignal.timeout(callMs),
-  });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok) return grantSchema.parse(answer);
-  const { error, error_description: words } = refusalSchema.safeParse(answer).data ?? {};
-  throw new Error(words ?? error ?? `it answered ${response.status}`);
-}
-
-/** Many wait for one token: who is called off waits no longer. */
-function untilAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 function statusOf(error: unknown): number | undefined {

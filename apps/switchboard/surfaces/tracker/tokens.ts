@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
+import { refreshGrant } from '../refresh-token.ts';
 
 export interface TokenSettings {
   clientId: string;
@@ -13,15 +14,8 @@ export interface TokenSettings {
   onRefreshFailed(words: string): void;
 }
 
-const answerSchema = z.object({
-  access_token: z.string(),
-  expires_in: z.number(),
-  refresh_token: z.string().optional(),
-});
-
 const keptSchema = z.object({ first: z.string(), refreshToken: z.string() });
 
-const callMs = 20_000;
 const marginMs = 60_000;
 
 /** Access tokens of an OAuth client; each refresh token works once, so the newest is kept on disk. */
@@ -67,20 +61,10 @@ export class TrackerTokens {
     }
   }
 
-  async #exchange(refreshToken: string): Promise<z.output<typeof answerSchema>> {
+  async #exchange(refreshToken: string): ReturnType<typeof refreshGrant> {
     const { clientId, clientSecret, url } = this.#settings;
-    const response = await fetch(`${url.replace(/\/+$/, '')}/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'refresh_token',
-        refresh_token: refreshToken,
-        client_id: clientId,
-        client_secret: clientSecret,
-      }),
-      signal: AbortSignal.timeout(callMs),
-    });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
-    return answerSchema.parse(await response.json());
+    const tokenUrl = `${url.replace(/\/+$/, '')}/oauth/token`;
+    return refreshGrant({ tokenUrl, clientId, clientSecret, refreshToken });
   }
 
   /** What was kept counts as long as the variable holds the token that it began with. */
