@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { type AppEnv, createApp, listRoutes, type RenderError, serve, servePages } from '@trunkline/http';
+import {
+  type App,
+  type AppEnv,
+  createApp,
+  listRoutes,
+  type RenderError,
+  serve,
+  servePages,
+} from '@trunkline/http';
 import { type Family, missingModel, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
@@ -108,7 +116,7 @@ function facts({ directory, ui }: Base, { model }: Agent) {
   return { setup_complete: isSetupComplete(directory), ui, model: model.gateway.describe() };
 }
 
-function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
+function mountRoutes(app: App, base: Base, agent: Agent): void {
   const { options, live, directory } = base;
   const { a2a, state, stores, feed, graph, model, shelf, telemetry, observers } = agent;
   const { engine } = a2a;
@@ -160,7 +168,7 @@ function mountRoutes(app: Hono<AppEnv>, base: Base, agent: Agent): void {
     setUp: (given) => writeSetup(live, directory, settings(), given),
     isSetUp: () => isSetupComplete(directory),
   });
-  app.route('/', a2a.routes);
+  a2a.mount(app);
 }
 
 function mountPages(app: Hono<AppEnv>, ui: AgentOptions['ui']): void {

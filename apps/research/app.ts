@@ -106,7 +106,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
     url: () => address.url,
   });
   closing.defer(() => a2a.stop());
-  app.route('/', a2a.routes);
+  a2a.mount(app);
   const directory = join(import.meta.dirname, 'dist');
   servePages(app, { directory, base: '/share', fallback: 'share.html' });
   servePages(app, { directory });

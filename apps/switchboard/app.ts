@@ -164,7 +164,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     url: () => address,
   });
   closing.defer(() => a2a.stop());
-  app.route('/', a2a.routes);
+  a2a.mount(app);
   const pages = join(import.meta.dirname, 'dist');
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });
   servePages(app, { directory: pages });

@@ -201,7 +201,7 @@ function mountAgent(
   closing.defer(() => server.stop());
   for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json'])
     app.use(path, advertiseApiKey());
-  app.route('/', server.routes as unknown as VoiceApp);
+  server.mount(app);
 }
 
 async function startTranslator(

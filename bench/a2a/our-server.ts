@@ -47,6 +47,6 @@ const app = createApp({
   health: () => ({ status: 200, body: {} }),
 });
 for (const [path, report] of Object.entries(reports)) app.get(path, (context) => context.json(report()));
-app.route('/', agent.routes);
+agent.mount(app);
 const { port } = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'PORT', logger: quiet });
 console.log(`listening on ${port}`);

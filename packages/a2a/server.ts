@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { type AppEnv, createOriginCheck } from '@trunkline/http';
+import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
 import { buildCard } from './card/build-card.ts';
 import { mountCard } from './card/card-routes.ts';
@@ -49,8 +49,8 @@ export interface A2aServerOptions {
 }
 
 export interface A2aServer {
-  /** To be mounted at the root of an app made by `createApp`. */
-  routes: Hono<AppEnv>;
+  /** Adds the routes at the root of an app. */
+  mount<Caller>(app: App<Caller>): void;
   engine: TaskEngine;
   /** Undefined when push notifications are off. */
   push: PushService | undefined;
@@ -67,8 +67,12 @@ export function createA2aServer(options: A2aServerOptions): A2aServer {
   if (push !== undefined) engine.observe(push);
   if (options.observer !== undefined) engine.observe(options.observer);
   engine.recover();
+  const routes = createRoutes(options, guard, engine, push);
   return {
-    routes: createRoutes(options, guard, engine, push),
+    mount(app) {
+      app.route('/', routes.app);
+      app.direct.post('/a2a', (context) => guard.refuse(context) ?? routes.rpc(context));
+    },
     engine,
     push,
     stop() {
@@ -83,7 +87,7 @@ function createRoutes(
   guard: CredentialsGuard,
   engine: TaskEngine,
   push: PushService | undefined,
-): Hono<AppEnv> {
+) {
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
   const card = (form: Dialect['name']) => buildCard(form, describe(), facts);
@@ -96,19 +100,21 @@ function createRoutes(
   });
   const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);
   const app = new Hono<AppEnv>();
-  mountGuard(app, guard);
+  const handler: MiddlewareHandler = async (context, next) => guard.refuse(context) ?? next();
+  mountGuard(app, handler);
   mountCard(app, {
     card: (version) => card(version === '1.0' ? 'v10' : 'v03'),
     form: options.cardForm ?? '1.0',
-    guard: options.guardCard ? guard.handler : undefined,
+    guard: options.guardCard ? handler : undefined,
   });
-  app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
+  const rpc = rpcRoute({ operations, checkOrigin, logger });
+  app.post('/a2a', rpc);
   mountRest(app, { operations, checkOrigin, logger });
-  return app;
+  return { app, rpc };
 }
 
 /** Everything that drives the agent; the well-known paths stay open. A path that ends in `/*` is meant without it too. */
-function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
+function mountGuard(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
   const guarded = ['/a2a/*', '/message:send', '/message:stream', '/tasks/*', '/extendedAgentCard'];
   const older = [
     '/v1/message:send',
@@ -117,7 +123,7 @@ function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
     '/v1/card',
     '/v1/extendedAgentCard',
   ];
-  for (const path of [...guarded, ...older]) app.use(path, guard.handler);
+  for (const path of [...guarded, ...older]) app.use(path, guard);
 }
 
 /** In 1.0 there is one to ask for only where callers can be told apart from the public. */

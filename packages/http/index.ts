@@ -1,5 +1,5 @@
-export { type AppOptions, createApp } from './app/app.ts';
-export type { AppEnv, RequestContext } from './app/context.ts';
+export { type App, type AppOptions, createApp } from './app/app.ts';
+export type { AppEnv, RequestContext, RouteContext } from './app/context.ts';
 export type { Logger } from './app/logger.ts';
 export { allowCallers } from './callers/allow-callers.ts';
 export { type CallerGuardOptions, callerGuard } from './callers/caller-guard.ts';

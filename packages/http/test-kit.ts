@@ -1,8 +1,6 @@
 import { connect, type Socket } from 'node:net';
-import type { Hono } from 'hono';
 import { onTestFinished, vi } from 'vitest';
-import { type AppOptions, createApp } from './app/app.ts';
-import type { AppEnv } from './app/context.ts';
+import { type App, type AppOptions, createApp } from './app/app.ts';
 import type { Logger } from './app/logger.ts';
 import { type RunningServer, type ServeOptions, serve } from './server/serve.ts';
 
@@ -33,13 +31,13 @@ export interface TestCaller {
 }
 
 export interface TestServer extends RunningServer {
-  app: Hono<AppEnv<TestCaller>>;
+  app: App<TestCaller>;
   lines: LogLine[];
 }
 
 /** The real app on a free port, stopped when the test ends. */
 export async function startApp(
-  addRoutes: (app: Hono<AppEnv<TestCaller>>) => void,
+  addRoutes: (app: App<TestCaller>) => void,
   appOptions: Partial<AppOptions> = {},
   serveOptions: Partial<ServeOptions> = {},
 ): Promise<TestServer> {

@@ -1,8 +1,8 @@
-import type { Context } from 'hono';
+import type { RequestContext } from '@trunkline/http';
 import { A2aError } from '../errors/a2a-error.ts';
 
 /** Refuses a body that says it is something else than JSON. */
-export function requireJson(context: Context): void {
+export function requireJson(context: RequestContext): void {
   const declared = context.req.header('content-type');
   if (declared === undefined || declared === 'application/json') return;
   const type = (declared.split(';')[0] ?? '').trim().toLowerCase();

@@ -1,5 +1,4 @@
-import { createKeyring, refuseForeignPage } from '@trunkline/http';
-import type { Context, MiddlewareHandler } from 'hono';
+import { createKeyring, type RequestContext, refuseForeignPage } from '@trunkline/http';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
 export interface A2aCredentials {
@@ -18,7 +17,7 @@ export type SchemeName = 'bearer' | 'apiKey';
 
 interface Scheme {
   name: SchemeName;
-  opens(context: Context): boolean;
+  opens(context: RequestContext): boolean;
   challenge: string;
 }
 
@@ -26,8 +25,8 @@ export interface CredentialsGuard {
   /** The schemes that are in force. */
   schemes: readonly SchemeName[];
   require: 'all' | 'any';
-  /** Answers 401 to whoever does not show what is expected. */
-  handler: MiddlewareHandler;
+  /** The answer, 401, to whoever does not show what is expected. */
+  refuse(context: RequestContext): Response | undefined;
 }
 
 export function createCredentialsGuard(
@@ -45,18 +44,18 @@ export function createCredentialsGuard(
     ),
   ].filter((scheme) => scheme !== undefined);
   const relatives = createKeyring([{ key: credentials.family, caller: true }]);
-  const isRelated = (context: Context) =>
+  const isRelated = (context: RequestContext) =>
     [bearerToken(context), context.req.header('x-api-key')].some((key) => relatives.find(key ?? '') === true);
-  const isOpen = (context: Context) =>
+  const isOpen = (context: RequestContext) =>
     require === 'all'
       ? schemes.every((scheme) => scheme.opens(context))
       : schemes.some((scheme) => scheme.opens(context));
   return {
     schemes: schemes.map(({ name }) => name),
     require,
-    handler: async (context, next) => {
+    refuse(context) {
       if (schemes.length === 0) refuseForeignPage(context, allowedOrigins);
-      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
+      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return undefined;
       return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
     },
   };
@@ -65,7 +64,7 @@ export function createCredentialsGuard(
 function createScheme(
   name: SchemeName,
   expected: string | undefined,
-  presented: (context: Context) => string | undefined,
+  presented: (context: RequestContext) => string | undefined,
   challenge: string,
 ): Scheme | undefined {
   const keyring = createKeyring([{ key: expected, caller: true }]);
@@ -73,12 +72,12 @@ function createScheme(
   return { name, challenge, opens: (context) => keyring.find(presented(context) ?? '') === true };
 }
 
-function bearerToken(context: Context): string | undefined {
+function bearerToken(context: RequestContext): string | undefined {
   return /^bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '')?.[1];
 }
 
 /** In every form that a caller of this endpoint may look for. */
-function refusal(context: Context, challenge: string): Response {
+function refusal(context: RequestContext, challenge: string): Response {
   const detail = 'missing or wrong credentials';
   const isRpc = context.req.path.endsWith('/a2a');
   const body = isRpc

@@ -1,5 +1,4 @@
-import { type AppEnv, answerText, type SseSubscriber, sse } from '@trunkline/http';
-import type { Context } from 'hono';
+import { answerText, type RequestContext, type SseSubscriber, sse } from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import type { EmittedEvent } from '../engine/live-task.ts';
@@ -16,12 +15,12 @@ const wholeStream = {
 type Wrap = (frame: string) => string;
 
 /** Writes a feed as server-sent events, each numbered so that a reader can come back where it was. */
-export function openStream(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
+export function openStream(context: RequestContext, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
   return feed.complete ? sendWhole(context, feed, dialect, wrap) : sendLive(context, feed, dialect, wrap);
 }
 
 /** Nothing more will come: all frames go out in one piece, however many they are. */
-function sendWhole(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
+function sendWhole(context: RequestContext, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
   let text = '';
   const write = (sequence: number, frame: string) => {
     text += frameText(sequence, wrap(frame));
@@ -30,7 +29,7 @@ function sendWhole(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap:
   return answerText(context, text, wholeStream);
 }
 
-function sendLive(context: Context<AppEnv>, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
+function sendLive(context: RequestContext, feed: Feed, dialect: Dialect, wrap: Wrap): Response {
   const { socket } = context.env.outgoing;
   // The head of the answer and the frames that are there already go out as one packet.
   socket?.cork();

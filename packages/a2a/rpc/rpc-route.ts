@@ -1,5 +1,4 @@
-import { type AppEnv, answerText, HttpError, type OriginCheck } from '@trunkline/http';
-import type { Context } from 'hono';
+import { answerText, HttpError, type OriginCheck, type RouteContext } from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
 import { v10 } from '../dialects/v10/dialect.ts';
@@ -28,13 +27,11 @@ export interface RpcRouteOptions {
   logger: Logger;
 }
 
-type RequestContext = Context<AppEnv>;
-
 const mostInBatch = 50;
 const jsonHeaders = { 'content-type': 'application/json' };
 
 /** Answers `POST /a2a`: one request or a batch of them, in the version that the header names. */
-export function rpcRoute(options: RpcRouteOptions): (context: RequestContext) => Promise<Response> {
+export function rpcRoute(options: RpcRouteOptions): (context: RouteContext) => Promise<Response> {
   return async (context) => {
     let dialect: Dialect = v10;
     let body: unknown;
@@ -52,7 +49,7 @@ export function rpcRoute(options: RpcRouteOptions): (context: RequestContext) =>
 }
 
 async function answerOne(
-  context: RequestContext,
+  context: RouteContext,
   body: unknown,
   dialect: Dialect,
   options: RpcRouteOptions,
@@ -71,7 +68,7 @@ async function answerOne(
 }
 
 async function answerStream(
-  context: RequestContext,
+  context: RouteContext,
   request: RpcRequest,
   method: Extract<Method, { kind: 'stream' }>,
   dialect: Dialect,
@@ -85,7 +82,7 @@ async function answerStream(
 
 /** Answers in the order of the requests; notifications have none. */
 async function answerBatch(
-  context: RequestContext,
+  context: RouteContext,
   batch: unknown[],
   dialect: Dialect,
   options: RpcRouteOptions,
@@ -100,7 +97,7 @@ async function answerBatch(
 }
 
 async function answerInBatch(
-  context: RequestContext,
+  context: RouteContext,
   body: unknown,
   dialect: Dialect,
   { operations, logger }: RpcRouteOptions,
@@ -119,7 +116,7 @@ async function answerInBatch(
   }
 }
 
-function callOf(context: RequestContext, request: RpcRequest, dialect: Dialect) {
+function callOf(context: RouteContext, request: RpcRequest, dialect: Dialect) {
   const lastEventId = context.req.header('last-event-id');
   return {
     dialect,
@@ -133,7 +130,7 @@ function noStreamInBatch(method: string): A2aError {
   return new A2aError('UNSUPPORTED_OPERATION', `This operation is not supported in a batch: ${method}`);
 }
 
-function jsonAnswer(context: RequestContext, text: string): Response {
+function jsonAnswer(context: RouteContext, text: string): Response {
   return answerText(context, text, jsonHeaders);
 }
 

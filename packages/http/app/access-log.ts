@@ -1,30 +1,37 @@
-import type { Context } from 'hono';
-import { routePath } from 'hono/route';
-import type { AppEnv } from './context.ts';
+import type { RequestContext } from './context.ts';
+import type { Logger } from './logger.ts';
+
+export interface AnsweredRequest {
+  /** The pattern, never the path: paths are without number and would fill the memory of the metrics. */
+  route: string;
+  status: number;
+  /** With its query. */
+  url: string;
+  startedAt: number;
+}
 
 const SECRET_NAME =
   /(?:key|token|secret|password|passwd|auth|authorization|signature|sig|credentials?|code)$/i;
 
 /** One line and one measurement a request, when its answer begins. */
-export function recordRequest(context: Context<AppEnv>, startedAt: number): void {
+export function recordRequest(context: RequestContext, logger: Logger, answered: AnsweredRequest): void {
+  const { route, status, url, startedAt } = answered;
   const seconds = (performance.now() - startedAt) / 1000;
-  const { status } = context.res;
   const { method, path } = context.req;
-  // The pattern, never the path: paths are without number and would fill the memory of the metrics.
-  const route = routePath(context);
   context
     .get('metrics')
     ?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
   const fields = {
+    requestId: context.get('requestId'),
     method,
     path,
-    query: safeQuery(context.req.url),
+    query: safeQuery(url),
     route,
     status,
     ms: round(seconds * 1000),
   };
-  if (status < 400) context.get('logger').debug(fields, 'request');
-  else context.get('logger').info(fields, 'request');
+  if (status < 400) logger.debug(fields, 'request');
+  else logger.info(fields, 'request');
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,6 +1,8 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { type RenderError, respondToError } from '../errors/render.ts';
+import { routePath } from 'hono/route';
+import { DirectRoutes } from '../direct/direct-routes.ts';
+import type { RenderError } from '../errors/render.ts';
 import { type HealthReport, mountHealth } from '../health/mount-health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { mountMetrics } from '../metrics/mount-metrics.ts';
@@ -8,15 +10,13 @@ import { mountDocs } from '../openapi/mount-docs.ts';
 import { allowCors } from '../origins/cors.ts';
 import { refuseCrossSite } from '../origins/cross-site.ts';
 import { listRoutes } from '../routes/list-routes.ts';
-import { recordRequest } from './access-log.ts';
-import { limitBody } from './body-limit.ts';
+import { type BodyLimit, capBody, createBodyLimit, limitBody } from './body-limit.ts';
 import type { AppEnv } from './context.ts';
 import { FixedPathRouter } from './fixed-path-router.ts';
 import type { Logger } from './logger.ts';
 import { createNotFound } from './not-found.ts';
-import { type RequestCheck, runChecks } from './request-check.ts';
-import { chooseRequestId } from './request-id.ts';
-import { standardHeaders, withHeaders } from './security-headers.ts';
+import { RequestFrame } from './request-frame.ts';
+import { withHeaders } from './security-headers.ts';
 
 export interface AppOptions {
   service: string;
@@ -46,17 +46,22 @@ export interface AppOptions {
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*'];
 
-/** A Hono app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
-export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Caller>> {
-  const app = new Hono<AppEnv<Caller>>();
+/** A Hono app, with a second door for the few routes that are asked so often that routing would cost most. */
+export type App<Caller = unknown> = Hono<AppEnv<Caller>> & { readonly direct: DirectRoutes };
+
+/** An app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
+export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
+  const limitOf = createBodyLimit({
+    default: options.bodyLimit ?? DEFAULT_BODY_LIMIT,
+    paths: options.bodyLimits ?? {},
+  });
+  const frame = createFrame(options, limitOf);
+  const app = Object.assign(new Hono<AppEnv<Caller>>(), { direct: new DirectRoutes(frame) });
   app.router = new FixedPathRouter(app.router);
   const notFound = createNotFound(() => listRoutes(app));
-  app.onError((error, context) => respondToError(error, context, options.renderError));
-  app.notFound((context) => {
-    const error = notFound(context.req.method, context.req.path);
-    return respondToError(error, context, options.renderError);
-  });
-  app.use(frameRequest(options));
+  app.onError((error, context) => frame.refuse(error, context));
+  app.notFound((context) => frame.refuse(notFound(context.req.method, context.req.path), context));
+  app.use(frameRequest(frame, limitOf));
   mountHealth(app, options.health);
   if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
@@ -64,39 +69,45 @@ export function createApp<Caller = unknown>(options: AppOptions): Hono<AppEnv<Ca
   return app;
 }
 
-/** Goes round every request: what comes before, and what every answer gets, failures included. */
-function frameRequest(options: AppOptions): MiddlewareHandler {
-  const allowedHosts = namesOf(options);
-  const checks = requestChecks(options);
-  return async (context: Context<AppEnv>, next) => {
-    const startedAt = performance.now();
-    const requestId = chooseRequestId(context.req.header('x-request-id'));
-    const headers = standardHeaders(requestId);
-    context.set('requestId', requestId);
-    context.set('logger', options.logger.child({ requestId }));
-    context.set('metrics', options.metrics);
-    context.set('standardHeaders', headers);
-    context.set('allowedHosts', allowedHosts);
-    try {
-      const answer = runChecks(checks, context);
-      if (answer === undefined) await next();
-      else context.res = answer;
-    } catch (thrown) {
-      // Hono hands only real Error objects to its error handler.
-      context.res = respondToError(thrown, context, options.renderError);
-    }
-    if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, headers);
-    recordRequest(context, startedAt);
-  };
+function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
+  const { logger, metrics, renderError, corsOrigins } = options;
+  return new RequestFrame({
+    logger,
+    metrics,
+    renderError,
+    allowedHosts: namesOf(options),
+    checks: [
+      ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
+      refuseCrossSite(corsOrigins ?? []),
+      limitBody(limitOf),
+    ],
+  });
 }
 
-function requestChecks({ corsOrigins, bodyLimit, bodyLimits }: AppOptions): RequestCheck[] {
-  const limits = { default: bodyLimit ?? DEFAULT_BODY_LIMIT, paths: bodyLimits ?? {} };
-  return [
-    ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
-    refuseCrossSite(corsOrigins ?? []),
-    limitBody(limits),
-  ];
+/** Goes round every request: what comes before, and what every answer gets, failures included. */
+function frameRequest(frame: RequestFrame, limitOf: BodyLimit): MiddlewareHandler {
+  return async (context: Context<AppEnv>, next) => {
+    const startedAt = performance.now();
+    const variables = frame.begin(context.req.header('x-request-id'));
+    context.set('requestId', variables.requestId);
+    context.set('logger', variables.logger);
+    context.set('metrics', variables.metrics);
+    context.set('standardHeaders', variables.standardHeaders);
+    context.set('allowedHosts', variables.allowedHosts);
+    try {
+      const answer = frame.check(context);
+      if (answer === undefined) {
+        capBody(context.req, limitOf);
+        await next();
+      } else context.res = answer;
+    } catch (thrown) {
+      // Hono hands only real Error objects to its error handler.
+      context.res = frame.refuse(thrown, context);
+    }
+    if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, variables.standardHeaders);
+    const { status } = context.res;
+    frame.record(context, { route: routePath(context), status, url: context.req.url, startedAt });
+  };
 }
 
 function namesOf({ allowedHosts = [], publicUrl }: AppOptions): string[] {

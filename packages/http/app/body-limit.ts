@@ -1,3 +1,4 @@
+import type { HonoRequest } from 'hono';
 import { httpErrors } from '../errors/http-errors.ts';
 import type { RequestCheck } from './request-check.ts';
 
@@ -8,21 +9,35 @@ export interface BodyLimits {
   paths: Readonly<Record<string, number>>;
 }
 
-/** Refuses a body by its declared length, or, where none is declared, as soon as too much has come. */
-export function limitBody(limits: BodyLimits): RequestCheck {
+/** How many bytes a body may have at a path. */
+export type BodyLimit = (path: string) => number;
+
+export function createBodyLimit(limits: BodyLimits): BodyLimit {
   const paths = Object.entries(limits.paths).sort(([left], [right]) => right.length - left.length);
-  const limitOf = (path: string) => paths.find(([prefix]) => isBelow(path, prefix))?.[1] ?? limits.default;
+  return (path) => paths.find(([prefix]) => isBelow(path, prefix))?.[1] ?? limits.default;
+}
+
+/** Refuses a body by its declared length. */
+export function limitBody(limitOf: BodyLimit): RequestCheck {
   return ({ req }) => {
-    const { raw } = req;
-    if (raw.method === 'GET' || raw.method === 'HEAD') return undefined;
-    const limit = limitOf(req.path);
     const declared = req.header('content-length');
-    if (declared !== undefined && Number(declared) > limit) throw tooLarge(limit);
-    if (declared === undefined && req.header('transfer-encoding') !== undefined && raw.body !== null) {
-      req.raw = withBody(raw, capped(raw.body, limit));
-    }
+    if (declared === undefined || isBodiless(req.method)) return undefined;
+    const limit = limitOf(req.path);
+    if (Number(declared) > limit) throw tooLarge(limit);
     return undefined;
   };
+}
+
+/** Where no length is declared, the body breaks off as soon as too much has come. */
+export function capBody(req: HonoRequest, limitOf: BodyLimit): void {
+  if (isBodiless(req.method) || req.header('content-length') !== undefined) return;
+  const { raw } = req;
+  if (req.header('transfer-encoding') === undefined || raw.body === null) return;
+  req.raw = withBody(raw, capped(raw.body, limitOf(req.path)));
+}
+
+function isBodiless(method: string): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 function isBelow(path: string, prefix: string): boolean {

@@ -12,7 +12,7 @@ export interface ServerBindings extends HttpBindings {
   streams: OpenStreams;
 }
 
-interface KitVariables {
+export interface KitVariables {
   requestId: string;
   logger: Logger;
   metrics: Metrics | undefined;
@@ -36,9 +36,16 @@ export interface RequestContext {
   readonly env: ServerBindings;
   get<Name extends keyof KitVariables>(name: Name): KitVariables[Name];
   readonly req: {
-    readonly raw: Request;
     readonly method: string;
     readonly path: string;
     header(name: string): string | undefined;
+  };
+}
+
+/** As much of a Hono context as a route may use that is to be asked directly too. */
+export interface RouteContext extends RequestContext {
+  readonly req: RequestContext['req'] & {
+    query(name: string): string | undefined;
+    text(): Promise<string>;
   };
 }

@@ -34,7 +34,7 @@ export function respondToError(thrown: unknown, context: RequestContext, render:
 function toHttpError(thrown: unknown, context: RequestContext): HttpError {
   if (thrown instanceof HttpError) return thrown;
   if (thrown instanceof HTTPException) return new HttpError('http_exception', thrown.status, thrown.message);
-  if (context.req.raw.signal.aborted) return httpErrors.client_closed({ cause: thrown });
+  if (context.env?.outgoing?.destroyed) return httpErrors.client_closed({ cause: thrown });
   return httpErrors.internal({ requestId: context.get('requestId') }, { cause: thrown });
 }
 

@@ -1,4 +1,4 @@
-import type { Context } from 'hono';
+import type { RequestContext } from '../app/context.ts';
 import type { RequestCheck } from '../app/request-check.ts';
 import { originMatcher } from './origin-guard.ts';
 
@@ -22,7 +22,7 @@ export function allowCors(origins: readonly string[]): RequestCheck {
 }
 
 /** Answers what a browser asks before the request itself. */
-function allowRequest(context: Context, headers: Record<string, string>): void {
+function allowRequest(context: RequestContext, headers: Record<string, string>): void {
   headers['access-control-allow-methods'] = METHODS;
   headers['access-control-max-age'] = String(ONE_HOUR_SECONDS);
   const wanted = context.req.header('access-control-request-headers');

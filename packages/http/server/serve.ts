@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { ServerBindings } from '../app/context.ts';
 import type { Logger } from '../app/logger.ts';
+import type { DirectRoutes } from '../direct/direct-routes.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { OpenStreams } from './open-streams.ts';
 import { toStartError } from './start-error.ts';
@@ -33,8 +34,9 @@ export interface RunningServer {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** What serve needs of a Hono app. */
+/** What serve needs of an app. */
 export interface ServableApp {
+  readonly direct?: Pick<DirectRoutes, 'take'>;
   fetch(request: Request, bindings: ServerBindings): Response | Promise<Response>;
 }
 
@@ -73,7 +75,9 @@ function createHttpServer(app: ServableApp, options: ServeOptions, streams: Open
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     },
-    (incoming, outgoing) => void listener(incoming, outgoing),
+    (incoming, outgoing) => {
+      if (app.direct?.take({ incoming, outgoing, streams }) !== true) void listener(incoming, outgoing);
+    },
   );
 }
 

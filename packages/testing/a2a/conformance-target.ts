@@ -49,7 +49,7 @@ const app = createApp({
   renderError: (error) => ({ body: { detail: error.message } }),
   health: () => ({ status: 200, body: { ok: true } }),
 });
-app.route('/', agent.routes);
+agent.mount(app);
 const server = await serve(app, { host: values.host, port, portVariable: '--port', logger });
 port = server.port;
 console.log(`conformance target: http://localhost:${port}, JSON-RPC at /a2a`);
