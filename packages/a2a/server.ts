@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
+import { type App, type AppEnv, createOriginCheck, type RequestContext } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
@@ -49,8 +49,11 @@ export interface A2aServerOptions {
 }
 
 export interface A2aServer {
-  /** Adds the routes at the root of an app. */
-  mount<Caller>(app: App<Caller>): void;
+  /**
+   * Adds the routes at the root of an app. Where guards of the app itself stand before them, `admit` asks the same:
+   * it throws the refusal. The route that is asked directly meets no middleware.
+   */
+  mount<Caller>(app: App<Caller>, admit?: (context: RequestContext) => unknown): void;
   engine: TaskEngine;
   /** Undefined when push notifications are off. */
   push: PushService | undefined;
@@ -69,9 +72,12 @@ export function createA2aServer(options: A2aServerOptions): A2aServer {
   engine.recover();
   const routes = createRoutes(options, guard, engine, push);
   return {
-    mount(app) {
+    mount(app, admit) {
       app.route('/', routes.app);
-      app.direct.post('/a2a', (context) => guard.refuse(context) ?? routes.rpc(context));
+      app.direct.post('/a2a', (context) => {
+        admit?.(context);
+        return guard.refuse(context) ?? routes.rpc(context);
+      });
     },
     engine,
     push,

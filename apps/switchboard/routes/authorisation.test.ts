@@ -100,6 +100,21 @@ describe('keys and scopes', () => {
   });
 });
 
+describe('with keys in keys.yaml alone', () => {
+  it('is closed at every door, that of A2A included', async () => {
+    const scoped = { AVA_KEY: env.AVA_KEY, CHIEF_KEY: env.CHIEF_KEY };
+    const board = await startSwitchboard({ env: scoped, files: { 'keys.yaml': keysFile } });
+    const ask = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: 'none' } };
+    const statuses = async (path: string, body: object) => {
+      const keys = [{}, { 'x-api-key': 'ava-key' }, { 'x-api-key': 'chief-key' }];
+      return await Promise.all(keys.map(async (key) => (await board.call(path, body, key)).status));
+    };
+    expect(await statuses('/a2a', ask)).toEqual([401, 403, 200]);
+    expect(await statuses('/publish', { topic: 'note.x', payload: {} })).toEqual([401, 403, 200]);
+    await board.stop();
+  });
+});
+
 describe('without a key', () => {
   it('is open on loopback, with a warning', async () => {
     const board = await startSwitchboard();
