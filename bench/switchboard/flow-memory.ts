@@ -40,8 +40,9 @@ function inStore(): number {
 
 function fill(store: FlowStore, from: number, count: number): void {
   for (let index = from; index < from + count; index += 1) {
-    const { id } = store.open(`message-${index}`, `correlation-${index}`, 'work');
-    store.trace(id, 'request', { skill: 'work', messageId: `message-${index}` });
+    const [messageId, correlationId] = [`message-${index}`, `correlation-${index}`];
+    const { id } = store.open({ messageId, correlationId, skill: 'work', request: `do part ${index}` });
+    store.trace(id, 'request', { skill: 'work', messageId });
     store.start(id, 'in-process', 'worker');
     store.trace(id, 'start', { agent: 'worker', executor: 'in-process' });
     store.trace(id, 'end', { taskState: 'completed' });

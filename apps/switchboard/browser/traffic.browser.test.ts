@@ -133,9 +133,12 @@ describeWithBrowser('what passes through the switchboard', () => {
     const { page } = opened;
     const turn = [{ toolCalls: [{ name: 'get_incidents', arguments: {} }] }, 'All is quiet.'];
     model.enqueue(...turn);
-    const id = await say('Any outage today?');
-    await page.getByRole('link', { name: 'incidents by warden' }).first().waitFor();
-    await page.goto(`${pages.service().url}/app#/flows/skill-${id}`);
+    const id = await say('Any outage today?\n\nThe lamps in the hall went out.');
+    const row = page.getByRole('listitem').filter({ hasText: 'Any outage today?' });
+    await row.getByText('incidents by warden').waitFor();
+    await row.getByRole('link', { name: 'Any outage today? The lamps in the hall went out.' }).click();
+    await page.getByRole('heading', { name: 'Any outage today?', level: 1 }).waitFor();
+    expect(page.url()).toContain(`#/flows/skill-${id}`);
     const steps = page.getByRole('list', { name: 'Steps' });
     await steps.getByText('Tool get_incidents').waitFor();
     await steps.getByText('completed, answer on message.outbound.cli').waitFor();

@@ -26,7 +26,10 @@ export class Announcer {
     flow: Flow | undefined,
     dispatch: Dispatch,
   ): Promise<void> {
-    if (flow !== undefined) await this.#bus.publish(about(dispatch, `flow.item.${event}`, flow));
+    if (flow === undefined) return;
+    // Who may follow the flows may not read every request.
+    const { requestPreview: _, ...told } = flow;
+    await this.#bus.publish(about(dispatch, `flow.item.${event}`, told));
   }
 
   async dropped(reason: DropReason, why: string, dispatch: Dispatch): Promise<void> {

@@ -8,7 +8,7 @@ import type { Cooldowns } from './cooldowns.ts';
 import type { Place, RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { Lanes } from './lanes.ts';
 import type { DropReason, ExecutorRegistry } from './registry.ts';
-import { type Dispatch, readDispatch } from './request.ts';
+import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
 import type { TaskStore, TrackedTask } from './task-store.ts';
 
 /** Chooses between agents where a test of two is under way. */
@@ -103,10 +103,12 @@ export class Dispatcher {
   #open(dispatch: Dispatch, isFirst: boolean): Flow {
     const { flows } = this.#settings;
     const { skill, agent, message, routing } = dispatch;
+    const { id: messageId, correlationId } = message;
+    const request = text(fieldsOf(message.payload).content) ?? '';
     return flows.together(() => {
-      const flow = flows.open(message.id, message.correlationId, skill);
+      const flow = flows.open({ messageId, correlationId, skill, request });
       const isNew = isFirst && flow.status !== 'complete';
-      if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId: message.id, routing });
+      if (isNew) flows.trace(flow.id, 'request', { skill, agent, messageId, routing });
       return flow;
     });
   }

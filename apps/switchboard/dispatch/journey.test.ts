@@ -47,7 +47,9 @@ describe('from a message to its answer', () => {
     const id = await publish('message.inbound.cli', { content: 'trace me' });
     await seen.first('autonomous.outcome.api.chat', id);
     for (const event of ['created', 'updated', 'completed']) {
-      expect((await seen.first(`flow.item.${event}`, id)).payload.id).toBe(`skill-${id}`);
+      const { payload } = await seen.first(`flow.item.${event}`, id);
+      expect(payload.id).toBe(`skill-${id}`);
+      expect(JSON.stringify(payload)).not.toContain('trace me');
     }
     const { body: list } = await board.call('/api/flows?status=complete&limit=5');
     expect(list.flows[0]).toMatchObject({
@@ -56,6 +58,7 @@ describe('from a message to its answer', () => {
       status: 'complete',
       stage: 'done',
       skill: 'chat',
+      requestPreview: 'trace me',
     });
     expect(list.count).toBe(list.flows.length);
     const { body: one } = await board.call(`/api/flows/skill-${id}`);

@@ -14,6 +14,8 @@ export interface Flow {
   completedAt: number | null;
   durationMs: number | null;
   skill: string;
+  /** How the text that it began with begins; null when there was none. */
+  requestPreview: string | null;
   executorType: string | null;
   targetAgent: string | null;
   errorPreview: string | null;
@@ -40,6 +42,12 @@ export interface FlowOrigin {
   correlationId: string;
 }
 
+interface FlowStart extends FlowOrigin {
+  skill: string;
+  /** What was asked, in words. */
+  request: string;
+}
+
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 const previewLength = 300;
 /** A turn that calls tools without end must not fill the disk. */
@@ -55,10 +63,11 @@ const migrations = [
    CREATE TABLE trace (
      flowId TEXT NOT NULL REFERENCES flows (id) ON DELETE CASCADE, number INTEGER NOT NULL, at INTEGER NOT NULL,
      event TEXT NOT NULL, details TEXT NOT NULL, PRIMARY KEY (flowId, number)) STRICT, WITHOUT ROWID;`,
+  'ALTER TABLE flows ADD COLUMN requestPreview TEXT',
 ];
 
 const columns =
-  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, executorType, targetAgent, errorPreview, updatedAt';
+  'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
 
 /** The durable log of what was dispatched, with the trace of each; kept seven days. */
 export class FlowStore {
@@ -76,17 +85,17 @@ export class FlowStore {
   }
 
   /** Begins a flow, or goes on with that of the same message after a restart. */
-  open(messageId: string, correlationId: string, skill: string): Flow {
+  open({ messageId, correlationId, skill, request }: FlowStart): Flow {
     const known = this.#byMessage(messageId);
     if (known !== undefined) return known;
     const plain = `skill-${correlationId}`;
     const id = this.get(plain) === undefined ? plain : `${plain}-${messageId}`;
     this.#database
       .prepare(
-        `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, updatedAt)
-         VALUES (?, ?, ?, 'skill', 'active', 'dispatched', ?, ?, ?)`,
+        `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt)
+         VALUES (?, ?, ?, 'skill', 'active', 'dispatched', ?, ?, ?, ?)`,
       )
-      .run(id, messageId, correlationId, this.#now(), skill, this.#now());
+      .run(id, messageId, correlationId, this.#now(), skill, previewOf(request), this.#now());
     return this.#byMessage(messageId) as Flow;
   }
 
@@ -172,4 +181,13 @@ export class FlowStore {
   #byMessage(messageId: string): Flow | undefined {
     return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE messageId = ?`).get(messageId);
   }
+}
+
+function previewOf(words: string): string | null {
+  // More than is kept is looked at, as white space goes; all of it may be megabytes.
+  const line = words
+    .slice(0, 4 * previewLength)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return line === '' ? null : line.slice(0, previewLength);
 }

@@ -75,7 +75,7 @@ async function send(url: string, request: ApiRequest, keyHeaders: Record<string,
     });
   } catch (error) {
     if (request.signal?.aborted) throw error;
-    throw unreachedError(url, error);
+    throw unreachedError(error);
   }
 }
 

@@ -38,15 +38,15 @@ export function answerError(status: number, body: unknown): ApiError {
 }
 
 /** The failure of a request that got no answer. */
-export function unreachedError(url: string, cause: unknown): ApiError {
+export function unreachedError(cause: unknown): ApiError {
   const tooSlow = cause instanceof Error && cause.name === 'TimeoutError';
   return new ApiError({
     status: 0,
     code: tooSlow ? 'TIMEOUT' : 'UNREACHABLE',
-    message: tooSlow ? `${url} took too long to answer.` : `The service does not answer at ${url}.`,
+    message: tooSlow ? 'The service took too long to answer.' : 'The service does not answer.',
     advice: tooSlow
       ? 'Try again; if it stays slow, look at the log of the service.'
-      : 'Check that the service runs and that you are on its network.',
+      : 'Check that the service runs and that you are on its network, then try again.',
     cause,
   });
 }

@@ -100,9 +100,9 @@ async function connectOnce(
     if (!response.ok || response.body === null) return refusal(response);
     options.onState({ name: 'open' });
     await readEvents(response.body, options, position, silence);
-    return { name: 'lost', error: unreachedError(options.url, undefined) };
+    return { name: 'lost', error: unreachedError(undefined) };
   } catch (error) {
-    return { name: 'lost', error: signal.aborted ? asApiError(error) : unreachedError(options.url, error) };
+    return { name: 'lost', error: signal.aborted ? asApiError(error) : unreachedError(error) };
   } finally {
     silence.stop();
   }

@@ -39,7 +39,8 @@ export function ToastProvider({ children }: { children: ReactNode }) {
       {toasts.map((toast) => (
         <Toast key={toast.id} toast={toast} onGone={() => remove(toast.id)} />
       ))}
-      <Radix.Viewport className="fixed right-4 bottom-[calc(var(--bottom-bar,0px)+1rem)] left-4 z-60 flex flex-col gap-2 outline-none sm:left-auto sm:w-96" />
+      {/* At the top: what one writes in and sends with is at the bottom of a page. */}
+      <Radix.Viewport className="fixed inset-x-4 top-[calc(env(safe-area-inset-top)+0.5rem)] z-60 mx-auto flex max-w-96 flex-col gap-2 outline-none" />
     </Radix.Provider>
   );
 }

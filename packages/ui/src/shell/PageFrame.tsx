@@ -35,7 +35,9 @@ export function PageFrame({
         <header className="flex flex-wrap items-end gap-x-6 gap-y-3">
           <div className="min-w-0 flex-1 basis-72">
             <div className="flex flex-wrap items-center gap-x-4">
-              <h1 className="text-28 break-words">{title}</h1>
+              <h1 title={title} className="line-clamp-3 text-28 break-words">
+                {title}
+              </h1>
               <LiveLamp name={stream.name} />
             </div>
             <p className="text-muted">{intro}</p>

@@ -16,7 +16,7 @@ import type { Answer } from '../../shared/wire.ts';
 import { FlowFacts } from './FlowFacts.tsx';
 import { FlowMessages } from './FlowMessages.tsx';
 import { Timeline } from './Timeline.tsx';
-import { lampOf, type WholeFlow } from './wire.ts';
+import { lampOf, titleOf, type WholeFlow, workOf } from './wire.ts';
 
 /** One flow: why it went where it went, how long each part took, what it cost, and every step on the way. */
 export function FlowPage({ id }: { id: string }) {
@@ -26,9 +26,7 @@ export function FlowPage({ id }: { id: string }) {
   const flow = body?.data;
   return (
     <Frame
-      title={
-        flow ? `${flow.skill || 'No skill'}${flow.targetAgent ? ` by ${flow.targetAgent}` : ''}` : 'Flow'
-      }
+      title={flow ? titleOf(flow) : 'Flow'}
       intro={
         <a
           className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
@@ -70,7 +68,10 @@ function Whole({ flow }: { flow: WholeFlow }) {
   const { lamp, word } = lampOf(flow);
   return (
     <>
-      <Lamp state={lamp} word={word} />
+      <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <Lamp state={lamp} word={word} />
+        {flow.requestPreview !== null && <span className="text-muted">{workOf(flow)}</span>}
+      </p>
       {flow.errorPreview && (
         <ErrorState
           what="It came to nothing."

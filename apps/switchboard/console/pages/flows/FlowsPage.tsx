@@ -14,7 +14,7 @@ import { useState } from 'react';
 import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { FlowPage } from './FlowPage.tsx';
-import { type Flow, lampOf } from './wire.ts';
+import { type Flow, lampOf, titleOf, workOf } from './wire.ts';
 
 const AT_ONCE = 50;
 const FILTERS = [
@@ -74,11 +74,11 @@ function FlowLine({ flow }: { flow: Flow }) {
   const { lamp, word } = lampOf(flow);
   return (
     <Line
-      title={`${flow.skill || 'no skill'}${flow.targetAgent === null ? '' : ` by ${flow.targetAgent}`}`}
+      title={titleOf(flow)}
       href={hashRoute('flows', flow.id)}
       lit={flow.stage === 'running' && flow.status === 'active'}
       lead={<Lamp state={lamp} word={word} className="w-16" />}
-      detail={<span className="block truncate">{flow.errorPreview ?? flow.id}</span>}
+      detail={<span className="block truncate">{detailOf(flow)}</span>}
       trail={
         <>
           {flow.durationMs !== null && (
@@ -89,4 +89,9 @@ function FlowLine({ flow }: { flow: Flow }) {
       }
     />
   );
+}
+
+function detailOf(flow: Flow): string {
+  const about = flow.requestPreview === null ? [] : [workOf(flow)];
+  return [...about, ...(flow.errorPreview === null ? [] : [flow.errorPreview])].join(' · ') || flow.id;
 }

@@ -9,6 +9,8 @@ export interface Flow {
   completedAt: number | null;
   durationMs: number | null;
   skill: string;
+  /** How the text that it began with begins. */
+  requestPreview: string | null;
   executorType: string | null;
   targetAgent: string | null;
   errorPreview: string | null;
@@ -30,4 +32,14 @@ export function lampOf({ status, stage }: Flow): { lamp: LampState; word: string
   if (stage === 'error') return { lamp: 'failed', word: 'Failed' };
   if (stage === 'done') return { lamp: 'idle', word: 'Done' };
   return stage === 'running' ? { lamp: 'live', word: 'Works' } : { lamp: 'waiting', word: 'Waits' };
+}
+
+/** Which skill it is of, and who does it. */
+export function workOf({ skill, targetAgent }: Flow): string {
+  return `${skill || 'no skill'}${targetAgent === null ? '' : ` by ${targetAgent}`}`;
+}
+
+/** What was asked; for a request without words, what it is about. */
+export function titleOf(flow: Flow): string {
+  return flow.requestPreview ?? workOf(flow);
 }

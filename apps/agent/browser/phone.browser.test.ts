@@ -1,0 +1,26 @@
+import { describeWithBrowser, phoneWindow } from '@trunkline/testing';
+import { expect, it } from 'vitest';
+import { agentPages } from './pages.suite.ts';
+
+describeWithBrowser('the chat on a phone', () => {
+  const pages = agentPages(async () => ({ config: 'knowledge: { embeddings: "off" }' }));
+
+  it('says in plain words that a message was not sent, and leaves the way to send it free', async () => {
+    const { page } = await pages.open('/', { viewport: phoneWindow, hasTouch: true });
+    const field = page.getByRole('textbox', { name: 'Message' });
+    await field.fill('What is 6*7?');
+    await page.route('**/api/chat**', (route) => route.abort());
+    const send = page.getByRole('button', { name: 'Send' });
+    await send.tap();
+    const toast = page.getByRole('listitem').filter({ hasText: 'The service does not answer.' });
+    await toast.getByText('Check that the service runs').waitFor();
+    expect(await toast.textContent()).not.toMatch(/\/api|http/);
+    await send.waitFor();
+    const [told, button] = [await toast.boundingBox(), await send.boundingBox()];
+    expect(told!.y + told!.height).toBeLessThan(button!.y);
+    expect(await field.inputValue()).toBe('What is 6*7?');
+    await page.unroute('**/api/chat**');
+    await send.tap();
+    await page.getByRole('article', { name: 'Turn' }).getByText('6*7 = 42.', { exact: true }).waitFor();
+  });
+});
