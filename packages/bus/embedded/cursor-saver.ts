@@ -2,14 +2,26 @@ import type { BusLogger } from '../port.ts';
 import type { Progress } from './journal/progress-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
-/** Writes cursors to the journal, at the end of each turn of the event loop in which some moved. */
+/** What is being written, by name. */
+type Write = Map<string, Progress>;
+
+const writeAgainMs = 1000;
+
+/**
+ * Writes cursors to the journal, at the end of each turn of the event loop in which some moved. What could not be
+ * written is kept for the next write.
+ */
 export class CursorSaver {
   readonly #journal: JournalThread;
   readonly #logger: BusLogger;
   readonly #moved = new Map<string, number>();
   /** What was finished beyond the cursor since the last write, by name. */
   readonly #finished = new Map<string, number[]>();
+  /** Writes under way, in their order, which is also that of their ends. */
+  readonly #writes = new Set<Write>();
   #scheduled = false;
+  #again: NodeJS.Timeout | undefined;
+  #closed = false;
 
   constructor(journal: JournalThread, logger: BusLogger) {
     this.#journal = journal;
@@ -25,9 +37,7 @@ export class CursorSaver {
 
   /** Also notes a position beyond the cursor as finished, so that it does not come again after a restart. */
   saveFinished(name: string, cursor: number, position: number): void {
-    const known = this.#finished.get(name);
-    if (known === undefined) this.#finished.set(name, [position]);
-    else known.push(position);
+    this.#addFinished(name, [position]);
     this.save(name, cursor);
   }
 
@@ -35,22 +45,52 @@ export class CursorSaver {
   drop(name: string): void {
     this.#moved.delete(name);
     this.#finished.delete(name);
+    for (const write of this.#writes) write.delete(name);
   }
 
   async flush(): Promise<void> {
     this.#scheduled = false;
     if (this.#moved.size === 0) return;
-    const progress = [...this.#moved].map(([name, position]) => this.#progressOf(name, position));
+    const write: Write = new Map();
+    for (const [name, position] of this.#moved) write.set(name, this.#progressOf(name, position));
     this.#moved.clear();
     this.#finished.clear();
+    this.#writes.add(write);
     try {
-      await this.#journal.call('saveProgress', progress);
+      await this.#journal.call('saveProgress', [...write.values()]);
+      this.#writes.delete(write);
     } catch (error) {
+      this.#writes.delete(write);
+      this.#keep(write);
       this.#logger.error(
         { err: error },
-        'Cursors were not saved: their messages may come again after a restart',
+        'Cursors were not saved, which is tried again: until then their messages may come again after a restart',
       );
     }
+  }
+
+  /** The last write; what fails now is left to come again. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#again);
+    await this.flush();
+  }
+
+  /** Takes back what could not be written, with the cursor as it has become meanwhile. */
+  #keep(write: Write): void {
+    for (const [name, position, finished] of write.values()) {
+      const later = [...this.#writes].map((other) => other.get(name)?.[1] ?? 0);
+      if (!this.#moved.has(name)) this.#moved.set(name, Math.max(position, ...later));
+      this.#addFinished(name, finished);
+    }
+    clearTimeout(this.#again);
+    if (!this.#closed) this.#again = setTimeout(() => void this.flush(), writeAgainMs).unref();
+  }
+
+  #addFinished(name: string, positions: readonly number[]): void {
+    const known = this.#finished.get(name);
+    if (known === undefined) this.#finished.set(name, [...positions]);
+    else for (const position of positions) known.push(position);
   }
 
   /** The cursor may have passed meanwhile what was finished ahead of it. */

@@ -203,7 +203,7 @@ class EmbeddedBus implements Bus {
     this.#abort.abort();
     this.#memories.close();
     if (this.#journal.failure !== undefined) return;
-    await this.#saver.flush();
+    await this.#saver.close();
     await this.#journal.close();
   }
 

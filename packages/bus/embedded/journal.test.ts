@@ -3,7 +3,8 @@ import { createEmbeddedBus } from '@trunkline/bus';
 import { openDatabase } from '@trunkline/storage';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
+import { gate, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
+import { migrations } from './journal/schema.ts';
 import { JournalThread } from './journal/thread.ts';
 
 let directory: TemporaryDirectory;
@@ -81,6 +82,36 @@ describe('the embedded bus', () => {
     expect(new Set(refused)).toEqual(new Set(['overloaded']));
     expect(all.length - refused.length).toBeGreaterThan(60);
     await bus.publish({ topic: 'cron.x', payload: 'after' });
+    await bus.stop();
+  });
+
+  it('keeps what was finished out of turn while the journal could not note it', async () => {
+    const logger = recordingLogger();
+    const options = { durable: 'reader', concurrency: 5 };
+    let bus = await createEmbeddedBus({ directory: directory.path, logger });
+    const { passed, open } = gate();
+    const stopped = (signal: AbortSignal) =>
+      new Promise<void>((_, reject) => signal.addEventListener('abort', reject));
+    await bus.subscribe(
+      'cron.#',
+      ({ payload }, { stopping }) => (payload === 'asks' ? stopped(stopping) : passed),
+      options,
+    );
+    for (const payload of ['asks', ...numbers(4)]) await bus.publish({ topic: 'cron.x', payload });
+    const disk = openDatabase(join(directory.path, 'bus.db'), { migrations });
+    disk.exec("CREATE TRIGGER broken BEFORE INSERT ON finished BEGIN SELECT RAISE(ABORT, 'broken'); END");
+    open();
+    await vi.waitFor(() => {
+      expect(logger.lines.some(({ text }) => text.startsWith('Cursors were not saved'))).toBe(true);
+    }, patience);
+    disk.exec('DROP TRIGGER broken');
+    disk.close();
+    await bus.stop();
+    bus = await createEmbeddedBus({ directory: directory.path });
+    const again = await listen(bus, 'cron.#', options);
+    await bus.publish({ topic: 'cron.x', payload: 'new' });
+    await again.count(2);
+    expect(again.payloads().toSorted()).toEqual(['asks', 'new']);
     await bus.stop();
   });
 
