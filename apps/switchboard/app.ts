@@ -111,7 +111,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     }),
   });
   mountCallback(app, exchange.longTasks);
-  const admit = mountGuards(app, keys);
+  mountGuards(app, keys);
   mountReady(app, () => bus.status().connected);
   mountPublish(app, bus);
   mountBus(app, bus);
@@ -164,7 +164,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     url: () => address,
   });
   closing.defer(() => a2a.stop());
-  a2a.mount(app, admit);
+  a2a.mount(app);
   const pages = join(import.meta.dirname, 'dist');
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });
   servePages(app, { directory: pages });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type App, type AppEnv, createOriginCheck, type RequestContext } from '@trunkline/http';
+import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
@@ -49,11 +49,8 @@ export interface A2aServerOptions {
 }
 
 export interface A2aServer {
-  /**
-   * Adds the routes at the root of an app. Where guards of the app itself stand before them, `admit` asks the same:
-   * it throws the refusal. The route that is asked directly meets no middleware.
-   */
-  mount<Caller>(app: App<Caller>, admit?: (context: RequestContext) => unknown): void;
+  /** Adds the routes at the root of an app. */
+  mount<Caller>(app: App<Caller>): void;
   engine: TaskEngine;
   /** Undefined when push notifications are off. */
   push: PushService | undefined;
@@ -72,12 +69,9 @@ export function createA2aServer(options: A2aServerOptions): A2aServer {
   engine.recover();
   const routes = createRoutes(options, guard, engine, push);
   return {
-    mount(app, admit) {
-      app.route('/', routes.app);
-      app.direct.post('/a2a', (context) => {
-        admit?.(context);
-        return guard.refuse(context) ?? routes.rpc(context);
-      });
+    mount(app) {
+      app.route('/', routes);
+      app.direct.post('/a2a');
     },
     engine,
     push,
@@ -93,7 +87,7 @@ function createRoutes(
   guard: CredentialsGuard,
   engine: TaskEngine,
   push: PushService | undefined,
-) {
+): Hono<AppEnv> {
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
   const card = (form: Dialect['name']) => buildCard(form, describe(), facts);
@@ -113,10 +107,9 @@ function createRoutes(
     form: options.cardForm ?? '1.0',
     guard: options.guardCard ? handler : undefined,
   });
-  const rpc = rpcRoute({ operations, checkOrigin, logger });
-  app.post('/a2a', rpc);
+  app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
   mountRest(app, { operations, checkOrigin, logger });
-  return { app, rpc };
+  return app;
 }
 
 /** Everything that drives the agent; the well-known paths stay open. A path that ends in `/*` is meant without it too. */

@@ -2,7 +2,7 @@ export { type App, type AppOptions, createApp } from './app/app.ts';
 export type { AppEnv, RequestContext, RouteContext } from './app/context.ts';
 export type { Logger } from './app/logger.ts';
 export { allowCallers } from './callers/allow-callers.ts';
-export { type CallerGuardOptions, callerCheck, callerGuard } from './callers/caller-guard.ts';
+export { type CallerGuardOptions, callerGuard } from './callers/caller-guard.ts';
 export { createKeyring, type Keyring } from './callers/keyring.ts';
 export { defineErrors, type ErrorKind } from './errors/catalogue.ts';
 export { HttpError, type HttpErrorOptions } from './errors/http-error.ts';

@@ -1,4 +1,4 @@
-import { type AppEnv, callerCheck, callerGuard, type RequestContext } from '@trunkline/http';
+import { type AppEnv, allowCallers, callerGuard } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { Caller } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
@@ -33,21 +33,12 @@ const guardedPaths = [
   '/extendedAgentCard',
 ];
 
-/** Gives the caller of a request, or throws the refusal: for routes that are asked directly, past all middleware. */
-export type Admit = (context: RequestContext) => Caller;
-
-export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): Admit {
-  const options = { keyring: keys.keyring, openCaller: keys.openCaller };
-  const [identify, callerOf] = [callerGuard(options), callerCheck(options)];
-  const check = (caller: Caller, path: string) => {
-    if (!caller.admin && !isScopedPath(path)) throw switchboardErrors.admin_only();
-    return caller;
-  };
+export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
+  const identify = callerGuard({ keyring: keys.keyring, openCaller: keys.openCaller });
+  const admins = allowCallers<Caller>(({ admin }) => admin, switchboardErrors.admin_only);
   for (const path of guardedPaths) {
-    app.use(path, identify, (context, next) => {
-      check(context.get('caller'), context.req.path);
-      return next();
-    });
+    app.use(path, identify, (context, next) =>
+      isScopedPath(context.req.path) ? next() : admins(context, next),
+    );
   }
-  return (context) => check(callerOf(context), context.req.path);
 }

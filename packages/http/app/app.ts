@@ -1,7 +1,7 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
-import { DirectRoutes } from '../direct/direct-routes.ts';
+import { type ChainLink, DirectRoutes } from '../direct/direct-routes.ts';
 import type { RenderError } from '../errors/render.ts';
 import { type HealthReport, mountHealth } from '../health/mount-health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -56,17 +56,25 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     paths: options.bodyLimits ?? {},
   });
   const frame = createFrame(options, limitOf);
-  const app = Object.assign(new Hono<AppEnv<Caller>>(), { direct: new DirectRoutes(frame) });
+  const framed = frameRequest(frame, limitOf);
+  const hono = new Hono<AppEnv<Caller>>();
+  const chainOf = (path: string) => chainBehind(framed, hono.router.match('POST', path));
+  const app = Object.assign(hono, { direct: new DirectRoutes({ frame, chainOf }) });
   app.router = new FixedPathRouter(app.router);
   const notFound = createNotFound(() => listRoutes(app));
   app.onError((error, context) => frame.refuse(error, context));
   app.notFound((context) => frame.refuse(notFound(context.req.method, context.req.path), context));
-  app.use(frameRequest(frame, limitOf));
+  app.use(framed);
   mountHealth(app, options.health);
   if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
   mountDocs(app, options);
   return app;
+}
+
+/** What the router found, the frame excepted. */
+function chainBehind(frame: MiddlewareHandler, [found]: ReturnType<Hono['router']['match']>): ChainLink[] {
+  return found.map(([[handler]]) => handler as ChainLink).filter((handler) => handler !== frame);
 }
 
 function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import type { AppEnv, RequestContext } from '../app/context.ts';
+import type { AppEnv } from '../app/context.ts';
 import type { HttpError, HttpErrorOptions } from '../errors/http-error.ts';
 import { httpErrors } from '../errors/http-errors.ts';
 import { markGuard } from '../openapi/guard-mark.ts';
@@ -24,30 +24,20 @@ const DEFAULT_CREDENTIALS: readonly CredentialPlace[] = ['x-api-key', 'bearer'];
 
 /** Finds out who is calling and puts it in `c.get('caller')`, or answers 401. Several guards on one path all apply. */
 export function callerGuard<Caller>(options: CallerGuardOptions<Caller>): MiddlewareHandler {
-  const { except = [], credentials = DEFAULT_CREDENTIALS } = options;
-  const callerOf = callerCheck(options);
+  const { except = [], credentials = DEFAULT_CREDENTIALS, refuse = httpErrors.unauthenticated } = options;
+  const headers = { 'www-authenticate': challenge(credentials) };
   const guard = async (context: Context<AppEnv<Caller>>, next: () => Promise<void>) => {
-    if (!except.includes(context.req.path)) context.set('caller', callerOf(context));
+    if (except.includes(context.req.path)) return next();
+    const caller = identify(context, options, credentials);
+    if (caller === undefined) throw refuse({ headers });
+    context.set('caller', caller);
     return next();
   };
   return markGuard(guard, { credentials, except });
 }
 
-/** The same for a route that is asked directly: gives the caller, or throws the refusal. */
-export function callerCheck<Caller>(
-  options: CallerGuardOptions<Caller>,
-): (context: RequestContext) => Caller {
-  const { credentials = DEFAULT_CREDENTIALS, refuse = httpErrors.unauthenticated } = options;
-  const headers = { 'www-authenticate': challenge(credentials) };
-  return (context) => {
-    const caller = identify(context, options, credentials);
-    if (caller === undefined) throw refuse({ headers });
-    return caller;
-  };
-}
-
 function identify<Caller>(
-  context: RequestContext,
+  context: Context<AppEnv<Caller>>,
   options: CallerGuardOptions<Caller>,
   credentials: readonly CredentialPlace[],
 ): Caller | undefined {

@@ -1,30 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { HonoRequest } from 'hono/request';
 import type { KitVariables, RouteContext, ServerBindings } from '../app/context.ts';
 import { readText } from './read-text.ts';
 
-/** The context of a request that did not go through Hono. Its path has no query. */
+/** The context of a request that did not go through Hono: what guards and routes use of one, at a fraction of its cost. */
 export class DirectContext implements RouteContext {
   readonly env: ServerBindings;
-  readonly req: RouteContext['req'];
-  readonly #variables: KitVariables;
+  readonly req: HonoRequest;
+  readonly #variables: KitVariables & Record<string, unknown>;
 
   constructor(env: ServerBindings, path: string, variables: KitVariables) {
-    const { incoming } = env;
     this.env = env;
-    this.#variables = variables;
-    this.req = {
-      method: incoming.method ?? '',
-      path,
-      header: (name) => joined(incoming.headers[name]),
-      query: () => undefined,
-      text: () => readText(incoming),
-    };
+    this.req = new HonoRequest(webRequest(env.incoming, path), path);
+    this.#variables = { ...variables };
   }
 
   get<Name extends keyof KitVariables>(name: Name): KitVariables[Name] {
     return this.#variables[name];
   }
+
+  /** Guards say here who is calling. */
+  set(name: string, value: unknown): void {
+    this.#variables[name] = value;
+  }
 }
 
-function joined(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(', ') : value;
+/** As much of a web request as is read of a text with headers. */
+function webRequest(incoming: IncomingMessage, path: string): Request {
+  const request: Pick<Request, 'method' | 'url' | 'text'> & { headers: Pick<Headers, 'get'> } = {
+    method: incoming.method ?? '',
+    url: path,
+    headers: { get: (name) => headerText(incoming, name) },
+    text: () => readText(incoming),
+  };
+  return request as Request;
+}
+
+function headerText({ headers }: IncomingMessage, name: string): string | null {
+  const value = headers[name.toLowerCase()];
+  return Array.isArray(value) ? value.join(', ') : (value ?? null);
 }

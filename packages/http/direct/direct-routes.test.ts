@@ -1,32 +1,34 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteContext } from '../app/context.ts';
+import { callerGuard } from '../callers/caller-guard.ts';
+import { createKeyring } from '../callers/keyring.ts';
 import { httpErrors } from '../errors/http-errors.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { answerText } from '../stream/answer-text.ts';
-import { eventually, rawClient, startApp } from '../test-kit.ts';
-import type { DirectHandler } from './direct-routes.ts';
+import { eventually, rawClient, startApp, type TestCaller } from '../test-kit.ts';
 
 const plain = { 'content-type': 'text/plain' };
 
 /** A route at /echo that says by which door the request came, and others that fail. */
 async function start(options: Parameters<typeof startApp>[1] = {}) {
-  const echo = (door: string) => async (context: RouteContext) => {
+  const echo = async (context: RouteContext) => {
+    const door = 'json' in context ? 'routed' : 'direct';
     const words = await context.req.text();
     context.get('logger').info({}, 'heard');
     return answerText(context, `${door}: ${words}`, plain);
   };
   return startApp(
     (app) => {
-      app.post('/echo', echo('routed'));
+      app.post('/echo', echo);
       app.get('/echo', (context) => context.text('read'));
-      app.direct.post('/echo', echo('direct'));
-      for (const [path, handler] of Object.entries(failures)) app.direct.post(path, handler);
+      for (const [path, handler] of Object.entries(failures)) app.post(path, handler);
+      for (const path of ['/echo', ...Object.keys(failures)]) app.direct.post(path);
     },
     { bodyLimit: 1000, ...options },
   );
 }
 
-const failures: Record<string, DirectHandler> = {
+const failures: Record<string, (context: RouteContext) => Response> = {
   '/refused': () =>
     Response.json({ no: 'entry' }, { status: 401, headers: { 'www-authenticate': 'Bearer' } }),
   '/empty': () => new Response(null, { status: 204 }),
@@ -117,6 +119,38 @@ describe('a direct route', () => {
     await client.until('direct: hi');
     const faults = server.lines.filter(({ message }) => message === 'request failed');
     expect(faults).toHaveLength(status === 500 ? 1 : 0);
+  });
+
+  it('stands behind every guard of the app, whenever it was added', async () => {
+    const server = await startApp((app) => {
+      app.direct.post('/kept');
+      const keyring = createKeyring<TestCaller>([{ key: 'k-1', caller: { id: 'ann' } }]);
+      app.use('/*', callerGuard({ keyring }));
+      app.use('/kept', async (context, next) => {
+        if (context.get('caller').id === 'ann') await next();
+        else throw httpErrors.forbidden();
+      });
+      app.post('/kept', (context) => answerText(context, `for ${context.get('caller').id}`, plain));
+      app.use('/*', () => {
+        throw new Error('comes after the route and is never asked');
+      });
+    });
+    const ask = async (headers: Record<string, string>) => {
+      const response = await fetch(`${server.url}/kept`, post('x', headers));
+      return [response.status, response.status === 200 ? await response.text() : undefined];
+    };
+    expect(await ask({})).toEqual([401, undefined]);
+    expect(await ask({ 'x-api-key': 'wrong' })).toEqual([401, undefined]);
+    expect(await ask({ 'x-api-key': 'k-1' })).toEqual([200, 'for ann']);
+  });
+
+  it('lets nobody in where a guard neither answers nor hands on', async () => {
+    const server = await startApp((app) => {
+      app.use('/odd', async () => undefined);
+      app.post('/odd', (context) => answerText(context, 'in', plain));
+      app.direct.post('/odd');
+    });
+    expect((await fetch(`${server.url}/odd`, post('x'))).status).toBe(500);
   });
 
   it('breaks off when it fails after the answer has begun, and the server goes on', async () => {

@@ -1,58 +1,91 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Context, Next } from 'hono';
 import type { RouteContext, ServerBindings } from '../app/context.ts';
 import type { RequestFrame } from '../app/request-frame.ts';
 import { DirectContext } from './direct-context.ts';
 
-export type DirectHandler = (context: RouteContext) => Response | Promise<Response>;
+/** A guard or a route of the app. */
+export type ChainLink = (context: Context, next: Next) => unknown;
+
+export interface DirectRoutesOptions {
+  frame: RequestFrame;
+  /** The guards and the route that the app has for a POST to a path, in order, without the frame. */
+  chainOf(path: string): readonly ChainLink[];
+}
 
 /**
- * Routes for which a search and a web request would cost more than their own work.
- * Each must be a route of the app as well, with the same guards: whatever is unusual about a request goes that way.
+ * Routes of the app for which a search and a web request would cost more than their own work: the same guards and handlers,
+ * on a context that has only what `RouteContext` promises. Whatever is unusual about a request goes through the app.
  */
 export class DirectRoutes {
-  readonly #frame: RequestFrame;
-  readonly #posts = new Map<string, DirectHandler>();
+  readonly #options: DirectRoutesOptions;
+  readonly #chains = new Map<string, readonly ChainLink[] | undefined>();
 
-  constructor(frame: RequestFrame) {
-    this.#frame = frame;
+  constructor(options: DirectRoutesOptions) {
+    this.#options = options;
   }
 
-  post(path: string, handler: DirectHandler): void {
-    this.#posts.set(path, handler);
+  /** From now on a POST to that path is asked directly. */
+  post(path: string): void {
+    this.#chains.set(path, undefined);
   }
 
   /** Answers the request if it is for one of these routes; says whether it is. */
   take(bindings: ServerBindings): boolean {
     const { method, url = '', headers } = bindings.incoming;
-    const handler = method === 'POST' ? this.#posts.get(url) : undefined;
-    if (handler === undefined || !isUsual(headers)) return false;
-    void this.#answer(bindings, url, handler);
+    if (method !== 'POST' || !this.#chains.has(url) || !isUsual(headers)) return false;
+    void this.#answer(bindings, url);
     return true;
   }
 
-  async #answer(bindings: ServerBindings, path: string, handler: DirectHandler): Promise<void> {
+  async #answer(bindings: ServerBindings, path: string): Promise<void> {
     const startedAt = performance.now();
+    const { frame } = this.#options;
     const { incoming, outgoing } = bindings;
-    const context = new DirectContext(bindings, path, this.#frame.begin(headerText(incoming.headers)));
+    const context = new DirectContext(bindings, path, frame.begin(requestIdOf(incoming.headers)));
     try {
-      const response = await this.#responseTo(context, handler);
+      const response = await this.#responseTo(context, path);
       if (response !== RESPONSE_ALREADY_SENT) await send(response, outgoing, context.get('standardHeaders'));
     } catch (error) {
       // The answer had begun already: all that can be said of the failure is that it ends here.
       context.get('logger').error({ err: error }, 'an answer broke off');
       outgoing.destroy();
     }
-    this.#frame.record(context, { route: path, status: outgoing.statusCode, url: path, startedAt });
+    frame.record(context, { route: path, status: outgoing.statusCode, url: path, startedAt });
   }
 
-  async #responseTo(context: RouteContext, handler: DirectHandler): Promise<Response> {
+  async #responseTo(context: RouteContext, path: string): Promise<Response> {
+    const { frame } = this.#options;
     try {
-      return this.#frame.check(context) ?? (await handler(context));
+      return frame.check(context) ?? (await follow(this.#chainOf(path), context));
     } catch (thrown) {
-      return this.#frame.refuse(thrown, context);
+      return frame.refuse(thrown, context);
     }
   }
+
+  /** Looked up when it is first needed, as guards may be added after the route. */
+  #chainOf(path: string): readonly ChainLink[] {
+    const known = this.#chains.get(path);
+    if (known !== undefined) return known;
+    const chain = this.#options.chainOf(path);
+    this.#chains.set(path, chain);
+    return chain;
+  }
+}
+
+/** The answer of the first that does not hand on to the next. */
+async function follow(chain: readonly ChainLink[], context: RouteContext): Promise<Response> {
+  const [link, ...rest] = chain;
+  if (link === undefined) throw new Error('A direct route handed on, and nothing comes after it.');
+  let answer: Response | undefined;
+  const next = async () => {
+    answer = await follow(rest, context);
+  };
+  const own = await link(context as Context, next);
+  if (own instanceof Response) return own;
+  if (answer === undefined) throw new Error('A guard of a direct route neither answered nor handed on.');
+  return answer;
 }
 
 const HOST = /^[\w.:[\]-]+$/;
@@ -62,7 +95,7 @@ function isUsual(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined && headers.host !== undefined && HOST.test(headers.host);
 }
 
-function headerText(headers: IncomingHttpHeaders): string | undefined {
+function requestIdOf(headers: IncomingHttpHeaders): string | undefined {
   const id = headers['x-request-id'];
   return typeof id === 'string' ? id : undefined;
 }
