@@ -13,6 +13,7 @@ export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { runCommand } from './files/command.ts';
 export { fileTools } from './files/file-tools.ts';
+export { markProcesses } from './files/marked-processes.ts';
 export { createRunCommand } from './files/run-command.ts';
 export { inputOfJsonSchema } from './json-schema-input.ts';
 export { clamp, oneLine, orRefusal } from './refusal.ts';

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { endGroup, markProcesses } from './marked-processes.ts';
 
 export interface CommandOptions {
   directory: string;
@@ -17,19 +18,20 @@ export interface CommandResult {
 
 const LONGEST_OUTPUT = 20_000;
 
-/** Runs a shell command in a process group of its own, so that nothing of it goes on when it has ended or was stopped. */
+/** Runs a shell command. Nothing that it started goes on when it has ended or was stopped, whatever group it went to. */
 export async function runCommand(command: string, options: CommandOptions): Promise<CommandResult> {
   const { directory, path, timeoutMs, signal } = options;
+  const processes = markProcesses();
   const child = spawn('/bin/sh', ['-c', command], {
     cwd: directory,
-    env: { PATH: path, HOME: directory, LANG: 'C.UTF-8' },
+    env: { PATH: path, HOME: directory, LANG: 'C.UTF-8', ...processes.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
   const output = collect(child);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const stop = () => {
-    stopGroup(child);
+    endGroup(child.pid);
     // Whoever left the group may hold the other ends for ever.
     for (const stream of [child.stdout, child.stderr]) stream.destroy();
   };
@@ -40,7 +42,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
     return { exitCode: limit.aborted ? undefined : exitCode, output: output() };
   } finally {
     limit.removeEventListener('abort', stop);
-    stopGroup(child);
+    await processes.end(child.pid);
   }
 }
 
@@ -59,13 +61,4 @@ function ended(child: ChildProcess): Promise<number> {
     child.once('error', reject);
     child.once('close', (code) => resolve(code ?? -1));
   });
-}
-
-function stopGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { answerApproval } from '../approved-tool.ts';
 import { callTool } from '../call-tool.suite.ts';
 import { fileTools } from './file-tools.ts';
+import { endAbandonedProcesses } from './marked-processes.ts';
 import { createRunCommand } from './run-command.ts';
 
 let home = temporaryDirectory();
@@ -246,20 +247,43 @@ describe('run_command', () => {
 
   it('says how it ended, hands on no environment and stops all it started', async () => {
     expect(await answer('echo oops >&2; exit 3', 'ok')).toBe('Error: exit code 3\noops\n');
-    expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe('HOME\nLANG\nPATH\nPWD\n');
+    expect(await answer('env | cut -d= -f1 | sort', 'ok')).toBe('HOME\nLANG\nPATH\nPWD\nTRUNKLINE_COMMAND\n');
     expect(await answer('(sleep 60 & echo started; wait)', 'ok', 300)).toBe(
       'Error: the command took longer than 0.3 s and was stopped.\nstarted\n',
     );
     expect((await answer('yes | head -c 100000', 'ok'))?.length).toBeLessThan(21_000);
   });
 
-  it('is over at its limit also when something left its group, and leaves nothing of the group behind', async () => {
-    const pidIn = (text: string | undefined) => Number(/\d+/.exec(text ?? '')?.[0]);
-    const away = await answer("setsid sh -c 'echo $$; sleep 60' & wait", 'ok', 300);
-    expect(away).toMatch(/^Error: the command took longer than 0.3 s/);
-    process.kill(pidIn(away?.split('\n')[1]), 'SIGKILL');
-    const left = pidIn(await answer('sleep 60 >/dev/null 2>&1 & echo $!', 'ok'));
-    await waitFor(() => !isRunning(left));
+  it('leaves nothing behind, wherever it went: at its limit, when it is stopped and when it has ended', async () => {
+    const away = "setsid sh -c 'echo $$ >> pids; sleep 60' & (setsid sh -c 'echo $$ >> pids; sleep 60' &)";
+    const pids = () => (readFileSync(join(root, 'pids'), 'utf8').match(/\d+/g) ?? []).map(Number);
+    const noneIsLeft = () => waitFor(() => !pids().some(isRunning));
+    writeFileSync(join(root, 'pids'), '');
+    const bothThere = 'until [ "$(wc -l < pids)" -eq 2 ]; do sleep 0.01; done';
+    expect(await answer(`${away}; wait`, 'ok', 500)).toMatch(/^Error: the command took longer than 0.5 s/);
+    await noneIsLeft();
+    writeFileSync(join(root, 'pids'), '');
+    const stopped = new AbortController();
+    const call = { name: 'run_command', input: { command: `${away}; wait` } };
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const running = answerApproval([tool], call, 'yes', stopped.signal);
+    await waitFor(() => pids().length === 2);
+    stopped.abort();
+    await running;
+    await noneIsLeft();
+    writeFileSync(join(root, 'pids'), '');
+    expect(await answer(`(${away}) > /dev/null 2>&1; ${bothThere}; echo done`, 'ok')).toBe('done\n');
+    await noneIsLeft();
+  });
+
+  it('spares commands of others that run at the same time', async () => {
+    const long = answer('touch there; until [ -e go ]; do sleep 0.01; done; echo whole', 'ok');
+    await waitFor(() => existsSync(join(root, 'there')));
+    expect(await answer('sleep 60', 'ok', 200)).toMatch(/^Error: the command took longer/);
+    expect(await answer('true', 'ok')).toBe('(no output)');
+    await endAbandonedProcesses();
+    writeFileSync(join(root, 'go'), '');
+    expect(await long).toBe('whole\n');
   });
 });
 

@@ -3,13 +3,16 @@ import { z } from 'zod';
 import type { ApprovedTool } from '../approved-tool.ts';
 import { orRefusal } from '../refusal.ts';
 import { type CommandResult, runCommand } from './command.ts';
+import { endAbandonedProcesses } from './marked-processes.ts';
 
 const input = z.object({
   command: z
     .string()
     .min(1)
     .max(4000)
-    .describe('A shell command; it runs in the workspace after a person has approved it.'),
+    .describe(
+      'A shell command; it runs in the workspace after a person has approved it. Nothing it starts outlives it.',
+    ),
 });
 
 const TIMEOUT_MS = 120_000;
@@ -22,12 +25,15 @@ export interface RunCommandOptions {
   timeoutMs?: number;
 }
 
-/** Pauses for a person's yes, then runs. */
+let sweep: Promise<void> | undefined;
+
+/** Pauses for a person's yes, then runs. What commands of a killed service left behind is ended first, once. */
 export function createRunCommand({
   directory,
   path,
   timeoutMs = TIMEOUT_MS,
 }: RunCommandOptions): ApprovedTool {
+  sweep ??= endAbandonedProcesses();
   const approved = new Set<string>();
   const tool: Tool = defineTool({
     name: 'run_command',
@@ -43,6 +49,7 @@ export function createRunCommand({
       orRefusal(async () => {
         const { command } = input.parse(given);
         if (approved.size < MOST_REMEMBERED) approved.add(command);
+        await sweep;
         return report(await runCommand(command, { directory, path, timeoutMs, signal }), timeoutMs);
       }, signal),
     wasApproved: (given) => approved.has(input.parse(given).command),

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream, type Stream } from '@agentclientprotocol/sdk';
 import { readVariable } from '@trunkline/config';
+import { markProcesses } from '@trunkline/tools';
 
 export interface AgentCommand {
   command: string;
@@ -15,7 +16,7 @@ export interface AgentProcess {
   /** Resolves with words when the process ends or cannot be started. */
   ended: Promise<string>;
   /** Stops the process and all it has started. */
-  stop(): void;
+  stop(): Promise<void>;
 }
 
 const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
@@ -23,9 +24,10 @@ const LONGEST_COMPLAINT = 500;
 
 /** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
 export function startAgentProcess({ command, args, directory, env }: AgentCommand): AgentProcess {
+  const processes = markProcesses();
   const child = spawn(command, [...args], {
     cwd: directory,
-    env: { ...inherited(), ...env },
+    env: { ...inherited(), ...env, ...processes.environment },
     stdio: 'pipe',
     detached: true,
   });
@@ -41,7 +43,7 @@ export function startAgentProcess({ command, args, directory, env }: AgentComman
     Writable.toWeb(child.stdin),
     Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
   );
-  return { stream, ended, stop: () => stopGroup(child) };
+  return { stream, ended, stop: () => processes.end(child.pid) };
 }
 
 function inherited(): Record<string, string> {
@@ -59,13 +61,4 @@ function lastWords(child: ChildProcess): () => string {
     text = `${text}${chunk}`.slice(-LONGEST_COMPLAINT);
   });
   return () => (text.trim() === '' ? '' : `: ${text.trim()}`);
-}
-
-function stopGroup(child: ChildProcess): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
-  }
 }

@@ -39,7 +39,7 @@ export async function runAcpAgent(agent: AcpAgent, task: string, signal: AbortSi
     return report(agent, progress, stopReason);
   } finally {
     connection.close();
-    running.stop();
+    await running.stop();
     await Promise.allSettled([work]);
   }
 }

@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Child,
+  type ModelServer,
+  startChild,
+  startModelServer,
+  type TemporaryHome,
+  temporaryHome,
+  waitFor,
+} from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { clientOf, modelEnvironment } from './fixtures/start-agent.ts';
+
+const program = join(import.meta.dirname, '../trunkline/main.ts');
+const goesAway = "setsid sh -c 'echo $$ > away; sleep 300' & echo $$ > here; sleep 300";
+
+let home: TemporaryHome;
+let model: ModelServer;
+const children: Child[] = [];
+
+beforeEach(async () => {
+  home = temporaryHome();
+  model = await startModelServer();
+});
+afterEach(async () => {
+  for (const child of children.splice(0)) await child.kill();
+  await model.stop();
+  home.remove();
+});
+
+async function startProcess() {
+  const child = startChild(program, {
+    arguments: ['agent', '--port', '0', '--ui', 'none'],
+    directory: home.path,
+    environment: {
+      ...home.environment,
+      ...modelEnvironment(model.url),
+      CORE_WORKSPACE: home.path,
+      LOG_LEVEL: 'WARNING',
+    },
+  });
+  children.push(child);
+  const url = (await child.waitForLine(/^http:\/\//, 30_000)).trim();
+  return { child, ...clientOf(url) };
+}
+
+/** An agent in the middle of an approved command, one part of which has left its group. */
+async function startCommand() {
+  const agent = await startProcess();
+  model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: goesAway } }] });
+  const { id: taskId, contextId, status } = await agent.send('Run it.');
+  expect(status.state).toBe('input-required');
+  await agent.send('yes', { taskId, contextId }, { configuration: { blocking: false } });
+  const pids = await waitFor(() => ['away', 'here'].map(pidIn));
+  return { agent, pids };
+}
+
+function pidIn(name: string): number {
+  const pid = Number(readFileSync(join(home.path, name), 'utf8'));
+  if (pid === 0) throw new Error(`${name} is not written yet`);
+  return pid;
+}
+
+/** One that has ended but whose new parent has not taken note of it runs no more. */
+function isRunning(pid: number): boolean {
+  const facts = `/proc/${pid}/stat`;
+  return existsSync(facts) && !/^\d+ \(.*\) Z/.test(readFileSync(facts, 'utf8'));
+}
+
+it('a service that is stopped leaves nothing of its commands running', async () => {
+  const { agent, pids } = await startCommand();
+  expect(pids.filter(isRunning)).toEqual(pids);
+  await agent.child.kill('SIGTERM');
+  await waitFor(() => !pids.some(isRunning));
+});
+
+it('what a killed service left running ends when the service starts again', async () => {
+  const { agent, pids } = await startCommand();
+  await agent.child.kill('SIGKILL');
+  expect(pids.filter(isRunning)).toEqual(pids);
+  await startProcess();
+  await waitFor(() => !pids.some(isRunning));
+});
