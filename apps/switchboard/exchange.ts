@@ -66,7 +66,7 @@ const waitingForEach = 7;
 /** Puts router, dispatcher, agents and flows together. */
 export function createExchange(settings: ExchangeSettings, closing: AsyncDisposableStack): Exchange {
   const { options, env, bus, workspace, projects, logger } = settings;
-  const stores = openStores(settings.home, closing);
+  const stores = openStores(settings.home, closing, logger);
   const registry = new ExecutorRegistry();
   const desk = new HumanDesk(stores.questions, bus);
   const questions = new SurfaceQuestions({ bus, desk, logger });

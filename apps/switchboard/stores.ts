@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
+import { hourly } from './core/hourly.ts';
 import { TaskStore } from './dispatch/task-store.ts';
 import { AbStore } from './experiments/ab-store.ts';
 import { FlowStore } from './flows/flow-store.ts';
@@ -16,10 +18,8 @@ export interface Stores {
   experiments: AbStore;
 }
 
-const sweepEveryMs = 60 * 60 * 1000;
-
 /** Opens all stores under one directory, and sweeps out what is old every hour. */
-export function openStores(home: string, closing: AsyncDisposableStack): Stores {
+export function openStores(home: string, closing: AsyncDisposableStack, logger: Logger): Stores {
   const open = <Store extends { close(): void }>(make: (path: string) => Store, file: string) => {
     const store = make(join(home, file));
     closing.defer(() => store.close());
@@ -33,16 +33,8 @@ export function openStores(home: string, closing: AsyncDisposableStack): Stores 
     tasks: open((path) => new TaskStore(path), 'tasks.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
   };
-  sweepHourly(stores, closing);
+  const { flows, conversations } = stores;
+  closing.defer(hourly(() => flows.sweep(), logger));
+  closing.defer(hourly(() => conversations.sweep(), logger));
   return stores;
-}
-
-function sweepHourly({ flows, conversations }: Stores, closing: AsyncDisposableStack): void {
-  const sweep = () => {
-    flows.sweep();
-    conversations.sweep();
-  };
-  sweep();
-  const timer = setInterval(sweep, sweepEveryMs).unref();
-  closing.defer(() => clearInterval(timer));
 }

@@ -5,6 +5,7 @@ import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { Leader } from '../cluster/leader.ts';
 import { nodeName } from '../cluster/node-name.ts';
+import { hourly } from '../core/hourly.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { mountCeremonies } from '../routes/ceremonies.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
@@ -14,8 +15,6 @@ import { Conductor } from './conductor.ts';
 import type { CeremonyHall, CeremonyView } from './hall.ts';
 import { type Run, RunStore } from './run-store.ts';
 import { Timetable } from './timetable.ts';
-
-const sweepEveryMs = 3_600_000;
 
 /** Ceremonies: skills that agents perform at set times. */
 export class CeremonyPlugin implements Plugin, CeremonyHall {
@@ -51,8 +50,7 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
         (file) => file.startsWith(join(workspace.directory, 'ceremonies')) && timetable.refresh(),
       ),
     );
-    const sweeper = setInterval(() => store.sweep(clock.now()), sweepEveryMs).unref();
-    closing.defer(() => clearInterval(sweeper));
+    closing.defer(hourly(() => store.sweep(clock.now()), logger));
     this.#store = store;
     this.#context = context;
     await conductor.start();

@@ -56,7 +56,11 @@ export class LongTasks {
   }
 
   #pollAll(): void {
-    for (const task of this.#settings.store.list()) this.#poll(task);
+    try {
+      for (const task of this.#settings.store.list()) this.#poll(task);
+    } catch (error) {
+      this.#settings.logger.error({ err: error }, 'tasks.db could not be read; it is tried again');
+    }
   }
 
   #poll(task: TrackedTask): void {

@@ -1,5 +1,6 @@
 import { type FSWatcher, mkdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from '@trunkline/config';
 import { entryIn } from '../workspace/file-names.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
 import { CronNames } from './cron-names.ts';
@@ -15,6 +16,7 @@ export interface CronFolderSettings {
   onChange: (id: string, entry: Entry | undefined) => void;
   /** Told what is wrong with a file, or with undefined that it is well again. */
   onProblem: (path: string, error: unknown) => void;
+  logger: Logger;
 }
 
 /** Many changes at once are read together; a file that cannot be read may be half written. */
@@ -158,12 +160,22 @@ export class CronFolder {
     this.#touched.add(id);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      this.#turn = this.#turn.then(() => this.#look());
+      this.#turn = this.#turn.then(() => this.#look()).catch((error: unknown) => this.#complain(error));
     }, settleMs).unref();
   }
 
   #pokeAll(): void {
-    if (!this.#closed) for (const id of [...this.#entries.keys(), ...this.#names.all()]) this.#touch(id);
+    if (this.#closed) return;
+    try {
+      for (const id of [...this.#entries.keys(), ...this.#names.all()]) this.#touch(id);
+    } catch (error) {
+      this.#complain(error);
+    }
+  }
+
+  #complain(error: unknown): void {
+    const { logger, directory } = this.#settings;
+    logger.error({ err: error, directory }, 'the schedules could not be compared with their files');
   }
 
   async #look(): Promise<void> {
@@ -194,15 +206,24 @@ export class CronFolder {
     const known = before && { record: JSON.stringify(before.record), since: before.since };
     const entry = entryOf(record, this.#since(record, known));
     this.#set(id, mark, entry);
-    this.#settings.ledger.putFiles([knownFile(id, mark, entry)]);
+    this.#note(id, (ledger) => ledger.putFiles([knownFile(id, mark, entry)]));
     if (before === undefined || !isSameBut(before.record, record)) this.#settings.onChange(id, entry);
   }
 
   #remove(id: string): void {
     this.#marks.delete(id);
     this.#isWell(id);
-    this.#settings.ledger.removeFile(id);
+    this.#note(id, (ledger) => ledger.removeFile(id));
     if (this.#entries.delete(id)) this.#settings.onChange(id, undefined);
+  }
+
+  /** What the ledger knows of a file only spares the reading of it: a schedule does without, as on a full disk. */
+  #note(id: string, write: (ledger: Ledger) => void): void {
+    try {
+      write(this.#settings.ledger);
+    } catch (error) {
+      this.#settings.logger.warn({ err: error, schedule: id }, 'schedules.db could not be written');
+    }
   }
 
   /** The last good record stays when the new one cannot be used. */

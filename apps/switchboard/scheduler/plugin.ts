@@ -109,6 +109,7 @@ export class SchedulerPlugin implements Plugin {
         void announce(bus, logger, { topic: 'config.updated', payload });
       },
       onProblem: (path, error) => workspace.noteProblem(path, error),
+      logger,
     });
     closing.defer(() => folder.close());
     return folder;

@@ -4,6 +4,7 @@ import type { Logger } from '@trunkline/config';
 import { type Clock, parseSchedule } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/shared-log.ts';
+import { hourly } from '../core/hourly.ts';
 import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { Fires } from './fires.ts';
@@ -38,7 +39,6 @@ export interface ScheduleSettings {
 }
 
 const stopLimitMs = 5000;
-const sweepEveryMs = 3_600_000;
 const retryMs = 1000;
 const previewed = 5;
 const mostRecalled = 500;
@@ -48,7 +48,7 @@ export class Schedules {
   readonly #settings: ScheduleSettings;
   readonly #fires: Fires;
   readonly #lateNotes: LateNotes;
-  readonly #sweeper: NodeJS.Timeout;
+  readonly #stopSweeping: () => void;
   #term: Term | undefined;
   #stopped = false;
   #turn: Promise<void> = Promise.resolve();
@@ -60,8 +60,8 @@ export class Schedules {
     const noteEnd = (row: FireRow) => this.#noteEnd(row);
     this.#fires = new Fires({ ...settings, note, noteEnd, known });
     this.#lateNotes = new LateNotes({ ...settings, note: (row) => this.#noteHere(row) });
-    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs).unref();
-    this.#sweep();
+    const { ledger, clock, outcomeLimitMs, logger } = settings;
+    this.#stopSweeping = hourly(() => ledger.sweep(clock.now(), outcomeLimitMs), logger);
   }
 
   /** Begins to fire, when what others fired is known here; or leaves it to others. */
@@ -135,7 +135,7 @@ export class Schedules {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#sweeper);
+    this.#stopSweeping();
     this.#settings.outcomes.close();
     this.#lateNotes.close();
     await this.#turn;
@@ -203,9 +203,5 @@ export class Schedules {
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {
     return viewOf(entry, lastFired, this.#settings.clock.now(), previewed);
-  }
-
-  #sweep(): void {
-    this.#settings.ledger.sweep(this.#settings.clock.now(), this.#settings.outcomeLimitMs);
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { hourly } from '../../core/hourly.ts';
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
 import { mountDeliveries } from '../../routes/deliveries.ts';
 import { DeliveryStore } from './delivery-store.ts';
@@ -10,12 +11,10 @@ export interface DeliveryDesk extends Plugin {
   open(outlet: Outlet): Promise<() => Promise<void>>;
 }
 
-const sweepEveryMs = 60 * 60 * 1000;
-
 export function createDeliveryDesk(): DeliveryDesk {
   let store: DeliveryStore | undefined;
   let outbox: Outbox | undefined;
-  let sweeping: NodeJS.Timeout | undefined;
+  let stopSweeping: (() => void) | undefined;
   return {
     name: 'deliveries',
     mount: (app, { bus }) =>
@@ -26,10 +25,10 @@ export function createDeliveryDesk(): DeliveryDesk {
     async start({ bus, home, logger, options }: PluginContext) {
       store = new DeliveryStore(join(home, 'deliveries.db'));
       outbox = new Outbox({ bus, store, logger, retryMs: options.deliveryRetryMs });
-      sweeping = setInterval(() => store?.sweep(), sweepEveryMs).unref();
+      stopSweeping = hourly(() => store?.sweep(), logger);
     },
     async stop() {
-      clearInterval(sweeping);
+      stopSweeping?.();
       await outbox?.stop();
       store?.close();
     },
