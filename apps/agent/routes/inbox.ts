@@ -25,6 +25,12 @@ const query = z.object({
   include_delivered: z.stringbool().default(false),
   limit: z.coerce.number().int().min(1).max(100).default(50),
   offset: z.coerce.number().int().nonnegative().default(0),
+  /** The `next` of the page before: no item shows twice or is missed, whatever comes in meanwhile. */
+  after: z
+    .string()
+    .regex(/^(now|next|later)\.\d{1,15}$/, 'expected the `next` of the page before')
+    .transform(itemAt)
+    .optional(),
 });
 const place = z.object({ id: z.coerce.number().int().positive() });
 
@@ -54,10 +60,11 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
     describeRoute({ summary: 'What is in the inbox' }),
     validate('query', query),
     (context) => {
-      const { floor, include_delivered, limit, offset } = context.req.valid('query');
-      const found = inbox.list({ floor, includeDelivered: include_delivered, limit: limit + 1, offset });
-      const next = found.length > limit ? offset + limit : null;
-      return context.json({ items: found.slice(0, limit), next });
+      const { include_delivered, limit, ...given } = context.req.valid('query');
+      const found = inbox.list({ ...given, includeDelivered: include_delivered, limit: limit + 1 });
+      const items = found.slice(0, limit);
+      const last = found.length > limit ? items.at(-1) : undefined;
+      return context.json({ items, next: last === undefined ? null : `${last.priority}.${last.id}` });
     },
   );
   app.post(
@@ -69,6 +76,11 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
       return context.json({ ok: true, item });
     },
   );
+}
+
+function itemAt(cursor: string): Pick<InboxItem, 'priority' | 'id'> {
+  const [priority, id] = cursor.split('.');
+  return { priority: priority as InboxItem['priority'], id: Number(id) };
 }
 
 /** Starts a turn for an urgent item in the agent's conversation with itself; says whether there was room for it. */

@@ -132,6 +132,35 @@ describe('inbox and events', () => {
     expect((await agent.fetch('/api/inbox', post({ text: 'x', priority: 'soon' }))).status).toBe(400);
   });
 
+  it('pages through the inbox whole and once while more comes in and items are delivered', async () => {
+    const other = await startAgent();
+    const put = async (text: string, priority: string) =>
+      (await (await other.fetch('/api/inbox', post({ text, priority }))).json()) as { item: { id: number } };
+    const page = async (more: string) =>
+      (await (await other.fetch(`/api/inbox?limit=2${more}`)).json()) as {
+        items: { text: string }[];
+        next: string | null;
+      };
+    for (const text of ['c', 'd', 'e']) await put(text, 'later');
+    const a = await put('a', 'next');
+    await put('b', 'next');
+    const first = await page('');
+    await put('came late', 'next');
+    await put('more urgent', 'now');
+    await other.fetch(`/api/inbox/${a.item.id}/deliver`, post({}));
+    const second = await page(`&after=${first.next}`);
+    const third = await page(`&after=${second.next}`);
+    expect([first, second, third].map(({ items }) => items.map(({ text }) => text))).toEqual([
+      ['a', 'b'],
+      ['came late', 'c'],
+      ['d', 'e'],
+    ]);
+    expect(third.next).toBeNull();
+    expect((await page('&offset=4')).items.map(({ text }) => text)).toEqual(['d', 'e']);
+    expect((await other.fetch('/api/inbox?after=soon.1')).status).toBe(400);
+    await other.stop();
+  });
+
   it('starts at most eight turns a minute', async () => {
     const other = await startAgent();
     const results = [];

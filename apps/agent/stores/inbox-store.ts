@@ -29,6 +29,8 @@ export interface InboxQuery {
   limit?: number;
   /** How many are left out at the beginning. */
   offset?: number;
+  /** The item behind which to begin; it may be gone by now. */
+  after?: Pick<InboxItem, 'priority' | 'id'> | undefined;
 }
 
 const DEDUP_MS = 300_000;
@@ -78,13 +80,13 @@ export class InboxStore {
   }
 
   /** The most urgent first, the older before the newer. */
-  list({ floor, includeDelivered = false, limit = 50, offset = 0 }: InboxQuery): InboxItem[] {
+  list({ floor, includeDelivered = false, limit = 50, offset = 0, after }: InboxQuery): InboxItem[] {
     const where = includeDelivered ? '' : 'AND delivered_at IS NULL';
     return this.#database
       .prepare<InboxItem>(
-        `SELECT ${columns} FROM items WHERE rank <= ? ${where} ORDER BY rank, id LIMIT ? OFFSET ?`,
+        `SELECT ${columns} FROM items WHERE rank <= ? AND (rank, id) > (?, ?) ${where} ORDER BY rank, id LIMIT ? OFFSET ?`,
       )
-      .all(rankOf(floor), limit, offset);
+      .all(rankOf(floor), after ? rankOf(after.priority) : -1, after?.id ?? 0, limit, offset);
   }
 
   /** The pending items, which count as delivered from now on. */

@@ -44,9 +44,9 @@ export function InboxPanel() {
   const api = useApi();
   const attempt = useAttempt();
   const [round, setRound] = useState(0);
-  const list = usePages<InboxItem, { items: InboxItem[]; next: number | null }>({
+  const list = usePages<InboxItem, { items: InboxItem[]; next: string | null }>({
     key: 'inbox',
-    path: (cursor) => `/api/inbox?include_delivered=true&limit=50&offset=${cursor ?? 0}`,
+    path: (cursor) => `/api/inbox?include_delivered=true&limit=50${cursor ? `&after=${cursor}` : ''}`,
     read: ({ items, next }) => ({ items, next }),
   });
   useLive(['inbox', 'tasks'], list.reload);
