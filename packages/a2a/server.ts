@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { Hono, type MiddlewareHandler } from 'hono';
+import { Hono } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
 import { buildCard } from './card/build-card.ts';
 import { mountCard } from './card/card-routes.ts';
@@ -100,12 +100,11 @@ function createRoutes(
   });
   const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);
   const app = new Hono<AppEnv>();
-  const handler: MiddlewareHandler = async (context, next) => guard.refuse(context) ?? next();
-  mountGuard(app, handler);
+  mountGuard(app, guard);
   mountCard(app, {
     card: (version) => card(version === '1.0' ? 'v10' : 'v03'),
     form: options.cardForm ?? '1.0',
-    guard: options.guardCard ? handler : undefined,
+    guard: options.guardCard ? guard.handler : undefined,
   });
   app.post('/a2a', rpcRoute({ operations, checkOrigin, logger }));
   mountRest(app, { operations, checkOrigin, logger });
@@ -113,7 +112,7 @@ function createRoutes(
 }
 
 /** Everything that drives the agent; the well-known paths stay open. A path that ends in `/*` is meant without it too. */
-function mountGuard(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
+function mountGuard(app: Hono<AppEnv>, guard: CredentialsGuard): void {
   const guarded = ['/a2a/*', '/message:send', '/message:stream', '/tasks/*', '/extendedAgentCard'];
   const older = [
     '/v1/message:send',
@@ -122,7 +121,7 @@ function mountGuard(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
     '/v1/card',
     '/v1/extendedAgentCard',
   ];
-  for (const path of [...guarded, ...older]) app.use(path, guard);
+  for (const path of [...guarded, ...older]) app.use(path, guard.handler);
 }
 
 /** In 1.0 there is one to ask for only where callers can be told apart from the public. */

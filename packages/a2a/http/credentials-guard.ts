@@ -1,4 +1,5 @@
-import { createKeyring, type RequestContext, refuseForeignPage } from '@trunkline/http';
+import { createKeyring, refuseForeignPage } from '@trunkline/http';
+import type { Context, MiddlewareHandler } from 'hono';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
 export interface A2aCredentials {
@@ -17,7 +18,7 @@ export type SchemeName = 'bearer' | 'apiKey';
 
 interface Scheme {
   name: SchemeName;
-  opens(context: RequestContext): boolean;
+  opens(context: Context): boolean;
   challenge: string;
 }
 
@@ -25,8 +26,8 @@ export interface CredentialsGuard {
   /** The schemes that are in force. */
   schemes: readonly SchemeName[];
   require: 'all' | 'any';
-  /** The answer, 401, to whoever does not show what is expected. */
-  refuse(context: RequestContext): Response | undefined;
+  /** Answers 401 to whoever does not show what is expected. */
+  handler: MiddlewareHandler;
 }
 
 export function createCredentialsGuard(
@@ -44,18 +45,18 @@ export function createCredentialsGuard(
     ),
   ].filter((scheme) => scheme !== undefined);
   const relatives = createKeyring([{ key: credentials.family, caller: true }]);
-  const isRelated = (context: RequestContext) =>
+  const isRelated = (context: Context) =>
     [bearerToken(context), context.req.header('x-api-key')].some((key) => relatives.find(key ?? '') === true);
-  const isOpen = (context: RequestContext) =>
+  const isOpen = (context: Context) =>
     require === 'all'
       ? schemes.every((scheme) => scheme.opens(context))
       : schemes.some((scheme) => scheme.opens(context));
   return {
     schemes: schemes.map(({ name }) => name),
     require,
-    refuse(context) {
+    handler: async (context, next) => {
       if (schemes.length === 0) refuseForeignPage(context, allowedOrigins);
-      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return undefined;
+      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
       return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
     },
   };
@@ -64,7 +65,7 @@ export function createCredentialsGuard(
 function createScheme(
   name: SchemeName,
   expected: string | undefined,
-  presented: (context: RequestContext) => string | undefined,
+  presented: (context: Context) => string | undefined,
   challenge: string,
 ): Scheme | undefined {
   const keyring = createKeyring([{ key: expected, caller: true }]);
@@ -72,12 +73,12 @@ function createScheme(
   return { name, challenge, opens: (context) => keyring.find(presented(context) ?? '') === true };
 }
 
-function bearerToken(context: RequestContext): string | undefined {
+function bearerToken(context: Context): string | undefined {
   return /^bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '')?.[1];
 }
 
 /** In every form that a caller of this endpoint may look for. */
-function refusal(context: RequestContext, challenge: string): Response {
+function refusal(context: Context, challenge: string): Response {
   const detail = 'missing or wrong credentials';
   const isRpc = context.req.path.endsWith('/a2a');
   const body = isRpc
