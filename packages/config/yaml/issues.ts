@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { nearest } from '../nearest.ts';
 import { keysAt } from './schema-keys.ts';
+import { headOf, shownName } from './shown-name.ts';
 import { findPlace, offsetOf, type Problem, type YamlSource } from './source.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -35,11 +36,16 @@ function unknownKey(
   key: string,
 ): Problem {
   const known = keysAt(schema, path);
-  const near = nearest(key, known);
-  const hint = near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
   const expected = known.length === 0 ? '' : `; expected ${known.join(', ')}`;
-  const words = `unknown key ${JSON.stringify(key)}${hint || expected}`;
+  const words = `unknown key ${JSON.stringify(shownName(key))}${hintFor(key, known) || expected}`;
   return { offset: offsetOfKey(source, [...path, key]), words: pathWords(path) + words };
+}
+
+function hintFor(key: string, known: readonly string[]): string {
+  const head = headOf(key);
+  if (head !== key && known.includes(head)) return '; put a blank behind the colon';
+  const near = nearest(key, known);
+  return near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`;
 }
 
 function mismatch(source: YamlSource, value: unknown, issue: Issue): Problem {
@@ -85,7 +91,7 @@ function expectedWords(issue: Issue): string {
     case 'invalid_union':
       return [...new Set(issue.errors.flat().map(expectedWords))].join(' or ') || 'another shape';
     case 'unrecognized_keys':
-      return `no key ${issue.keys.join(', ')}`;
+      return `no key ${issue.keys.map(shownName).join(', ')}`;
     default:
       // "Too small: expected number to be >=1" ends as ours begins.
       return issue.message.replace(/^[^:]*: /, '').replace(/^expected /, '');
@@ -121,7 +127,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 function pathWords(path: readonly PropertyKey[]): string {
   if (path.length === 0) return '';
   return `${path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${shownName(String(step))}`))
     .join('')
     .replace(/^\./, '')}: `;
 }

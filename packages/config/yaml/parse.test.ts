@@ -152,13 +152,37 @@ describe('what is no YAML', () => {
     ['users:\n\t- id: a\n', /^users\.yaml:2:1: a tab cannot indent; use blanks$/],
     ['users: []\nusers: []\n', /^users\.yaml:2:1: the key "users" stands twice in the same map$/],
     ['users: []\n---\nusers: []\n', /^users\.yaml:2:1: the file holds a second document/],
-    ['users: *nobody\n', /^users\.yaml:1:8: no anchor &nobody stands before this alias$/],
+    [
+      'users: *nobody\n',
+      /^users\.yaml:1:8: no anchor of this name stands before the alias; put a text that begins with \* in quotes$/,
+    ],
     ['users: !secret x\n', /^users\.yaml:1:8: unknown tag/],
     ['users: !!binary aGk=\n', /^users\.yaml:1:8: unknown tag/],
     ['? [a]\n: b\n', /^users\.yaml:1:3: a key must be a plain text$/],
     ['note: a: b\n', /^users\.yaml:1:7: a value with a colon and a blank in it must be in quotes/],
   ])('says where and why: %j', (text, problem) => {
     expect(problems(text)).toEqual([expect.stringMatching(problem)]);
+  });
+
+  it.each([
+    ['{api_key:sk-proj-Abc123def456}', '1:2: unknown key "api_key…"; put a blank behind the colon'],
+    ['{api_key=hunter-two-three}', '1:2: unknown key "api_key…"; put a blank behind the colon'],
+    ['api_key sk-proj-Abcdef: x', '1:1: unknown key "api_key [hidden]"; expected api_key, prices'],
+    ['sk-proj-Abcdef: x', '1:1: unknown key "[hidden]"; expected api_key, prices'],
+    ['AKIAIOSFODNN7EXAMPLE: x', '1:1: unknown key "[hidden]"; expected api_key, prices'],
+    ['sk-proj-Abcdef: x\nsk-proj-Abcdef: y', '2:1: the key "[hidden]" stands twice in the same map'],
+    ['prices: {sk-proj-Abcdef: x}', '1:26: prices.[hidden]: expected a number, found a text'],
+    [
+      'api_key: *Tr0ub4dor',
+      '1:10: no anchor of this name stands before the alias; put a text that begins with * in quotes',
+    ],
+    ['prices: {model-4o-2024-07-18: x}', '1:31: prices.model-4o-2024-07-18: expected a number, found a text'],
+  ])('quote no secret that a slip made a name: %s', (text, expected) => {
+    const schema = z.strictObject({
+      api_key: z.string().optional(),
+      prices: z.record(z.string(), z.number()).optional(),
+    });
+    expect(problems(text, schema)).toEqual([`users.yaml:${expected}`]);
   });
 
   it('tells every key that stands twice', () => {

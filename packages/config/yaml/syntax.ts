@@ -1,4 +1,5 @@
 import { type ErrorCode, visit, type YAMLError } from 'yaml';
+import { shownName } from './shown-name.ts';
 import type { Problem, YamlSource } from './source.ts';
 
 // In our own words: those of the parser may quote the file, which may hold secrets.
@@ -50,7 +51,7 @@ function firstOfEachLine(problems: readonly Problem[], { lines }: YamlSource): P
 }
 
 function keyAt(text: string, offset: number): string {
-  return JSON.stringify(/^["']?([^"':\r\n]{0,80})/.exec(text.slice(offset))?.[1]?.trim() ?? '');
+  return JSON.stringify(shownName(/^["']?([^"':\r\n]{0,80})/.exec(text.slice(offset))?.[1]?.trim() ?? ''));
 }
 
 function lineAt(text: string, offset: number): string {
@@ -66,7 +67,7 @@ function lostAliases({ document }: YamlSource): Problem[] {
       if (alias.resolve(document) !== undefined) return;
       problems.push({
         offset: alias.range?.[0] ?? 0,
-        words: `no anchor &${alias.source} stands before this alias`,
+        words: 'no anchor of this name stands before the alias; put a text that begins with * in quotes',
       });
     },
   });
