@@ -147,6 +147,8 @@ export interface Memory {
   recall(key: string): Promise<string | undefined>;
   /** Keeps a value unless there is one under this key; gives the one that is kept. */
   keep(key: string, value: string): Promise<string>;
+  /** Keeps a value in place of any other, its time beginning anew; of two at once the later one stays. */
+  replace(key: string, value: string): Promise<void>;
 }
 
 export interface BusStatus {

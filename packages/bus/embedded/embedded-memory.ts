@@ -29,6 +29,12 @@ export class EmbeddedMemories {
         this.#sweep(table);
         return table.setIfAbsent(place, value, ttlMs) ? value : (table.get(place) ?? value);
       },
+      replace: async (key, value) => {
+        const place = placeOf(key);
+        checkValue(value);
+        this.#sweep(table);
+        table.set(place, value, ttlMs);
+      },
     };
   }
 

@@ -37,6 +37,12 @@ export class NatsMemory implements Memory {
     return await this.#ask(() => this.#keep(place, value));
   }
 
+  async replace(key: string, value: string): Promise<void> {
+    checkValue(value);
+    const place = this.#placeOf(key);
+    await this.#ask(() => this.#settings.bucket.put(place, value));
+  }
+
   /** Whoever comes second is refused by the server, and reads what the first one kept. */
   async #keep(place: string, value: string): Promise<string> {
     try {

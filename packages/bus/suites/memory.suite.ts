@@ -28,6 +28,16 @@ export function describeMemory(createWorld: WorldFactory): void {
       expect([await again.recall('one'), await again.recall('two')]).toEqual(['first', 'other']);
     });
 
+    it('takes a new value in place of an old one, also after a restart', async () => {
+      const memory = await bus.memory('positions', day);
+      await memory.replace('one', 'first');
+      await memory.replace('one', 'second');
+      expect(await memory.keep('one', 'third')).toBe('second');
+      await bus.stop();
+      bus = await world.open();
+      expect(await (await bus.memory('positions', day)).recall('one')).toBe('second');
+    });
+
     it('gives all who keep at once the same value', async () => {
       const memory = await bus.memory('hooks', day);
       const values = await Promise.all(['a', 'b', 'c', 'd'].map((value) => memory.keep('race', value)));
@@ -56,6 +66,10 @@ export function describeMemory(createWorld: WorldFactory): void {
       for (const key of ['', 'a.b', '>', 'x'.repeat(129)])
         await expect(memory.keep(key, 'v')).rejects.toMatchObject({ code: 'name_refused' });
       await expect(memory.keep('key', 'x'.repeat(1025))).rejects.toMatchObject({ code: 'message_too_large' });
+      await expect(memory.replace('a.b', 'v')).rejects.toMatchObject({ code: 'name_refused' });
+      await expect(memory.replace('key', 'x'.repeat(1025))).rejects.toMatchObject({
+        code: 'message_too_large',
+      });
     });
   });
 }
