@@ -37,6 +37,9 @@ const memories = `
     PRIMARY KEY (user_id, skill)
   ) STRICT, WITHOUT ROWID`;
 
+/** Every answer looks for the oldest memories, and must not read all of them for that. */
+const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
+
 /** The one file in which the service keeps what must survive a restart. */
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
@@ -47,6 +50,7 @@ export function openVoiceDatabase(directory: string): Database {
     ttlTableMigration('callback_tokens'),
     memories,
     ttlTableMigration('open_questions'),
+    memoriesByAge,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

@@ -47,6 +47,16 @@ function open(summary: string | undefined, earlier: ModelMessages = []) {
   return { history, kept: () => kept };
 }
 
+function openMemory() {
+  const { path, remove } = temporaryDirectory();
+  const database = openVoiceDatabase(path);
+  onTestFinished(() => {
+    database.close();
+    remove();
+  });
+  return { database, memory: new Memory(database) };
+}
+
 const turn = (number: number): ModelMessage[] => [
   { role: 'user', content: `Question ${number} ${'about this and that '.repeat(20)}` },
   { role: 'assistant', content: `Answer ${number} ${'which is long enough '.repeat(20)}` },
@@ -62,6 +72,29 @@ describe('the conversation', () => {
     expect(kept()).toEqual(history.messages);
   });
 
+  it('is summarised also when it consists of many short sentences', async () => {
+    const { history } = open('They counted.');
+    for (let number = 1; number <= 60; number += 1) {
+      history.add([
+        { role: 'user', content: `And ${number}?` },
+        { role: 'assistant', content: 'Yes.' },
+      ]);
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    expect(JSON.stringify(history.messages[0])).toContain('They counted.');
+    expect(history.messages.at(-2)?.content).toBe('And 60?');
+  });
+
+  it('loses nothing of what is said while a late summary is written', async () => {
+    const { history } = open('They spoke of many things.');
+    const long = Array.from({ length: 40 }, (_, index) => turn(index + 1)).flat();
+    history.add(long);
+    history.add(turn(41));
+    history.add(turn(42));
+    await waitFor(() => JSON.stringify(history.messages[0]).includes('They spoke of many things.'));
+    expect(history.messages.slice(-4)).toEqual([...turn(41), ...turn(42)]);
+  });
+
   it('stays bounded when no summary can be had', async () => {
     const { history } = open(undefined);
     for (let number = 1; number <= 300; number += 1) history.add(turn(number));
@@ -70,19 +103,24 @@ describe('the conversation', () => {
   });
 
   it('is kept for each user and skill', () => {
-    const { path, remove } = temporaryDirectory();
-    const database = openVoiceDatabase(path);
-    onTestFinished(() => {
-      database.close();
-      remove();
-    });
-    const memory = new Memory(database);
+    const { database, memory } = openMemory();
     memory.keep('ada', 'chef', turn(1));
     memory.keep('ada', 'chef', turn(2));
     memory.keep('ben', 'chef', turn(3));
     expect(new Memory(database).recall('ada', 'chef')).toEqual(turn(2));
     expect(memory.recall('ben', 'chef')).toEqual(turn(3));
     expect(memory.recall('ada', 'default')).toEqual([]);
+  });
+
+  it('is forgotten when two thousand others were held since', () => {
+    const { database, memory } = openMemory();
+    memory.keep('old', 'chef', turn(1));
+    database.exec('UPDATE memories SET updated_at = 1');
+    for (let number = 1; number < 2000; number += 1) memory.keep(`user-${number}`, 'chef', turn(2));
+    expect(memory.recall('old', 'chef')).toEqual(turn(1));
+    memory.keep('one more', 'chef', turn(3));
+    expect(memory.recall('old', 'chef')).toEqual([]);
+    expect(memory.recall('user-1', 'chef')).toEqual(turn(2));
   });
 });
 

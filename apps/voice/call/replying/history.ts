@@ -14,6 +14,8 @@ export interface HistoryParts {
 }
 
 const limits = { tokens: 3000, keepMessages: 16 };
+/** Short sentences fill a conversation long before its tokens do: from here on it is summarised too. */
+const manyMessages = 60;
 const mostMessages = 80;
 
 /** The conversation as the model is shown it. When it grows, its older part is put into a summary in the background. */
@@ -22,6 +24,7 @@ export class History {
   readonly #controller = new AbortController();
   #messages: ModelMessage[];
   #summarising = false;
+  #isKept = true;
 
   constructor(parts: HistoryParts) {
     this.#parts = parts;
@@ -35,7 +38,11 @@ export class History {
   add(messages: readonly ModelMessage[]): void {
     if (messages.length === 0) return;
     this.#set([...this.#messages, ...messages]);
-    if (estimateTokens(this.#messages) > limits.tokens) void this.#summarise();
+    if (this.#isLong) void this.#summarise();
+  }
+
+  get #isLong(): boolean {
+    return this.#messages.length > manyMessages || estimateTokens(this.#messages) > limits.tokens;
   }
 
   /** No summary is waited for any longer. */
@@ -47,12 +54,12 @@ export class History {
   async #summarise(): Promise<void> {
     if (this.#summarising) return;
     this.#summarising = true;
-    const older = this.#messages;
+    const older = new Set(this.#messages);
     const { signal } = this.#controller;
     try {
-      const compacted = await compact(older, { model: this.#parts.summariser(), ...limits }, signal);
+      const compacted = await compact([...older], { model: this.#parts.summariser(), ...limits }, signal);
       if (compacted !== undefined && !signal.aborted)
-        this.#set([...compacted.messages, ...this.#messages.slice(older.length)]);
+        this.#set([...compacted.messages, ...this.#messages.filter((message) => !older.has(message))]);
     } catch (error) {
       if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'a conversation was not summarised');
     } finally {
@@ -65,6 +72,18 @@ export class History {
     const newest = messages.slice(-mostMessages);
     const start = newest.length < messages.length ? newest.findIndex(({ role }) => role === 'user') : 0;
     this.#messages = newest.slice(Math.max(0, start));
-    this.#parts.keep(this.#messages);
+    this.#keep();
+  }
+
+  /** What cannot be written down is remembered as long as the call lasts. */
+  #keep(): void {
+    const { keep, logger } = this.#parts;
+    try {
+      keep(this.#messages);
+      this.#isKept = true;
+    } catch (error) {
+      if (this.#isKept) logger.error({ err: error }, 'a conversation was not kept');
+      this.#isKept = false;
+    }
   }
 }
