@@ -95,7 +95,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const gateway = createGateway(options, logger);
   const summing = () => (gateway.describe().demo ? undefined : gateway.fastModel());
   const brief = createBriefing({ model: summing, logger });
-  const delivery = new DeliveryController(sessions, new Stash(database), brief);
+  const delivery = new DeliveryController({ sessions, stash: new Stash(database), brief, logger });
   tokens.recover(delivery);
   return {
     ...ground,

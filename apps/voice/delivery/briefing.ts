@@ -45,10 +45,9 @@ export function createBriefing(parts: BriefingParts): (text: string) => Promise<
 
 function createBrief({ model, logger }: BriefingParts): (text: string) => Promise<string> {
   return async (text) => {
-    const summing = model();
-    if (summing === undefined) return beginningOf(text);
     try {
-      return await sumUp(summing, text);
+      const summing = model();
+      return summing === undefined ? beginningOf(text) : await sumUp(summing, text);
     } catch (error) {
       logger.warn({ err: error }, 'a report was not summed up; its beginning is read out');
       return beginningOf(text);

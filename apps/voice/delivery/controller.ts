@@ -1,31 +1,36 @@
+import type { Logger } from '@trunkline/config';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import { isReport } from './briefing.ts';
 import type { DeliveryPort, News } from './delivery.ts';
 import { anyone, type Stash, type StashedNews } from './stash.ts';
 
+export interface DeliveryParts {
+  sessions: SessionRegistry;
+  stash: Stash;
+  /** What is told of a text that was written to be read; never fails. */
+  brief(text: string): Promise<string>;
+  logger: Logger;
+}
+
 /** Brings news to sessions, and keeps what finds none until the user connects. */
 export class DeliveryController implements DeliveryPort {
-  readonly #sessions: SessionRegistry;
-  readonly #stash: Stash;
+  readonly #parts: DeliveryParts;
   /** News that a session has and has not said yet, by their id. */
   readonly #offered = new Map<number, VoiceSession>();
 
-  readonly #brief: (text: string) => Promise<string>;
-
-  /** What was written to be read is told as `brief` puts it. */
-  constructor(sessions: SessionRegistry, stash: Stash, brief: (text: string) => Promise<string>) {
-    this.#brief = brief;
-    this.#sessions = sessions;
-    this.#stash = stash;
+  constructor(parts: DeliveryParts) {
+    const { sessions } = parts;
+    this.#parts = parts;
     sessions.onOpen((session) => this.#replay(session));
     sessions.onClose((session) => this.#handOver(session));
   }
 
   /** Without a user the newest session hears it, else whoever connects next. */
   deliver(userId: string | undefined, news: News): boolean {
-    const session = this.#sessions.latest(userId);
-    const kept = this.#stash.add(session?.userId ?? userId ?? anyone, news);
+    const { sessions, stash } = this.#parts;
+    const session = sessions.latest(userId);
+    const kept = stash.add(session?.userId ?? userId ?? anyone, news);
     if (session === undefined) return false;
     this.#offer(session, kept);
     return true;
@@ -33,7 +38,7 @@ export class DeliveryController implements DeliveryPort {
 
   /** A user's second session does not hear again what the first is about to say. */
   #replay(session: VoiceSession): void {
-    for (const news of this.#stash.waitingFor(session.userId)) {
+    for (const news of this.#parts.stash.waitingFor(session.userId)) {
       if (!this.#offered.has(news.id)) this.#offer(session, news);
     }
   }
@@ -41,18 +46,25 @@ export class DeliveryController implements DeliveryPort {
   /** Whoever called again before the broken line was noticed hears what it did not say. */
   #handOver(closed: VoiceSession): void {
     for (const [id, holder] of this.#offered) if (holder === closed) this.#offered.delete(id);
-    const heir = this.#sessions.latest(closed.userId);
+    const heir = this.#parts.sessions.latest(closed.userId);
     if (heir !== undefined) this.#replay(heir);
   }
 
   #offer(session: VoiceSession, { id, ...news }: StashedNews): void {
     this.#offered.set(id, session);
-    const spoken = () => {
-      this.#offered.delete(id);
-      this.#stash.remove(id);
-    };
+    const spoken = () => this.#forget(id);
     const offer = (text: string) => session.offer({ ...news, words: `${news.from} says: ${text}`, spoken });
-    if (isReport(news.text)) void this.#brief(news.text).then(offer);
+    if (isReport(news.text)) void this.#parts.brief(news.text).then(offer);
     else offer(news.text);
+  }
+
+  #forget(id: number): void {
+    const { stash, logger } = this.#parts;
+    this.#offered.delete(id);
+    try {
+      stash.remove(id);
+    } catch (error) {
+      logger.error({ err: error }, 'news that were told are still kept, and will be told again');
+    }
   }
 }

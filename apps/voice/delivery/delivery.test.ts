@@ -164,6 +164,18 @@ describe('reports', () => {
     expect(model.chats()).toHaveLength(5);
   });
 
+  it('are read out from their beginning where no model is set up to sum them up', async () => {
+    const voice = await startVoice({ env: { LLM_URL: 'http://127.0.0.1:9' } });
+    const session = connect(voice);
+    for (const number of ['one', 'two'])
+      await voice.post('/a2a/callback', { text: `# Report\nThis is ${number}.`, from: 'Scout' });
+    await waitFor(() => session.offered.length === 2);
+    expect(session.words()).toEqual([
+      'Scout says: This is one. There is more of it to read.',
+      'Scout says: This is two. There is more of it to read.',
+    ]);
+  });
+
   it('are summed up one after the other', async () => {
     const { model, voice } = await startWith(() => ({ text: 'In short: fine.', dripMs: 20 }));
     const session = connect(voice);

@@ -88,6 +88,24 @@ describe('research that takes long', () => {
     ]);
   });
 
+  it('that ends while the disk is full is done anew after the next start', async () => {
+    const model = await startResearching((index) =>
+      index === 1 ? { fault: 'stall', answer: 'Lost.' } : 'Because of scattering.',
+    );
+    const first = await startVoice({ env: env(model) });
+    await first.say('Find out');
+    await vi.waitFor(() => expect(model.chats().length).toBeGreaterThanOrEqual(3));
+    first.voice.database.exec('PRAGMA query_only = 1');
+    model.release();
+    await vi.waitFor(() =>
+      expect(first.lines.map(({ message }) => message)).toContain('what came of an errand was not kept'),
+    );
+    await first.stop();
+    const second = await startVoice({ home: first.home, env: env(model) });
+    const heard = listen(second);
+    await vi.waitFor(() => expect(heard).toEqual(['Your research says: Because of scattering.']));
+  });
+
   it('is refused when four are under way', async () => {
     const model = await startResearching(() => ({ fault: 'stall' }));
     const { voice } = await startVoice({ env: env(model) });

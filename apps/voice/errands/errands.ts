@@ -55,15 +55,22 @@ export class Errands {
   }
 
   async #run(errand: Errand): Promise<void> {
-    const { work, logger } = this.#options;
-    const { signal } = this.#controller;
+    const text = await this.#work(errand.query);
+    if (this.#controller.signal.aborted) return;
     try {
-      const answer = await work(errand.query, signal);
-      if (!signal.aborted) this.#finish(errand, answer);
+      this.#finish(errand, text);
     } catch (error) {
-      if (signal.aborted) return;
-      logger.warn({ err: error }, 'an errand failed');
-      this.#finish(errand, `I could not finish "${errand.query}": ${wordsOf(error)}`);
+      // It stays in the store, and is taken up at the next start.
+      this.#options.logger.error({ err: error }, 'what came of an errand was not kept');
+    }
+  }
+
+  async #work(query: string): Promise<string> {
+    try {
+      return await this.#options.work(query, this.#controller.signal);
+    } catch (error) {
+      if (!this.#controller.signal.aborted) this.#options.logger.warn({ err: error }, 'an errand failed');
+      return `I could not finish "${query}": ${wordsOf(error)}`;
     }
   }
 

@@ -57,7 +57,12 @@ export class Stage {
     this.voices = (setup.voices ?? scriptedVoices)(this.clock);
     this.memory = new Memory(this.#database);
     this.stash = new Stash(this.#database);
-    this.delivery = new DeliveryController(this.sessions, this.stash, async (text) => text);
+    this.delivery = new DeliveryController({
+      sessions: this.sessions,
+      stash: this.stash,
+      brief: async (text) => text,
+      logger: this.#logger(),
+    });
     this.model = scriptedModel(setup.answers ?? [{ text: 'Fine.' }], this.clock);
     this.#talks = createConversations({
       persona: setup.persona ?? (() => this.persona()),
@@ -121,6 +126,11 @@ export class Stage {
   /** The types of what the page was told, in order. */
   types(): string[] {
     return this.caller.received.map(({ message }) => message.type);
+  }
+
+  /** From now on nothing can be written down, as on a full disk. */
+  refuseWrites(): void {
+    this.#database.exec('PRAGMA query_only = 1');
   }
 
   persona(): Persona {
