@@ -7,6 +7,7 @@ import {
 import type { Environment, Logger } from '@trunkline/config';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
 import { wordsOf } from '../errors.ts';
+import { Renewal } from '../renewal.ts';
 import { type AgentDelegate, createAgentDelegate, type LateAnswers } from './a2a-delegate.ts';
 import type { OpenQuestions } from './questions.ts';
 
@@ -31,6 +32,7 @@ const longestAnswerMs = 60_000;
 export class DelegateBook {
   readonly #options: DelegateBookOptions;
   readonly #client = createA2aClient();
+  readonly #renewal = new Renewal(() => this.#load());
   #entries: readonly DelegateEntry[] = [];
 
   constructor(options: DelegateBookOptions) {
@@ -47,11 +49,8 @@ export class DelegateBook {
   }
 
   /** Reads the file anew, or throws and keeps what was loaded. */
-  async reload(): Promise<void> {
-    const { path, env, logger } = this.#options;
-    const { entries, warnings } = await loadDelegates(path, env);
-    for (const words of warnings) logger.warn({}, words);
-    this.#entries = entries;
+  reload(): Promise<void> {
+    return this.#renewal.run();
   }
 
   /** Those of the file, and of the family those that the file does not name. */
@@ -70,6 +69,13 @@ export class DelegateBook {
         description,
         ask: (query, context) => this.#ask(name, userId, query, context),
       }));
+  }
+
+  async #load(): Promise<void> {
+    const { path, env, logger } = this.#options;
+    const { entries, warnings } = await loadDelegates(path, env);
+    for (const words of warnings) logger.warn({}, words);
+    this.#entries = entries;
   }
 
   async #ask(name: string, userId: string, query: string, context: DelegateContext): Promise<string> {

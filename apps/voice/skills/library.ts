@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { Renewal } from '../renewal.ts';
 import { loadSkills } from './load.ts';
 import { plainSoul, type Skill } from './skill.ts';
 
@@ -8,6 +9,7 @@ const fallbackSlug = 'default';
 export class SkillLibrary {
   readonly #directory: string;
   readonly #logger: Logger;
+  readonly #renewal = new Renewal(() => this.#load());
   #skills: ReadonlyMap<string, Skill> = new Map();
 
   constructor(configDirectory: string, logger: Logger) {
@@ -23,11 +25,8 @@ export class SkillLibrary {
   }
 
   /** Reads everything anew, or throws and keeps what was loaded. */
-  async reload(): Promise<void> {
-    const { skills, problems } = await loadSkills(this.#directory);
-    const [problem] = problems;
-    if (problem !== undefined) throw problem;
-    this.#skills = withFallback(skills);
+  reload(): Promise<void> {
+    return this.#renewal.run();
   }
 
   get slugs(): string[] {
@@ -46,6 +45,13 @@ export class SkillLibrary {
   get base(): Skill {
     const skill = this.#skills.get(fallbackSlug) ?? this.#skills.values().next().value;
     return skill ?? plainSkill;
+  }
+
+  async #load(): Promise<void> {
+    const { skills, problems } = await loadSkills(this.#directory);
+    const [problem] = problems;
+    if (problem !== undefined) throw problem;
+    this.#skills = withFallback(skills);
   }
 }
 

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
@@ -196,6 +198,25 @@ describe('reloading', () => {
     });
     expect(before.instructions).toContain('You are the soul.');
     expect(voice.voice.persona(user).instructions).toContain('Another soul.');
+  });
+
+  it('counts the newest of two at once, also where the older one is held up', async () => {
+    const voice = await startVoice({ files });
+    const slow = join(voice.config, 'skills', 'slow.yaml');
+    execFileSync('mkfifo', [slow]);
+    const older = voice.post('/api/skills/reload', {}, 'any');
+    const writer = await open(slow, 'w');
+    rmSync(slow);
+    voice.put('skills/josh.yaml', 'name: Joshua');
+    const newer = voice.post('/api/skills/reload', {}, 'any');
+    // Time in which the newer one could be done.
+    for (let asked = 0; asked < 20; asked += 1) await voice.get('/api/skills', 'any');
+    await writer.writeFile('name: Slow');
+    await writer.close();
+    await older;
+    expect((await newer).body).toMatchObject({ ok: true, skills: ['chef', 'default', 'josh'] });
+    expect(voice.voice.library.slugs).toEqual(['chef', 'default', 'josh']);
+    expect(voice.voice.library.find('josh')?.name).toBe('Joshua');
   });
 
   it('keeps what was loaded when a file is broken, and names file and line', async () => {

@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
 import { wordsOf } from '../errors.ts';
+import { Renewal } from '../renewal.ts';
 import { type Roster, readRoster } from './roster.ts';
 import type { RosterOrigin, RosterSource } from './roster-source.ts';
 import { defaultUser, type User } from './user.ts';
@@ -27,8 +28,9 @@ export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   #access: Access = { mode: 'closed', origin: 'file', reason: 'not loaded yet' };
   #retry: NodeJS.Timeout | undefined;
-  /** Rosters are read one after the other: an old one that comes late must not take the place of a newer one. */
-  #loading: Promise<unknown> = Promise.resolve();
+  readonly #renewal = new Renewal(async () => {
+    this.#access = await this.#load();
+  });
   #stopped = false;
 
   constructor(options: UserDirectoryOptions) {
@@ -48,12 +50,8 @@ export class UserDirectory {
   }
 
   /** Reads the roster anew; on a failure what was loaded stays, and the failure is thrown. */
-  async reload(): Promise<void> {
-    const loaded = this.#loading.then(async () => {
-      this.#access = await this.#load();
-    });
-    this.#loading = Promise.allSettled([loaded]);
-    await loaded;
+  reload(): Promise<void> {
+    return this.#renewal.run();
   }
 
   stop(): void {
