@@ -16,7 +16,7 @@ export type { Option } from './options/option.ts';
 export { directory, file } from './options/path-makers.ts';
 export { type OptionSources, readOptions } from './options/read.ts';
 export { referencePage } from './options/reference.ts';
-export { secretValues } from './options/secret-values.ts';
+export { decodePercent, secretValues } from './options/secret-values.ts';
 export {
   fetchOptions,
   homeOptions,

@@ -26,7 +26,8 @@ function passwordsIn(text: string): string[] {
   return password === '' ? [] : [password, decodePercent(password)];
 }
 
-function decodePercent(text: string): string {
+/** A part of an address as it is meant. */
+export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

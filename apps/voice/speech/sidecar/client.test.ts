@@ -105,6 +105,17 @@ describe('failures', () => {
     expect(inspect(failure, { depth: 9 })).not.toContain('hush');
   });
 
+  it.each([
+    ['ada:50%@', 'ada:50%'],
+    [':hush@', ':hush'],
+  ])('do not come from a name or password like %s', async (given, sent) => {
+    const peer = await startPeer(() => ({ reference_ids: [] }));
+    const url = peer.url.replace('http://', `http://${given}`);
+    await createSidecarClient({ url, timeoutMs: 10_000 }).listReferences();
+    const [, pair = ''] = peer.requests[0]?.headers.authorization?.split(' ') ?? [];
+    expect(Buffer.from(pair, 'base64').toString()).toBe(sent);
+  });
+
   it('tell a refusal by its status or its words', async () => {
     const { server, sidecar } = await start();
     server.faults.set('/v1/references/delete', { refuse: 'in use' });

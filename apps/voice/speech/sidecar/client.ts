@@ -1,3 +1,4 @@
+import { decodePercent } from '@trunkline/config';
 import { z } from 'zod';
 import { alignSamples } from './carry.ts';
 import { type Sidecar, SidecarError } from './sidecar.ts';
@@ -59,8 +60,8 @@ export function createSidecarClient(options: SidecarClientOptions): Sidecar {
 
 function accessOf({ url, timeoutMs }: SidecarClientOptions): Access {
   const { username, password, origin, pathname } = new URL(url);
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  const authorization = username === '' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
+  const pair = `${decodePercent(username)}:${decodePercent(password)}`;
+  const authorization = pair === ':' ? undefined : `Basic ${Buffer.from(pair).toString('base64')}`;
   return { url: `${origin}${pathname}`.replace(/\/+$/, ''), authorization, timeoutMs };
 }
 
