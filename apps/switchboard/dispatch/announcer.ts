@@ -42,8 +42,8 @@ export class Announcer {
   /** The answer, for whoever waits for this correlation and for the place that the message named. */
   async answer(dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
     const { correlationId, message } = dispatch;
-    const { unavailable: _, ...told } = result;
-    const payload = { ...told, correlationId, durationMs };
+    const { unavailable: _, usage, ...told } = result;
+    const payload = { ...told, usage: usage && plain(usage), correlationId, durationMs };
     await this.#bus.publish(about(dispatch, `agent.skill.response.${escapeSegment(correlationId)}`, payload));
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
@@ -100,11 +100,17 @@ export class Announcer {
   /** Frames are for onlookers: nobody waits for them, and a failure is only logged. */
   frame(dispatch: Dispatch, frame: SkillFrame): void {
     const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
-    const draft = about(dispatch, `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`, frame);
+    const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
+    const draft = about(dispatch, topic, plain(frame));
     this.#bus.publish(draft).catch((error: unknown) => this.#logger.warn({ err: error }, 'a frame was lost'));
   }
 }
 
 function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {
-  return { topic, payload: JSON.parse(JSON.stringify(payload)), correlationId, parentId: message.id };
+  return { topic, payload, correlationId, parentId: message.id };
+}
+
+/** As JSON carries it, whatever a model or a tool put in. */
+function plain(value: object): unknown {
+  return JSON.parse(JSON.stringify(value));
 }

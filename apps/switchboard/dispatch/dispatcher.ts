@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus, Delivery, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { untilAborted } from '@trunkline/http';
 import { derivedId } from '../core/derived-id.ts';
 import type { Flow, FlowStore } from '../flows/flow-store.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
+import { Ending, TimeLimit } from './ending.ts';
 import type { Place, RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { Lanes } from './lanes.ts';
 import type { DropReason, ExecutorRegistry } from './registry.ts';
@@ -41,12 +43,10 @@ interface Run {
   flowId: string;
   dispatch: Dispatch;
   executor: SkillExecutor;
-  stopping: AbortSignal;
-  /** Says that it waits for a person, or no longer does: then the end of the process cuts it short at once. */
-  asks: (isAsking: boolean) => void;
+  ending: Ending;
   startedAt: number;
-  /** What a callback of the other service must bring. */
-  token: string;
+  /** What a callback of the other service must bring; made when it is first needed. */
+  token?: string;
   /** The task of another service that works on it. */
   task?: RemoteTask;
 }
@@ -80,21 +80,21 @@ export class Dispatcher {
   }
 
   async #handle(message: Message, delivery: Delivery): Promise<void> {
-    const { flows, registry, cooldowns, tasks, arms } = this.#settings;
+    const { registry, cooldowns, tasks, arms } = this.#settings;
     const dispatch = readDispatch(message);
     const flow = this.#open(dispatch, delivery.attempt === 1);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
-    if (delivery.attempt === 1) await this.#announcer.flow('created', flows.get(flow.id), dispatch);
+    if (delivery.attempt === 1) await this.#announcer.flow('created', flow, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
     if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
     // A second attempt took its turn before the restart.
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const executor = arms.choose(dispatch, found.executor);
-    const times = { startedAt: Date.now(), token: randomBytes(24).toString('base64url') };
+    using ending = new Ending(delivery);
     this.#live.add(message.id);
     try {
-      await this.#run({ flowId: flow.id, dispatch, executor, ...endingOf(delivery), ...times });
+      await this.#run({ flowId: flow.id, dispatch, executor, ending, startedAt: Date.now() });
     } finally {
       this.#live.delete(message.id);
     }
@@ -120,7 +120,8 @@ export class Dispatcher {
   }
 
   async #run(run: Run): Promise<void> {
-    const { executor, stopping, flowId, dispatch } = run;
+    const { executor, flowId, dispatch } = run;
+    const { signal: stopping } = run.ending;
     const work = async (place: Place) => {
       run.startedAt = Date.now();
       await this.#announceStart(run);
@@ -141,29 +142,27 @@ export class Dispatcher {
 
   async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
     const { flows } = this.#settings;
-    flows.together(() => {
-      flows.start(flowId, executor.type, executor.agent);
+    const flow = flows.together(() => {
       flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
+      return flows.start(flowId, executor.type, executor.agent);
     });
-    await this.#announcer.flow('updated', flows.get(flowId), dispatch);
+    await this.#announcer.flow('updated', flow, dispatch);
     await this.#announcer.chat('inbound', dispatch, executor, dispatch.content);
   }
 
   /** A failure is a result too; an executor that does not heed its signal is left behind. */
   async #execute(run: Run, place: Place): Promise<SkillResult> {
-    const { executor, dispatch, stopping } = run;
+    const { executor, dispatch, ending } = run;
     const { timeoutMs, logger } = this.#settings;
-    const limit = AbortSignal.timeout(timeoutMs);
-    const signal = AbortSignal.any([stopping, limit]);
+    using limit = new TimeLimit(ending.signal, timeoutMs);
+    const { signal } = limit;
     try {
-      return await Promise.race([
-        executor.execute(dispatch, { ...this.#contextOf(run, signal), place }),
-        rejection(signal),
-      ]);
+      const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), place });
+      return await untilAborted(work, signal);
     } catch (error) {
       // It goes on elsewhere, whatever became of the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
-      const words = limit.aborted
+      const words = limit.isOver
         ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
         : messageOf(error);
       logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'a skill failed');
@@ -172,13 +171,12 @@ export class Dispatcher {
   }
 
   #contextOf(run: Run, signal: AbortSignal): SkillContext {
-    const { token } = run;
-    const url = this.#settings.callbackUrl(trackId(run.dispatch));
+    const callback = this.#settings.callbackUrl(trackId(run.dispatch));
     return {
       signal,
       tell: (frame) => this.#tell(run, frame),
       track: (task) => this.#trackIfItCan(run, task),
-      ...(url !== undefined && { callback: { url, token } }),
+      ...(callback !== undefined && { callback: { url: callback, token: tokenOf(run) } }),
     };
   }
 
@@ -197,20 +195,20 @@ export class Dispatcher {
 
   #track(run: Run, task: RemoteTask): void {
     if (run.task !== undefined) return;
-    const { flowId, dispatch, executor, startedAt, token } = run;
+    const { flowId, dispatch, executor, startedAt } = run;
     const { message } = dispatch;
     const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
     const { taskId, contextId } = task;
-    this.#settings.tasks.add({ ...place, taskId, contextId, token, startedAt });
+    this.#settings.tasks.add({ ...place, taskId, contextId, token: tokenOf(run), startedAt });
     run.task = task;
     this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
-  #tell({ flowId, dispatch, asks }: Run, frame: SkillFrame): void {
+  #tell({ flowId, dispatch, ending }: Run, frame: SkillFrame): void {
     if (frame.type !== 'progress') this.#settings.flows.trace(flowId, frame.type, frame);
     if (frame.type === 'input-start' || frame.type === 'input-end') {
       this.#settings.flows.block(flowId, frame.type === 'input-start');
-      asks(frame.type === 'input-start');
+      ending.asks(frame.type === 'input-start');
     } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
   }
 
@@ -235,11 +233,11 @@ export class Dispatcher {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs);
     const { error, taskState, usage } = result;
-    flows.together(() => {
+    const flow = flows.together(() => {
       flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });
-      flows.finish(flowId, error);
+      return flows.finish(flowId, error);
     });
-    await this.#announcer.flow('completed', flows.get(flowId), dispatch);
+    await this.#announcer.flow('completed', flow, dispatch);
   }
 }
 
@@ -247,27 +245,11 @@ function trackId({ message }: Dispatch): string {
   return derivedId(message.id, 'task');
 }
 
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
+function tokenOf(run: Run): string {
+  run.token ??= randomBytes(24).toString('base64url');
+  return run.token;
 }
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Who waits for a person is asked again after the start, so that the end of the process need not wait for it. */
-function endingOf({ signal, stopping }: Delivery): Pick<Run, 'stopping' | 'asks'> {
-  const cut = new AbortController();
-  let isWaiting = false;
-  const look = () => {
-    if (isWaiting && stopping.aborted) cut.abort(new Error('The switchboard stops.'));
-  };
-  stopping.addEventListener('abort', look, { once: true });
-  const asks = (isAsking: boolean) => {
-    isWaiting = isAsking;
-    look();
-  };
-  return { stopping: AbortSignal.any([signal, cut.signal]), asks };
 }

@@ -1,6 +1,8 @@
 import type { Place } from './executor.ts';
 import type { Lane } from './lane.ts';
 
+const left = new Error('The place was left.');
+
 /** A place in a lane that is held while its holder works, and given to others while it waits for another agent. */
 export class LanePlace implements Place {
   readonly #lane: Lane;
@@ -24,7 +26,7 @@ export class LanePlace implements Place {
   }
 
   leave(): void {
-    this.#over.abort();
+    this.#over.abort(left);
     this.#giveBack();
   }
 

@@ -86,25 +86,25 @@ export class FlowStore {
 
   /** Begins a flow, or goes on with that of the same message after a restart. */
   open({ messageId, correlationId, skill, request }: FlowStart): Flow {
-    const known = this.#byMessage(messageId);
-    if (known !== undefined) return known;
     const plain = `skill-${correlationId}`;
-    const id = this.get(plain) === undefined ? plain : `${plain}-${messageId}`;
-    this.#database
-      .prepare(
+    const now = this.#now();
+    const made = this.#database
+      .prepare<Flow>(
         `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt)
-         VALUES (?, ?, ?, 'skill', 'active', 'dispatched', ?, ?, ?, ?)`,
+         VALUES (iif(EXISTS (SELECT 1 FROM flows WHERE id = ?1), ?2, ?1), ?3, ?4, 'skill', 'active', 'dispatched', ?5, ?6, ?7, ?5)
+         ON CONFLICT (messageId) DO NOTHING RETURNING ${columns}`,
       )
-      .run(id, messageId, correlationId, this.#now(), skill, previewOf(request), this.#now());
-    return this.#byMessage(messageId) as Flow;
+      .get(plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request));
+    return made ?? (this.#byMessage(messageId) as Flow);
   }
 
-  start(id: string, executorType: string, targetAgent: string): void {
-    this.#database
-      .prepare(
-        `UPDATE flows SET stage = 'running', startedAt = ?, executorType = ?, targetAgent = ?, updatedAt = ? WHERE id = ?`,
+  start(id: string, executorType: string, targetAgent: string): Flow | undefined {
+    return this.#database
+      .prepare<Flow>(
+        `UPDATE flows SET stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
+         RETURNING ${columns}`,
       )
-      .run(this.#now(), executorType, targetAgent, this.#now(), id);
+      .get(this.#now(), executorType, targetAgent, id);
   }
 
   /** Marks a flow as waiting for a person, or as going on. */
@@ -115,27 +115,21 @@ export class FlowStore {
   }
 
   /** Ends a flow; with an error it ended badly. */
-  finish(id: string, error: string | undefined): void {
-    this.#database
-      .prepare(
-        `UPDATE flows SET status = 'complete', stage = ?, completedAt = ?, durationMs = ? - coalesce(startedAt, createdAt),
-         errorPreview = ?, updatedAt = ? WHERE id = ?`,
+  finish(id: string, error: string | undefined): Flow | undefined {
+    return this.#database
+      .prepare<Flow>(
+        `UPDATE flows SET status = 'complete', stage = ?1, completedAt = ?2, durationMs = ?2 - coalesce(startedAt, createdAt),
+         errorPreview = ?3, updatedAt = ?2 WHERE id = ?4 RETURNING ${columns}`,
       )
-      .run(
-        error === undefined ? 'done' : 'error',
-        this.#now(),
-        this.#now(),
-        error?.slice(0, previewLength) ?? null,
-        this.#now(),
-        id,
-      );
+      .get(error === undefined ? 'done' : 'error', this.#now(), error?.slice(0, previewLength) ?? null, id);
   }
 
   trace(id: string, event: string, details: unknown): void {
     this.#database
       .prepare(
         `INSERT INTO trace (flowId, number, at, event, details)
-         SELECT ?1, count(*) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1 HAVING count(*) < ${mostTraceEntries}`,
+         SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1
+         HAVING coalesce(max(number), 0) < ${mostTraceEntries}`,
       )
       .run(id, this.#now(), event, JSON.stringify(details ?? null));
   }

@@ -1,10 +1,8 @@
 import type { Bus, Draft } from '@trunkline/bus';
-import { describeRoute, validate } from '@trunkline/http';
-import type { Hono } from 'hono';
+import { type App, answerText, describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import { type Caller, checkPublish } from '../access/caller.ts';
 import { busFailure, switchboardErrors } from '../errors.ts';
-import type { SwitchboardEnv } from './guards.ts';
 
 const publishBody = z.object({
   topic: z.string(),
@@ -19,7 +17,7 @@ const publishBody = z.object({
 });
 
 /** The way in for programs: one message onto the bus. */
-export function mountPublish(app: Hono<SwitchboardEnv>, bus: Bus): void {
+export function mountPublish(app: App<Caller>, bus: Bus): void {
   const { publish_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
   const description = describeRoute({
     summary: 'Publishes a message onto the bus',
@@ -32,9 +30,12 @@ export function mountPublish(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const published = await bus.publish(draft).catch((error: unknown) => {
       throw busFailure(error);
     });
-    return context.json({ success: true, ...published });
+    return answerText(context, JSON.stringify({ success: true, ...published }), asJson);
   });
+  app.direct.post('/publish');
 }
+
+const asJson = { 'content-type': 'application/json' };
 
 /** Only an admin may speak for a surface or a user; a scoped key speaks for itself. */
 function draftOf(body: z.output<typeof publishBody>, caller: Caller): Draft {

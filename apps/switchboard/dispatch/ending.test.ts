@@ -1,0 +1,93 @@
+import { getEventListeners } from 'node:events';
+import { join } from 'node:path';
+import { type Bus, createEmbeddedBus, type Delivery, type Handler } from '@trunkline/bus';
+import { createLogger } from '@trunkline/config';
+import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FlowStore } from '../flows/flow-store.ts';
+import { Cooldowns } from './cooldowns.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { SkillResult } from './executor.ts';
+import { Lanes } from './lanes.ts';
+import { ExecutorRegistry } from './registry.ts';
+import { TaskStore } from './task-store.ts';
+
+let [directory, bus, flows, tasks] = [] as unknown as [TemporaryDirectory, Bus, FlowStore, TaskStore];
+const registry = new ExecutorRegistry();
+const deliveries: Delivery[] = [];
+
+beforeEach(async () => {
+  directory = temporaryDirectory();
+  bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  flows = new FlowStore(join(directory.path, 'flows.db'));
+  tasks = new TaskStore(join(directory.path, 'tasks.db'));
+  await new Dispatcher({
+    bus: watched(bus),
+    registry,
+    flows,
+    tasks,
+    cooldowns: new Cooldowns({}),
+    lanes: new Lanes({ running: 4, waiting: 100, delegationWaitMs: 60_000 }),
+    arms: { choose: (_, executor) => executor, note: async () => undefined },
+    timeoutMs: 50,
+    callbackUrl: () => undefined,
+    logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),
+  }).start();
+});
+
+afterEach(async () => {
+  await bus.stop();
+  flows.close();
+  tasks.close();
+  directory.remove();
+});
+
+/** The bus, with a look at what it hands to its durable subscriber. */
+function watched(real: Bus): Bus {
+  const subscribe: Bus['subscribe'] = (pattern, handler, options) => {
+    const look: Handler = (message, delivery) => {
+      deliveries.push(delivery);
+      return handler(message, delivery);
+    };
+    return real.subscribe(pattern, look, options);
+  };
+  return { subscribe, publish: (draft) => real.publish(draft) } as Bus;
+}
+
+function skill(execute: (signal: AbortSignal) => Promise<SkillResult>): void {
+  const skills = [{ name: 'work', description: '', keywords: [] }];
+  const run = (_: unknown, { signal }: { signal: AbortSignal }) => execute(signal);
+  registry.replace('test', [{ agent: 'worker', type: 'in-process', skills, execute: run }]);
+}
+
+const ask = (count: number) =>
+  Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      bus.publish({
+        topic: 'agent.skill.request',
+        payload: { skillHint: 'work' },
+        correlationId: `c${index}`,
+      }),
+    ),
+  );
+const ended = (stage: string) => flows.list({ limit: 1000 }).filter((flow) => flow.stage === stage).length;
+
+it('leaves nothing behind on the signals of the bus, which outlive every request', async () => {
+  skill(async () => ({ content: 'done', taskState: 'completed' }));
+  await ask(50);
+  await waitFor(() => ended('done') === 50);
+  const signals = deliveries.flatMap(({ signal, stopping }) => [signal, stopping]);
+  await waitFor(() => signals.every((signal) => getEventListeners(signal, 'abort').length === 0));
+});
+
+it('leaves behind a skill that does not heed its signal when its time is over, and says so', async () => {
+  let given: AbortSignal | undefined;
+  skill((signal) => {
+    given = signal;
+    return new Promise(() => undefined);
+  });
+  await ask(1);
+  await waitFor(() => ended('error') === 1);
+  expect(given?.aborted).toBe(true);
+  expect(flows.list({ limit: 1 })[0]?.errorPreview).toContain('SWITCHBOARD_SKILL_TIMEOUT_MS');
+});
