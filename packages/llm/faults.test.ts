@@ -34,11 +34,25 @@ describe('retries', () => {
   it.each([
     ['7', 7_000],
     ['Thu, 01 Jan 2026 00:00:20 GMT', 20_000],
-    ['86400', 30_000],
-  ])('after the time that Retry-After: %s asks for, within a cap', async (retryAfter, waitMs) => {
+    ['45', 45_000],
+  ])('after the time that Retry-After: %s asks for', async (retryAfter, waitMs) => {
     const { model, waits } = await setUp([{ fault: 'status', status: 429, retryAfter }, 'Hello']);
     await read(model);
     expect(waits).toEqual([waitMs]);
+  });
+
+  it('not before a time that is longer than anybody waits, but on the next model at once', async () => {
+    const limited: ScriptedReply = { fault: 'status', status: 429, retryAfter: '300' };
+    const alone = await setUp([limited, 'Hello']);
+    await expect(read(alone.model)).rejects.toMatchObject({
+      code: 'rate-limited',
+      retryAfterMs: 300_000,
+      message: expect.stringContaining('It asks to wait 5 minutes.'),
+    });
+    expect([alone.server.requests.length, alone.waits]).toEqual([1, []]);
+    const two = await setUp((name) => (name === 'first' ? limited : 'Hello'), { fallbackModels: ['second'] });
+    expect((await read(two.model)).text).toBe('Hello');
+    expect([two.server.requests.length, two.waits]).toEqual([2, []]);
   });
 
   it('no more often than told', async () => {

@@ -11,3 +11,5 @@ export type { PausingTool, RunningTool, Tool, ToolContext } from './tool.ts';
 export { defineTool } from './tool.ts';
 export type { Tracing, TracingOptions } from './tracing.ts';
 export { createTracing, isTraced } from './tracing.ts';
+export type { ModelWait } from './waiting.ts';
+export { listenForWaits } from './waiting.ts';

@@ -1,3 +1,5 @@
+import { inWords } from './waiting.ts';
+
 /** What went wrong with a model call: `retryable` when the same call may work later, and words that say what to do. */
 const catalogue = {
   aborted: { retryable: false, advice: 'The call was cancelled.' },
@@ -77,7 +79,9 @@ export class ModelError extends Error {
   }
 }
 
-function wordsOf(code: ModelErrorCode, { detail, status }: ModelErrorFacts): string {
+function wordsOf(code: ModelErrorCode, { detail, status, retryAfterMs }: ModelErrorFacts): string {
   const facts = [status === undefined ? '' : `status ${status}`, detail ?? ''].filter((fact) => fact !== '');
-  return facts.length === 0 ? catalogue[code].advice : `${catalogue[code].advice} (${facts.join(': ')})`;
+  const asked = retryAfterMs ? ` It asks to wait ${inWords(retryAfterMs)}.` : '';
+  const advice = `${catalogue[code].advice}${asked}`;
+  return facts.length === 0 ? advice : `${advice} (${facts.join(': ')})`;
 }

@@ -1,4 +1,5 @@
 import type { ModelError } from './model-error.ts';
+import { tellOfWait } from './waiting.ts';
 
 /** Where time and chance come from; tests put their own here. */
 export interface Timing {
@@ -23,7 +24,8 @@ export interface RetryPolicy {
 
 const firstWaitMs = 500;
 const longestBackoffMs = 8_000;
-const longestWaitMs = 30_000;
+// Most rates are counted by the minute. Whoever must wait longer is told so at once.
+const longestWaitMs = 60_000;
 
 export const systemTiming: Timing = {
   now: Date.now,
@@ -70,6 +72,7 @@ async function withRetries<Candidate extends { modelId: string }, Result>(
         { model: candidate.modelId, code: failure.code, waitMs },
         'model call failed, retrying',
       );
+      tellOfWait(failure.code, waitMs);
       await sleep(waitMs, policy.timing, signal);
     }
   }
@@ -89,9 +92,9 @@ async function sleep(milliseconds: number, timing: Timing, signal: AbortSignal |
   }
 }
 
-/** A time-out has used up its time already: it is not tried again on the same model. */
-function isQuickFailure(failure: ModelError): boolean {
-  return failure.retryable && failure.code !== 'timeout';
+/** A time-out has used up its time already, and to come before the time that was asked for is of no use. */
+function isQuickFailure({ retryable, code, retryAfterMs = 0 }: ModelError): boolean {
+  return retryable && code !== 'timeout' && retryAfterMs <= longestWaitMs;
 }
 
 /** Other models stand behind the same address, key and account. */
@@ -102,7 +105,7 @@ function mayHelpElsewhere(failure: ModelError): boolean {
 
 /** What the endpoint asked for, else doubling waits of which up to half is left to chance. */
 function waitBefore(retry: number, failure: ModelError, timing: Timing): number {
-  if (failure.retryAfterMs !== undefined) return Math.min(failure.retryAfterMs, longestWaitMs);
+  if (failure.retryAfterMs !== undefined) return failure.retryAfterMs;
   const backoff = Math.min(firstWaitMs * 2 ** retry, longestBackoffMs);
   return Math.round(backoff * (1 - timing.random() / 2));
 }

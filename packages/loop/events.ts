@@ -1,4 +1,4 @@
-import type { ModelErrorCode } from '@trunkline/llm';
+import type { ModelErrorCode, ModelWait } from '@trunkline/llm';
 import type { ModelMessage } from 'ai';
 import type { Checkpoint } from './checkpoint.ts';
 
@@ -62,6 +62,11 @@ export interface CompactionEvent {
   tokensAfter: number;
 }
 
+/** The model could not be asked and is asked again after a while. */
+export interface WaitEvent extends ModelWait {
+  type: 'wait';
+}
+
 /** The turn waits for an answer from outside; store the checkpoint and go on with `resumeTurn`. */
 export interface PauseEvent extends Outcome {
   type: 'pause';
@@ -84,11 +89,13 @@ export interface ErrorEvent extends Outcome {
   code: TurnErrorCode;
   /** Words that say what to do. */
   message: string;
+  /** How long the model's endpoint asked to wait. */
+  retryAfterMs?: number;
   /** The conversation as far as it got, with the text that had arrived. */
   messages: ModelMessage[];
 }
 
-/** A turn is any number of the first six, then exactly one of `pause`, `end` and `error`. */
+/** A turn is any number of the first seven, then exactly one of `pause`, `end` and `error`. */
 export type TurnEvent =
   | TextDelta
   | ReasoningDelta
@@ -96,6 +103,7 @@ export type TurnEvent =
   | ToolEnd
   | UsageEvent
   | CompactionEvent
+  | WaitEvent
   | PauseEvent
   | EndEvent
   | ErrorEvent;

@@ -22,6 +22,28 @@ describe('faults of the endpoint become the last event, with words', () => {
     expect(ended(last).text).toBe('Here.');
   });
 
+  it('none, and the waits are told, when the endpoint names a time', async () => {
+    const timing = {
+      now: Date.now,
+      random: () => 0,
+      // Waits are over at once; the limits of the call never strike.
+      setTimer(milliseconds: number, action: () => void) {
+        if (milliseconds < 60_000) setImmediate(action);
+        return { cancel: () => undefined };
+      },
+    };
+    const limited = { fault: 'status', status: 429, retryAfter: '42' } as const;
+    const { events, last } = await play([limited, limited, 'Here.'], {}, { maxRetries: 2, timing });
+    expect(ended(last).text).toBe('Here.');
+    const wait = {
+      type: 'wait',
+      code: 'rate-limited',
+      waitMs: 42_000,
+      message: 'The model endpoint limits the rate of calls; trying again in 42 s',
+    };
+    expect(events.slice(0, 3)).toMatchObject([wait, wait, { type: 'text-delta', text: 'Here.' }]);
+  });
+
   it.each([
     [500, 'server-error', 'Try again later'],
     [401, 'refused-key', 'LLM_API_KEY'],

@@ -1,4 +1,4 @@
-import { isTraced, ModelError, type Tool, toModelError } from '@trunkline/llm';
+import { isTraced, listenForWaits, ModelError, type Tool, toModelError } from '@trunkline/llm';
 import {
   jsonSchema,
   type LanguageModelCallEndEvent,
@@ -11,9 +11,10 @@ import {
 } from 'ai';
 import { z } from 'zod';
 import { answerOf } from './answer.ts';
-import type { FinishReason, ReasoningDelta, TextDelta } from './events.ts';
+import type { FinishReason, ReasoningDelta, TextDelta, WaitEvent } from './events.ts';
 import type { TurnOptions } from './options.ts';
 import { toPlainJson } from './plain-json.ts';
+import { WaitQueue } from './wait-queue.ts';
 
 /** A tool call as the model made it. */
 export interface RequestedCall {
@@ -49,11 +50,16 @@ type CallEnd = LanguageModelCallEndEvent<ToolSet>;
 export async function* streamStep(
   request: StepRequest,
   say: (text: string) => TextDelta,
-): AsyncGenerator<TextDelta | ReasoningDelta, ModelStep> {
+): AsyncGenerator<TextDelta | ReasoningDelta | WaitEvent, ModelStep> {
   const calls: RequestedCall[] = [];
   const ended: CallEnd[] = [];
+  const waits = new WaitQueue();
   try {
-    for await (const part of await open(request, (end) => void ended.push(end))) {
+    const opening = listenForWaits(
+      (wait) => waits.push(wait),
+      () => open(request, (end) => void ended.push(end)),
+    );
+    for await (const part of yield* waits.until(opening)) {
       if (part.type === 'text-delta') yield say(part.text);
       else if (part.type === 'reasoning-delta') yield { type: 'reasoning-delta', text: part.text };
       else if (part.type === 'tool-call') calls.push(requested(part));
@@ -77,14 +83,35 @@ async function open(request: StepRequest, onLanguageModelCallEnd: (end: CallEnd)
     ...(instructions === '' ? {} : { instructions }),
   };
   if (!isTraced()) return (await streamLanguageModelCall(call)).stream;
-  return streamText({
+  const traced = streamText({
     ...call,
     maxRetries: 0,
     runtimeContext: { sessionId },
     telemetry: { functionId: 'turn', includeRuntimeContext: { sessionId: true } },
     // Errors are read from the stream; without this the SDK prints them, prompts included.
     onError: () => undefined,
-  }).stream;
+  });
+  return await begun(traced.stream);
+}
+
+/** A stream whose model has begun to answer; the SDK's own loop gives its stream out before. */
+async function begun<Part extends { type: string }>(stream: AsyncIterable<Part>) {
+  const parts = stream[Symbol.asyncIterator]();
+  const first: Part[] = [];
+  for (let next = await parts.next(); !next.done; next = await parts.next()) {
+    first.push(next.value);
+    if (!/start/.test(next.value.type)) break;
+  }
+  return rest(first, parts);
+}
+
+async function* rest<Part>(first: readonly Part[], parts: AsyncIterator<Part>): AsyncGenerator<Part> {
+  try {
+    yield* first;
+    for (let next = await parts.next(); !next.done; next = await parts.next()) yield next.value;
+  } finally {
+    await parts.return?.();
+  }
 }
 
 function refuseFailure(part: { type: string; error?: unknown }): void {

@@ -226,7 +226,9 @@ function failure(
   if (state.stepText !== '') state.messages.push({ role: 'assistant', content: state.stepText });
   const { text, usage, messages } = state;
   const { code, message } = deadline.expired() ? outOfTime(limits.turnTimeoutMs) : error;
-  return { type: 'error', code, message, text, usage, messages };
+  const { retryAfterMs } = error;
+  const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
+  return { type: 'error', code, message, text, usage, messages, ...asked };
 }
 
 function outOfTime(limitMs: number): Pick<ErrorEvent, 'code' | 'message'> {

@@ -51,10 +51,18 @@ export async function* completionTurn(
   }
 }
 
+interface Failure extends Pick<ErrorEvent, 'code' | 'message'> {
+  retryAfterMs?: number | undefined;
+}
+
 /** A failed turn as the answer that tells it: the endpoint's rate limit as it is, everything else as a bad gateway. */
-export function failureOf({ code, message }: Pick<ErrorEvent, 'code' | 'message'>): HttpError {
+export function failureOf({ code, message, retryAfterMs }: Failure): HttpError {
   const kind = code === 'rate-limited' ? openAiErrors.rate_limit_error : openAiErrors.upstream_error;
-  return kind({ words: message });
+  const seconds = retryAfterMs === undefined ? undefined : Math.ceil(retryAfterMs / 1000);
+  return kind(
+    { words: message },
+    seconds === undefined ? {} : { headers: { 'retry-after': String(seconds) } },
+  );
 }
 
 export function asFailure(error: unknown): unknown {

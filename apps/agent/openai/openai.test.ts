@@ -151,9 +151,13 @@ describe("OpenAI's own client against /v1 [A129]", () => {
 
   it('mirrors 429 and answers 502 for other failures, in the form of OpenAI', async () => {
     const limited = { fault: 'status', status: 429, retryAfter: '0' } as const;
-    model.enqueue(limited, limited, limited, { fault: 'status', status: 401 });
+    model.enqueue(limited, limited, limited);
     const first = await refusal(client.chat.completions.create(ask('Hi')));
     expect(first).toBeInstanceOf(OpenAI.RateLimitError);
+    model.enqueue({ fault: 'status', status: 429, retryAfter: '300' });
+    const long = await refusal(client.chat.completions.create({ ...ask('Hi'), stream: true }));
+    expect([long?.status, long?.headers?.get('retry-after')]).toEqual([429, '300']);
+    model.enqueue({ fault: 'status', status: 401 });
     const second = await refusal(client.chat.completions.create({ ...ask('Hi'), stream: true }));
     expect([second?.status, second?.type]).toEqual([502, 'upstream_error']);
     expect(second?.message).toContain('LLM_API_KEY');

@@ -69,7 +69,7 @@ async function firstEvent(events: Events): Promise<Exclude<TurnEvent, ErrorEvent
   });
   if (done) throw new Error('The turn ended without an end.');
   if (value.type === 'error') throw failureOf(value);
-  return value;
+  return value.type === 'wait' ? await firstEvent(events) : value;
 }
 
 async function* frames(

@@ -102,6 +102,9 @@ function* translate(event: RunnerEvent, counter: UsageCounter): Generator<Execut
     case 'compaction':
       yield { type: 'progress', text: `Put ${event.removedMessages} older messages into a summary` };
       return;
+    case 'wait':
+      yield { type: 'progress', text: event.message };
+      return;
     case 'pause':
       yield counter.more(event.usage, event.spending);
       yield question(event);

@@ -1,4 +1,4 @@
-import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
+import { type ModelServer, type ScriptedReply, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { modelEnvironment, startAgent, type TestAgent, wordsOf } from '../fixtures/start-agent.ts';
 
@@ -50,6 +50,23 @@ describe('when the model fails', () => {
     },
     { name: 'says nothing', replies: [{ text: '' }], words: /answered with nothing/ },
   ];
+
+  it('a task that waits for a rate-limited model says so, and is cancelled in the middle of the wait', async () => {
+    model.enqueue({ fault: 'status', status: 429, retryAfter: '50' });
+    const message = { role: 'user', parts: [{ kind: 'text', text: 'Do it.' }] };
+    const { result } = await agent.rpc('message/send', { message, configuration: { blocking: false } });
+    const { id } = result;
+    const told = await waitFor(async () => {
+      const task = await agent.rpc('tasks/get', { id });
+      return task.result.status.message?.parts[0]?.text;
+    });
+    expect(told).toBe('The model endpoint limits the rate of calls; trying again in 50 s');
+    const asked = model.chats().length;
+    expect((await agent.rpc('tasks/cancel', { id })).result.status.state).toBe('canceled');
+    model.enqueue('All well.');
+    expect(wordsOf(await agent.send('And now?'))).toBe('All well.');
+    expect(model.chats().length).toBe(asked + 1);
+  });
 
   it.each(cases)('the task fails in words when it $name, and the next turn works [A108]', async (fault) => {
     model.enqueue(...fault.replies);
