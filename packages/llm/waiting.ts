@@ -1,0 +1,39 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ModelErrorCode } from './model-error.ts';
+
+/** A call of a model that failed and is tried again after a while. */
+export interface ModelWait {
+  waitMs: number;
+  /** Why the call failed. */
+  code: ModelErrorCode;
+  /** Words for the one who waits. */
+  message: string;
+}
+
+type WaitListener = (wait: ModelWait) => void;
+
+const listeners = new AsyncLocalStorage<WaitListener>();
+const shortestToldMs = 1000;
+
+/** Runs work that calls models; the listener is told of each wait that a person would notice. */
+export function listenForWaits<Result>(listener: WaitListener, work: () => Result): Result {
+  return listeners.run(listener, work);
+}
+
+export function tellOfWait(code: ModelErrorCode, waitMs: number): void {
+  if (waitMs < shortestToldMs) return;
+  listeners.getStore()?.({ code, waitMs, message: `${reasonOf(code)}; trying again in ${inWords(waitMs)}` });
+}
+
+/** A time as people say it. */
+export function inWords(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  if (seconds <= 120) return `${seconds} s`;
+  return seconds <= 7200 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3600)} hours`;
+}
+
+function reasonOf(code: ModelErrorCode): string {
+  return code === 'rate-limited'
+    ? 'The model endpoint limits the rate of calls'
+    : 'The model endpoint did not answer';
+}
