@@ -14,6 +14,8 @@ const PARKED = 1000;
 interface Server {
   url: string;
   pid: number;
+  /** What is still in use after a collection of garbage, in MB. */
+  held(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -30,14 +32,15 @@ export async function run(): Promise<BenchResult[]> {
   try {
     const ours = await measure(agent, (index) => ask(agent.url, QUESTION, `context-${index}`));
     const theirs = await measure(bare, () => askBare(bare.url));
-    const before = residentMegabytes(agent.pid);
+    const before = await agent.held();
     await inParallel(PARKED, (index) => park(agent.url, index));
-    const after = residentMegabytes(agent.pid);
+    const resident = residentMegabytes(agent.pid);
+    const after = await agent.held();
     return [
       compare('turns with a tool, all kept', 'turns/s', ours.perSecond, theirs.perSecond, 'higher'),
       compare('CPU of a turn', 'ms', ours.cpuMilliseconds, theirs.cpuMilliseconds, 'lower'),
-      alone('memory with 1,000 parked tasks', after),
-      alone('of it for the parked tasks', Math.max(after - before, 0)),
+      alone('memory with 1,000 parked tasks', resident),
+      alone('of it held by the parked tasks', Math.max(after - before, 0)),
     ];
   } finally {
     await agent.stop();
@@ -113,15 +116,23 @@ async function post(url: string, body: object): Promise<unknown> {
 }
 
 function startServer(script: string, env: NodeJS.ProcessEnv): Promise<Server> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, script)], {
+  const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, script)], {
     env,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   return new Promise((resolve, reject) => {
     child.once('exit', () => reject(new Error(`${script} ended before it listened.`)));
-    child.stdout.on('data', (line: Buffer) => {
-      resolve({ url: String(line).trim(), pid: child.pid ?? 0, stop: () => stop(child) });
+    child.stdout?.on('data', (line: Buffer) => {
+      const url = String(line).trim();
+      resolve({ url, pid: child.pid ?? 0, held: () => held(child), stop: () => stop(child) });
     });
+  });
+}
+
+function held(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('message', (megabytes) => resolve(Number(megabytes)));
+    child.send('held');
   });
 }
 
