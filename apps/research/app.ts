@@ -208,6 +208,7 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     new JobStore(database),
     new FindingStore(database),
   ];
+  documents.removeUnfinished();
   const desk = new SearchDesk({ sources: createSources(options, documents) });
   const pool = new ExtractionPool();
   const hosts = new HostQueue({ perHost: options.perHost, pauseMs: options.hostPause, total: PAGES_AT_ONCE });

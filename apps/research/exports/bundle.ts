@@ -2,9 +2,8 @@ import type { Claim, Dimension, Job, JobSource } from '../research/job.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 
-/** A source with the text that citations were checked against. */
+/** A source, and when its text was stored. */
 export interface BundledSource extends JobSource {
-  text: string;
   readAt: string | null;
 }
 
@@ -24,10 +23,9 @@ export interface BundleParts {
 
 export function bundleOf(job: Job, { findings, documents }: BundleParts): Bundle {
   const sources = findings.sources(job.id).map((source) => {
-    const document = source.documentId === null ? undefined : documents.get(source.documentId);
+    const document = source.documentId === null ? undefined : documents.describe(source.documentId);
     return {
       ...source,
-      text: document?.text ?? '',
       readAt: document === undefined ? null : new Date(document.addedAt).toISOString(),
     };
   });
@@ -41,14 +39,17 @@ export function bundleOf(job: Job, { findings, documents }: BundleParts): Bundle
 }
 
 /** The sources that the report cites, in the order of their numbers. */
-export function citedSources({ sources }: Bundle): (BundledSource & { number: number })[] {
+export function citedSources({ sources }: Pick<Bundle, 'sources'>): (BundledSource & { number: number })[] {
   return sources
     .flatMap((source) => (source.number === null ? [] : [{ ...source, number: source.number }]))
     .sort((left, right) => left.number - right.number);
 }
 
-/** Everything in one document, so that each citation can be checked again without the service. */
-export function toEvidence({ job, report, dimensions, sources, claims }: Bundle): string {
+/** Everything in one document, the texts of the sources too, so that each citation can be checked again without the service. */
+export function toEvidence(
+  { job, report, dimensions, sources, claims }: Bundle,
+  documents: DocumentStore,
+): string {
   const { id, query, status, phase, error, options, model, tokens, costUsd, citations, createdAt } = job;
   const research = { id, query, status, phase, error, options, model, tokens, costUsd, citations };
   const bundle = {
@@ -57,7 +58,10 @@ export function toEvidence({ job, report, dimensions, sources, claims }: Bundle)
     research: { ...research, createdAt: new Date(createdAt).toISOString() },
     report: job.report === null ? null : report,
     dimensions,
-    sources,
+    sources: sources.map((source) => ({
+      ...source,
+      text: documents.get(source.documentId ?? 0)?.text ?? '',
+    })),
     claims,
   };
   return `${JSON.stringify(bundle, null, 2)}\n`;

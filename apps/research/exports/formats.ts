@@ -1,3 +1,4 @@
+import type { DocumentStore } from '../store/documents.ts';
 import { toBibtex } from './bibtex.ts';
 import { type Bundle, toEvidence } from './bundle.ts';
 import { toHtml } from './html.ts';
@@ -19,7 +20,7 @@ export const MEDIA_TYPES: Record<Format, string> = {
 export async function exportAs(
   format: Format,
   bundle: Bundle,
-  printer: PdfPrinter,
+  { printer, documents }: { printer: PdfPrinter; documents: DocumentStore },
   signal: AbortSignal,
 ): Promise<string | Uint8Array> {
   switch (format) {
@@ -30,7 +31,7 @@ export async function exportAs(
     case 'pdf':
       return await printer.print(toHtml(bundle), signal);
     case 'json':
-      return toEvidence(bundle);
+      return toEvidence(bundle, documents);
     case 'bib':
       return toBibtex(bundle);
     case 'docx': {

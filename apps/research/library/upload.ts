@@ -28,7 +28,7 @@ export async function addFile(
       throw researchErrors.file_unreadable({ name, problem: error.message }, { cause: error });
     throw error;
   });
-  return documents.add({ kind: 'file', url: name, title, text, type, bytes: bytes.byteLength });
+  return await documents.add({ kind: 'file', url: name, title, text, type, bytes: bytes.byteLength });
 }
 
 /** The last part of whatever path a client sent. */

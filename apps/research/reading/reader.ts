@@ -1,13 +1,13 @@
 import { type GuardedFetch, HttpError } from '@trunkline/http';
 import type { FoundResult, SearchDesk } from '../sources/desk.ts';
 import { SourceError } from '../sources/source.ts';
-import type { DocumentStore, StoredDocument } from '../store/documents.ts';
+import type { DescribedDocument, DocumentStore } from '../store/documents.ts';
 import { ExtractionError } from './extracted.ts';
 import type { ExtractionPool } from './extraction-pool.ts';
 import type { HostQueue } from './host-queue.ts';
 
 /** A result as it was read, or in words why it could not be. */
-export type Reading = { document: StoredDocument } | { problem: string };
+export type Reading = { document: DescribedDocument } | { problem: string };
 
 export interface ReaderParts {
   fetch: GuardedFetch;
@@ -48,15 +48,15 @@ export class Reader {
   }
 
   /** A file of the user's is here already. */
-  #stored({ documentId }: FoundResult): StoredDocument | undefined {
-    return documentId === undefined ? undefined : this.#parts.documents.get(documentId);
+  #stored({ documentId }: FoundResult): DescribedDocument | undefined {
+    return documentId === undefined ? undefined : this.#parts.documents.describe(documentId);
   }
 
-  async #fromSource(result: FoundResult, signal: AbortSignal): Promise<StoredDocument | undefined> {
+  async #fromSource(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument | undefined> {
     const given = await this.#parts.desk.read(result, signal);
     if (given === undefined) return undefined;
     const { title, url, text } = given;
-    return this.#parts.documents.add({
+    return await this.#parts.documents.add({
       kind: 'page',
       url,
       title,
@@ -67,7 +67,7 @@ export class Reader {
     });
   }
 
-  async #fetched(result: FoundResult, signal: AbortSignal): Promise<StoredDocument> {
+  async #fetched(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument> {
     const { fetch, pool, hosts, documents } = this.#parts;
     const { hostname } = URL.parse(result.url) ?? {};
     // A file that was removed since it was found, or an address that a search engine garbled.
@@ -83,7 +83,7 @@ export class Reader {
     const isText = type.startsWith('text/') || /xml|json/.test(type);
     const raw = { bytes: response.body, type, name: result.title, ...(isText && { text: response.text() }) };
     const { title, text, published = result.publishedDate } = await pool.extract(raw);
-    return documents.add({
+    return await documents.add({
       kind: 'page',
       url: response.url,
       title,

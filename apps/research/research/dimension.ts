@@ -3,7 +3,7 @@ import type { FoundResult } from '../sources/desk.ts';
 import { isAllowed } from './domains.ts';
 import { canonicalUrl } from './duplicates.ts';
 import type { Dimension, JobSource } from './job.ts';
-import { passagesFor } from './passages.ts';
+import { passagesIn } from './passages.ts';
 import { qualityOf } from './quality.ts';
 import type { RunContext } from './run-context.ts';
 import type { SourceReader } from './source-reader.ts';
@@ -119,11 +119,10 @@ async function sumUp(
   sources: readonly JobSource[],
 ): Promise<{ summary: string; keyFinding: string }> {
   if (sources.length === 0) return nothingFound(findings.dimensions(id)[position]?.troubles ?? []);
-  const texts = sources.map(({ documentId }) => documents.get(documentId ?? 0)?.text ?? '');
-  const passages = texts.flatMap((text) =>
-    passagesFor(text, `${query} ${name}`, PASSAGES).map((passage) => passage.text),
+  const passages = sources.flatMap(({ documentId }) =>
+    passagesIn(documents, documentId, `${query} ${name}`, PASSAGES).map((passage) => passage.text),
   );
-  const plain = passages[0] ?? texts[0]?.slice(0, 300) ?? '';
+  const plain = passages[0] ?? documents.opening(sources[0]?.documentId ?? null).slice(0, 300);
   if (passages.length === 0) return { summary: plain, keyFinding: plain.slice(0, 200) };
   const prompt = `Research query: ${query}\nDimension: ${name}\n\n${passages.join('\n\n')}`;
   const written = await budget.within('research', ask.signal, (signal) =>

@@ -4,12 +4,13 @@ import type { Answer, AnswerStore } from '../store/answers.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
+import { checkedExcerpt } from './checked-excerpt.ts';
 import { type CitationJudgeParts, createCitationJudge } from './citation-judge.ts';
 import { writeFrom } from './draft.ts';
 import type { Job, JobSource } from './job.ts';
 import type { NumberedPassage } from './material.ts';
 import type { ResearchModel } from './model.ts';
-import { passagesFor } from './passages.ts';
+import { passagesIn } from './passages.ts';
 import { composeAnswer } from './report.ts';
 import type { ResearchSettings } from './run-context.ts';
 
@@ -24,12 +25,8 @@ export interface FollowUpParts {
 
 type Ask = CitationJudgeParts['ask'];
 
-interface StoredText {
+interface NumberedText extends Pick<JobSource, 'id' | 'title' | 'url' | 'documentId'> {
   number: number;
-  id: number;
-  title: string;
-  url: string;
-  text: string;
 }
 
 const PASSAGES_PER_SOURCE = 3;
@@ -44,21 +41,26 @@ export async function answerFollowUp(
   question: string,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { jobs, answers, model } = parts;
-  const texts = storedTexts(parts, job.id);
-  const passages = bestPassages(texts, question);
+  const { jobs, answers, model, documents, findings } = parts;
+  const read = numberSources(findings.sources(job.id).filter(({ state }) => state === 'read'));
+  const passages = bestPassages(documents, read, question);
   if (passages.length === 0) return answers.add(job.id, { question, text: NOTHING, claims: [] });
   const ask = {
     signal,
     onSpent: (spending: Parameters<JobStore['spend']>[1]) => jobs.spend(job.id, spending),
   };
   const draft = await writeFrom(passages, { model, ask, question, about: '' });
+  const sources = read.map((source) => ({
+    ...source,
+    excerpt: checkedExcerpt(documents, source.documentId, source.number, [draft]),
+  }));
+  const texts = sources.map(({ number, title, excerpt }) => ({ number, title, text: excerpt.text }));
   const [lines = []] = await new CitationChecker(texts, secondJudge(parts, ask)).checkDrafts([
     { draft, candidates: texts.map(({ number }) => number) },
   ]);
-  const sources = new Map(texts.map(({ number, id, title, url }) => [number, { id, title, url }]));
-  const numbers = new Map(texts.map(({ id, number }) => [id, number]));
-  return answers.add(job.id, { question, ...composeAnswer(lines, sources, numbers) });
+  const byNumber = new Map(sources.map((source) => [source.number, source]));
+  const numbers = new Map(sources.map(({ id, number }) => [id, number]));
+  return answers.add(job.id, { question, ...composeAnswer(lines, byNumber, numbers) });
 }
 
 /** The model judges what the rules cannot settle, as in the report; a failure leaves it to the rules. */
@@ -75,27 +77,28 @@ function secondJudge({ model, settings }: FollowUpParts, ask: Ask): SecondJudge 
 }
 
 /** What was read, under the numbers of the report; what it does not cite comes after. */
-function storedTexts({ findings, documents }: FollowUpParts, jobId: string): StoredText[] {
-  const read = findings.sources(jobId).filter(({ state }) => state === 'read');
-  return numberSources(read).map(({ source, number }) => ({
-    number,
-    id: source.id,
-    title: source.title,
-    url: source.url,
-    text: documents.get(source.documentId ?? 0)?.text ?? '',
+function numberSources(sources: readonly JobSource[]): NumberedText[] {
+  let last = Math.max(0, ...sources.map(({ number }) => number ?? 0));
+  return sources.map(({ id, title, url, documentId, number }) => ({
+    id,
+    title,
+    url,
+    documentId,
+    number: number ?? ++last,
   }));
 }
 
-/** Each source with its number in the report, or one behind those. */
-function numberSources(sources: readonly JobSource[]): { source: JobSource; number: number }[] {
-  let last = Math.max(0, ...sources.map(({ number }) => number ?? 0));
-  return sources.map((source) => ({ source, number: source.number ?? ++last }));
-}
-
-function bestPassages(texts: readonly StoredText[], question: string): NumberedPassage[] {
-  return texts
-    .flatMap(({ number, text }) =>
-      passagesFor(text, question, PASSAGES_PER_SOURCE).map((passage) => ({ ...passage, number })),
+function bestPassages(
+  documents: DocumentStore,
+  sources: readonly NumberedText[],
+  question: string,
+): NumberedPassage[] {
+  return sources
+    .flatMap(({ number, documentId }) =>
+      passagesIn(documents, documentId, question, PASSAGES_PER_SOURCE).map((passage) => ({
+        ...passage,
+        number,
+      })),
     )
     .filter(({ score }) => score >= 1)
     .sort((left, right) => right.score - left.score)

@@ -1,5 +1,5 @@
 import type { Dimension, JobSource } from './job.ts';
-import { passagesFor } from './passages.ts';
+import { passagesIn } from './passages.ts';
 import type { RunContext } from './run-context.ts';
 
 /** A source and the number by which drafts cite it. */
@@ -45,8 +45,7 @@ function choosePassages(
   { number, source }: NumberedSource,
   used: ReadonlySet<string>,
 ): NumberedPassage[] {
-  const text = documents.get(source.documentId ?? 0)?.text ?? '';
-  return passagesFor(text, `${query} ${name}`, CANDIDATES_PER_SOURCE)
+  return passagesIn(documents, source.documentId, `${query} ${name}`, CANDIDATES_PER_SOURCE)
     .map((passage) => ({
       number,
       text: passage.text,

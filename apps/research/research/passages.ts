@@ -1,3 +1,4 @@
+import type { DocumentStore } from '../store/documents.ts';
 import { sentenceSpans } from '../text/sentences.ts';
 import { contentStems } from '../text/words.ts';
 
@@ -7,6 +8,18 @@ export interface Passage {
 }
 
 const LONGEST = 400;
+/** Parts of a long text in which passages are looked for. */
+const PARTS = 16;
+
+/** The stretches of a stored text that have most to do with the question. */
+export function passagesIn(
+  documents: DocumentStore,
+  documentId: number | null,
+  question: string,
+  most: number,
+): Passage[] {
+  return passagesFor(documents.excerpt(documentId, [question], PARTS).text, question, most);
+}
 
 /** The stretches of a text that have most to do with the question, in the order of the text. */
 export function passagesFor(text: string, question: string, most: number): Passage[] {

@@ -1,4 +1,5 @@
 import type { CheckedCitation, CheckedLine, CheckedSentence } from '../citations/report.ts';
+import type { Excerpt } from '../store/excerpt.ts';
 import type { CitationScore, Claim } from './job.ts';
 
 export interface ReportSection {
@@ -10,6 +11,8 @@ interface ReportSource {
   id: number;
   title: string;
   url: string;
+  /** What its citations were checked against. */
+  excerpt: Excerpt;
 }
 
 export interface Report {
@@ -150,10 +153,10 @@ class Writer {
       if (verdict.judge === 'model') this.score.byModel += 1;
       else if (!verdict.certain) this.score.doubtful += 1;
       const { supported, judge, certain, score, reason, passage } = verdict;
-      const sourceId = this.#sources.get(number)?.id ?? null;
+      const source = this.#sources.get(number);
       this.claims.push({
         sentence: sentence.text,
-        sourceId,
+        sourceId: source?.id ?? null,
         number: this.#numberOf(number),
         supported,
         judge,
@@ -161,8 +164,7 @@ class Writer {
         score,
         reason,
         passage: passage?.text ?? '',
-        passageStart: passage?.start ?? null,
-        passageEnd: passage?.end ?? null,
+        ...placeOf(passage, source?.excerpt),
       });
     }
   }
@@ -187,6 +189,20 @@ class Writer {
     );
     return `## Sources\n\n${lines.join('\n')}\n`;
   }
+}
+
+/** Where a passage stands in the whole text of its source. */
+function placeOf(
+  passage: CheckedCitation['verdict']['passage'],
+  excerpt: Excerpt | undefined,
+): Pick<Claim, 'passageStart' | 'passageEnd'> {
+  if (passage === undefined || excerpt === undefined) return { passageStart: null, passageEnd: null };
+  const passageStart = excerpt.placeInWhole(passage.start);
+  const length = passage.end - passage.start;
+  return {
+    passageStart,
+    passageEnd: Math.min(excerpt.placeInWhole(passage.end - 1) + 1, passageStart + length),
+  };
 }
 
 const NO_CITATION = {

@@ -13,8 +13,7 @@ export class SourceReader {
     this.#context = context;
     const { findings, documents, id } = context;
     for (const { id: sourceId, url, state, documentId } of findings.sources(id))
-      if (state === 'read')
-        this.#known.set(sourceId, fingerprintOf(documents.get(documentId ?? 0)?.text ?? '', url));
+      if (state === 'read') this.#known.set(sourceId, fingerprintOf(documents.opening(documentId), url));
   }
 
   async readAll(sources: readonly JobSource[]): Promise<void> {
@@ -51,7 +50,7 @@ export class SourceReader {
     const { document } = reading;
     if (document.kind === 'page' && !isAllowed(document.url, this.#context.options.domains))
       return this.#fail(source, `${url} redirected to ${document.url}, which the domain lists exclude.`);
-    this.#keep(source, document.id, document.title, document.text);
+    this.#keep(source, document.id, document.title);
   }
 
   #fail(source: JobSource, problem: string): void {
@@ -60,9 +59,9 @@ export class SourceReader {
   }
 
   /** A text that is there already in another source is noted as its duplicate. */
-  #keep(source: JobSource, documentId: number, title: string, text: string): void {
-    const { jobs, findings, id } = this.#context;
-    const fingerprint = fingerprintOf(text, source.url);
+  #keep(source: JobSource, documentId: number, title: string): void {
+    const { jobs, findings, documents, id } = this.#context;
+    const fingerprint = fingerprintOf(documents.opening(documentId), source.url);
     const twin = [...this.#known].find(([, other]) => isNearDuplicate(fingerprint, other))?.[0];
     if (twin === undefined) this.#known.set(source.id, fingerprint);
     jobs.commit(id, [], () =>

@@ -1,5 +1,6 @@
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
+import { checkedExcerpt } from './checked-excerpt.ts';
 import { createCitationJudge } from './citation-judge.ts';
 import { type DraftWriter, readSources } from './draft-writer.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
@@ -48,11 +49,11 @@ async function writeReport(context: RunContext, writer: DraftWriter): Promise<Re
   const { documents, query, model } = context;
   const read = readSources(context);
   const drafts = await writer.all();
-  const texts = read.map(({ number, source }) => ({
-    number,
-    title: source.title,
-    text: documents.get(source.documentId ?? 0)?.text ?? '',
-  }));
+  const sources = read.map(({ number, source: { id, title, url, documentId } }) => {
+    const cited = drafts.flatMap(({ draft, numbers }) => (numbers.includes(number) ? [draft] : []));
+    return { number, id, title, url, excerpt: checkedExcerpt(documents, documentId, number, cited) };
+  });
+  const texts = sources.map(({ number, title, excerpt }) => ({ number, title, text: excerpt.text }));
   const problems = new Set<string>();
   const checker = new CitationChecker(texts, secondJudge(context, problems));
   const written = drafts.filter(({ draft }) => draft !== '');
@@ -63,9 +64,7 @@ async function writeReport(context: RunContext, writer: DraftWriter): Promise<Re
     heading: dimension.name,
     lines: lines[index] ?? [],
   }));
-  const shown = new Map(
-    read.map(({ number, source }) => [number, { id: source.id, title: source.title, url: source.url }]),
-  );
+  const shown = new Map(sources.map((source) => [source.number, source]));
   const notice = model.describe().demo ? DEMO_NOTICE : '';
   return composeReport({ query, notice, sections, sources: shown, problems });
 }

@@ -32,7 +32,7 @@ export function mountExports(app: Hono<AppEnv>, parts: ExportRouteParts): void {
       const { format } = c.req.valid('query');
       // Evidence can be had of a job that failed, too.
       if (job.report === null && format !== 'json') throw report_not_ready();
-      const body = await exportAs(format, bundleOf(job, parts), parts.printer, c.req.raw.signal);
+      const body = await exportAs(format, bundleOf(job, parts), parts, c.req.raw.signal);
       const bytes = typeof body === 'string' ? body : new Uint8Array(body);
       return c.body(bytes, 200, {
         'content-type': MEDIA_TYPES[format],

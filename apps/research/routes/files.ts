@@ -5,7 +5,7 @@ import { researchErrors } from '../errors.ts';
 import { addFile } from '../library/upload.ts';
 import type { ExtractionPool } from '../reading/extraction-pool.ts';
 import { fileAddress } from '../sources/stored.ts';
-import type { DocumentStore, StoredDocument } from '../store/documents.ts';
+import type { DescribedDocument, DocumentStore } from '../store/documents.ts';
 
 export interface FileRouteParts {
   documents: DocumentStore;
@@ -18,8 +18,8 @@ const formSchema = z.object({
 
 /** The user's own files, as sources of chat and research. */
 export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteParts): void {
-  const find = (id: string): StoredDocument => {
-    const found = /^\d{1,15}$/.test(id) ? documents.get(Number(id)) : undefined;
+  const find = (id: string): DescribedDocument => {
+    const found = /^\d{1,15}$/.test(id) ? documents.describe(Number(id)) : undefined;
     if (found?.kind !== 'file') throw researchErrors.file_not_found();
     return found;
   };
@@ -37,7 +37,7 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRoutePart
       const { file } = c.req.valid('form');
       const files = file === undefined ? [] : [file].flat();
       if (files.length === 0) throw file_missing();
-      const stored: StoredDocument[] = [];
+      const stored: DescribedDocument[] = [];
       for (const one of files) stored.push(await addFile(one, pool, documents));
       return c.json({ files: stored.map(toEntry) }, 201);
     },
@@ -52,7 +52,7 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRoutePart
     describeRoute({ summary: 'A file with the text that was read from it', errors: [file_not_found] }),
     (c) => {
       const found = find(c.req.param('id'));
-      return c.json({ ...toEntry(found), text: found.text });
+      return c.json({ ...toEntry(found), text: documents.get(found.id)?.text ?? '' });
     },
   );
 
@@ -60,13 +60,13 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRoutePart
     '/api/files/:id',
     describeRoute({ summary: 'Remove a file', status: 204, errors: [file_not_found] }),
     (c) => {
-      documents.removeFile(find(c.req.param('id')).id);
+      documents.remove(find(c.req.param('id')).id);
       return c.body(null, 204);
     },
   );
 }
 
-function toEntry({ id, url, title, type, bytes, addedAt }: Omit<StoredDocument, 'text'>) {
+function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument) {
   return {
     id: String(id),
     name: url,

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as breathe } from 'node:timers/promises';
 import type { Database } from '@trunkline/storage';
+import type { Excerpt, Part } from './excerpt.ts';
+import { MOST_PARTS, PartStore, partsOf } from './parts.ts';
 import { snippetOf } from './snippet.ts';
+import { tellingWords } from './telling-words.ts';
 
 export type DocumentKind = 'file' | 'page';
 
@@ -37,87 +41,169 @@ export interface DocumentHit {
   published: string | null;
 }
 
-const COLUMNS = 'id, kind, url, title, text, type, bytes, published, added_at AS addedAt';
-const MOST_TERMS = 12;
+const COLUMNS = 'id, kind, url, title, type, bytes, published, added_at AS addedAt';
+const WORDS_OF_A_SEARCH = 12;
+/** Parts that are indexed before others get their turn. */
+const AT_ONCE = 24;
+
+/** Parts that a text begins with. */
+const OPENING = 24;
+
+export type DescribedDocument = Omit<StoredDocument, 'text'>;
 
 /** The texts of the service with their full-text index. A stored text never changes: a page that did is stored anew. */
 export class DocumentStore {
   readonly #database: Database;
+  readonly #parts: PartStore;
+  /** Texts that are being stored, by what makes them the same. */
+  readonly #underWay = new Map<string, Promise<StoredDocument>>();
 
   constructor(database: Database) {
     this.#database = database;
+    this.#parts = new PartStore(database);
   }
 
-  /** Stores a text, or finds the same one stored before. */
-  add(document: NewDocument): StoredDocument {
-    const { kind, url, title, text, type, bytes, published = null } = document;
-    const hash = createHash('sha256').update(title).update('\0').update(text).digest('hex');
-    this.#database
-      .prepare(
-        `INSERT INTO documents (kind, url, title, text, type, hash, bytes, published, added_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      )
-      .run(kind, url, title, text, type, hash, bytes, published, Date.now());
-    const stored = this.#database
-      .prepare<StoredDocument>(`SELECT ${COLUMNS} FROM documents WHERE kind = ? AND url = ? AND hash = ?`)
-      .get(kind, url, hash);
-    if (stored === undefined) throw new Error(`The text of ${url} was not stored.`);
-    return stored;
+  /** Stores a text, or finds the same one stored before. A long one is stored piece by piece, and is there when all of it is. */
+  async add(given: NewDocument): Promise<StoredDocument> {
+    const document = { ...given, title: given.title.toWellFormed(), text: given.text.toWellFormed() };
+    const parts = partsOf(document.text);
+    const hash = await hashOf(document.title, parts);
+    const key = JSON.stringify([document.kind, document.url, hash]);
+    const adding = this.#underWay.get(key) ?? this.#add(document, hash, parts);
+    this.#underWay.set(key, adding);
+    try {
+      return await adding;
+    } finally {
+      this.#underWay.delete(key);
+    }
+  }
+
+  /** Takes away what a stop of the process left half stored. To be called before anything is added. */
+  removeUnfinished(): void {
+    const rows = this.#database.prepare<{ id: number }>('SELECT id FROM documents WHERE complete = 0').all();
+    for (const { id } of rows) this.remove(id);
   }
 
   get(id: number): StoredDocument | undefined {
-    return this.#database.prepare<StoredDocument>(`SELECT ${COLUMNS} FROM documents WHERE id = ?`).get(id);
+    const found = this.describe(id);
+    return found && { ...found, text: this.#parts.text(id) };
   }
 
-  files(): Omit<StoredDocument, 'text'>[] {
+  /** What is known of a text without the text itself. */
+  describe(id: number): DescribedDocument | undefined {
     return this.#database
-      .prepare<Omit<StoredDocument, 'text'>>(
-        `SELECT id, kind, url, title, type, bytes, published, added_at AS addedAt
-         FROM documents WHERE kind = 'file' ORDER BY id DESC`,
+      .prepare<DescribedDocument>(`SELECT ${COLUMNS} FROM documents WHERE id = ? AND complete = 1`)
+      .get(id);
+  }
+
+  /** The text up to about 200,000 characters. */
+  opening(id: number | null): string {
+    return this.#parts.text(id ?? 0, OPENING);
+  }
+
+  /** What of a text has most to do with the questions, in so many parts at most; all of a short one. */
+  excerpt(id: number | null, questions: readonly string[], most: number): Excerpt {
+    return this.#parts.excerpt(id ?? 0, questions, most);
+  }
+
+  files(): DescribedDocument[] {
+    return this.#database
+      .prepare<DescribedDocument>(
+        `SELECT ${COLUMNS} FROM documents WHERE kind = 'file' AND complete = 1 ORDER BY id DESC`,
       )
       .all();
   }
 
-  /** Removes a file; says whether it was there. */
-  removeFile(id: number): boolean {
-    return this.#database.prepare("DELETE FROM documents WHERE id = ? AND kind = 'file'").run(id).changes > 0;
+  remove(id: number): void {
+    this.#database.transaction(() => {
+      this.#parts.remove(id);
+      this.#database.prepare('DELETE FROM documents WHERE id = ?').run(id);
+    });
   }
 
-  count(kind: DocumentKind): number {
-    return (
-      this.#database.prepare<{ n: number }>('SELECT count(*) AS n FROM documents WHERE kind = ?').get(kind)
-        ?.n ?? 0
-    );
-  }
-
-  /** The texts that fit the words best, each address once. */
+  /** The texts that fit the words best, each address once, by the part of each that fits them best. */
   search(kind: DocumentKind, query: string, limit: number): DocumentHit[] {
-    const words = tellingWords(query);
+    const words = tellingWords(query, WORDS_OF_A_SEARCH);
     if (words.length === 0) return [];
     const match = words.map((word) => `"${word}"`).join(' OR ');
     return this.#database
-      .prepare<Omit<DocumentHit, 'snippet'> & { text: string }>(
-        `SELECT d.id, d.kind, d.url, d.title, d.published, d.text FROM (
-           SELECT f.id, bm25(documents_text, 4.0, 1.0) AS rank
-           FROM documents_text JOIN documents f ON f.id = documents_text.rowid
-           WHERE documents_text MATCH ? AND f.kind = ?
-             AND f.id = (SELECT max(newest.id) FROM documents newest WHERE newest.kind = f.kind AND newest.url = f.url)
-           ORDER BY rank LIMIT ?) found JOIN documents d ON d.id = found.id ORDER BY found.rank`,
-      )
+      .prepare<Omit<DocumentHit, 'snippet'> & { text: string }>(SEARCH)
       .all(match, kind, limit)
       .map(({ text, ...hit }) => ({ ...hit, snippet: snippetOf(text, words) }));
   }
+
+  async #add(document: NewDocument, hash: string, parts: readonly Part[]): Promise<StoredDocument> {
+    const known = this.#same(document, hash);
+    if (known?.complete === 1) return { ...known, text: document.text };
+    if (known !== undefined) this.remove(known.id);
+    let id: number | undefined;
+    try {
+      for (let from = 0; from === 0 || from < parts.length; from += AT_ONCE) {
+        if (from > 0) await breathe();
+        const some = parts.slice(from, from + AT_ONCE);
+        id = this.#addSome({ ...document, hash, id }, some, from + AT_ONCE >= parts.length);
+      }
+    } catch (error) {
+      if (id !== undefined) this.remove(id);
+      throw error;
+    }
+    const stored = this.#same(document, hash);
+    if (stored === undefined) throw new Error(`The text of ${document.url} was not stored.`);
+    return { ...stored, text: document.text };
+  }
+
+  #same({ kind, url }: NewDocument, hash: string): (DescribedDocument & { complete: number }) | undefined {
+    return this.#database
+      .prepare<DescribedDocument & { complete: number }>(
+        `SELECT ${COLUMNS}, complete FROM documents WHERE kind = ? AND url = ? AND hash = ?`,
+      )
+      .get(kind, url, hash);
+  }
+
+  /** Adds parts to a document, which is made with the first of them and whole with the last; gives its id. */
+  #addSome(
+    document: NewDocument & { hash: string; id: number | undefined },
+    parts: readonly Part[],
+    isLast: boolean,
+  ): number {
+    return this.#database.transaction(() => {
+      const id = document.id ?? this.#create(document);
+      this.#parts.add(id, document.title, parts);
+      if (isLast) this.#database.prepare('UPDATE documents SET complete = 1 WHERE id = ?').run(id);
+      return id;
+    });
+  }
+
+  #create({ kind, url, title, type, hash, bytes, published }: NewDocument & { hash: string }): number {
+    return this.#database
+      .prepare(
+        `INSERT INTO documents (kind, url, title, type, hash, bytes, published, added_at, complete)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)`,
+      )
+      .run(kind, url, title, type, hash, bytes, published ?? null, Date.now()).lastInsertRowid;
+  }
 }
 
-/** The words that carry meaning; letters and digits alone, so that nothing is read as query syntax. */
-function tellingWords(query: string): string[] {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const telling = words.filter((word) => word.length > 2 && !COMMON.has(word));
-  return [...new Set(telling.length > 0 ? telling : words)].slice(0, MOST_TERMS);
-}
+const SEARCH = `
+  WITH hits AS MATERIALIZED (
+    SELECT rowid AS part, bm25(parts_text, 4.0, 1.0) AS rank FROM parts_text WHERE parts_text MATCH ?1
+  ), best AS MATERIALIZED (
+    SELECT part / ${MOST_PARTS} AS id, part, min(rank) AS rank FROM hits GROUP BY 1
+  ), found AS MATERIALIZED (
+    SELECT d.id, d.kind, d.url, d.title, d.published, best.part, best.rank FROM best JOIN documents d USING (id)
+    WHERE d.kind = ?2 AND d.complete = 1 AND d.id = (
+      SELECT max(newest.id) FROM documents newest
+      WHERE newest.kind = d.kind AND newest.url = d.url AND newest.complete = 1)
+    ORDER BY best.rank LIMIT ?3
+  )
+  SELECT found.id, kind, url, title, published, text FROM found
+  JOIN document_parts ON document_parts.id = found.part ORDER BY rank`;
 
-const COMMON = new Set(
-  'the and for are was were with from that this have has had what which when where who why how does did its into about than then them they not but can could should would will may over under more most such also'.split(
-    ' ',
-  ),
-);
+async function hashOf(title: string, parts: readonly Part[]): Promise<string> {
+  const hash = createHash('sha256').update(title).update('\0');
+  for (const { place, text } of parts) {
+    if (place > 0 && place % AT_ONCE === 0) await breathe();
+    hash.update(text);
+  }
+  return hash.digest('hex');
+}

@@ -1,4 +1,5 @@
-import { eventLogMigration, type Migration } from '@trunkline/storage';
+import { type Database, eventLogMigration, type Migration } from '@trunkline/storage';
+import { PartStore, partsOf } from './parts.ts';
 
 /** The name of the event log's table. */
 export const EVENTS = 'research_events';
@@ -172,4 +173,34 @@ export const migrations: readonly Migration[] = [
     INSERT INTO documents_text (documents_text, rowid, title, text) VALUES ('delete', old.id, old.title, old.text);
   END;
   `,
+  // Texts in parts, each indexed for itself.
+  (database) => {
+    database.exec(`
+      CREATE TABLE document_parts (
+        id INTEGER PRIMARY KEY,
+        start INTEGER NOT NULL,
+        text TEXT NOT NULL
+      ) STRICT;
+      CREATE VIRTUAL TABLE parts_text USING fts5 (
+        title, text, content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2'
+      );
+      DROP TRIGGER documents_added;
+      DROP TRIGGER documents_removed;
+      DROP TABLE documents_text;
+      ALTER TABLE documents ADD COLUMN complete INTEGER NOT NULL DEFAULT 1;
+    `);
+    splitDocuments(database);
+    database.exec('ALTER TABLE documents DROP COLUMN text');
+  },
 ];
+
+function splitDocuments(database: Database): void {
+  const parts = new PartStore(database);
+  const read = database.prepare<{ title: string; text: string }>(
+    'SELECT title, text FROM documents WHERE id = ?',
+  );
+  for (const { id } of database.prepare<{ id: number }>('SELECT id FROM documents').all()) {
+    const { title, text } = read.get(id) ?? { title: '', text: '' };
+    parts.add(id, title, partsOf(text));
+  }
+}

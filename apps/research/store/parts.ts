@@ -1,0 +1,147 @@
+import type { Database } from '@trunkline/storage';
+import { Excerpt, type Part } from './excerpt.ts';
+import { tellingWords } from './telling-words.ts';
+
+/** Parts of one document have neighbouring ids, so that the index can be asked about one document alone. */
+export const MOST_PARTS = 2 ** 20;
+const LENGTH = 8000;
+
+/** A text in parts of a few pages, cut between paragraphs, sentences or words where there are any. */
+export function partsOf(text: string): Part[] {
+  const parts: Part[] = [];
+  for (let start = 0; start < text.length; start += parts.at(-1)?.text.length ?? 0)
+    parts.push({ place: parts.length, start, text: partAt(text, start) });
+  return parts;
+}
+
+const CUTS = ['\n\n', '\n', '. ', ' '];
+
+function partAt(text: string, start: number): string {
+  const longest = text.slice(start, start + LENGTH);
+  if (start + LENGTH >= text.length) return longest;
+  const ends = CUTS.map((cut) => longest.lastIndexOf(cut) + cut.length);
+  const end = ends.find((place) => place > LENGTH / 2) ?? LENGTH;
+  return longest.slice(0, end).replace(/[\ud800-\udbff]$/, '');
+}
+
+const WORDS_OF_A_QUESTION = 40;
+/** A word that one part in so many has tells nothing about which part is meant, where there are rarer ones. */
+const COMMON = 8;
+/** Characters up to which a text is taken whole. */
+const WHOLE = 400_000;
+
+/** The texts of documents, in parts that are indexed one by one: a long text holds nobody up, neither going in nor read. */
+export class PartStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** To be called inside a transaction. */
+  add(documentId: number, title: string, parts: readonly Part[]): void {
+    const insert = this.#database.prepare('INSERT INTO document_parts (id, start, text) VALUES (?, ?, ?)');
+    const index = this.#database.prepare('INSERT INTO parts_text (rowid, title, text) VALUES (?, ?, ?)');
+    for (const { place, start, text } of parts) {
+      insert.run(documentId * MOST_PARTS + place, start, text);
+      index.run(documentId * MOST_PARTS + place, title, text);
+    }
+  }
+
+  /** To be called inside a transaction. */
+  remove(documentId: number): void {
+    const range = rangeOf(documentId);
+    this.#database
+      .prepare(
+        'DELETE FROM parts_text WHERE rowid IN (SELECT id FROM document_parts WHERE id BETWEEN ? AND ?)',
+      )
+      .run(...range);
+    this.#database.prepare('DELETE FROM document_parts WHERE id BETWEEN ? AND ?').run(...range);
+  }
+
+  /** The text, or its first parts. */
+  text(documentId: number, most = MOST_PARTS): string {
+    return this.#database
+      .prepare<{ text: string }>(
+        'SELECT text FROM document_parts WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?',
+      )
+      .all(...rangeOf(documentId), most)
+      .map(({ text }) => text)
+      .join('');
+  }
+
+  /**
+   * What of a text has most to do with the questions: all of a short one, the best parts of a long one and its beginning.
+   * It depends on that text alone, so that it is the same whenever it is asked for.
+   */
+  excerpt(documentId: number, questions: readonly string[], most: number): Excerpt {
+    const last = this.#database
+      .prepare<{ id: number; start: number }>(
+        'SELECT id, start FROM document_parts WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1',
+      )
+      .get(...rangeOf(documentId));
+    if (last === undefined || last.start < WHOLE)
+      return new Excerpt([{ place: 0, start: 0, text: this.text(documentId) }]);
+    const count = (last.id % MOST_PARTS) + 1;
+    const places = inTurn([[0], ...this.#rankings(documentId, questions, count)], most);
+    return new Excerpt(places.flatMap((place) => this.#part(documentId, place) ?? []));
+  }
+
+  #part(documentId: number, place: number): Part | undefined {
+    return this.#database
+      .prepare<Part>('SELECT ? AS place, start, text FROM document_parts WHERE id = ?')
+      .get(place, documentId * MOST_PARTS + place);
+  }
+
+  /** For each question the places of the parts that have its words; a word that few parts have counts for more. */
+  #rankings(documentId: number, questions: readonly string[], count: number): number[][] {
+    const known = new Map<string, number[]>();
+    const placesOf = (word: string) => {
+      const places = known.get(word) ?? this.#placesOf(documentId, word, Math.ceil(count / COMMON));
+      known.set(word, places);
+      return places;
+    };
+    return questions.map((question) => {
+      const lists = tellingWords(question, WORDS_OF_A_QUESTION).map(placesOf);
+      const rare = lists.filter(({ length }) => length < count / COMMON);
+      return ranked(rare.some(({ length }) => length > 0) ? rare : lists, count);
+    });
+  }
+
+  #placesOf(documentId: number, word: string, most: number): number[] {
+    return this.#database
+      .prepare<{ rowid: number }>(
+        'SELECT rowid FROM parts_text WHERE parts_text MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?',
+      )
+      .all(`text : "${word}"`, ...rangeOf(documentId), most)
+      .map(({ rowid }) => rowid % MOST_PARTS);
+  }
+}
+
+function rangeOf(documentId: number): [number, number] {
+  return [documentId * MOST_PARTS, (documentId + 1) * MOST_PARTS - 1];
+}
+
+/** The places that stand in most lists, of which a short one counts for more; the earlier place first where they are equal. */
+function ranked(lists: readonly number[][], count: number): number[] {
+  const scores = new Map<number, number>();
+  for (const places of lists) {
+    const weight = Math.log(1 + count / Math.max(1, places.length));
+    for (const place of places) scores.set(place, (scores.get(place) ?? 0) + weight);
+  }
+  return [...scores]
+    .sort(([left, less], [right, more]) => more - less || left - right)
+    .map(([place]) => place);
+}
+
+/** The first of each list, then the second of each, and so on, up to a number; in ascending order. */
+function inTurn(lists: readonly number[][], most: number): number[] {
+  const chosen = new Set<number>();
+  const longest = Math.max(...lists.map((list) => list.length));
+  for (let rank = 0; rank < longest; rank += 1)
+    for (const list of lists) {
+      const place = list[rank];
+      if (place !== undefined && chosen.size < most) chosen.add(place);
+    }
+  return [...chosen].sort((left, right) => left - right);
+}
