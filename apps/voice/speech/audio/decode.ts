@@ -1,5 +1,5 @@
 import { checkRate, type Sound, SoundError } from './sound.ts';
-import { decodeWav } from './wav.ts';
+import { decodeWav, isWav } from './wav.ts';
 
 /** What the decoders of all formats have in common. */
 interface Decoder {
@@ -27,9 +27,10 @@ export async function decodeSound(bytes: Uint8Array, mostSeconds: number): Promi
   const format = formatOf(bytes);
   if (format === undefined) throw new SoundError('the audio is no WAV, MP3, FLAC or OGG file');
   try {
-    return checkRate(
-      format === 'wav' ? decodeWav(bytes, mostSeconds) : await decodePacked(bytes, format, mostSeconds),
-    );
+    const isPlain = format === 'wav';
+    const sound = isPlain ? decodeWav(bytes, mostSeconds) : await decodePacked(bytes, format, mostSeconds);
+    checkRate(sound.sampleRate);
+    return sound;
   } catch (error) {
     if (error instanceof SoundError) throw error;
     throw new SoundError('the audio cannot be decoded', { cause: error });
@@ -89,8 +90,8 @@ function joined(pieces: readonly Decoded[]): Sound {
 }
 
 function formatOf(bytes: Uint8Array): Format | undefined {
+  if (isWav(bytes)) return 'wav';
   const head = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
-  if (head.startsWith('RIFF') && head.slice(8, 12) === 'WAVE') return 'wav';
   if (head.startsWith('fLaC')) return 'flac';
   if (head.startsWith('OggS')) return oggFormat(head);
   const isFrame = bytes[0] === 0xff && ((bytes[1] ?? 0) & 0xe6) === 0xe2;

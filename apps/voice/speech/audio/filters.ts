@@ -14,11 +14,17 @@ export interface Filters {
 
 const made = new Map<string, Filters>();
 const mostKept = 16;
+/** All usual rates are multiples of this; others would take thousands of filters, and most of a second to make them. */
+const rateStep = 25;
 
-/** The filters from one rate to another; those that were made last are kept, for they are large. */
+/**
+ * The filters from one rate to another; those that were made last are kept, for they are large. An odd rate is taken for
+ * the nearest usual one, which nobody hears.
+ */
 export function filtersFor(from: number, to: number): Filters {
-  const divisor = commonDivisor(from, to);
-  const [up, down] = [to / divisor, from / divisor];
+  const usual = Math.max(1, Math.round(from / rateStep)) * rateStep;
+  const divisor = commonDivisor(usual, to);
+  const [up, down] = [to / divisor, usual / divisor];
   const name = `${up}/${down}`;
   const filters = made.get(name) ?? makeFilters(up, down);
   made.delete(name);

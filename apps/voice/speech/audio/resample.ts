@@ -4,17 +4,12 @@ import type { Sound } from './sound.ts';
 
 /** After this many samples other work gets a turn. */
 const batch = 8000;
-/** All usual rates are multiples of this; with others a filter would have thousands of phases. */
-const rateStep = 25;
 
-/**
- * One channel at another rate: all channels mixed, then filtered so that nothing folds back. An odd rate is taken for the
- * nearest usual one, which nobody hears.
- */
+/** One channel at another rate: all channels mixed, then filtered so that nothing folds back. */
 export async function toMono({ channels, sampleRate }: Sound, rate: number): Promise<Float32Array> {
   const mixed = mix(channels);
   if (sampleRate === rate) return mixed;
-  const filters = filtersFor(Math.round(sampleRate / rateStep) * rateStep, rate);
+  const filters = filtersFor(sampleRate, rate);
   const result = new Float32Array(Math.floor((mixed.length * filters.up) / filters.down));
   for (let from = 0; from < result.length; from += batch) {
     fill(result, from, Math.min(from + batch, result.length), mixed, filters);

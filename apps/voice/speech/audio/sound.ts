@@ -12,9 +12,8 @@ export function lengthOf({ channels, sampleRate }: Sound): number {
 const [lowestRate, highestRate] = [8000, 192_000];
 
 /** Refuses a rate at which nobody records: its length would be a lie, and bringing it to another rate endless work. */
-export function checkRate(sound: Sound): Sound {
-  const { sampleRate } = sound;
-  if (sampleRate >= lowestRate && sampleRate <= highestRate) return sound;
+export function checkRate(sampleRate: number): number {
+  if (sampleRate >= lowestRate && sampleRate <= highestRate) return sampleRate;
   throw new SoundError(
     `the audio says it has ${sampleRate} samples a second; save it with ${lowestRate} to ${highestRate}`,
   );

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { filtersFor } from './filters.ts';
 import type { AudioFrame } from './frame.ts';
 import { StreamResampler } from './stream-resampler.ts';
 
@@ -82,5 +83,10 @@ describe('a stream at another rate', () => {
     const lower = streamed(square, 48_000, 16_000, [480]);
     expect(Math.max(...lower)).toBe(32_767);
     expect(Math.min(...lower)).toBe(-32_768);
+  });
+
+  it('takes an odd rate for the nearest usual one, which takes a fraction of the filters', () => {
+    expect(streamed(tone(1000, 22_051), 22_051, 48_000, [441]).length).toBeGreaterThan(47_900);
+    expect(filtersFor(22_051, 48_000).phases.length).toBeLessThan(1000);
   });
 });

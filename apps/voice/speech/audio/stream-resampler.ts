@@ -5,7 +5,7 @@ import type { AudioFrame } from './frame.ts';
 export class StreamResampler {
   readonly #rate: number;
   #source = 0;
-  #filters: Filters = filtersFor(1, 1);
+  #filters: Filters = filtersFor(48_000, 48_000);
   /** Samples that new ones are made of, those of earlier frames first. */
   #input = new Float64Array();
   /** How many of them are of earlier frames. */

@@ -1,4 +1,4 @@
-import { type Sound, SoundError } from './sound.ts';
+import { checkRate, type Sound, SoundError } from './sound.ts';
 
 const headerBytes = 44;
 /** Formats of samples, by their number in the file. */
@@ -18,13 +18,27 @@ interface Layout {
 export function decodeWav(bytes: Uint8Array, mostSeconds = Infinity): Sound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = chunksOf(view);
-  const format = chunks.find(({ name }) => name === 'fmt ');
+  const layout = formatOf(view, chunks);
   const data = chunks.find(({ name }) => name === 'data');
-  if (format === undefined || format.length < 16 || data === undefined)
-    throw new SoundError('the WAV file has no format or no data');
-  const layout = layoutOf(view, format.start, format.length);
+  if (data === undefined) throw new SoundError(incomplete);
   const mostFrames = Math.ceil(mostSeconds * layout.sampleRate);
   return { channels: samplesOf(view, data, layout, mostFrames), sampleRate: layout.sampleRate };
+}
+
+export function isWav(bytes: Uint8Array): boolean {
+  return /^RIFF.{4}WAVE/s.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'));
+}
+
+/** Where the 16-bit mono samples of a file begin that is still coming in, and their rate; undefined while its head is not whole. */
+export function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } | undefined {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const chunks = chunksOf(view);
+  const data = chunks.find(({ name }) => name === 'data');
+  if (data === undefined) return undefined;
+  const { kind, channels, bits, sampleRate } = formatOf(view, chunks);
+  if (kind !== kinds.integer || channels !== 1 || bits !== 16)
+    throw new SoundError('the WAV file holds samples of another kind');
+  return { start: data.start, sampleRate: checkRate(sampleRate) };
 }
 
 /** A WAV file of 16-bit mono samples. */
@@ -64,6 +78,14 @@ function chunksOf(view: DataView): Chunk[] {
     at += 8 + length + (length % 2);
   }
   return chunks;
+}
+
+const incomplete = 'the WAV file has no format or no data';
+
+function formatOf(view: DataView, chunks: readonly Chunk[]): Layout {
+  const format = chunks.find(({ name }) => name === 'fmt ');
+  if (format === undefined || format.length < 16) throw new SoundError(incomplete);
+  return layoutOf(view, format.start, format.length);
 }
 
 function layoutOf(view: DataView, start: number, length: number): Layout {

@@ -1,5 +1,6 @@
 import { decodePercent } from '@trunkline/config';
 import { z } from 'zod';
+import { typeOfWords } from '../audio/sample-stream.ts';
 import { alignSamples } from './carry.ts';
 import { type Sidecar, SidecarError } from './sidecar.ts';
 
@@ -38,8 +39,9 @@ export function createSidecarClient(options: SidecarClientOptions): Sidecar {
         streaming: true,
         ...(referenceId && { reference_id: referenceId }),
       };
-      const response = await accepted(access, { path: '/v1/tts', body, signal });
-      yield* alignSamples(explained(bodyOf(response), access, signal));
+      const path = '/v1/tts';
+      const response = await accepted(access, { path, body, signal });
+      yield* alignSamples(explained(await soundOf(response, path), access, signal));
     },
     async listReferences(signal) {
       const response = await requestList(access, signal);
@@ -123,9 +125,12 @@ async function* explained(
   }
 }
 
-function bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  if (response.body === null) throw new SidecarError('unreadable', 'The sidecar answered without sound.');
-  return response.body;
+async function soundOf(response: Response, path: string): Promise<AsyncIterable<Uint8Array>> {
+  const type = typeOfWords(response);
+  if (type === undefined && response.body !== null) return response.body;
+  await response.body?.cancel();
+  const words = `The sidecar answered ${type ?? 'nothing'} to ${path}, and no sound.`;
+  throw new SidecarError('unreadable', words);
 }
 
 async function read<Schema extends z.ZodType>(

@@ -1,4 +1,4 @@
-import { samplesOf } from '../audio/samples.ts';
+import { readSamples, typeOfWords } from '../audio/sample-stream.ts';
 import type { Notices } from '../notices.ts';
 import { alignSamples } from '../sidecar/carry.ts';
 import { SpeechError } from '../speech-error.ts';
@@ -24,17 +24,22 @@ export function createCompatSynthesizer(options: CompatSynthesizerOptions): Synt
     async *speak({ text, voice = options.voice, signal }) {
       const request = { text: withoutProsody(text), signal };
       const response = await ask(options, { ...request, voice });
-      const body = response.body;
-      if (body === null) throw new SpeechError('unreadable', 'the speech endpoint answered without sound');
-      const { sampleRate } = options;
       try {
-        for await (const bytes of alignSamples(body)) yield { samples: samplesOf(bytes), sampleRate };
+        yield* readSamples(alignSamples(await soundOf(response)), options.sampleRate);
       } catch (error) {
         throw explain(error, options, signal);
       }
     },
     close: async () => undefined,
   };
+}
+
+async function soundOf(response: Response): Promise<AsyncIterable<Uint8Array>> {
+  const type = typeOfWords(response);
+  if (type === undefined && response.body !== null) return response.body;
+  await response.body?.cancel();
+  const words = `the speech endpoint answered with ${type ?? 'nothing'} instead of sound; check TTS_COMPAT_URL`;
+  throw new SpeechError('unreadable', words);
 }
 
 /** A voice that the endpoint refuses is replaced by the configured one. */

@@ -2,6 +2,8 @@ import { readOptions } from '@trunkline/config';
 import { type SidecarServer, startSidecarServer, startSpeechServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { voiceOptions } from '../../options.ts';
+import { startPeer } from '../../peer.suite.ts';
+import { encodeWav } from '../audio/wav.ts';
 import { Notices } from '../notices.ts';
 import { createSidecarClient } from '../sidecar/client.ts';
 import { loggerInto } from '../speech.suite.ts';
@@ -11,9 +13,15 @@ import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
 const samples = Int16Array.from({ length: 3000 }, (_, index) => index - 1500);
 /** Cut in the middle of samples. */
-const chunks = () => {
+const chunks = (): Uint8Array[] => {
   const bytes = new Uint8Array(samples.buffer);
   return [bytes.subarray(0, 777), bytes.subarray(777, 778), bytes.subarray(778)];
+};
+
+/** A whole file instead of bare samples, cut within its head. */
+const file = (rate: number) => {
+  const bytes = encodeWav(new Uint8Array(samples.buffer), rate);
+  return [bytes.subarray(0, 9), bytes.subarray(9, 40), bytes.subarray(40)];
 };
 
 async function heard(synthesizer: Synthesizer, request: SpeechRequest) {
@@ -26,11 +34,17 @@ async function heard(synthesizer: Synthesizer, request: SpeechRequest) {
   return { all, rates: [...rates] };
 }
 
+function twoChannels(): Uint8Array {
+  const bytes = encodeWav(new Uint8Array(400), 24_000);
+  new DataView(bytes.buffer).setUint16(22, 2, true);
+  return bytes;
+}
+
 const notices = () => new Notices(loggerInto([]));
 
 describe('the sidecar as a voice', () => {
-  const start = async (referenceId?: string) => {
-    const server = await startSidecarServer({ speech: chunks(), refuseUnknown: true });
+  const start = async (referenceId?: string, speech = chunks()) => {
+    const server = await startSidecarServer({ speech, refuseUnknown: true });
     onTestFinished(() => server.stop());
     for (const id of ['house', 'ada']) server.references.set(id, { audio: new Uint8Array(), text: '' });
     const told = notices();
@@ -64,6 +78,28 @@ describe('the sidecar as a voice', () => {
     expect(told.words).toEqual(['The sidecar has no voice bf_emma; its default speaks instead.']);
   });
 
+  it('is heard without a click, and at the right height, where it sends the head of a file', async () => {
+    const { voice } = await start('house', file(22_050));
+    const { all, rates } = await heard(voice, { text: 'Hello.' });
+    expect(all).toEqual([...samples]);
+    expect(rates).toEqual([22_050]);
+  });
+
+  it('is not heard where it answers with words instead of sound', async () => {
+    const peer = await startPeer(() => ({ detail: 'the model is loading' }));
+    const sidecar = createSidecarClient({ url: peer.url, timeoutMs: 5000 });
+    const voice = createSidecarSynthesizer({
+      sidecar,
+      sampleRate: 44_100,
+      referenceId: undefined,
+      notices: notices(),
+    });
+    await expect(heard(voice, { text: 'Hello.' })).rejects.toMatchObject({
+      code: 'unreadable',
+      message: 'The sidecar answered application/json to /v1/tts, and no sound.',
+    });
+  });
+
   it('does not blame the voice for another failure', async () => {
     const { server, voice, told } = await start();
     server.faults.set('/v1/tts', 500);
@@ -73,8 +109,8 @@ describe('the sidecar as a voice', () => {
 });
 
 describe('a compatible endpoint as a voice', () => {
-  const start = async (env: Record<string, string> = {}, voices?: string[]) => {
-    const server = await startSpeechServer({ speech: chunks(), ...(voices && { voices }) });
+  const start = async (env: Record<string, string> = {}, voices?: string[], speech = chunks()) => {
+    const server = await startSpeechServer({ speech, ...(voices && { voices }) });
     onTestFinished(() => server.stop());
     const options = readOptions(voiceOptions, { env: { TTS_COMPAT_URL: server.url, ...env } });
     const told = notices();
@@ -116,6 +152,36 @@ describe('a compatible endpoint as a voice', () => {
     expect(server.requests[0]).toMatchObject({
       authorization: 'Bearer secret',
       fields: { model: 'm', voice: 'v' },
+    });
+  });
+
+  it('is taken at the word of a file that it sends instead of samples', async () => {
+    const { voice } = await start({}, undefined, file(16_000));
+    const { all, rates } = await heard(voice, { text: 'Hello.' });
+    expect(all).toEqual([...samples]);
+    expect(rates).toEqual([16_000]);
+  });
+
+  it.each([
+    ['an MP3 file', 'ID3 and then a lot of noise'],
+    ['an OGG file', 'OggS and then a lot of noise'],
+    ['a file of two channels', Buffer.from(twoChannels()).toString('latin1')],
+    ['half the head of a file', Buffer.from(twoChannels().subarray(0, 30)).toString('latin1')],
+  ])('is not heard where it sends %s', async (_what, bytes) => {
+    const { voice } = await start({}, undefined, [Buffer.from(bytes, 'latin1')]);
+    const { all, failure } = await heard(voice, { text: 'Hello.' }).then(
+      ({ all }) => ({ all, failure: { code: 'unreadable' } }),
+      (failure: unknown) => ({ all: [], failure }),
+    );
+    expect([all, failure]).toMatchObject([[], { code: 'unreadable' }]);
+  });
+
+  it('is not heard where it answers with words', async () => {
+    const peer = await startPeer(() => ({ error: 'no such model' }));
+    const { voice } = await start({ TTS_COMPAT_URL: peer.url });
+    await expect(heard(voice, { text: 'Hello.' })).rejects.toMatchObject({
+      code: 'unreadable',
+      message: expect.stringContaining('TTS_COMPAT_URL'),
     });
   });
 

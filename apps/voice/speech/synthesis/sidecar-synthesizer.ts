@@ -1,4 +1,5 @@
-import { samplesOf } from '../audio/samples.ts';
+import type { AudioFrame } from '../audio/frame.ts';
+import { readSamples } from '../audio/sample-stream.ts';
 import type { Notices } from '../notices.ts';
 import { type Sidecar, SidecarError } from '../sidecar/sidecar.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
@@ -30,13 +31,12 @@ export function createSidecarSynthesizer(options: SidecarSynthesizerOptions): Sy
   };
 }
 
-async function* frames(
+function frames(
   { sidecar, sampleRate }: SidecarSynthesizerOptions,
   { text, signal }: SpeechRequest,
   referenceId: string | undefined,
-) {
-  for await (const bytes of sidecar.speak({ text, referenceId, signal }))
-    yield { samples: samplesOf(bytes), sampleRate };
+): AsyncGenerator<AudioFrame, void> {
+  return readSamples(sidecar.speak({ text, referenceId, signal }), sampleRate);
 }
 
 /** A sidecar refuses before the first sound when it does not know the voice. */
