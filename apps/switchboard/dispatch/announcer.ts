@@ -28,7 +28,7 @@ export class Announcer {
   ): Promise<void> {
     if (flow === undefined) return;
     // Who may follow the flows may not read every request.
-    const { requestPreview: _, ...told } = flow;
+    const told = { ...flow, requestPreview: undefined };
     await this.#bus.publish(about(dispatch, `flow.item.${event}`, told));
   }
 

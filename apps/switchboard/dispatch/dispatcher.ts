@@ -82,7 +82,7 @@ export class Dispatcher {
   async #handle(message: Message, delivery: Delivery): Promise<void> {
     const { registry, cooldowns, tasks, arms } = this.#settings;
     const dispatch = readDispatch(message);
-    const flow = this.#open(dispatch, delivery.attempt === 1);
+    const flow = await this.#open(dispatch, delivery.attempt === 1);
     if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
     if (delivery.attempt === 1) await this.#announcer.flow('created', flow, dispatch);
     const found = registry.resolve(dispatch.skill, dispatch.agent);
@@ -100,7 +100,7 @@ export class Dispatcher {
     }
   }
 
-  #open(dispatch: Dispatch, isFirst: boolean): Flow {
+  #open(dispatch: Dispatch, isFirst: boolean): Promise<Flow> {
     const { flows } = this.#settings;
     const { skill, agent, message, routing } = dispatch;
     const { id: messageId, correlationId } = message;
@@ -142,7 +142,7 @@ export class Dispatcher {
 
   async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
     const { flows } = this.#settings;
-    const flow = flows.together(() => {
+    const flow = await flows.together(() => {
       flows.trace(flowId, 'start', { agent: executor.agent, executor: executor.type });
       return flows.start(flowId, executor.type, executor.agent);
     });
@@ -233,7 +233,7 @@ export class Dispatcher {
     const { flows } = this.#settings;
     await this.#announcer.answer(dispatch, result, durationMs);
     const { error, taskState, usage } = result;
-    const flow = flows.together(() => {
+    const flow = await flows.together(() => {
       flows.trace(flowId, 'end', { taskState, error, usage, replyTopic: dispatch.message.reply?.topic });
       return flows.finish(flowId, error);
     });

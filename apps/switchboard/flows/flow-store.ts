@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from '@trunkline/storage';
+import { SharedWrites } from './shared-writes.ts';
 
 type FlowStatus = 'active' | 'blocked' | 'complete';
 type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
@@ -72,16 +73,18 @@ const columns =
 /** The durable log of what was dispatched, with the trace of each; kept seven days. */
 export class FlowStore {
   readonly #database: Database;
+  readonly #writes: SharedWrites;
   readonly #now: () => number;
 
   constructor(path: string, now: () => number = Date.now) {
     this.#database = openDatabase(path, { migrations });
+    this.#writes = new SharedWrites(this.#database);
     this.#now = now;
   }
 
-  /** Several writes as one: whole or not at all, and with one wait for the file. */
-  together<T>(writes: () => T): T {
-    return this.#database.transaction(writes);
+  /** Several writes as one: whole or not at all, and with those of other flows one turn at the file. */
+  together<Result>(writes: () => Result): Promise<Result> {
+    return this.#writes.run(writes);
   }
 
   /** Begins a flow, or goes on with that of the same message after a restart. */
