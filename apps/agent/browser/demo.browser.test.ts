@@ -22,7 +22,7 @@ describeWithBrowser('the chat page with no key', () => {
     const opened = await pages.open('/');
     const { page } = opened;
     await page.getByRole('heading', { name: 'What shall I do for you?' }).waitFor();
-    await page.getByText('Offline demo').waitFor();
+    await page.getByText(/A small demo model answers/).waitFor();
     await checkLooks(opened);
     await page.getByRole('button', { name: 'What time is it in Tokyo?' }).click();
     await answered(page, /Tokyo/);

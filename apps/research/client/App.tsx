@@ -1,7 +1,8 @@
-import { AppShell, type Command, type Section, Skeleton, useHealth } from '@trunkline/ui';
+import { AppShell, type Command, type Health, type Section, Skeleton, useHealth } from '@trunkline/ui';
 import { FileText, LibraryBig, PlugZap, Search } from 'lucide-react';
 import { lazy, Suspense, useMemo } from 'react';
 import { AskPage } from './ask/AskPage.tsx';
+import { FileViewer } from './files/FileViewer.tsx';
 import { goTo, hrefOf, type Route, useRoute } from './lib/route.ts';
 
 // The box is there at once; what is opened from it is loaded when it is opened.
@@ -35,13 +36,15 @@ export function App() {
       commands={useCommands()}
     >
       <Suspense fallback={<Skeleton rows={6} className="mx-auto max-w-4xl px-4 py-10 sm:px-8" />}>
-        <Content route={route} />
+        <FileViewer>
+          <Content route={route} health={health} />
+        </FileViewer>
       </Suspense>
     </AppShell>
   );
 }
 
-function Content({ route }: { route: Route }) {
+function Content({ route, health }: { route: Route; health: Health | undefined }) {
   switch (route.name) {
     case 'chat':
       return <ChatPage key={route.id} id={route.id} />;
@@ -54,7 +57,7 @@ function Content({ route }: { route: Route }) {
     case 'sources':
       return <SourcesPage />;
     default:
-      return <AskPage />;
+      return <AskPage health={health} />;
   }
 }
 

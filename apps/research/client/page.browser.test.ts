@@ -172,6 +172,11 @@ describeWithBrowser('the research page', () => {
     const notes = { name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Notes\n\nTides.') };
     await page.getByLabel('Files to upload').setInputFiles(notes);
     await page.getByText('1 file added.', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'notes.md', exact: true }).click();
+    const shown = page.getByRole('dialog', { name: 'Notes' });
+    await shown.getByText('Tides.').waitFor();
+    await page.keyboard.press('Escape');
+    await shown.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Remove notes.md' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No files yet').waitFor();
@@ -248,5 +253,24 @@ describeWithBrowser('the research page of a service with a token', () => {
     await page.getByRole('textbox', { name: 'Your question' }).fill('What is tidal power?');
     await page.keyboard.press('Enter');
     await page.getByText('Stations were built early').waitFor();
+  });
+});
+
+describeWithBrowser('the research page of a service with no model', () => {
+  let stage: Stage;
+  let opened: TestPage;
+  beforeAll(async () => {
+    stage = await startStage({ LLM_GATEWAY_URL: '', LLM_API_KEY: '', LLM_MODEL: '' });
+  }, 120_000);
+  afterEach(() => opened.close());
+  afterAll(() => stage.stop());
+
+  it('says that a demo model answers, and where to set up another', async () => {
+    opened = await stage.open('', PHONE);
+    const { page } = opened;
+    await page.getByText(/A small demo model answers/).waitFor();
+    expect(await page.evaluate(flawsOf)).toEqual([]);
+    await page.getByRole('link', { name: 'Set up a real model' }).click();
+    await page.getByText('LLM_GATEWAY_URL').waitFor();
   });
 });

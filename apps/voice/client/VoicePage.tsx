@@ -1,6 +1,7 @@
 import {
   AppShell,
   type Command,
+  DemoNote,
   type HealthResource,
   type LampState,
   useHealth,
@@ -71,6 +72,7 @@ export function VoicePage() {
             onPushToTalk={(pushToTalk) => changeSettings({ pushToTalk })}
           >
             {state.problem && <ProblemCard call={call} problem={state.problem} />}
+            {!hasWords && state.phase === 'idle' && !state.problem && <DemoNote health={health.health} />}
             {state.exchange.warning !== undefined && state.phase === 'live' && (
               <p role="alert" className="max-w-md text-14 text-waiting-text">
                 {state.exchange.warning}

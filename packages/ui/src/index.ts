@@ -64,5 +64,7 @@ export * from './shell/Mark.tsx';
 export * from './shell/mountPage.tsx';
 export * from './shell/PageFrame.tsx';
 export type { ServiceLink, ServiceName } from './shell/serviceNames.ts';
+export type { Health } from './status/health.ts';
+export * from './status/ModelNote.tsx';
 export * from './status/StatusPage.tsx';
 export { type HealthResource, useHealth } from './status/useHealth.ts';

@@ -1,7 +1,6 @@
 import { Button, ErrorState, Progress, useAttempt } from '@trunkline/ui';
-import { useCallback, useEffect, useRef } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useRef } from 'react';
 import { Composer } from './Composer.tsx';
-import { TurnView } from './TurnView.tsx';
 import type { Conversation } from './useConversation.ts';
 import { useStickToEnd } from './useStickToEnd.ts';
 import { Welcome } from './Welcome.tsx';
@@ -35,15 +34,19 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
               Show older turns
             </Button>
           )}
-          {turns.map((turn) => (
-            <TurnView key={turn.task_id} turn={turn} onAnswer={answer} />
-          ))}
+          {turns.length > 0 && (
+            <Suspense fallback={<Progress words="Loading the chat" />}>
+              {turns.map((turn) => (
+                <TurnView key={turn.task_id} turn={turn} onAnswer={answer} />
+              ))}
+            </Suspense>
+          )}
           {!loading && !error && turns.length === 0 && (
             <Welcome onAsk={(text) => void attempt(() => conversation.send(text))} />
           )}
         </div>
       </div>
-      <div className="mx-auto w-full max-w-3xl px-4 pb-4">
+      <div className="mx-auto w-full max-w-3xl px-4 pb-4" onInput={prepareTurns}>
         <Composer
           key={sessionId}
           working={open?.state === 'working'}
@@ -54,4 +57,13 @@ export function ConversationView({ sessionId, conversation }: ConversationViewPr
       </div>
     </>
   );
+}
+
+// What shows a turn weighs more than the rest of the page: it is loaded with the first one, or while it is written.
+const loadTurns = () => import('./TurnView.tsx');
+const TurnView = lazy(async () => ({ default: (await loadTurns()).TurnView }));
+
+function prepareTurns(): void {
+  // Where it fails it is loaded again when it is needed, and the failure is told then.
+  void loadTurns().catch(() => undefined);
 }

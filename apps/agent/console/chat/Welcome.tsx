@@ -1,4 +1,4 @@
-import { Badge, Mark } from '@trunkline/ui';
+import { DemoNote, Mark } from '@trunkline/ui';
 import { Brain, CalendarClock, Clock, ListTodo } from 'lucide-react';
 import { useServiceHealth } from '../shared/AgentShell.tsx';
 
@@ -20,14 +20,7 @@ export function Welcome({ onAsk }: { onAsk(text: string): void }) {
         <p className="text-16 text-balance text-muted">
           I use tools, remember what you tell me, and do things later when you ask for it.
         </p>
-        {health?.model?.demo && (
-          <p className="flex flex-wrap items-center justify-center gap-2 text-14 text-muted">
-            <Badge tone="accent">Offline demo</Badge>
-            <a href="/app#/settings" className="text-accent-text underline underline-offset-2">
-              Set up a real model
-            </a>
-          </p>
-        )}
+        <DemoNote health={health} href="/app#/settings" />
       </div>
       <ul className="grid w-full gap-2 sm:grid-cols-2">
         {IDEAS.map(({ icon, text }) => (

@@ -1,4 +1,4 @@
-import { useApi, useHotkeys, useResource } from '@trunkline/ui';
+import { DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
 import { useRef, useState } from 'react';
 import { putPending } from '../chat/pending.ts';
 import { newId } from '../lib/format.ts';
@@ -15,13 +15,13 @@ import { DEFAULT_WISHES, ResearchWishes, type Wishes } from './ResearchWishes.ts
 const RECENT = 5;
 
 /** The first page: one box, and what was asked before. */
-export function AskPage() {
+export function AskPage({ health }: { health: Health | undefined }) {
   const box = useRef<HTMLTextAreaElement>(null);
   const [mode, setMode] = useState<Mode>('search');
   const [wishes, setWishes] = useState<Wishes>(DEFAULT_WISHES);
   const { busy, ask } = useAsk(mode, wishes);
   const work = useWork('', RECENT);
-  const health = useResource<{ sources: SourceHealth[] }>('/healthz');
+  const known = useResource<{ sources: SourceHealth[] }>('/healthz');
   useHotkeys([{ keys: '/', label: 'Go to the box', run: () => box.current?.focus() }]);
   return (
     <div className="mx-auto flex max-w-3xl flex-col gap-10 px-4 py-12 sm:px-8 md:pt-[16dvh]">
@@ -39,7 +39,8 @@ export function AskPage() {
             <ModeChoice mode={mode} onMode={setMode} />
           </AskForm>
           {mode === 'research' && <ResearchWishes wishes={wishes} onWishes={setWishes} />}
-          <SourcesLine sources={health.body?.sources} />
+          <DemoNote health={health} href={hrefOf({ name: 'sources' })} />
+          <SourcesLine sources={known.body?.sources} />
         </div>
       </div>
       {work.items.length === 0 && !work.isLoading && <FirstWords />}

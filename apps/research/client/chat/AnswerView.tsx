@@ -1,6 +1,7 @@
 import { ErrorState, Lamp, Progress } from '@trunkline/ui';
 import { useMemo } from 'react';
 import { CitedText } from '../citations/CitedText.tsx';
+import { SourceLink } from '../citations/SourceLink.tsx';
 import { placeOf } from '../lib/format.ts';
 import type { CitedSource } from '../lib/types.ts';
 import { type ChatMessage, citedBy, withoutSourceList } from './messages.ts';
@@ -47,31 +48,18 @@ function SourceList({ sources }: { sources: readonly CitedSource[] }) {
   );
 }
 
-function SourceCard({ source: { number, title, url } }: { source: CitedSource }) {
-  const words = (
-    <>
+function SourceCard({ source: { number, title, url, snippet } }: { source: CitedSource }) {
+  return (
+    <li className="relative flex items-baseline gap-3 rounded-corner border border-line bg-raised px-3 py-2 transition-colors has-[a,button]:hover:border-edge">
       <span className="font-mono text-12 text-muted">{number}</span>
       <span className="min-w-0 flex-1">
-        <span className="line-clamp-1 font-medium text-14 break-words">{title}</span>
+        <span className="line-clamp-1 font-medium text-14 break-words">
+          <SourceLink url={url} passage={snippet} className="after:absolute after:inset-0">
+            {title}
+          </SourceLink>
+        </span>
         <span className="block truncate text-12 text-muted">{placeOf(url)}</span>
       </span>
-    </>
-  );
-  const look = 'flex items-baseline gap-3 rounded-corner border border-line bg-raised px-3 py-2';
-  return (
-    <li>
-      {/^https?:/.test(url) ? (
-        <a
-          href={url}
-          target="_blank"
-          rel="noopener noreferrer"
-          className={`${look} transition-colors hover:border-edge`}
-        >
-          {words}
-        </a>
-      ) : (
-        <div className={look}>{words}</div>
-      )}
     </li>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
 import { judgeWords } from '../../citations/judge-words.ts';
 import { placeOf } from '../lib/format.ts';
 import type { CitationTarget } from './marks.ts';
+import { SourceLink } from './SourceLink.tsx';
 import type { CitationCardState } from './useCitationCard.ts';
 
 const GAP = 8;
@@ -60,35 +61,30 @@ function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
   );
 }
 
-function Source({ target: { source, number } }: { target: CitationTarget }) {
+function Source({ target }: { target: CitationTarget }) {
+  const { source, number } = target;
   if (source === undefined) return null;
-  const outside = /^https?:/.test(source.url);
   return (
     <p className="mt-2 font-medium break-words">
       <span className="mr-2 font-mono text-12 text-muted">{number}</span>
-      {outside ? (
-        <a
-          href={source.url}
-          target="_blank"
-          rel="noopener noreferrer"
-          className="underline underline-offset-2"
-        >
-          {source.title}
-        </a>
-      ) : (
-        source.title
-      )}
+      <SourceLink url={source.url} passage={passageOf(target)} className="underline underline-offset-2">
+        {source.title}
+      </SourceLink>
       <span className="block text-12 font-normal text-muted">{placeOf(source.url)}</span>
     </p>
   );
 }
 
-function Passage({ target: { claim, source } }: { target: CitationTarget }) {
-  const words = claim === undefined ? (source?.snippet ?? '') : claim.passage;
+function passageOf({ claim, source }: CitationTarget): string {
+  return claim === undefined ? (source?.snippet ?? '') : claim.passage;
+}
+
+function Passage({ target }: { target: CitationTarget }) {
+  const words = passageOf(target);
   if (words === '') return null;
   return (
     <blockquote className="mt-3 border-accent border-l-2 pl-3 break-words text-ink">
-      <p className="sr-only">{claim === undefined ? 'The search result says' : 'The page says'}</p>
+      <p className="sr-only">{target.claim === undefined ? 'The search result says' : 'The page says'}</p>
       <p>{words}</p>
     </blockquote>
   );

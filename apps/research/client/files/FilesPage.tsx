@@ -19,6 +19,7 @@ import { bytesWords, plural } from '../lib/format.ts';
 import type { StoredFile } from '../lib/types.ts';
 import { useAction } from '../lib/useAction.ts';
 import { PageFrame } from '../PageFrame.tsx';
+import { useFileAt } from './FileViewer.tsx';
 
 const KINDS = '.md,.markdown,.txt,.html,.htm,.pdf,.docx';
 const UPLOAD_LIMIT_MS = 300_000;
@@ -136,23 +137,7 @@ function FileList({ files, onChange }: { files: readonly StoredFile[]; onChange(
     <>
       <ul className="overflow-hidden rounded-corner border border-line bg-raised">
         {files.map((file) => (
-          <Line
-            key={file.id}
-            lead={<FileText aria-hidden />}
-            title={file.name}
-            detail={`${bytesWords(file.bytes)}${file.title === file.name ? '' : ` · ${file.title}`}`}
-            trail={
-              <>
-                <RelativeTime at={file.addedAt} />
-                <IconButton
-                  small
-                  label={`Remove ${file.name}`}
-                  icon={<Trash2 aria-hidden />}
-                  onClick={() => setRemoving(file)}
-                />
-              </>
-            }
-          />
+          <FileLine key={file.id} file={file} onRemove={() => setRemoving(file)} />
         ))}
       </ul>
       <ConfirmDialog
@@ -164,5 +149,23 @@ function FileList({ files, onChange }: { files: readonly StoredFile[]; onChange(
         onCancel={() => setRemoving(undefined)}
       />
     </>
+  );
+}
+
+function FileLine({ file, onRemove }: { file: StoredFile; onRemove(): void }) {
+  const open = useFileAt(file.url);
+  return (
+    <Line
+      lead={<FileText aria-hidden />}
+      title={file.name}
+      onOpen={open && (() => open())}
+      detail={`${bytesWords(file.bytes)}${file.title === file.name ? '' : ` · ${file.title}`}`}
+      trail={
+        <>
+          <RelativeTime at={file.addedAt} />
+          <IconButton small label={`Remove ${file.name}`} icon={<Trash2 aria-hidden />} onClick={onRemove} />
+        </>
+      }
+    />
   );
 }

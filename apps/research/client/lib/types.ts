@@ -91,6 +91,7 @@ export interface SharedReport {
 
 export interface StoredFile {
   id: string;
+  url: string;
   name: string;
   title: string;
   bytes: number;

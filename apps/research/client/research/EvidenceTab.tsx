@@ -2,6 +2,7 @@ import { EmptyState, Lamp, SwitchField } from '@trunkline/ui';
 import { Scale } from 'lucide-react';
 import { useState } from 'react';
 import { judgeWords } from '../../citations/judge-words.ts';
+import { SourceLink } from '../citations/SourceLink.tsx';
 import { plural } from '../lib/format.ts';
 import type { CitedSource, Claim } from '../lib/types.ts';
 
@@ -57,7 +58,10 @@ function ClaimCard({ claim, source }: { claim: Claim; source: CitedSource | unde
         {number !== null && <span className="first-letter:uppercase">{judgeWords(claim)}</span>}
         {source && number !== null && (
           <span className="min-w-0 break-words">
-            <span className="font-mono">{number}</span> {source.title}
+            <span className="font-mono">{number}</span>{' '}
+            <SourceLink url={source.url} passage={passage} className="underline underline-offset-2">
+              {source.title}
+            </SourceLink>
           </span>
         )}
       </p>

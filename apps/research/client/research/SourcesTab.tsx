@@ -1,5 +1,6 @@
 import { Badge, EmptyState, Lamp, type LampState } from '@trunkline/ui';
 import { Library } from 'lucide-react';
+import { SourceLink } from '../citations/SourceLink.tsx';
 import { placeOf } from '../lib/format.ts';
 import type { JobSource } from '../lib/types.ts';
 
@@ -31,7 +32,9 @@ function SourceRow({ source }: { source: JobSource }) {
       <span className="w-6 shrink-0 text-right font-mono text-14 text-muted">{number ?? '–'}</span>
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <p className="font-medium break-words">
-          <Title url={url}>{title}</Title>
+          <SourceLink url={url} passage={snippet} className="underline-offset-2 hover:underline">
+            {title}
+          </SourceLink>
         </p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
           <span className="break-all">{placeOf(url)}</span>
@@ -42,15 +45,6 @@ function SourceRow({ source }: { source: JobSource }) {
         <p className="line-clamp-2 text-14 break-words text-muted">{problem ?? snippet}</p>
       </div>
     </li>
-  );
-}
-
-function Title({ url, children }: { url: string; children: string }) {
-  if (!/^https?:/.test(url)) return children;
-  return (
-    <a href={url} target="_blank" rel="noopener noreferrer" className="underline-offset-2 hover:underline">
-      {children}
-    </a>
   );
 }
 

@@ -1,8 +1,8 @@
 import {
-  Badge,
   ErrorState,
   Lamp,
   Line,
+  ModelBadge,
   Panel,
   RelativeTime,
   Skeleton,
@@ -62,9 +62,7 @@ function ModelPanel() {
           <Line
             title={model.name}
             detail={model.url ?? 'The model that writes'}
-            trail={
-              model.demo ? <Badge tone="accent">Offline demo</Badge> : <Badge tone="live">Real model</Badge>
-            }
+            trail={<ModelBadge model={model} />}
           />
         )}
         {missing.map(({ what, variable, hint }) => (

@@ -1,6 +1,5 @@
 import { ChevronRight, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Badge } from '../components/Badge.tsx';
 import { Button } from '../components/Button.tsx';
 import { ErrorState } from '../components/ErrorState.tsx';
 import { IconButton } from '../components/IconButton.tsx';
@@ -9,6 +8,7 @@ import { RelativeTime } from '../components/RelativeTime.tsx';
 import { Skeleton } from '../components/Skeleton.tsx';
 import type { Fact, Health, HealthModel } from './health.ts';
 import { labelFor, splitFacts } from './labels.ts';
+import { ModelBadge } from './ModelNote.tsx';
 import type { HealthResource } from './useHealth.ts';
 
 interface StatusPanelProps {
@@ -101,7 +101,7 @@ function ModelRow({ model }: { model: HealthModel }) {
     <Row label="Model">
       <span className="inline-flex flex-wrap items-center justify-end gap-2">
         {model.name}
-        {model.demo ? <Badge tone="accent">Offline demo</Badge> : <Badge tone="live">Real model</Badge>}
+        <ModelBadge model={model} />
       </span>
       {model.url && <span className="block text-muted">{model.url}</span>}
     </Row>

@@ -1,8 +1,8 @@
 import {
-  Badge,
   Button,
   ErrorState,
   Lamp,
+  ModelBadge,
   Panel,
   SelectField,
   Skeleton,
@@ -57,9 +57,7 @@ function Present({ settings }: { settings: ModelSettings }) {
       {health?.model && (
         <>
           <span className="font-mono text-12">{health.model.name}</span>
-          <Badge tone={health.model.demo ? 'accent' : 'live'}>
-            {health.model.demo ? 'Offline demo' : 'Real model'}
-          </Badge>
+          <ModelBadge model={health.model} />
         </>
       )}
     </p>
