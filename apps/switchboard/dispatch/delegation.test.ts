@@ -150,6 +150,17 @@ describe('agents of other services that ask here again', () => {
     await allAreIdle();
   });
 
+  it('come to an end too when they ask by the OpenAI door', async () => {
+    work.far = async (content) => {
+      const asked = { model: 'far/far-work', messages: [{ role: 'user', content }] };
+      return (await board.call('/v1/chat/completions', asked)).body.error.message;
+    };
+    expect((await answerTo(await ask('far-work', 'openai-loop'))).content).toMatch(
+      /far has 1 requests at work .* none ended within 0.5 s/,
+    );
+    await allAreIdle();
+  });
+
   it('come to an end when two ask each other', async () => {
     work.far = (asked) => askBoard(asked, { agent: 'near', skillHint: 'near-work' });
     work.near = (asked) => askBoard(asked, { agent: 'far', skillHint: 'far-work' });

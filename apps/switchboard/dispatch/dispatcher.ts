@@ -38,6 +38,9 @@ export interface DispatcherSettings {
 /** More than all lanes of a busy switchboard together, so that a slow executor holds up no other. */
 const atOnce = 256;
 
+/** Doors at which the one who asked waits, and may be an agent that holds a place here meanwhile. */
+const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
+
 /** A skill under way. */
 interface Run {
   flowId: string;
@@ -127,7 +130,7 @@ export class Dispatcher {
       await this.#announceStart(run);
       return await this.#execute(run, place);
     };
-    const isAwaited = dispatch.message.source?.interface === 'a2a';
+    const isAwaited = awaitedInterfaces.has(dispatch.message.source?.interface ?? '');
     const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
