@@ -21,6 +21,8 @@ const migrations = [
      attempts INTEGER NOT NULL, error TEXT, parts TEXT NOT NULL, message TEXT NOT NULL, createdAt INTEGER NOT NULL,
      updatedAt INTEGER NOT NULL) STRICT;
    CREATE INDEX deliveries_by_time ON deliveries (updatedAt);`,
+  `ALTER TABLE deliveries ADD COLUMN isReplay INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX deliveries_in_replay ON deliveries (surface) WHERE isReplay = 1;`,
 ];
 
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
@@ -39,7 +41,8 @@ export class DeliveryStore {
     const now = Date.now();
     this.#database
       .prepare(
-        `INSERT INTO deliveries VALUES (?, ?, ?, ?, 'queued', 0, NULL, '[]', ?, ?, ?) ON CONFLICT DO NOTHING`,
+        `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt)
+         VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?) ON CONFLICT DO NOTHING`,
       )
       .run(id, surface, topic, correlationId, JSON.stringify(message), now, now);
     return this.get(id) as Delivery;
@@ -74,12 +77,20 @@ export class DeliveryStore {
   }
 
   settle(id: string, state: DeliveryState): void {
-    this.#set(id, 'state = ?', state);
+    this.#set(id, 'isReplay = 0, state = ?', state);
   }
 
   /** Makes it wait again, with what already arrived. */
   requeue(id: string): void {
-    this.#set(id, "state = 'queued', attempts = ?", 0);
+    this.#set(id, "state = 'queued', isReplay = 1, attempts = ?", 0);
+  }
+
+  /** Those of a surface that were made to wait again and are not settled: the bus does not bring them. */
+  replays(surface: string): Message[] {
+    return this.#database
+      .prepare<Row>('SELECT message FROM deliveries WHERE surface = ? AND isReplay = 1 ORDER BY updatedAt')
+      .all(surface)
+      .map(({ message }) => JSON.parse(message) as Message);
   }
 
   sweep(): void {

@@ -153,6 +153,34 @@ describe('the outbox', () => {
     expect(order).toEqual(['one', 'two']);
   });
 
+  it('goes on after a restart with a second try that the stop cut off', async () => {
+    await open(async () => {
+      throw new DeliveryError('no such place', { permanent: true });
+    });
+    const id = await publish('once more');
+    expect(await settled(id)).toMatchObject({ state: 'failed' });
+    await closeAll();
+    await openAll();
+    const begun = Promise.withResolvers<void>();
+    await open(({ signal }) => {
+      begun.resolve();
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    });
+    expect(outbox.replay(id)).toBe(true);
+    await begun.promise;
+    await closeAll();
+    await openAll();
+    const sent: string[] = [];
+    await open(async ({ message }) => void sent.push(message.id));
+    expect(await settled(id)).toMatchObject({ state: 'sent' });
+    await closeAll();
+    await openAll();
+    await open(async ({ message }) => void sent.push(message.id));
+    const other = await publish('another');
+    await settled(other);
+    expect(sent).toEqual([id, other]);
+  });
+
   it('brings over after a restart what the stop cut off, and nothing twice', async () => {
     const sent: string[] = [];
     await open(async ({ message, signal }) => {

@@ -56,6 +56,7 @@ export class Outbox {
         this.#carry(outlet, message, signal);
       subscriptions.push(await bus.subscribe(pattern, carry, options));
     }
+    for (const message of this.#settings.store.replays(surface)) this.#carryAgain(outlet, message);
     return async () => {
       this.#outlets.delete(surface);
       for (const subscription of subscriptions) await subscription.unsubscribe();
@@ -64,21 +65,25 @@ export class Outbox {
 
   /** Tries once more what had failed. False when there is no such delivery, or its surface is off. */
   replay(id: string): boolean {
-    const { store, logger } = this.#settings;
+    const { store } = this.#settings;
     const [delivery, message] = [store.get(id), store.messageOf(id)];
     const outlet = delivery && this.#outlets.get(delivery.surface);
     if (message === undefined || outlet === undefined || delivery?.state !== 'failed') return false;
     store.requeue(id);
-    this.#carry(outlet, message, this.#stopping.signal).catch((error: unknown) =>
-      logger.warn({ err: error, deliveryId: id }, 'a replay was cut off'),
-    );
+    this.#carryAgain(outlet, message);
     return true;
   }
 
-  /** Cuts off what is under way; the bus, or a replay, brings it again. */
+  /** Cuts off what is under way; the bus brings it again after the start, and a replay is found in the store. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#lanes.idle();
+  }
+
+  #carryAgain(outlet: Outlet, message: Message): void {
+    this.#carry(outlet, message, this.#stopping.signal).catch((error: unknown) =>
+      this.#settings.logger.warn({ err: error, deliveryId: message.id }, 'a replay was cut off'),
+    );
   }
 
   #carry(outlet: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
