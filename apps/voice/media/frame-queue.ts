@@ -5,7 +5,7 @@ export const frameMs = 10;
 const framesPerSecond = 1000 / frameMs;
 /** Sums of fractions are not exact. */
 const roundingMs = 0.001;
-/** For rates that cannot be cut into frames of 10 ms, such as 22,050. */
+/** For rates that cannot be cut into frames of 10 ms, such as 22,050, or are higher than a line takes. */
 const evenRate = 48_000;
 
 /** A frame that can be sent, and how much of it is sound and not filling. */
@@ -28,7 +28,8 @@ export class FrameQueue {
   }
 
   push(frame: AudioFrame): void {
-    const piece = frame.sampleRate % framesPerSecond === 0 ? frame : this.#resampler.push(frame);
+    const isPlayable = frame.sampleRate % framesPerSecond === 0 && frame.sampleRate <= evenRate;
+    const piece = isPlayable ? frame : this.#resampler.push(frame);
     if (piece.samples.length === 0) return;
     this.#pieces.push(piece);
     this.#waitingMs += lengthMs(piece.samples.length, piece.sampleRate);

@@ -88,9 +88,9 @@ describe('paced output', () => {
     expect(speaker.playedMs).toBeCloseTo(1050, 6);
   });
 
-  it('brings rates that have no whole frames to 48 kHz', () => {
+  it.each([22_050, 88_200, 96_000])('brings %i Hz, which a line cannot take, to 48 kHz', (rate) => {
     const { speaker, sounding, pass } = createSpeaker();
-    speaker.enqueue(sound(500, 22_050));
+    speaker.enqueue(sound(500, rate));
     pass(800);
     expect(new Set(sounding().map(({ sampleRate, samples }) => `${sampleRate}/${samples.length}`))).toEqual(
       new Set(['48000/480']),

@@ -14,7 +14,7 @@ export class Notices {
   readonly #now: () => number;
   readonly #notices = new Map<string, Notice>();
 
-  constructor(logger: Logger, now: () => number = Date.now) {
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
     this.#logger = logger;
     this.#now = now;
   }

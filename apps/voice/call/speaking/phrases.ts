@@ -16,7 +16,7 @@ export class PhraseBook {
   readonly #now: () => number;
   readonly #sounds = new Map<string, Sound>();
 
-  constructor(synthesizer: Synthesizer, now: () => number = Date.now) {
+  constructor(synthesizer: Synthesizer, now: () => number = () => performance.now()) {
     this.#synthesizer = synthesizer;
     this.#now = now;
   }

@@ -168,4 +168,33 @@ describe('a request', () => {
     expect(await say(' ... ')).toEqual([]);
     expect(first.asked).toEqual([]);
   });
+
+  it('is tried again in time, also when the clock is set back meanwhile', async () => {
+    const passed = vi.spyOn(performance, 'now').mockReturnValue(0);
+    const wall = vi.spyOn(Date, 'now').mockReturnValue(10_000_000);
+    onTestFinished(() => {
+      passed.mockRestore();
+      wall.mockRestore();
+    });
+    const [first, second] = [new Scripted('first', 1), new Scripted('second', 2)];
+    const synthesizer = createFallbackSynthesizer({
+      backend: 'first',
+      order: () => [first, second],
+      patienceMs: () => undefined,
+      notices: new Notices(loggerInto([])),
+      close: async () => undefined,
+    });
+    const speakers = async () => {
+      const heard = new Set<number>();
+      for await (const { samples } of synthesizer.speak({ text: 'Hello.' })) heard.add(samples[0] ?? 0);
+      return [...heard];
+    };
+    first.behaviour = 'down';
+    expect(await speakers()).toEqual([2]);
+    first.behaviour = 'fine';
+    wall.mockReturnValue(1_000_000);
+    passed.mockReturnValue(6000);
+    expect(await speakers()).toEqual([2]);
+    await vi.waitFor(async () => expect(await speakers()).toEqual([1]));
+  });
 });

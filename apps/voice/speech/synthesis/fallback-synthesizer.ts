@@ -22,7 +22,7 @@ interface Progress {
 
 /** Speaks by the first backend that works; one that fails in the middle is followed by the next for what is left. */
 export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
-  const circuit = new Circuit({ notices: options.notices, now: options.now ?? Date.now });
+  const circuit = new Circuit({ notices: options.notices, now: options.now ?? (() => performance.now()) });
   const closing = new AbortController();
   return {
     backend: options.backend,
