@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
-import { modelEnvironment, type TestAgent } from '../fixtures/start-agent.ts';
+import { modelEnvironment, post, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
@@ -99,6 +99,21 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await page.keyboard.press('Control+s');
     await page.getByText('This is what is in force.').waitFor();
     expect((await config(pages.agent())).text).toContain('name: Iris');
+  });
+
+  it('are not written over by an editor that began from an older text', async () => {
+    const { page } = await pages.open('/app#/settings/configuration');
+    const editor = page.getByLabel('The configuration');
+    await expect.poll(() => editor.inputValue(), SOON).toContain('# my own words');
+    await editor.fill(`# mine\n${await editor.inputValue()}`);
+    const changes = [{ op: 'set', path: ['goal', 'max_iterations'], value: 3 }];
+    await pages.agent().fetch('/api/config', { ...post({ changes }), method: 'PATCH' });
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('was changed meanwhile').first().waitFor();
+    expect(await editor.inputValue()).toContain('# mine');
+    expect((await config(pages.agent())).text).not.toContain('# mine');
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await expect.poll(() => editor.inputValue(), SOON).toContain('max_iterations: 3');
   });
 
   it('show helpers and give them work', async () => {

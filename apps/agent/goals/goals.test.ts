@@ -54,6 +54,31 @@ describe('a goal', () => {
     expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
   });
 
+  it.each(['{"session_id": ', '{"session_id":"s","status":"lost"}'])(
+    'whose file is damaged (%s) takes no answer away, and hides no other goal',
+    async (damage) => {
+      await begin();
+      model.enqueue(
+        setGoal({ type: 'data', path: 'never.txt' }),
+        'One.',
+        'Two.',
+        'Three.',
+        'Fine.',
+        'Better.',
+      );
+      await agent.send('Go.');
+      writeFileSync(join(agent.home, 'agent', 'goals', 'broken.json'), damage);
+      const task = await agent.send('Hello', { contextId: 'broken' });
+      const answer = task.artifacts?.[0]?.parts[0]?.text;
+      expect([task.status.state, answer]).toEqual(['completed', 'Fine.']);
+      expect(statusWords(task)).toMatch(/broken\.json holds no goal that can be read. Set the goal anew/);
+      const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
+      expect(goals).toMatchObject([{ status: 'unachievable' }]);
+      expect((await agent.fetch('/api/goals/broken', { method: 'DELETE' })).ok).toBe(true);
+      expect(statusWords(await agent.send('And now?', { contextId: 'broken' }))).toBeUndefined();
+    },
+  );
+
   it('can be judged by the model, and by a command that a person has approved before', async () => {
     await begin();
     model.enqueue(setGoal({ type: 'llm' }), 'Written.', 'YES, it says so.');

@@ -30,6 +30,8 @@ export interface LiveConfig {
   check(text: string): readonly string[];
   /** Replaces the file, and that of the secrets where they are given, once both have proved valid; both count at once. */
   write(text: string, secretsText?: string): Promise<void>;
+  /** Changes that go through here happen one after the other, each upon what the one before it wrote. */
+  inTurn<Result>(change: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -70,7 +72,17 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
       await writeFileAtomic(file, text);
       take({ config, ...(secrets && { secrets }) });
     },
+    inTurn: oneAfterTheOther(),
     close,
+  };
+}
+
+function oneAfterTheOther(): LiveConfig['inTurn'] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (change) => {
+    const result = last.then(change);
+    last = result.catch(() => undefined);
+    return result;
   };
 }
 

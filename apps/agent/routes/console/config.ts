@@ -62,6 +62,8 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     text: await readFile(live.file, 'utf8'),
     config: live.config,
   });
+  const changed = (change: (before: string) => Promise<void>) =>
+    live.inTurn(() => orRefusal(async () => change((await read()).text)));
   app.get('/api/config', describeRoute({ summary: 'The live configuration' }), async (context) =>
     context.json(await read()),
   );
@@ -69,12 +71,15 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     '/api/config',
     describeRoute({
       summary: 'Replace the live configuration',
-      description: `Nothing changes when the text is not valid. ${keyWords}`,
+      description: `Nothing changes when the text is not valid, or when \`before\` is given and is not what stands in the file: then somebody else changed it. ${keyWords}`,
     }),
-    validate('json', z.object({ text, api_key: apiKey })),
+    validate('json', z.object({ text, api_key: apiKey, before: text.optional() })),
     async (context) => {
       const given = context.req.valid('json');
-      await orRefusal(async () => replace(routes, (await read()).text, given.text, given.api_key));
+      await changed((before) => {
+        if (given.before !== undefined && given.before !== before) throw consoleErrors.config_changed();
+        return replace(routes, before, given.text, given.api_key);
+      });
       return context.json({ ok: true });
     },
   );
@@ -87,8 +92,7 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     validate('json', changes),
     async (context) => {
       const given = context.req.valid('json');
-      const before = (await read()).text;
-      await orRefusal(() => replace(routes, before, withChanges(before, given.changes), given.api_key));
+      await changed((before) => replace(routes, before, withChanges(before, given.changes), given.api_key));
       return context.json({ ok: true });
     },
   );
@@ -129,7 +133,7 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     validate('json', modelGiven.nullish()),
     async (context) => {
       const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
-      await orRefusal(() => routes.setUp(given));
+      await routes.live.inTurn(() => orRefusal(() => routes.setUp(given)));
       return context.json({ ok: true, setup_complete: true });
     },
   );

@@ -17,6 +17,10 @@ export const consoleErrors = defineErrors({
     ({ name }: { name: string }) =>
       `${name} holds a secret of this service, and no entry that names it can be added or changed from here. Do it in agent.yaml on the machine itself.`,
   ],
+  config_changed: [
+    409,
+    'The configuration was changed meanwhile, here or by somebody else. Copy what you wrote, start over from what is saved, and put it in again.',
+  ],
   config_invalid: [400, ({ words }: { words: string }) => words],
 });
 

@@ -132,6 +132,25 @@ describe('the configuration', () => {
     expect((await call('/api/config/check', { text: 'model: {}' })).body).toEqual({ problems: [] });
   });
 
+  it('keeps every change of many who change it at once, and lets nobody write over what they did not see', async () => {
+    const seen = (await call('/api/config')).body.text;
+    const set = (key: string, value: number) =>
+      call('/api/config', { changes: [{ op: 'set', path: ['goal', key], value }] }, 'PATCH');
+    const answers = await Promise.all([
+      set('max_iterations', 5),
+      set('no_progress_limit', 4),
+      call('/api/config', { changes: [{ op: 'set', path: ['memory', 'max_sessions'], value: 7 }] }, 'PATCH'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const now = (await call('/api/config')).body;
+    expect(now.config.goal).toEqual({ max_iterations: 5, no_progress_limit: 4 });
+    expect(now.config.memory.max_sessions).toBe(7);
+    const late = await call('/api/config', { text: `${seen}# late\n`, before: seen }, 'PUT');
+    expect([late.status, late.body.detail]).toEqual([409, expect.stringContaining('changed meanwhile')]);
+    expect((await call('/api/config')).body.text).toBe(now.text);
+    expect((await call('/api/config', { text: seen, before: now.text }, 'PUT')).status).toBe(200);
+  });
+
   it('is changed value by value, and keeps its comments', async () => {
     const server = { name: 'files', command: 'nothing-of-this-name' };
     const changes = [

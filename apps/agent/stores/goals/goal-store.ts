@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
+import { readJsonFile, StorageError, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import { StoreError } from '../store-error.ts';
 
 /** How it is found out whether a goal is reached. */
 export const verifierSchema = z.discriminatedUnion('type', [
@@ -45,22 +46,20 @@ export class GoalStore {
     return goal;
   }
 
+  /** Fails with a StoreError where the file is damaged. */
   async get(sessionId: string): Promise<Goal | undefined> {
     const file = this.#fileOf(sessionId);
     // Asked after every turn, and hardly any session has a goal: a look costs less than a failed read.
-    const stored = existsSync(file) ? await readJsonFile(file) : undefined;
-    return stored === undefined ? undefined : goalSchema.parse(stored);
+    return existsSync(file) ? await read(file) : undefined;
   }
 
+  /** All that can be read. */
   async list(): Promise<Goal[]> {
     const names = (await readdir(this.#directory).catch(noneWhenMissing)).filter((name) =>
       name.endsWith('.json'),
     );
-    const stored = await Promise.all(names.sort().map((name) => readJsonFile(join(this.#directory, name))));
-    return stored.flatMap((each) => {
-      const goal = goalSchema.safeParse(each);
-      return goal.success ? [goal.data] : [];
-    });
+    const found = await Promise.allSettled(names.sort().map((name) => read(join(this.#directory, name))));
+    return found.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
   }
 
   async remove(sessionId: string): Promise<void> {
@@ -69,6 +68,19 @@ export class GoalStore {
 
   #fileOf(sessionId: string): string {
     return join(this.#directory, `${safeFileName(sessionId)}.json`);
+  }
+}
+
+async function read(file: string): Promise<Goal | undefined> {
+  try {
+    const stored = await readJsonFile(file);
+    return stored === undefined ? undefined : goalSchema.parse(stored);
+  } catch (error) {
+    if (!(error instanceof StorageError || error instanceof z.ZodError)) throw error;
+    throw new StoreError(
+      'invalid',
+      `${file} holds no goal that can be read. Set the goal anew, or remove it.`,
+    );
   }
 }
 

@@ -15,8 +15,8 @@ interface CheckedEditorProps {
   short?: boolean;
   /** Asks the service what is wrong with a text; the same function as long as the service would say the same. */
   check(text: string, signal: AbortSignal): Promise<LineMessage[]>;
-  /** Tells whether it was saved. */
-  save(text: string): Promise<boolean>;
+  /** Tells whether it was saved; `begunFrom` is what was saved when the changes began. */
+  save(text: string, begunFrom: string): Promise<boolean>;
 }
 
 const CALM_MS = 400;
@@ -30,18 +30,24 @@ export function CheckedEditor({
   check,
   save,
 }: CheckedEditorProps) {
-  const [draft, setDraft] = useState<string>();
-  const text = draft ?? saved;
+  const [draft, setDraft] = useState<{ text: string; begunFrom: string }>();
+  const { text, begunFrom } = draft ?? { text: saved, begunFrom: saved };
   const problems = useProblems(text, check);
   const changed = fresh || text !== saved;
   const ready = changed && problems?.length === 0;
   const saveNow = async () => {
-    if (ready && (await save(text))) setDraft(undefined);
+    if (ready && (await save(text, begunFrom))) setDraft(undefined);
   };
   useHotkeys([{ keys: 'mod+s', label: 'Save the text', run: () => void saveNow(), whileTyping: true }]);
   return (
     <div className="flex flex-col gap-3">
-      <TextEditor short={short} label={label} value={text} onChange={setDraft} messages={problems ?? []} />
+      <TextEditor
+        short={short}
+        label={label}
+        value={text}
+        onChange={(next) => setDraft({ text: next, begunFrom })}
+        messages={problems ?? []}
+      />
       <div className="flex flex-wrap items-center gap-3">
         <Button
           variant="primary"

@@ -23,8 +23,8 @@ export function ConfigEditor() {
     },
     [api],
   );
-  const save = async (text: string) => {
-    const write = () => api.request('/api/config', { method: 'PUT', body: { text } });
+  const save = async (text: string, before: string) => {
+    const write = () => api.request('/api/config', { method: 'PUT', body: { text, before } });
     const saved = await attempt(write, { title: 'Saved.', detail: 'It takes effect in a moment.' });
     if (saved) reload();
     return saved;
