@@ -6,6 +6,8 @@ import type { NatsSettings } from './options.ts';
 import { found, type Resources } from './resources.ts';
 import { filterOf } from './subjects.ts';
 
+type NamedConfig = Partial<ConsumerConfig> & { durable_name: string };
+
 /** Unfinished messages of a durable name that is shared by a group. */
 const groupPending = 10_000;
 
@@ -26,8 +28,7 @@ export class DurableConsumers {
     const { manager, journal } = this.#resources;
     const wanted = this.#config(options);
     const known = await this.info(options.name);
-    if (known === undefined)
-      await manager.consumers.add(journal, { ...wanted, deliver_policy: DeliverPolicy.New });
+    if (known === undefined) await this.#make(wanted);
     else if (known.config.filter_subject !== wanted.filter_subject)
       await this.#moveTo(wanted, await this.#place(known));
     else await manager.consumers.update(journal, options.name, wanted);
@@ -38,7 +39,8 @@ export class DurableConsumers {
   }
 
   async forget(name: string): Promise<void> {
-    await found(this.#resources.manager.consumers.delete(this.#resources.journal, name));
+    await this.#resources.progress.delete(moveKey(name));
+    await this.#remove(name);
   }
 
   /** Sets the cursor; false when the name is unknown. */
@@ -62,14 +64,33 @@ export class DurableConsumers {
     return Math.max(known.ack_floor.stream_seq, Number(noted?.string() ?? 0));
   }
 
-  async #moveTo(config: Partial<ConsumerConfig> & { durable_name: string }, after: number): Promise<void> {
-    const { manager, journal } = this.#resources;
-    await this.forget(config.durable_name);
+  /** A new name begins now; one whose move was cut off goes on where it was to go. */
+  async #make(config: NamedConfig): Promise<void> {
+    const { manager, journal, progress } = this.#resources;
+    const move = await progress.get(moveKey(config.durable_name));
+    if (move?.operation === 'PUT') await this.#beginAfter(config, Number(move.string()));
+    else await manager.consumers.add(journal, { ...config, deliver_policy: DeliverPolicy.New });
+  }
+
+  /** The server cannot move a consumer: it is made anew. Where to is noted first, should this process end in between. */
+  async #moveTo(config: NamedConfig, after: number): Promise<void> {
+    await this.#resources.progress.put(moveKey(config.durable_name), String(after));
+    await this.#remove(config.durable_name);
+    await this.#beginAfter(config, after);
+  }
+
+  async #beginAfter(config: NamedConfig, after: number): Promise<void> {
+    const { manager, journal, progress } = this.#resources;
     await manager.consumers.add(journal, {
       ...config,
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: Math.max(after + 1, 1),
     });
+    await progress.delete(moveKey(config.durable_name));
+  }
+
+  async #remove(name: string): Promise<void> {
+    await found(this.#resources.manager.consumers.delete(this.#resources.journal, name));
   }
 
   /** Without a group as many messages may be unfinished as handlers may run, which keeps the order also after a crash. */
@@ -92,4 +113,8 @@ export function caughtUp({ num_pending, num_ack_pending }: ConsumerInfo): boolea
 
 function placeKey(name: string): string {
   return `place.${name}`;
+}
+
+function moveKey(name: string): string {
+  return `move.${name}`;
 }
