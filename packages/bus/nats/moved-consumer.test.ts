@@ -62,8 +62,7 @@ async function openLine(port: number): Promise<Line> {
     if (awaited?.length === 0) cut();
     else onward.write(chunk);
   };
-  const relay = createServer((near) => {
-    if (isCut) return near.destroy();
+  const tie = (near: Socket) => {
     const far = connect(port, '127.0.0.1');
     for (const socket of [near, far]) {
       sockets.add(socket);
@@ -72,7 +71,8 @@ async function openLine(port: number): Promise<Line> {
     }
     near.on('data', (chunk: Buffer) => pass(chunk, far));
     far.pipe(near);
-  }).listen(0, '127.0.0.1');
+  };
+  const relay = createServer((near) => void (isCut ? near.destroy() : tie(near))).listen(0, '127.0.0.1');
   await once(relay, 'listening');
   return {
     url: `nats://127.0.0.1:${(relay.address() as AddressInfo).port}`,
