@@ -1,10 +1,10 @@
-interface Bot {
+export interface GuildBot {
   id: string;
   name: string;
 }
 
 /** What a bot gets first. */
-export function readyFrame({ id, name }: Bot, guildId: string, gatewayUrl: string) {
+export function readyFrame({ id, name }: GuildBot, guildId: string, gatewayUrl: string) {
   return {
     v: 10,
     user: { id, username: name, discriminator: '0000', avatar: null, bot: true },
@@ -37,6 +37,17 @@ export function guildFrame(id: string) {
     stage_instances: none,
     guild_scheduled_events: none,
   };
+}
+
+/** What a person says. */
+export interface Saying {
+  content: string;
+  channelId: string;
+  userId?: string;
+  /** Whom it mentions. */
+  mentions?: string[];
+  /** A direct message to this bot. */
+  to?: string;
 }
 
 interface Said {
@@ -98,4 +109,31 @@ export function interactionFrame({ id, token, type, data, channelId, guildId, ap
     app_permissions: '0',
     data: { id: '77', type: 1, ...data },
   };
+}
+
+/** What bots post. */
+export interface PostBody {
+  content: string;
+  nonce?: string;
+  enforce_nonce?: boolean;
+  allowed_mentions?: { parse: string[] };
+}
+
+/** When the ids of the product begin. */
+const firstMs = 1_420_070_400_000;
+
+/** The first id of a moment. */
+export function snowflake(time: number): bigint {
+  return BigInt(time - firstMs) << 22n;
+}
+
+export const foreign = {
+  status: 403,
+  body: { message: 'Cannot edit a message authored by another user', code: 50_005 },
+};
+export const unauthorized = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
+
+export function newcomerFrame(userId: string, guildId: string) {
+  const user = { id: userId, username: 'newcomer', discriminator: '0', avatar: null };
+  return { guild_id: guildId, user, roles: [], joined_at: new Date().toISOString(), flags: 0 };
 }

@@ -1,14 +1,21 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { JsonServer, type ReceivedRequest } from '../json-server.ts';
-import { guildFrame, interactionFrame, messageFrame, readyFrame } from './frames.ts';
+import {
+  foreign,
+  type GuildBot,
+  guildFrame,
+  interactionFrame,
+  messageFrame,
+  newcomerFrame,
+  type PostBody,
+  readyFrame,
+  type Saying,
+  snowflake,
+  unauthorized,
+} from './frames.ts';
 import type { GatewayFrame } from './server.ts';
 import { acceptSocket, type ServerSocket } from './web-socket.ts';
-
-export interface GuildBot {
-  id: string;
-  name: string;
-}
 
 export interface GuildPost {
   id: string;
@@ -16,21 +23,13 @@ export interface GuildPost {
   content: string;
   author: string;
   edited?: boolean;
+  /** Whom it may call, where it says so. */
+  allowed?: readonly string[];
 }
 
 interface Connection {
   socket: ServerSocket;
   bot: GuildBot | undefined;
-}
-
-interface Said {
-  content: string;
-  channelId: string;
-  userId?: string;
-  /** Whom it mentions. */
-  mentions?: string[];
-  /** A direct message to this bot. */
-  to?: string;
 }
 
 /** One Discord server with its gateway and REST API in version 10, as the real client library meets them. */
@@ -43,7 +42,12 @@ export class FakeGuild {
   readonly callbacks: { id: string; body: { type: number; data?: unknown } }[] = [];
   readonly followUps: { token: string; content: string; original: boolean }[] = [];
   commands: { name: string; options?: unknown[] }[] = [];
+  opened = 0;
   identifies = 0;
+  /** When what is said from now on is said; the ids of the product hold it. */
+  now: () => number = Date.now;
+  /** The gateway takes connections and says nothing to bots that sign in. */
+  isMute = false;
   resumes = 0;
   readonly #bots: ReadonlyMap<string, GuildBot>;
   readonly #connections = new Set<Connection>();
@@ -54,7 +58,7 @@ export class FakeGuild {
   /** Bots whose sessions cannot be resumed. */
   readonly #lost = new Set<string>();
   #sequence = 0;
-  #next = 1_000_000_000_000_000n;
+  #last = 0n;
 
   private constructor(bots: Readonly<Record<string, GuildBot>>) {
     this.#bots = new Map(Object.entries(bots));
@@ -81,7 +85,7 @@ export class FakeGuild {
   }
 
   /** A person says something; gives the id of the message. */
-  say({ content, channelId, userId = '500000000000000001', mentions = [], to }: Said): string {
+  say({ content, channelId, userId = '500000000000000001', mentions = [], to }: Saying): string {
     const id = this.#id();
     const frame = messageFrame({
       id,
@@ -118,13 +122,12 @@ export class FakeGuild {
   }
 
   join(userId: string): void {
-    const user = { id: userId, username: 'newcomer', discriminator: '0', avatar: null };
-    const joined_at = new Date().toISOString();
-    this.#dispatch(
-      'GUILD_MEMBER_ADD',
-      { guild_id: this.guildId, user, roles: [], joined_at, flags: 0 },
-      undefined,
-    );
+    this.#dispatch('GUILD_MEMBER_ADD', newcomerFrame(userId, this.guildId), undefined);
+  }
+
+  /** Any event of the gateway, whatever its shape. */
+  emit(event: string, data: object): void {
+    this.#dispatch(event, data, undefined);
   }
 
   /** Cuts every gateway connection: the library resumes. */
@@ -167,13 +170,14 @@ export class FakeGuild {
       }),
     };
     this.#connections.add(connection);
+    this.opened += 1;
     connection.socket.send({ op: 10, d: { heartbeat_interval: 30_000 } });
   }
 
   #hear(connection: Connection, { op, d }: GatewayFrame): void {
     const { socket } = connection;
     if (op === 1) socket.send({ op: 11, d: null });
-    if (op !== 2 && op !== 6) return;
+    if ((op !== 2 && op !== 6) || this.isMute) return;
     const { token, seq } = d as { token: string; seq?: number };
     const bot = this.#bots.get(token.replace(/^Bot /, ''));
     connection.bot = bot;
@@ -224,7 +228,8 @@ export class FakeGuild {
       const post = this.posts.find((each) => each.id === id);
       if (post === undefined) return { status: 404, body: { message: 'Unknown Message', code: 10_008 } };
       if (post.author !== this.#botOf(request)?.name) return foreign;
-      Object.assign(post, { content: (request.body as { content: string }).content, edited: true });
+      const { content, allowed_mentions: allowed } = request.body as PostBody;
+      Object.assign(post, { content, allowed: allowed?.parse, edited: true });
       return { body: { id } };
     });
     server.on('DELETE /api/v10/channels/:channel/messages/:id', (_request, { id = '' }) => {
@@ -234,7 +239,8 @@ export class FakeGuild {
     server.on('GET /api/v10/channels/:channel/messages', ({ query }, { channel }) => {
       const after = BigInt(query.get('after') ?? 0);
       const found = this.#log.filter(({ id, channelId }) => channelId === channel && BigInt(id) > after);
-      return { body: found.map(({ frame }) => frame).reverse() };
+      const page = found.slice(0, Number(query.get('limit') ?? 50));
+      return { body: page.map(({ frame }) => frame).reverse() };
     });
     server.on('POST /api/v10/users/@me/channels', ({ body }) => ({
       body: { id: dmChannel((body as { recipient_id: string }).recipient_id), type: 1 },
@@ -244,17 +250,13 @@ export class FakeGuild {
   #post(request: ReceivedRequest, channelId: string) {
     const bot = this.#botOf(request);
     if (bot === undefined) return unauthorized;
-    const {
-      content,
-      nonce = '',
-      enforce_nonce,
-    } = request.body as { content: string; nonce?: string; enforce_nonce?: boolean };
+    const { content, nonce = '', enforce_nonce, allowed_mentions: allowed } = request.body as PostBody;
     if (content.length > 2000) return { status: 400, body: { message: 'Invalid Form Body', code: 50_035 } };
     const known = enforce_nonce ? this.#nonces.get(nonce) : undefined;
     if (known !== undefined) return { body: { id: known } };
     const id = this.#id();
     if (nonce !== '') this.#nonces.set(nonce, id);
-    this.posts.push({ id, channelId, content, author: bot.name });
+    this.posts.push({ id, channelId, content, author: bot.name, ...(allowed && { allowed: allowed.parse }) });
     return { body: { id, channel_id: channelId, content } };
   }
 
@@ -283,16 +285,11 @@ export class FakeGuild {
   }
 
   #id(): string {
-    this.#next += 1n;
-    return String(this.#next);
+    const next = snowflake(this.now());
+    this.#last = next > this.#last ? next : this.#last + 1n;
+    return String(this.#last);
   }
 }
-
-const foreign = {
-  status: 403,
-  body: { message: 'Cannot edit a message authored by another user', code: 50_005 },
-};
-const unauthorized = { status: 401, body: { message: '401: Unauthorized', code: 0 } };
 
 /** The channel in which bots write to a person. */
 export function dmChannel(userId: string): string {

@@ -27,7 +27,7 @@ function placeOf([first = '', second = '', third = '', ...rest]: string[]): Chat
   if (rest.length > 0) return undefined;
   if (first === 'alert' && second === '') return { kind: 'alert' };
   if (first === 'dm' && second === 'user' && snowflake.test(third)) return { kind: 'user', id: third };
-  if (first === 'slash' && second !== '' && third === '') return { kind: 'slash', id: second };
+  if (first === 'slash' && snowflake.test(second) && third === '') return { kind: 'slash', id: second };
   if (first === 'push' && third === '')
     return snowflake.test(second) ? { kind: 'channel', id: second } : { kind: 'digest' };
   return snowflake.test(first) && second === '' ? { kind: 'channel', id: first } : undefined;

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { untilAborted } from '@trunkline/http';
 import type { Client, GuildMember, Interaction, Message, PartialMessage } from 'discord.js';
 import type { HeardMessage } from './inbound.ts';
 
@@ -28,7 +29,8 @@ export class ChatBot {
     this.#logger = logger;
   }
 
-  static async connect(settings: BotSettings): Promise<ChatBot> {
+  /** Waits until the gateway has let it in, or the signal says to wait no longer. */
+  static async connect(settings: BotSettings, signal: AbortSignal): Promise<ChatBot> {
     const { Client, Events, GatewayIntentBits: intents, Partials } = await import('discord.js');
     const client = new Client({
       intents: [
@@ -45,14 +47,26 @@ export class ChatBot {
     const bot = new ChatBot(client, settings);
     // Comes with every fresh session, where ClientReady comes with the first one only.
     client.on(Events.ShardReady, () => settings.onReady(bot));
-    client.on(Events.MessageCreate, (message) => bot.#run(() => settings.onMessage(bot, bot.hear(message))));
-    client.on(Events.InteractionCreate, (interaction) => bot.#run(() => settings.onInteraction(interaction)));
-    client.on(Events.GuildMemberAdd, (member) => bot.#run(() => settings.onNewcomer(member)));
+    client.on(
+      Events.MessageCreate,
+      (message) => void bot.#run(() => settings.onMessage(bot, bot.hear(message))),
+    );
+    client.on(
+      Events.InteractionCreate,
+      (interaction) => void bot.#run(() => settings.onInteraction(interaction)),
+    );
+    client.on(Events.GuildMemberAdd, (member) => void bot.#run(() => settings.onNewcomer(member)));
     client.on(Events.Error, (error) =>
       settings.logger.warn({ err: error }, 'the chat gateway reported an error'),
     );
-    await client.login(settings.token);
-    return bot;
+    const login = client.login(settings.token);
+    try {
+      await untilAborted(login, signal);
+      return bot;
+    } catch (error) {
+      bot.#abandon(login);
+      throw error;
+    }
   }
 
   get id(): string {
@@ -79,9 +93,20 @@ export class ChatBot {
     };
   }
 
-  #run(work: () => Promise<void>): void {
-    work().catch((error: unknown) =>
-      this.#logger.error({ err: error }, 'an event of the chat could not be taken'),
-    );
+  /** The library cannot be called off while it signs in: it would begin anew. It leaves as soon as it is in. */
+  #abandon(login: Promise<unknown>): void {
+    this.#client.removeAllListeners().on('error', () => undefined);
+    login
+      .then(() => this.#client.destroy())
+      .catch((error: unknown) => this.#logger.debug({ err: error }, 'a bot that was not waited for is gone'));
+  }
+
+  /** What comes over the wire may have any shape: neither reading nor taking it ends the process. */
+  async #run(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#logger.error({ err: error }, 'an event of the chat could not be taken');
+    }
   }
 }

@@ -10,28 +10,44 @@ interface ApiMessage {
   mentions: { id: string }[];
 }
 
-const pageSize = 100;
-const mostPages = 5;
-
-/** What was said in a channel while nobody listened, the oldest first; from the place that was read last. */
-export async function missedMessages(
-  rest: REST,
-  state: ChatState,
-  { channelId, botId, guildId }: { channelId: string; botId: string; guildId: string | undefined },
-): Promise<HeardMessage[]> {
-  const missed: HeardMessage[] = [];
-  let after = state.lastRead(channelId);
-  for (let page = 0; after !== undefined && page < mostPages; page += 1) {
-    const query = new URLSearchParams({ after, limit: String(pageSize) });
-    const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
-    const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
-    missed.push(...ordered.map((message) => heardOf(message, botId, guildId)));
-    after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
-  }
-  return missed;
+export interface CatchUpSettings {
+  rest: REST;
+  state: ChatState;
+  take(heard: HeardMessage): Promise<void>;
 }
 
-function heardOf(message: ApiMessage, botId: string, guildId: string | undefined): HeardMessage {
+export interface MissedPlace {
+  channelId: string;
+  botId: string;
+  guildId: string;
+}
+
+const pageSize = 100;
+const mostPages = 50;
+/** As many missed messages are read of one channel. */
+export const mostMissed = pageSize * mostPages;
+
+/**
+ * Takes what was said in a channel while nobody listened, the oldest first, from the place that was read last.
+ * Says whether that was all of it.
+ */
+export async function catchUp(
+  { rest, state, take }: CatchUpSettings,
+  { channelId, botId, guildId }: MissedPlace,
+): Promise<boolean> {
+  let after = await state.lastRead(channelId);
+  for (let page = 0; after !== undefined; page += 1) {
+    const query = new URLSearchParams({ after, limit: String(pageSize) });
+    const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
+    if (found.length > 0 && page === mostPages) return false;
+    const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+    for (const message of ordered) await take(heardOf(message, botId, guildId));
+    after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
+  }
+  return true;
+}
+
+function heardOf(message: ApiMessage, botId: string, guildId: string): HeardMessage {
   const { id, channel_id: channelId, content, author, mentions } = message;
   return {
     id,

@@ -24,7 +24,8 @@ const files = {
   'channels.yaml': `channels:
   - { id: gone, platform: chat, channelId: "${gone}", agent: helm }
   - { id: bound, platform: chat, channelId: "${bound}", agent: helm }`,
-  'chat.yaml': 'commands: [{ name: status, description: Tells, subcommands: [] }]',
+  'chat.yaml': `commands: [{ name: status, description: Tells, subcommands: [] }]
+moderation: { spamPatterns: ["free *money"] }`,
 };
 
 let [guild, model, home] = [] as unknown as [FakeGuild, ModelServer, TemporaryDirectory];
@@ -45,8 +46,8 @@ afterEach(async () => {
   home.remove();
 });
 
-async function run(): Promise<void> {
-  const env = {
+function environment() {
+  return {
     LLM_GATEWAY_URL: model.url,
     LLM_API_KEY: 'k',
     LLM_MODEL: 'm',
@@ -56,7 +57,10 @@ async function run(): Promise<void> {
     CHAT_API_URL: guild.url,
     SWITCHBOARD_DELIVERY_RETRY_MS: '10',
   };
-  board = await startSwitchboard({ files, env, home: home.path });
+}
+
+async function run(): Promise<void> {
+  board = await startSwitchboard({ files, env: environment(), home: home.path });
   await waitFor(() => guild.connected === 2);
 }
 
@@ -81,6 +85,50 @@ describe('the note of what an agent does', () => {
     });
     guild.say({ content: `<@${botId}> look`, channelId: general, mentions: [botId] });
     expect(await posted('heard')).toMatchObject({ author: 'trunk' });
+  });
+});
+
+describe('the note of what an agent does, further', () => {
+  it('takes the answer also when that fails at first, and calls nobody but people', async () => {
+    await run();
+    useTool();
+    guild.server.fail('PATCH /api/v10/channels', { status: 502, body: {} });
+    guild.say({ content: `<@${botId}> look`, channelId: general, mentions: [botId] });
+    expect(await posted('heard')).toMatchObject({ edited: true, allowed: ['users'] });
+    expect(guild.posts).toHaveLength(1);
+  });
+
+  it('takes the answer after a restart in between', async () => {
+    await run();
+    useTool();
+    model.enqueue({ fault: 'stall' });
+    guild.say({ content: `<@${botId}> look`, channelId: general, mentions: [botId] });
+    await posted('Working');
+    await board?.stop();
+    await run();
+    expect(await posted('heard')).toMatchObject({ edited: true });
+    expect(guild.posts).toHaveLength(1);
+  });
+});
+
+describe('the rules of a server', () => {
+  it("hold for what is said to an agent's own bot", async () => {
+    await run();
+    const spam = `<@${adaBotId}> free money`;
+    const id = guild.say({ content: spam, channelId: general, mentions: [adaBotId] });
+    await waitFor(() => guild.deleted.includes(id));
+    guild.say({ content: `<@${adaBotId}> now`, channelId: general, mentions: [adaBotId] });
+    await posted('heard now');
+    expect(guild.posts.some(({ content }) => content.includes('money'))).toBe(false);
+  });
+});
+
+describe('a gateway that is not well', () => {
+  it('may send nonsense', async () => {
+    await run();
+    guild.emit('MESSAGE_CREATE', { id: '1300000000000000000', channel_id: general });
+    guild.say({ content: `<@${botId}> still there`, channelId: general, mentions: [botId] });
+    await posted('heard still there');
   });
 });
 
@@ -120,7 +168,7 @@ describe('a switchboard that stops and begins to lead in one moment', () => {
       onChange: () => () => undefined,
     };
     const context = {
-      bus: { subscribe: async () => subscription },
+      bus: { subscribe: async () => subscription, memory: async () => ({}) },
       home: home.path,
       logger: quiet,
       options,

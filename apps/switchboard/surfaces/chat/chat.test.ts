@@ -239,6 +239,13 @@ describe('slash commands', () => {
     expect(inbound.payload).toMatchObject({ skillHint: 'report', options: { project: 'rail', days: 7 } });
   });
 
+  it('are answered in their channel when the platform takes no answers any more', async () => {
+    const refusal = { status: 404, body: { message: 'Unknown Webhook', code: 10_015 } };
+    guild.server.fail('PATCH /api/v10/webhooks', refusal);
+    guild.interact('command', status([{ type: 3, name: 'project', value: 'late' }]), general);
+    expect(await posted('Status of late')).toMatchObject({ channelId: general, author: 'trunk' });
+  });
+
   it('offer what can be chosen', async () => {
     const { id } = guild.interact(
       'autocomplete',

@@ -28,7 +28,7 @@ export async function takeCommand(
     return;
   }
   const { id, applicationId, token, channelId } = interaction;
-  state.openInteraction(id, { applicationId, token, channelId: channelId ?? undefined });
+  await state.openInteraction(id, { applicationId, token, channelId: channelId ?? undefined });
   await interaction.deferReply();
   await bus.publish(draftOf(interaction, found));
 }

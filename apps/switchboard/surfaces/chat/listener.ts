@@ -2,11 +2,11 @@ import type { GuildMember, Interaction, REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugin.ts';
 import type { ProjectDirectory } from '../../core/project-directory.ts';
 import { ChatBot } from './bot.ts';
-import { missedMessages } from './catch-up.ts';
 import { commandBodies } from './commands.ts';
 import { type HeardMessage, readMessage } from './inbound.ts';
 import { suggest, takeCommand } from './interactions.ts';
-import { Moderation } from './moderation.ts';
+import { MissedChannels } from './missed-channels.ts';
+import { Moderation, type Ruling } from './moderation.ts';
 import type { ProgressNotes } from './progress.ts';
 import type { ChatState } from './state.ts';
 import type { AgentBot } from './surface.ts';
@@ -21,13 +21,20 @@ export interface ListenerSettings {
   agentBots(): AgentBot[];
 }
 
+/** The main bot, or one of an agent. */
+type Joining = Omit<AgentBot, 'agent'> & { agent: string | undefined };
+
 const retryMs = 5000;
 
 /** Listens at the gateway with every bot there is. */
 export class ChatListener {
   readonly #settings: ListenerSettings;
   readonly #moderation: Moderation;
+  readonly #missed: MissedChannels;
   readonly #bots = new Map<string, ChatBot>();
+  /** Those that are signing in, by their tokens: one that takes long holds up nobody else. */
+  readonly #joining = new Map<string, Promise<void>>();
+  #leaving = new AbortController();
   #retry: NodeJS.Timeout | undefined;
   #unfollow: (() => void) | undefined;
   #registered = '';
@@ -38,18 +45,29 @@ export class ChatListener {
   constructor(settings: ListenerSettings) {
     this.#settings = settings;
     this.#moderation = new Moderation(() => settings.context.workspace.chat().moderation);
+    this.#missed = new MissedChannels({
+      ...settings,
+      take: async (bot, heard) => {
+        await this.#take(bot, heard);
+        await settings.state.read(heard.channelId, heard.id);
+      },
+      queue: (work) => this.#queue(work),
+    });
   }
 
   start(): void {
     if (this.#isOn) return;
     this.#isOn = true;
+    this.#leaving = new AbortController();
     this.#connectAll();
     this.#unfollow = this.#settings.context.workspace.onChange(() => this.#refresh());
   }
 
   async stop(): Promise<void> {
     this.#isOn = false;
+    this.#leaving.abort();
     clearTimeout(this.#retry);
+    this.#missed.stop();
     this.#unfollow?.();
     this.#queue(() => this.#leave());
     await this.#turn;
@@ -57,6 +75,7 @@ export class ChatListener {
 
   /** In its turn, so that a start that follows at once finds nobody connected who is about to leave. */
   async #leave(): Promise<void> {
+    await Promise.all(this.#joining.values());
     const bots = [...this.#bots.values()];
     this.#bots.clear();
     await Promise.all(bots.map((bot) => bot.end()));
@@ -71,33 +90,41 @@ export class ChatListener {
   /** Connects what is not connected; a failure is tried again. */
   #connectAll(): void {
     this.#queue(async () => {
-      const { token, agentBots, context } = this.#settings;
+      const { token, agentBots } = this.#settings;
       for (const bot of [{ agent: undefined, token }, ...agentBots()]) {
-        if (!this.#isOn || this.#bots.has(bot.token)) continue;
-        try {
-          this.#bots.set(bot.token, await this.#connect(bot));
-        } catch (error) {
-          context.logger.error({ err: error, agent: bot.agent }, 'a bot could not sign in; check its token');
-          clearTimeout(this.#retry);
-          this.#retry = setTimeout(() => this.#connectAll(), retryMs);
-        }
+        if (!this.#isOn || this.#bots.has(bot.token) || this.#joining.has(bot.token)) continue;
+        const joining = this.#join(bot, this.#leaving.signal).finally(() => this.#joining.delete(bot.token));
+        this.#joining.set(bot.token, joining);
       }
     });
   }
 
-  #connect({ agent, token }: { agent: string | undefined; token: string }): Promise<ChatBot> {
+  async #join(bot: Joining, leaving: AbortSignal): Promise<void> {
+    try {
+      this.#bots.set(bot.token, await this.#connect(bot, leaving));
+    } catch (error) {
+      if (leaving.aborted) return;
+      const { logger } = this.#settings.context;
+      logger.error({ err: error, agent: bot.agent }, 'a bot could not sign in; check its token');
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => this.#connectAll(), retryMs);
+    }
+  }
+
+  #connect({ agent, token }: Joining, leaving: AbortSignal): Promise<ChatBot> {
     const { context } = this.#settings;
-    return ChatBot.connect({
+    const settings = {
       token,
       agent,
       apiUrl: context.options.chatApiUrl,
       welcomes: agent === undefined && context.workspace.chat().channels.welcome !== '',
-      onReady: (bot) => this.#settle(bot),
-      onMessage: async (bot, heard) => this.#queue(() => this.#take(bot, heard)),
-      onInteraction: (interaction) => this.#interact(interaction),
-      onNewcomer: (member) => this.#welcome(member),
+      onReady: (bot: ChatBot) => this.#settle(bot),
+      onMessage: async (bot: ChatBot, heard: HeardMessage) => this.#queue(() => this.#hear(bot, heard)),
+      onInteraction: (interaction: Interaction) => this.#interact(interaction),
+      onNewcomer: (member: GuildMember) => this.#welcome(member),
       logger: context.logger,
-    });
+    };
+    return ChatBot.connect(settings, leaving);
   }
 
   #queue(work: () => Promise<void>): void {
@@ -107,19 +134,11 @@ export class ChatListener {
       .catch((error: unknown) => logger.error({ err: error }, 'an event of the chat could not be taken'));
   }
 
-  /** After every fresh connection: the commands, and what was said meanwhile. One that fails keeps no other back. */
+  /** After every fresh connection: the commands, and what was said meanwhile. */
   #settle(bot: ChatBot): void {
     if (bot.agent !== undefined) return;
     this.#queue(() => this.#register(bot));
-    const channels = this.#settings.context.workspace.channels();
-    for (const { platform, channelId } of channels)
-      if (platform === 'chat') this.#queue(() => this.#catchUp(bot, channelId));
-  }
-
-  async #catchUp(bot: ChatBot, channelId: string): Promise<void> {
-    const { context, state, rest } = this.#settings;
-    const place = { channelId, botId: bot.id, guildId: context.options.chatGuildId ?? 'guild' };
-    for (const heard of await missedMessages(rest, state, place)) await this.#take(bot, heard);
+    this.#missed.readAll(bot);
   }
 
   async #register(bot: ChatBot): Promise<void> {
@@ -132,10 +151,16 @@ export class ChatListener {
     this.#registered = wanted;
   }
 
+  /** The main bot hears everything, and notes how far; the others only add what is said to them. */
+  async #hear(bot: ChatBot, heard: HeardMessage): Promise<void> {
+    await this.#take(bot, heard);
+    if (bot.agent === undefined && !this.#missed.has(heard.channelId))
+      await this.#settings.state.read(heard.channelId, heard.id);
+  }
+
   async #take(bot: ChatBot, heard: HeardMessage): Promise<void> {
-    const { context, state, progress } = this.#settings;
-    // The main bot hears everything; the others only add what is said to them.
-    if (bot.agent === undefined && !heard.author.bot && !(await this.#isHeard(heard))) return;
+    const { context, progress } = this.#settings;
+    if (!heard.author.bot && !(await this.#passes(bot, heard))) return;
     const draft = readMessage(heard, {
       botId: bot.id,
       agent: bot.agent,
@@ -145,13 +170,22 @@ export class ChatListener {
       const { correlationId } = await context.bus.publish(draft);
       progress.watch(correlationId, heard.channelId, bot.agent);
     }
-    if (bot.agent === undefined) state.read(heard.channelId, heard.id);
+  }
+
+  /** Whether the rules of the server let it be heard; the main bot sees to what they ask for. */
+  async #passes(bot: ChatBot, heard: HeardMessage): Promise<boolean> {
+    const ruling = heard.guildId === undefined ? 'pass' : this.#moderation.judge(heard);
+    if (ruling === 'pass') return true;
+    const { logger } = this.#settings.context;
+    if (bot.agent === undefined)
+      await this.#discipline(ruling, heard).catch((error: unknown) =>
+        logger.warn({ err: error }, 'what the moderation asks for failed; see what the bot may do'),
+      );
+    return false;
   }
 
   /** Spam is deleted without a word; who writes too much is not heard for a while. */
-  async #isHeard({ id, channelId, guildId, content, author }: HeardMessage): Promise<boolean> {
-    const ruling = guildId === undefined ? 'pass' : this.#moderation.judge(author.id, content);
-    if (ruling === 'pass') return true;
+  async #discipline(ruling: Ruling, { id, channelId, author }: HeardMessage): Promise<void> {
     const { context, rest } = this.#settings;
     if (ruling === 'spam') await rest.delete(`/channels/${channelId}/messages/${id}`);
     const { modLog } = context.workspace.chat().channels;
@@ -164,7 +198,6 @@ export class ChatListener {
       };
       await rest.post(`/channels/${modLog}/messages`, { body });
     }
-    return false;
   }
 
   async #interact(interaction: Interaction): Promise<void> {

@@ -4,8 +4,9 @@ import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
 import { type ChatAddress, chatAddress } from './address.ts';
+import { allowedMentions } from './mentions.ts';
 import type { ProgressNotes } from './progress.ts';
-import type { ChatState } from './state.ts';
+import type { ChatState, OpenInteraction } from './state.ts';
 
 export interface ChatSettings {
   /** The door of an agent's own bot, or of the main one. */
@@ -29,9 +30,10 @@ export function createChatSender(settings: ChatSettings) {
     const channelId = await channelOf(rest, address, settings, parcel.signal);
     for (const [index, part] of parts.entries()) {
       if (index < done.length) continue;
-      const note = index === 0 ? await settings.progress.take(message.correlationId, channelId) : undefined;
+      const note = index === 0 ? await settings.progress.find(message.correlationId, channelId) : undefined;
       const edited = note && (await edit(rest, channelId, note, part, parcel.signal));
       parcel.arrived(edited ?? (await post(rest, channelId, part, `${message.id} ${index}`, parcel.signal)));
+      if (note !== undefined) await settings.progress.end(message.correlationId);
     }
   };
 }
@@ -66,7 +68,7 @@ async function post(
   signal: AbortSignal,
 ): Promise<string> {
   const nonce = createHash('sha256').update(key).digest('hex').slice(0, 25);
-  const body = { content, nonce, enforce_nonce: true, allowed_mentions: { parse: ['users'] } };
+  const body = { content, nonce, enforce_nonce: true, allowed_mentions: allowedMentions };
   const { id } = await call<{ id: string }>(() =>
     rest.post(`/channels/${channelId}/messages`, { body, signal }),
   );
@@ -82,14 +84,16 @@ async function edit(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   try {
-    await call(() =>
-      rest.patch(`/channels/${channelId}/messages/${messageId}`, { body: { content }, signal }),
-    );
+    const body = { content, allowed_mentions: allowedMentions };
+    await call(() => rest.patch(`/channels/${channelId}/messages/${messageId}`, { body, signal }));
     return messageId;
   } catch (error) {
-    if (error instanceof DeliveryError && error.permanent) return undefined;
-    throw error;
+    return undefinedWhereRefused(error);
   }
+}
+
+function undefinedWhereRefused(error: unknown): undefined {
+  if (!(error instanceof DeliveryError) || !error.permanent) throw error;
 }
 
 /** The first part takes the place of "thinking"; when the command can no longer be answered, its channel gets it. */
@@ -100,18 +104,34 @@ async function answerCommand(
   { message, done, arrived, signal }: Parcel,
   { state }: ChatSettings,
 ): Promise<void> {
-  const open = state.interaction(interactionId);
-  if (open === undefined)
-    throw refused('This command waits no more: the platform takes answers for 15 minutes.');
-  const path = `/webhooks/${open.applicationId}/${open.token}` as const;
+  const open = await state.interaction(interactionId);
+  if (open === undefined) throw refused('This command is not known, or was given more than a day ago.');
   for (const [index, content] of parts.entries()) {
     if (index < done.length) continue;
-    const body = { content, allowed_mentions: { parse: ['users'] } };
-    const options = { body, signal, auth: false };
+    const key = `${message.id} ${index}`;
+    const answered = await followUp(rest, open, { content, isFirst: index === 0 }, signal);
+    if (answered !== undefined) arrived(answered);
+    else if (open.channelId !== undefined) arrived(await post(rest, open.channelId, content, key, signal));
+    else throw refused('This command waits no more: the platform takes answers for 15 minutes.');
+  }
+}
+
+/** Undefined when the platform takes no more answers to the command. */
+async function followUp(
+  rest: REST,
+  { applicationId, token }: OpenInteraction,
+  { content, isFirst }: { content: string; isFirst: boolean },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const path = `/webhooks/${applicationId}/${token}` as const;
+  const options = { body: { content, allowed_mentions: allowedMentions }, signal, auth: false };
+  try {
     const { id } = await call<{ id: string }>(() =>
-      index === 0 ? rest.patch(`${path}/messages/@original`, options) : rest.post(path, options),
+      isFirst ? rest.patch(`${path}/messages/@original`, options) : rest.post(path, options),
     );
-    arrived(id ?? `${message.id} ${index}`);
+    return id;
+  } catch (error) {
+    return undefinedWhereRefused(error);
   }
 }
 

@@ -2,9 +2,12 @@ import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
+import { allowedMentions } from './mentions.ts';
+import type { ChatState } from './state.ts';
 
 export interface ProgressSettings {
   bus: Bus;
+  state: ChatState;
   /** The door of an agent's own bot, or of the main one. */
   restOf(agent: string | undefined): REST;
   logger: Logger;
@@ -52,14 +55,22 @@ export class ProgressNotes {
     if (this.#notes.size > mostNotes && oldest !== undefined) this.#notes.delete(oldest);
   }
 
-  /** The message that the answer takes the place of, if there is one; waits for what is being written. */
-  async take(correlationId: string, channelId: string): Promise<string | undefined> {
+  /**
+   * The message that the answer takes the place of, if there is one; waits for what is being written.
+   * Another switchboard may have written it, or this one before a restart.
+   */
+  async find(correlationId: string, channelId: string): Promise<string | undefined> {
     const note = this.#notes.get(correlationId);
-    if (note === undefined) return undefined;
-    note.editedAt = Number.POSITIVE_INFINITY;
-    await note.turn;
+    if (note !== undefined) note.editedAt = Number.POSITIVE_INFINITY;
+    await note?.turn;
+    const place = await this.#settings.state.note(correlationId);
+    return place?.channelId === channelId ? place.messageId : undefined;
+  }
+
+  /** The answer stands in its place. */
+  async end(correlationId: string): Promise<void> {
     this.#notes.delete(correlationId);
-    return note.channelId === channelId ? note.messageId : undefined;
+    await this.#settings.state.takeNote(correlationId);
   }
 
   #show({ correlationId, payload }: Message): void {
@@ -72,17 +83,17 @@ export class ProgressNotes {
   }
 
   async #write(note: Note, correlationId: string, content: string): Promise<void> {
-    const { restOf, logger } = this.#settings;
+    const { restOf, logger, state } = this.#settings;
     if (this.#notes.get(correlationId) !== note) return;
     const { channelId, messageId, agent } = note;
     const rest = restOf(agent);
     try {
-      const body = { content };
-      if (messageId !== undefined) await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body });
-      else
-        note.messageId = (
-          (await rest.post(`/channels/${channelId}/messages`, { body })) as { id: string }
-        ).id;
+      const body = { content, allowed_mentions: allowedMentions };
+      if (messageId !== undefined)
+        return void (await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body }));
+      const { id } = (await rest.post(`/channels/${channelId}/messages`, { body })) as { id: string };
+      note.messageId = id;
+      await state.keepNote(correlationId, { channelId, messageId: id });
     } catch (error) {
       logger.warn({ err: error }, 'progress could not be shown');
     }

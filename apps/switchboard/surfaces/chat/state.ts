@@ -1,5 +1,5 @@
-import { join } from 'node:path';
-import { type Database, openDatabase, TtlTable, ttlTableMigration } from '@trunkline/storage';
+import { createHash } from 'node:crypto';
+import type { Bus, Memory } from '@trunkline/bus';
 
 /** A slash command that waits for its answer. */
 export interface OpenInteraction {
@@ -8,42 +8,75 @@ export interface OpenInteraction {
   channelId: string | undefined;
 }
 
-/** The platform takes answers to a command for a quarter of an hour. */
-const interactionMs = 15 * 60_000;
-const positionMs = 365 * 24 * 60 * 60_000;
+/** A message that shows what an agent does. */
+export interface NotePlace {
+  channelId: string;
+  messageId: string;
+}
 
-/** What must outlive a restart: how far each channel was read, and which commands wait. */
+const dayMs = 24 * 60 * 60_000;
+const positionMs = 365 * dayMs;
+/** Longer than the platform takes answers to a command: afterwards its channel gets them. */
+const interactionMs = dayMs;
+const noteMs = dayMs;
+/** In the place of a note that an answer took. */
+const taken = '';
+
+/** What outlives a restart, and is known to every switchboard on the bus: whichever listens next, and whichever answers. */
 export class ChatState {
-  readonly #database: Database;
-  readonly #positions: TtlTable<string>;
-  readonly #interactions: TtlTable<OpenInteraction>;
+  readonly #positions: Memory;
+  readonly #interactions: Memory;
+  readonly #notes: Memory;
 
-  constructor(home: string) {
-    const migrations = [ttlTableMigration('positions'), ttlTableMigration('interactions')];
-    this.#database = openDatabase(join(home, 'chat.db'), { migrations });
-    this.#positions = new TtlTable(this.#database, 'positions');
-    this.#interactions = new TtlTable(this.#database, 'interactions');
+  private constructor(positions: Memory, interactions: Memory, notes: Memory) {
+    this.#positions = positions;
+    this.#interactions = interactions;
+    this.#notes = notes;
   }
 
-  lastRead(channelId: string): string | undefined {
-    return this.#positions.get(channelId);
+  static async open(bus: Bus): Promise<ChatState> {
+    return new ChatState(
+      await bus.memory('chat-positions', { ttlMs: positionMs }),
+      await bus.memory('chat-interactions', { ttlMs: interactionMs }),
+      await bus.memory('chat-notes', { ttlMs: noteMs }),
+    );
   }
 
-  read(channelId: string, messageId: string): void {
-    const known = this.#positions.get(channelId);
+  /** How far a channel was read. */
+  lastRead(channelId: string): Promise<string | undefined> {
+    return this.#positions.recall(channelId);
+  }
+
+  async read(channelId: string, messageId: string): Promise<void> {
+    const known = await this.lastRead(channelId);
     if (known === undefined || BigInt(known) < BigInt(messageId))
-      this.#positions.set(channelId, messageId, positionMs);
+      await this.#positions.replace(channelId, messageId);
   }
 
-  interaction(id: string): OpenInteraction | undefined {
-    return this.#interactions.get(id);
+  async interaction(id: string): Promise<OpenInteraction | undefined> {
+    const kept = await this.#interactions.recall(id);
+    return kept === undefined ? undefined : (JSON.parse(kept) as OpenInteraction);
   }
 
-  openInteraction(id: string, interaction: OpenInteraction): void {
-    this.#interactions.set(id, interaction, interactionMs);
+  async openInteraction(id: string, interaction: OpenInteraction): Promise<void> {
+    await this.#interactions.keep(id, JSON.stringify(interaction));
   }
 
-  close(): void {
-    this.#database.close();
+  async note(correlationId: string): Promise<NotePlace | undefined> {
+    const kept = await this.#notes.recall(keyOf(correlationId));
+    return kept === undefined || kept === taken ? undefined : (JSON.parse(kept) as NotePlace);
   }
+
+  async keepNote(correlationId: string, place: NotePlace): Promise<void> {
+    await this.#notes.keep(keyOf(correlationId), JSON.stringify(place));
+  }
+
+  async takeNote(correlationId: string): Promise<void> {
+    await this.#notes.replace(keyOf(correlationId), taken);
+  }
+}
+
+/** A correlation id may be any text. */
+function keyOf(correlationId: string): string {
+  return createHash('sha256').update(correlationId).digest('hex');
 }

@@ -34,10 +34,10 @@ export function createChatSurface(
     off: token === undefined ? 'Set CHAT_BOT_TOKEN to switch it on.' : undefined,
     async start(context) {
       if (token === undefined) return;
-      const { bus, home, logger } = context;
-      const state = new ChatState(home);
+      const { bus, logger } = context;
+      const state = await ChatState.open(bus);
       const doors = await createDoors(options, token, context);
-      const progress = new ProgressNotes({ bus, restOf: doors, logger });
+      const progress = new ProgressNotes({ bus, state, restOf: doors, logger });
       await progress.start();
       const send = createChatSender({ restOf: doors, state, progress, channels: channelsOf(context) });
       const close = await desk.open({ surface: 'chat', patterns: ['message.outbound.chat.#'], send });
@@ -55,7 +55,7 @@ export function createChatSurface(
         if (term !== undefined) listener.start();
         else listener.stop().catch((error: unknown) => logger.warn({ err: error }, 'the bots did not leave'));
       });
-      ends = [() => listener.stop(), close, () => progress.stop(), () => state.close()];
+      ends = [() => listener.stop(), close, () => progress.stop()];
     },
     async stop() {
       for (const end of ends) await end();

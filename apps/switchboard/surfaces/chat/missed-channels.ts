@@ -1,0 +1,94 @@
+import type { REST } from 'discord.js';
+import type { PluginContext } from '../../core/plugin.ts';
+import { announce } from '../../workspace/report.ts';
+import type { ChatBot } from './bot.ts';
+import { catchUp, mostMissed } from './catch-up.ts';
+import type { HeardMessage } from './inbound.ts';
+import type { ChatState } from './state.ts';
+
+export interface MissedSettings {
+  context: PluginContext;
+  rest: REST;
+  state: ChatState;
+  /** Takes one message and notes how far its channel was read. */
+  take(bot: ChatBot, heard: HeardMessage): Promise<void>;
+  /** Runs something in its turn. */
+  queue(work: () => Promise<void>): void;
+}
+
+const longestPauseMs = 60_000;
+
+/** The channels in which something may have been said while nobody listened. */
+export class MissedChannels {
+  readonly #settings: MissedSettings;
+  /** How often each that is not read yet could not be read. */
+  readonly #failures = new Map<string, number>();
+  readonly #timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(settings: MissedSettings) {
+    this.#settings = settings;
+  }
+
+  /** Reads every channel of channels.yaml; one that fails keeps no other back. */
+  readAll(bot: ChatBot): void {
+    for (const { platform, channelId } of this.#settings.context.workspace.channels()) {
+      if (platform !== 'chat') continue;
+      this.#failures.set(channelId, 0);
+      this.#settings.queue(() => this.#read(bot, channelId));
+    }
+  }
+
+  /** What is said there now must not be noted as read, for then what was missed would be passed over. */
+  has(channelId: string): boolean {
+    return this.#failures.has(channelId);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+    this.#failures.clear();
+  }
+
+  async #read(bot: ChatBot, channelId: string): Promise<void> {
+    const { context, rest, state, take } = this.#settings;
+    const place = { channelId, botId: bot.id, guildId: context.options.chatGuildId ?? 'guild' };
+    try {
+      const parts = { rest, state, take: (heard: HeardMessage) => take(bot, heard) };
+      if (!(await catchUp(parts, place))) await this.#tellOfGap(channelId);
+      this.#failures.delete(channelId);
+    } catch (error) {
+      this.#failed(bot, channelId, error);
+    }
+  }
+
+  /** A channel that is gone or closed to the bot is left alone; what else fails may pass. */
+  #failed(bot: ChatBot, channelId: string, error: unknown): void {
+    const { context, queue } = this.#settings;
+    const { status = 0 } = error as { status?: number };
+    const isRefusal = status >= 400 && status < 500 && status !== 429;
+    const words = isRefusal
+      ? 'may not be read; see whether it is there and open to the bot'
+      : 'cannot be read yet';
+    context.logger.error({ err: error, channelId }, `what was said in a channel meanwhile ${words}`);
+    const failures = this.#failures.get(channelId);
+    if (isRefusal || failures === undefined) {
+      this.#failures.delete(channelId);
+      return;
+    }
+    this.#failures.set(channelId, failures + 1);
+    const pause = Math.min(longestPauseMs, context.options.deliveryRetryMs * 2 ** Math.min(failures, 10));
+    clearTimeout(this.#timers.get(channelId));
+    const again = () => queue(() => this.#read(bot, channelId));
+    this.#timers.set(channelId, setTimeout(again, pause).unref());
+  }
+
+  async #tellOfGap(channelId: string): Promise<void> {
+    const { bus, logger } = this.#settings.context;
+    const error = `More than ${mostMissed} messages were missed in the channel ${channelId}; those after the first ${mostMissed} were not read.`;
+    logger.error({ channelId }, error);
+    await announce(bus, logger, {
+      topic: 'system.error',
+      payload: { source: 'surfaces', plugin: 'chat', error },
+    });
+  }
+}
