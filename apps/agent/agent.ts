@@ -74,6 +74,7 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     plugins: () => allPlugins(base),
     inbound: async ({ contextId, text }) =>
       taskText(await converse(a2a.engine, contextId, text, platformMetadata)),
+    onMoreTools: () => compiler.again(),
   });
   closing.defer(() => toolset.close());
   const shelf = openShelf(base);

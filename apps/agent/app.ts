@@ -154,6 +154,10 @@ function mountRoutes(app: App, base: Base, agent: Agent): void {
     name: agentName,
     version: manifest.version,
     tools: () => graph.graph?.tools ?? [],
+    toolTimeoutMs: () => live.config.budget.tool_timeout_s * 1000,
+    observe: (sessionId, event) => {
+      for (const observer of observers) observer.turnEvent?.(sessionId, event);
+    },
     isServing: () => live.config.mcp.serve,
     servers: () => agent.toolset.mcpStates,
     tryServer: (server) => agent.toolset.tryMcp(server),

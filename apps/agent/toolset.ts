@@ -28,6 +28,8 @@ export interface ToolsetOptions {
   plugins(): Promise<readonly Plugin[]>;
   /** Runs a turn for what comes in through a plugin. */
   inbound: Inbound;
+  /** Told when a server answers that did not when its tools were asked for. */
+  onMoreTools(): void;
   logger: Logger;
 }
 
@@ -94,7 +96,7 @@ export class Toolset {
 
   /** Connects to a server to see whether it answers, and leaves it again. */
   async tryMcp(server: AgentConfig['mcp']['servers'][number]): Promise<McpServerState | undefined> {
-    const tried = await openMcpSources([server], this.#options.logger);
+    const tried = await openMcpSources([server], { logger: this.#options.logger });
     await tried.close();
     return tried.states[0];
   }
@@ -104,15 +106,15 @@ export class Toolset {
     await this.#mcp?.close();
   }
 
-  /** Plugins and MCP servers of the new configuration in place of those of the old. */
+  /** Plugins and MCP servers of the new configuration in place of those of the old; servers that stay keep their connection. */
   async #openOutside(config: AgentConfig): Promise<Tool[]> {
-    const { plugins, inbound, logger } = this.#options;
-    await this.close();
+    const { plugins, inbound, logger, onMoreTools } = this.#options;
+    await this.#plugins?.close();
     const [opened, mcp] = await Promise.all([
       openPlugins(await plugins(), config.plugins, { logger, inbound }),
       openMcpSources(
         config.mcp.servers.filter(({ enabled }) => enabled),
-        logger,
+        { logger, before: this.#mcp, onAnswer: onMoreTools },
       ),
     ]);
     this.#plugins = opened;

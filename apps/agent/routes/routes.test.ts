@@ -173,6 +173,19 @@ describe('inbox and events', () => {
   });
 });
 
+it('writes the tool calls of MCP clients to the audit log too', async () => {
+  const other = await startAgent({ config: 'mcp: { serve: true }' });
+  const params = { name: 'calculator', arguments: { expression: '40+2' } };
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const call = post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  expect((await other.fetch('/mcp', { ...call, headers })).status).toBe(200);
+  const { lines } = (await (await other.fetch('/api/audit')).json()) as { lines: object[] };
+  expect(lines).toMatchObject([
+    { session_id: 'mcp', tool: 'calculator', args: { expression: '40+2' }, success: true },
+  ]);
+  await other.stop();
+});
+
 describe('metrics', () => {
   it('have the decided names under the name of the agent [A030] [A125]', async () => {
     model.enqueue({ toolCalls: [{ name: 'calculator', arguments: { expression: '1+1' } }] }, 'Two.');

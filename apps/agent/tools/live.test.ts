@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSse } from '@trunkline/http';
-import { startModelServer } from '@trunkline/testing';
+import { freePort, startModelServer, waitFor } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
 
@@ -71,6 +71,20 @@ describe('a whole agent', () => {
     });
     const agent = await scripted(calling('box_add', { a: 20, b: 22 }), { config });
     expect(textOf(await agent.send('add'))).toBe('got 42');
+  });
+
+  it('takes the tools of an MCP server that comes up later', async () => {
+    const port = await freePort();
+    const servers = [{ name: 'late', url: `http://127.0.0.1:${port}/mcp` }];
+    const agent = await scripted(calling('late_calculator', { expression: '6 * 7' }), {
+      config: JSON.stringify({ mcp: { servers } }),
+    });
+    const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
+    expect(await names()).not.toContain('late_calculator');
+    const peer = await startAgent({ env: { AGENT_PORT: String(port) }, config: 'mcp: { serve: true }' });
+    cleanups.push(() => peer.stop());
+    await waitFor(async () => (await names()).includes('late_calculator'));
+    expect(textOf(await agent.send('multiply'))).toContain('42');
   });
 
   it('hands a task to a coding agent [A094]', async () => {

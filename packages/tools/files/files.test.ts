@@ -269,7 +269,7 @@ describe('run_command', () => {
     const running = answerApproval([tool], call, 'yes', stopped.signal);
     await waitFor(() => pids().length === 2);
     stopped.abort();
-    await running;
+    expect(await running).toBe('Error: the command was stopped with the task.\n');
     await noneIsLeft();
     writeFileSync(join(root, 'pids'), '');
     expect(await answer(`(${away}) > /dev/null 2>&1; ${bothThere}; echo done`, 'ok')).toBe('done\n');

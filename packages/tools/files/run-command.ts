@@ -50,10 +50,15 @@ export function createRunCommand({
         const { command } = input.parse(given);
         if (approved.size < MOST_REMEMBERED) approved.add(command);
         await sweep;
-        return report(await runCommand(command, { directory, path, timeoutMs, signal }), timeoutMs);
+        const result = await runCommand(command, { directory, path, timeoutMs, signal });
+        return signal.aborted ? stopped(result) : report(result, timeoutMs);
       }, signal),
     wasApproved: (given) => approved.has(input.parse(given).command),
   };
+}
+
+function stopped({ output }: CommandResult): string {
+  return `Error: the command was stopped with the task.\n${output}`;
 }
 
 function report({ exitCode, output }: CommandResult, timeoutMs: number): string {

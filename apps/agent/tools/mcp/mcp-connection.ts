@@ -1,6 +1,9 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { getDefaultEnvironment, StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 
 /** An MCP server: a process that speaks over its standard streams, or an address. */
@@ -39,30 +42,44 @@ export class McpConnection {
   }
 
   async tools(): Promise<McpToolHead[]> {
-    const client = await this.#connected();
-    const tools: McpToolHead[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await client.listTools(cursor === undefined ? {} : { cursor }, {
-        timeout: CONNECT_TIMEOUT_MS,
-      });
-      tools.push(...page.tools);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined && tools.length < MOST_TOOLS);
-    return tools.slice(0, MOST_TOOLS);
+    return await this.#ask(async (client) => {
+      const tools: McpToolHead[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await client.listTools(cursor === undefined ? {} : { cursor }, {
+          timeout: CONNECT_TIMEOUT_MS,
+        });
+        tools.push(...page.tools);
+        cursor = page.nextCursor;
+      } while (cursor !== undefined && tools.length < MOST_TOOLS);
+      return tools.slice(0, MOST_TOOLS);
+    });
   }
 
   async call(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<McpResult> {
-    const client = await this.#connected();
     const timeout = (this.#config.timeout_s ?? 60) * 1000;
-    const result = await client.callTool({ name, arguments: input }, undefined, { signal, timeout });
-    return { text: textOf(result.content), failed: result.isError === true };
+    return await this.#ask(async (client) => {
+      const result = await client.callTool({ name, arguments: input }, undefined, { signal, timeout });
+      return { text: textOf(result.content), failed: result.isError === true };
+    });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const [client] = await Promise.allSettled([this.#client]);
     if (client.status === 'fulfilled') await client.value?.close();
+  }
+
+  /** A server that was started anew does not know the connection: it did nothing, and is asked over another one. */
+  async #ask<Result>(question: (client: Client) => Promise<Result>): Promise<Result> {
+    const used = this.#connected();
+    try {
+      return await question(await used);
+    } catch (error) {
+      if (!isForgotten(error)) throw error;
+      if (this.#client === used) this.#client = undefined;
+      return await question(await this.#connected());
+    }
   }
 
   #connected(): Promise<Client> {
@@ -86,6 +103,12 @@ export class McpConnection {
       throw error;
     }
   }
+}
+
+/** Some servers say "not initialized" where the protocol asks for status 404. */
+function isForgotten(error: unknown): boolean {
+  if (!(error instanceof StreamableHTTPError)) return false;
+  return error.code === 404 || (error.code === 400 && /session|initialized/i.test(error.message));
 }
 
 function transportFor({ name, command, args = [], env = {}, url, headers = {} }: McpServerConfig): Transport {

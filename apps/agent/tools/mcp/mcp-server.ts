@@ -3,6 +3,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { RunningTool, Tool } from '@trunkline/llm';
+import type { TurnEvent } from '@trunkline/loop';
 import { z } from 'zod';
 
 export interface McpHandlerOptions {
@@ -10,12 +11,19 @@ export interface McpHandlerOptions {
   version: string;
   /** Asked with each request, so that a change of the configuration counts at once. Tools that wait for a person are left out. */
   tools: () => readonly Tool[];
+  /** Time of one call, unless the tool has a limit of its own. */
+  toolTimeoutMs: () => number;
+  /** Told of each call, as of those of turns. */
+  observe(sessionId: string, event: TurnEvent): void;
 }
+
+/** All calls of MCP clients show under this name. */
+const SESSION = 'mcp';
 
 /** Serves the agent's tools to MCP clients over streamable HTTP; each request stands for itself. */
 export function createMcpHandler(options: McpHandlerOptions): (request: Request) => Promise<Response> {
   return async (request) => {
-    const server = serverFor(options);
+    const server = serverFor(options, request.signal);
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport as Transport);
     try {
@@ -26,17 +34,18 @@ export function createMcpHandler(options: McpHandlerOptions): (request: Request)
   };
 }
 
-function serverFor({ name, version, tools }: McpHandlerOptions): Server {
+function serverFor(options: McpHandlerOptions, left: AbortSignal): Server {
+  const { name, version, tools } = options;
   const server = new Server({ name, version }, { capabilities: { tools: {} } });
   const running = () => tools().filter((tool): tool is RunningTool => tool.execute !== undefined);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: running().map(describe) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, requestId }) => {
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = running().find((each) => each.name === params.name);
     const text =
       tool === undefined
         ? `Error: there is no tool ${params.name}.`
-        : await run(tool, params.arguments ?? {}, signal, String(requestId));
-    return { content: [{ type: 'text', text }], isError: /^Error:/.test(text) };
+        : await told(tool, params.arguments ?? {}, AbortSignal.any([signal, left]), options);
+    return { content: [{ type: 'text', text }], isError: isFailure(text) };
   });
   return server;
 }
@@ -46,17 +55,48 @@ function describe({ name, description, input }: RunningTool) {
   return { name, description, inputSchema: { ...inputSchema, type: 'object' as const } };
 }
 
-async function run(
+/** Runs a call with its beginning and its end told. */
+async function told(
   tool: RunningTool,
   input: unknown,
   signal: AbortSignal,
-  toolCallId: string,
+  { observe, toolTimeoutMs }: McpHandlerOptions,
 ): Promise<string> {
+  const { name } = tool;
+  const toolCallId = crypto.randomUUID();
+  const start = performance.now();
+  observe(SESSION, { type: 'tool-start', toolCallId, name, input });
+  const result = await run(tool, input, { signal, toolCallId, limitMs: tool.timeoutMs ?? toolTimeoutMs() });
+  const durationMs = Math.round(performance.now() - start);
+  observe(SESSION, { type: 'tool-end', toolCallId, name, result, failed: isFailure(result), durationMs });
+  return result;
+}
+
+interface Run {
+  signal: AbortSignal;
+  toolCallId: string;
+  limitMs: number;
+}
+
+/** Runs a call until it is done, its time is up or its client has left; whatever happens, the result is a text. */
+async function run(tool: RunningTool, input: unknown, { signal, toolCallId, limitMs }: Run): Promise<string> {
   const parsed = await tool.input.safeParseAsync(input);
   if (!parsed.success) return `Error: the arguments do not fit: ${z.prettifyError(parsed.error)}`;
+  const limit = AbortSignal.timeout(limitMs);
+  const ended = AbortSignal.any([signal, limit]);
+  const stopped = new Promise<never>((_, reject) => {
+    ended.addEventListener('abort', () => reject(ended.reason), { once: true });
+    if (ended.aborted) reject(ended.reason);
+  });
   try {
-    return await tool.execute(parsed.data, { signal, sessionId: 'mcp', toolCallId });
+    const work = tool.execute(parsed.data, { signal: ended, sessionId: SESSION, toolCallId });
+    return await Promise.race([work, stopped]);
   } catch (error) {
+    if (limit.aborted) return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
     return `Error: ${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+function isFailure(text: string): boolean {
+  return text.startsWith('Error:');
 }

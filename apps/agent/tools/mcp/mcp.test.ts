@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { defineTool } from '@trunkline/llm';
+import type { TurnEvent } from '@trunkline/loop';
 import { createCalculator } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -22,7 +23,7 @@ let warnings: object[] = [];
 let sources: McpSources | undefined;
 const logger = { warn: (fields: object) => void warnings.push(fields) };
 const open = async (...servers: Parameters<typeof openMcpSources>[0]) => {
-  sources = await openMcpSources(servers, logger);
+  sources = await openMcpSources(servers, { logger, before: sources });
   return sources;
 };
 const call = (name: string, input: object = {}, signal?: AbortSignal) =>
@@ -62,6 +63,18 @@ describe('an MCP server that is a process', () => {
     expect(await call('box_add', { a: 1, b: 1 })).toBe('2');
   });
 
+  it('keeps its connection, and a call under way, when other settings change', async () => {
+    await open(stdio);
+    const hanging = call('box_hang', {}, AbortSignal.timeout(300));
+    const { states } = await open(stdio, { name: 'bare' });
+    expect(states.map(({ state }) => state)).toEqual(['connected', 'failed']);
+    await expect(hanging).rejects.toThrow(/timeout/);
+    const cut = call('box_hang');
+    await open({ ...stdio, env: {} });
+    expect(await cut).toMatch(/^Error: the MCP server box gave no answer: .*closed/i);
+    expect(await call('box_variable', { name: 'GIVEN' })).toBe('unset');
+  });
+
   it('may hang: the call ends at its limit, and with the turn', async () => {
     await open({ ...stdio, timeout_s: 0.3 });
     expect(await call('box_hang')).toMatch(/^Error: the MCP server box gave no answer: .*timed out/i);
@@ -93,10 +106,19 @@ describe('the agent as an MCP server', () => {
     input: z.object({ question: z.string() }),
     pause: true,
   });
+  const endless = defineTool({
+    name: 'endless',
+    description: 'never ends',
+    input: z.object({}),
+    execute: () => new Promise<string>(() => undefined),
+  });
+  const told: TurnEvent[] = [];
   const handle = createMcpHandler({
     name: 'agent',
     version: '1',
-    tools: () => [createCalculator(), waiting],
+    tools: () => [createCalculator(), waiting, endless],
+    toolTimeoutMs: () => 200,
+    observe: (_sessionId, event) => told.push(event),
   });
 
   async function serveIt() {
@@ -122,7 +144,7 @@ describe('the agent as an MCP server', () => {
     await client.connect(
       new StreamableHTTPClientTransport(new URL(url)) as Parameters<typeof client.connect>[0],
     );
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['calculator']);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['calculator', 'endless']);
     expect(await client.callTool({ name: 'calculator', arguments: { expression: '6 * 7' } })).toMatchObject({
       content: [{ text: '6 * 7 = 42' }],
       isError: false,
@@ -132,8 +154,47 @@ describe('the agent as an MCP server', () => {
     });
     expect(await client.callTool({ name: 'calculator', arguments: {} })).toMatchObject({ isError: true });
     expect(await client.callTool({ name: 'ask_human', arguments: {} })).toMatchObject({ isError: true });
+    expect(await client.callTool({ name: 'endless', arguments: {} })).toMatchObject({
+      content: [{ text: 'Error: endless took longer than 0.2 s and was stopped.' }],
+      isError: true,
+    });
+    expect(told.filter(({ type }) => type === 'tool-end')).toMatchObject([
+      { name: 'calculator', failed: false },
+      { name: 'calculator', failed: true },
+      { name: 'calculator', failed: true },
+      { name: 'endless', failed: true },
+    ]);
     await client.close();
     stop();
+  });
+
+  it.each([
+    [404, 'Session not found'],
+    [400, 'Bad Request: Server not initialized'],
+  ])('is asked anew after a restart in which it forgot the connection (%i %s)', async (status, message) => {
+    let generation = 1;
+    const server = await startAnswering(async ({ method, path, headers, body }) => {
+      const known = headers['mcp-session-id'];
+      if (known !== undefined && known !== `session-${generation}`)
+        return { status, body: { jsonrpc: '2.0', error: { code: -32000, message }, id: null } };
+      if (method !== 'POST') return { status: 405 };
+      const fields = { accept: String(headers.accept), 'content-type': 'application/json' };
+      const answer = await handle(new Request(`http://localhost${path}`, { method, headers: fields, body }));
+      return {
+        status: answer.status,
+        headers: { ...Object.fromEntries(answer.headers), 'mcp-session-id': `session-${generation}` },
+        body: await answer.text(),
+      };
+    });
+    await open({ name: 'peer', url: `${server.url}/mcp` });
+    expect(await call('peer_calculator', { expression: '1 + 1' })).toBe('1 + 1 = 2');
+    generation = 2;
+    const both = [
+      call('peer_calculator', { expression: '2 + 2' }),
+      call('peer_calculator', { expression: '3 + 3' }),
+    ];
+    expect(await Promise.all(both)).toEqual(['2 + 2 = 4', '3 + 3 = 6']);
+    server.stop();
   });
 
   it('is itself a source of tools over HTTP', async () => {
