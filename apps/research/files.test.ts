@@ -29,6 +29,8 @@ const markdown = `# Beekeeping notes
 Honey bees keep their brood at about 35 degrees Celsius. A colony in summer has up to 60,000 workers.
 The varroa mite reached Europe in 1977 and weakens colonies. Oxalic acid is used against the varroa mite in winter when there is no brood.`;
 
+const manyParts = Object.fromEntries(Array.from({ length: 10_000 }, (_, number) => [`${number}`, '']));
+
 describe('files', () => {
   it.each([
     ['notes.md', markdown, 'Beekeeping notes', 'varroa'],
@@ -41,6 +43,15 @@ describe('files', () => {
     ],
     ['report.pdf', pdfOf('Swarms leave the hive in late spring.'), 'report.pdf', 'Swarms leave'],
     ['letter.docx', docxOf('Smoke calms the bees before a hive is opened.'), 'letter.docx', 'Smoke calms'],
+    [
+      'packed.docx',
+      docxOf('Wax moths eat old combs.', {
+        isDeflated: true,
+        more: { 'word/media/hive.png': 'x'.repeat(1e8) },
+      }),
+      'packed.docx',
+      'Wax moths',
+    ],
   ])('takes %s and reads its text', async (name, content, title, words) => {
     const response = await upload(name, content);
     expect(response.status).toBe(201);
@@ -66,6 +77,14 @@ describe('files', () => {
     ['music.mp3', 'x', 415, '.docx'],
     ['broken.pdf', '%PDF-1.4 broken', 422, 'cannot be read'],
     ['broken.docx', 'no archive', 422, 'Word document'],
+    ['bomb.docx', docxOf('bee '.repeat(2e7), { isDeflated: true }), 422, 'more than 64 MB'],
+    [
+      'liar.docx',
+      docxOf('bee '.repeat(2e7), { isDeflated: true, claimedLength: 9 }),
+      422,
+      'save it as plain text',
+    ],
+    ['parts.docx', docxOf('Bees.', { more: manyParts }), 422, 'more than 10000 parts'],
     ['empty.txt', '  ', 422, 'empty'],
     ['large.txt', 'x'.repeat(1024 * 1024 + 1), 413, 'larger'],
     ['odd.constructor', 'x', 415, 'no file that can be read'],

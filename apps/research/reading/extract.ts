@@ -1,5 +1,6 @@
 import { type Extracted, ExtractionError, type Raw } from './extracted.ts';
 import { extractHtml, tidy, toMarkdown } from './html.ts';
+import { openWordArchive } from './word-archive.ts';
 
 const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|x-yaml|csv|x-ndjson)$/;
@@ -41,7 +42,11 @@ async function extractPdf(bytes: Uint8Array, name: string): Promise<Extracted> {
 async function extractWord(bytes: Uint8Array, name: string): Promise<Extracted> {
   const { default: mammoth } = await import('mammoth');
   try {
-    const { value } = await mammoth.convertToHtml({ buffer: Buffer.from(bytes) });
+    // Pictures are not read, and neither unpacked.
+    const convertImage = mammoth.images.imgElement(() => Promise.resolve({ src: '' }));
+    const { value } = await mammoth.convertToHtml({ file: openWordArchive(bytes) } as never, {
+      convertImage,
+    });
     const text = toMarkdown(value);
     if (text === '') throw new ExtractionError('is a document without text');
     return { title: headingOf(text) ?? name, text };
