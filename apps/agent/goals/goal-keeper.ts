@@ -11,11 +11,11 @@ export interface GoalKeeperOptions {
 
 /** Looks after each turn whether the session has a goal, and sends the agent on until it is reached or given up. */
 export function createGoalKeeper({ goals, verifiers, limits }: GoalKeeperOptions): GoalWatch {
-  const check: GoalWatch = async (sessionId, output, signal) => {
-    if ((await goals.get(sessionId))?.status !== 'active') return undefined;
+  const check: GoalWatch = async (ended, signal) => {
+    if ((await goals.get(ended.sessionId))?.status !== 'active') return undefined;
     const { max_iterations: maxIterations, no_progress_limit: noProgressLimit } = limits();
     const options = { goals, verifiers, maxIterations, noProgressLimit };
-    const goal = await checkGoal(sessionId, output, options, signal);
+    const goal = await checkGoal(ended, options, signal);
     if (goal === undefined) return undefined;
     if (goal.status === 'active') return { goOnWith: goalReminder(goal) };
     if (goal.status === 'achieved') return undefined;

@@ -54,6 +54,17 @@ describe('a goal', () => {
     expect(statusWords(task)).toBe('The goal was not reached: 3 checks in a row found the same.');
   });
 
+  it('is given up after the turns it may take, though the agent sets it anew in each', async () => {
+    await begin('goal: { max_iterations: 3 }');
+    for (let turn = 1; turn <= 4; turn += 1)
+      model.enqueue(setGoal({ type: 'data', path: 'never.txt' }), `Turn ${turn}.`);
+    const task = await agent.send('Go.');
+    expect([task.status.state, wordsOf(task)]).toEqual(['completed', 'Turn 1.\n\nTurn 2.\n\nTurn 3.']);
+    expect(statusWords(task)).toMatch(/^The goal was not reached: /);
+    const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
+    expect(goals).toMatchObject([{ status: 'exhausted' }]);
+  });
+
   it.each(['{"session_id": ', '{"session_id":"s","status":"lost"}'])(
     'whose file is damaged (%s) takes no answer away, and hides no other goal',
     async (damage) => {

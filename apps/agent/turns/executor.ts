@@ -8,11 +8,14 @@ import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from
 export type Verdict = { goOnWith: string } | { note: string };
 
 /** Asked after each turn that came to its end; nothing where the turn stands as it is. */
-export type GoalWatch = (
-  sessionId: string,
-  output: string,
-  signal: AbortSignal,
-) => Promise<Verdict | undefined>;
+export type GoalWatch = (ended: EndedTurn, signal: AbortSignal) => Promise<Verdict | undefined>;
+
+export interface EndedTurn {
+  sessionId: string;
+  output: string;
+  /** How many turns the task has taken so far, whatever became of the goal meanwhile. */
+  turns: number;
+}
 
 /** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
 export class TurnExecutor implements Executor {
@@ -46,13 +49,13 @@ export class TurnExecutor implements Executor {
     firstCounter: UsageCounter,
   ): AsyncGenerator<ExecutionEvent, void> {
     let [events, counter] = [first, firstCounter];
-    for (;;) {
+    for (let turns = 1; ; turns += 1) {
       const end = yield* untilEnd(events, counter);
       if (end === undefined) return;
       const conclusion = conclude(end);
       const verdict =
         conclusion.type === 'completed'
-          ? await this.#watch(turn.sessionId, end.text, turn.signal)
+          ? await this.#watch({ sessionId: turn.sessionId, output: end.text, turns }, turn.signal)
           : undefined;
       if (verdict === undefined) return yield conclusion;
       if ('note' in verdict) return yield { type: 'completed', message: verdict.note };

@@ -27,10 +27,15 @@ export interface GoalCheckOptions {
 
 const LONGEST_EVIDENCE = 2000;
 
+interface CheckedTurn {
+  sessionId: string;
+  output: string;
+  turns?: number;
+}
+
 /** Looks after a turn whether the session's goal is reached, and says in `status` whether to go on (`active`) or not. */
 export async function checkGoal(
-  sessionId: string,
-  output: string,
+  { sessionId, output, turns = 1 }: CheckedTurn,
   { goals, verifiers, maxIterations, noProgressLimit }: GoalCheckOptions,
   signal: AbortSignal,
 ): Promise<Goal | undefined> {
@@ -41,7 +46,8 @@ export async function checkGoal(
   // Dropped or set anew while the check ran: what was found is not about it.
   if (!isDeepStrictEqual(current, goal)) return current;
   const evidence = finding.evidence.slice(-LONGEST_EVIDENCE);
-  const iteration = goal.iteration + 1;
+  // An agent that sets its goal anew in every turn begins to count anew; its turns count on.
+  const iteration = Math.max(goal.iteration + 1, turns);
   const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;
   const verdict = verdictOf({ reached: finding.reached, iteration, stuck, maxIterations, noProgressLimit });
   return await goals.save({ ...goal, ...verdict, iteration, stuck, evidence });

@@ -25,7 +25,7 @@ function setting(findings: Finding[]) {
     llm: (...given: unknown[]) => answer('llm', ...given),
   };
   const options = { goals, verifiers, maxIterations: 4, noProgressLimit: 2 };
-  const check = (output = 'said') => checkGoal('s/1', output, options, signal);
+  const check = (output = 'said') => checkGoal({ sessionId: 's/1', output }, options, signal);
   return { goals, asked, check };
 }
 
@@ -82,7 +82,11 @@ describe('goals', () => {
     };
     const verifiers = { command: look, data: look, llm: look };
     await goals.set('s', 'old', { type: 'llm' });
-    const check = checkGoal('s', '', { goals, verifiers, maxIterations: 4, noProgressLimit: 2 }, signal);
+    const check = checkGoal(
+      { sessionId: 's', output: '' },
+      { goals, verifiers, maxIterations: 4, noProgressLimit: 2 },
+      signal,
+    );
     await asked.promise;
     await goals.remove('s');
     found.resolve({ reached: false, evidence: 'not yet' });

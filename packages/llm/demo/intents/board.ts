@@ -79,7 +79,7 @@ export const goal: Intent = {
   recognise(clause, { tools }) {
     const tool = tools.get('set_goal');
     const condition =
-      /^(?:set (?:a |the |your |my )?goal|(?:your|the|my) goal is|goal)(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
+      /^(?:set (?:a |the |your |my )?goal|(?:your|the|my) goal is(?! not reached)|goal(?! is not reached))(?:[:,]|\s+(?:to|that|is))?\s+(.+)$/is.exec(
         trimPhrase(clause),
       )?.[1];
     const parameter = tool && mainParameter(tool);

@@ -8,6 +8,14 @@ async function expectCalls(text: string, expected: Expected[], tools?: string[])
   expect(calls).toEqual(expected.map(([tool, input]) => ({ tool, input })));
 }
 
+it('takes the reminder of a goal for no new goal', async () => {
+  await expectCalls(
+    'The goal is not reached yet: all tests pass\nThe last check found: nothing\nGo on until it is reached.',
+    [],
+    ['set_goal'],
+  );
+});
+
 describe('one wish', () => {
   it.each<[string, string, Record<string, unknown>]>([
     ['What time is it in Tokyo?', 'current_time', { timezone: 'Asia/Tokyo' }],
