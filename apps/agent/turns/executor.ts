@@ -10,7 +10,7 @@ export type Verdict = { goOnWith: string } | { note: string };
 /** Asked after each turn that came to its end; nothing where the turn stands as it is. */
 export type GoalWatch = (ended: EndedTurn, signal: AbortSignal) => Promise<Verdict | undefined>;
 
-export interface EndedTurn {
+interface EndedTurn {
   sessionId: string;
   output: string;
   /** How many turns the task has taken so far, whatever became of the goal meanwhile. */
