@@ -21,6 +21,8 @@ export interface GoogleMail {
   from: string;
   subject: string;
   text: string;
+  /** Headers beside those that follow from the rest. */
+  headers?: Record<string, string>;
 }
 
 interface GoogleEvent {
@@ -225,8 +227,9 @@ function googleError(code: number, message: string) {
   return { error: { code, message, errors: [{ message }] } };
 }
 
-function mailBody({ id, threadId, labelIds, from, subject, text }: GoogleMail) {
+function mailBody({ id, threadId, labelIds, from, subject, text, headers: more = {} }: GoogleMail) {
   const headers = [
+    ...Object.entries(more).map(([name, value]) => ({ name, value })),
     { name: 'From', value: from },
     { name: 'Subject', value: subject },
     { name: 'Message-ID', value: `<${id}@mail>` },

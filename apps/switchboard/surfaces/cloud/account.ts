@@ -3,6 +3,7 @@ import type { docs_v1 } from '@googleapis/docs';
 import type { drive_v3 } from '@googleapis/drive';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { untilAborted } from '@trunkline/http';
+import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
 import { refreshGrant } from '../refresh-token.ts';
 
@@ -128,12 +129,25 @@ function cloudFailure(error: unknown): DeliveryError {
   const status = statusOf(error);
   const { message, response } = error as { message?: string; response?: { headers?: Headers } };
   const seconds = Number(response?.headers?.get?.('retry-after') ?? Number.NaN);
-  const permanent = status !== undefined && status >= 400 && status < 500 && status !== 429 && status !== 408;
+  const mayPass = status === 429 || status === 408 || isLimit(error);
+  const permanent = status !== undefined && status >= 400 && status < 500 && !mayPass;
   return new CloudError(`The cloud suite answered: ${message ?? String(error)}`, status, {
     permanent,
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
     cause: error,
   });
+}
+
+const limitSchema = z.object({
+  response: z.object({
+    data: z.object({ error: z.object({ errors: z.array(z.object({ reason: z.string() })) }) }),
+  }),
+});
+
+/** Its older APIs tell that too much was asked by a 403; a limit of the day passes as well, but not while we try. */
+function isLimit(error: unknown): boolean {
+  const { response } = limitSchema.safeParse(error).data ?? {};
+  return response?.data.error.errors.some(({ reason }) => /rateLimitExceeded/i.test(reason)) ?? false;
 }
 
 /** A refusal with the status that came with it. */

@@ -22,15 +22,15 @@ export async function pollCalendar(
   signal: AbortSignal,
 ): Promise<void> {
   const name = `calendar ${calendarId}`;
-  const syncToken = state.mark(name);
+  const syncToken = await state.mark(name);
   try {
     const { events, next } = await readChanges(account, calendarId, syncToken, signal);
     for (const event of events) await bus.publish(draftOf(event, calendarId));
-    if (next !== undefined) state.setMark(name, next);
+    if (next !== undefined) await state.setMark(name, next);
   } catch (error) {
     // The mark is too old: what happened since then cannot be told apart from what was known.
     if (!(error instanceof CloudError) || error.status !== gone) throw error;
-    state.clearMark(name);
+    await state.clearMark(name);
     await pollCalendar({ account, bus, state }, calendarId, signal);
   }
 }

@@ -130,6 +130,22 @@ describe('what comes in', () => {
     const sent = await waitFor(() => google.sent[1]);
     expect(sent.raw).not.toMatch(/^Bcc:/m);
   });
+
+  it('of machines is told and not answered, and what we sent is not told: nobody writes to himself without end', async () => {
+    const before = google.sent.length;
+    google.mails.push({ ...mail('away'), headers: { 'Auto-Submitted': 'auto-replied' }, text: 'I am away.' });
+    google.mails.push({ ...mail('ours'), labelIds: ['Label_1', 'SENT'], text: 'We will see to it.' });
+    google.mails.push({ ...mail('person'), headers: { 'Auto-Submitted': 'no' }, text: 'Hello?' });
+    await waitFor(() => google.sent.some(({ threadId }) => threadId === 'thread-person'));
+    const told = seen.messages.flatMap(({ topic, payload }) =>
+      topic.startsWith('message.inbound.cloud.mail') ? [payload.mail.id] : [],
+    );
+    expect(told).toEqual(expect.arrayContaining(['away', 'person']));
+    expect(told).not.toContain('ours');
+    const answers = google.sent.slice(before);
+    expect(answers.map(({ threadId }) => threadId)).toEqual(['thread-person']);
+    expect(answers[0]?.raw).toMatch(/^Auto-Submitted: auto-replied\r$/m);
+  });
 });
 
 describe('what goes out', () => {
@@ -168,6 +184,15 @@ describe('what goes out', () => {
       parents: ['org-folder'],
       content: '# Report\nGood.',
     });
+  });
+
+  it('waits out a limit, which the suite also tells by a refusal', async () => {
+    const message = 'User rate limit exceeded.';
+    const error = { code: 403, message, errors: [{ message, reason: 'userRateLimitExceeded' }] };
+    google.server.fail('POST /upload/drive', { status: 403, body: { error } });
+    google.server.fail('POST /upload/drive', { status: 429, headers: { 'retry-after': '1' }, body: {} });
+    await publish('message.outbound.cloud.drive', { name: 'patient.md', content: 'In time.' });
+    await waitFor(() => google.files.find(({ name }) => name === 'patient.md'));
   });
 
   it('fails in words where it cannot be written', async () => {

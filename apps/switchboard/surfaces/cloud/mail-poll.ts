@@ -45,18 +45,18 @@ async function pollLabel(
   signal: AbortSignal,
 ): Promise<void> {
   const { account, bus, state } = poll;
-  const isFirst = state.mark(`label ${watched.label}`) === undefined;
+  const isFirst = (await state.mark(`label ${watched.label}`)) === undefined;
   const fresh = await unseenMails(poll, gmail, watched.id, signal);
   for (const id of fresh.reverse()) {
     if (!isFirst) {
       const mail = await account.call(signal, (options) =>
         gmail.users.messages.get({ userId: 'me', id, format: 'full' }, options),
       );
-      await bus.publish(draftOf(mail.data, id, watched));
+      if (!isOurs(mail.data)) await bus.publish(draftOf(mail.data, id, watched));
     }
-    state.see(id);
+    await state.see(id);
   }
-  state.setMark(`label ${watched.label}`, 'read');
+  await state.setMark(`label ${watched.label}`, 'read');
 }
 
 /** The newest first, page after page until one holds what was seen before. */
@@ -77,7 +77,8 @@ async function unseenMails(
     };
     const { data } = await account.call(signal, (options) => gmail.users.messages.list(query, options));
     const ids = (data.messages ?? []).flatMap(({ id }) => (id ? [id] : []));
-    const found = ids.filter((id) => !state.hasSeen(id));
+    const found: string[] = [];
+    for (const id of ids) if (!(await state.hasSeen(id))) found.push(id);
     unseen.push(...found);
     if (!data.nextPageToken || found.length < ids.length) return unseen;
     pageToken = data.nextPageToken;
@@ -113,6 +114,16 @@ function draftOf(mail: gmail_v1.Schema$Message, id: string, { label, skillHint }
     payload: JSON.parse(JSON.stringify(payload)),
     id: derivedId(id, 'mail'),
     source: { interface: 'cloud', channelId: label, userId: from },
-    reply: { topic: `cloud.mail.reply.${escapeSegment(id)}`, format: 'text' },
+    ...(!isAutomatic(mail) && { reply: { topic: `cloud.mail.reply.${escapeSegment(id)}`, format: 'text' } }),
   };
+}
+
+/** A label that is put on a thread is put on our own part of it too. */
+function isOurs({ labelIds }: gmail_v1.Schema$Message): boolean {
+  return ['SENT', 'DRAFT'].some((label) => labelIds?.includes(label));
+}
+
+/** Of a machine, such as a notice of absence: an answer would be answered again, without end (RFC 3834). */
+function isAutomatic(mail: gmail_v1.Schema$Message): boolean {
+  return !/^(no\b.*)?$/i.test(headerOf(mail, 'auto-submitted').trim());
 }

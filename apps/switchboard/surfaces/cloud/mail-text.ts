@@ -32,6 +32,7 @@ export function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
     `To: ${oneLine(to)}`,
     `Subject: =?UTF-8?B?${Buffer.from(oneLine(subject)).toString('base64')}?=`,
     ...(inReplyTo === '' ? [] : [`In-Reply-To: ${oneLine(inReplyTo)}`, `References: ${oneLine(inReplyTo)}`]),
+    'Auto-Submitted: auto-replied',
     'MIME-Version: 1.0',
     'Content-Type: text/plain; charset=UTF-8',
     'Content-Transfer-Encoding: base64',

@@ -1,6 +1,7 @@
 import { FakeGoogle, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Observer, observe } from '../../fixtures/observe.ts';
+import { openContext } from '../../fixtures/plugin-context.ts';
 import { startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
 import { PollState } from './poll-state.ts';
 
@@ -91,13 +92,16 @@ describe('mail', () => {
     await polled('/messages');
     expect(told()).toEqual(['new']);
   });
+});
 
-  it('is known as long as it may stand under its label, which is longer than the bus knows its message', () => {
-    const state = new PollState(home.path);
-    state.see('once');
+describe('a mail that was told', () => {
+  it('is known as long as it may stand under its label, which is longer than the bus knows its message', async () => {
+    const { bus, stop } = await openContext(home.path);
+    await (await PollState.open(bus)).see('once');
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 365 * 24 * 3_600_000 });
-    expect(state.hasSeen('once')).toBe(true);
-    state.close();
+    const later = await PollState.open(bus);
+    expect([await later.hasSeen('once'), await later.hasSeen('never')]).toEqual([true, false]);
+    await stop();
   });
 });
 

@@ -55,7 +55,7 @@ export function createCloudSurface(
     async start(given) {
       context = given;
       if (account === undefined) return;
-      ends = [...(await openOutlets(account, given, desk)), ...startPolls(account, given, leader)];
+      ends = [...(await openOutlets(account, given, desk)), ...(await startPolls(account, given, leader))];
     },
     async stop() {
       for (const end of ends.reverse()) await end();
@@ -84,12 +84,12 @@ async function openOutlets(
   ];
 }
 
-function startPolls(
+async function startPolls(
   account: CloudAccount,
-  { bus, workspace, home, logger }: PluginContext,
+  { bus, workspace, logger }: PluginContext,
   leader: Leader,
-): (() => Promise<void> | void)[] {
-  const state = new PollState(home);
+): Promise<(() => Promise<void>)[]> {
+  const state = await PollState.open(bus);
   const config = () => workspace.cloud();
   const poll = { account, bus, state };
   const calendarId = () => config()?.calendar.orgCalendarId ?? '';
@@ -112,5 +112,5 @@ function startPolls(
     logger,
   });
   for (const poller of [calendar, mails]) poller.start();
-  return [() => state.close(), () => calendar.stop(), () => mails.stop()];
+  return [() => calendar.stop(), () => mails.stop()];
 }

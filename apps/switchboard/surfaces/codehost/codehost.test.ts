@@ -99,6 +99,13 @@ const send = (event: string, payload: Json, more: Json = {}) =>
 const post = () => waitFor(() => github.posts[0]);
 
 describe('webhooks of the code host', () => {
+  it('of events that mean nothing here are taken, whatever their shape', async () => {
+    const [text, nothing] = [{ comment: 'Looks safe.' }, { comment: { ...comment('x'), path: null } }];
+    expect((await send('deployment_review', { action: 'approved', ...text })).status).toBe(200);
+    expect((await send('commit_comment', { action: 'created', ...nothing })).status).toBe(200);
+    expect((await send('issue_comment', { action: 'created', ...text })).status).toBe(400);
+  });
+
   it('bring a pull request to the reviewer, and the review back under the name of the app [S054] [S055] [S102] [S105] [S114] [S135]', async () => {
     const response = await send('pull_request', { action: 'opened', pull_request: pull });
     expect([response.status, await response.text()]).toEqual([200, 'OK']);

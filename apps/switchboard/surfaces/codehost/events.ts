@@ -36,8 +36,20 @@ export interface EventOutcome {
   seen?: Reactable;
 }
 
+/** Other events may give fields of the same names another shape. */
+const readEvents = new Set([
+  'issues',
+  'issue_comment',
+  'pull_request',
+  'pull_request_review',
+  'pull_request_review_comment',
+  'release',
+  'repository',
+]);
+
 /** What a webhook means: messages for agents, signals for learners, or nothing. */
 export function readEvent(event: HookEvent, settings: EventSettings): EventOutcome {
+  if (!readEvents.has(event.name)) return { drafts: [] };
   const parsed = hookSchema.safeParse(event.payload);
   if (!parsed.success) throw new HookError(z.prettifyError(parsed.error));
   const hook = parsed.data;
