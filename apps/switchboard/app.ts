@@ -19,7 +19,8 @@ import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
 import { createExchange, type Exchange } from './exchange.ts';
-import { createGatewayExecutor } from './gateway/a2a-gateway.ts';
+import { createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
+import { ParkedAnswers } from './gateway/parked-answers.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { createPlugins } from './plugins.ts';
@@ -208,9 +209,10 @@ interface GatewaySettings {
 function openGateway({ options, home, bus, exchange, family, logger, url }: GatewaySettings) {
   const { routing, desk } = exchange;
   const { apiKey } = options;
-  return createA2aServer({
+  const parked = new ParkedAnswers(logger);
+  const server = createA2aServer({
     directory: join(home, 'a2a'),
-    executor: createGatewayExecutor({ bus, desk, routing }),
+    executor: createGatewayExecutor({ bus, desk, routing }, parked),
     card: () => ({
       name: 'switchboard',
       description: manifest.description,
@@ -223,6 +225,8 @@ function openGateway({ options, home, bus, exchange, family, logger, url }: Gate
     warnWhenOpen: false,
     logger,
   });
+  parked.attach(server.engine, listenAgain(bus));
+  return server;
 }
 
 function helmSkills({ registry, workspace }: Exchange['routing']) {

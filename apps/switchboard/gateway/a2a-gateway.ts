@@ -4,6 +4,7 @@ import { text } from '../dispatch/request.ts';
 import type { HumanDesk } from '../human/human-desk.ts';
 import type { Surroundings } from '../router/decide.ts';
 import { type Answer, askSkill, listen } from './ask-skill.ts';
+import type { Answers, Parked, ParkedAnswers } from './parked-answers.ts';
 import { targetOf } from './target.ts';
 
 export interface GatewayParts {
@@ -13,24 +14,51 @@ export interface GatewayParts {
 }
 
 /** The switchboard as one A2A agent: each task is a request for a skill, untargeted ones for the helm's. */
-export function createGatewayExecutor(parts: GatewayParts): Executor {
+export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
   return {
     async *execute(request, signal) {
-      const answers = answersFor(request, signal, parts);
-      if ('error' in answers) {
-        yield { type: 'rejected', message: answers.error };
+      const ending = new AbortController();
+      const end = () => ending.abort();
+      signal.addEventListener('abort', end, { once: true });
+      const found = answersFor(request, ending, parts, parked);
+      if ('error' in found) {
+        yield { type: 'rejected', message: found.error };
         return;
       }
-      for await (const answer of answers) yield* eventsOf(answer);
+      // By hand: the loop of the language would end what goes on after a question.
+      for (let next = await found.next(); !next.done; next = await found.next()) {
+        if (next.value.type !== 'question') yield* eventsOf(next.value);
+        else return yield* park(next.value, () => parked.keep(request.task.id, found, ending));
+      }
     },
   };
 }
 
+/** Whoever drives the task leaves when it is parked; only then may more come for it. */
+function* park(question: Answer, keep: () => void): Generator<ExecutionEvent> {
+  try {
+    yield* eventsOf(question);
+  } finally {
+    keep();
+  }
+}
+
+/** Hears what comes for a task that was parked before the start. */
+export function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Answers {
+  const begin = async () => undefined;
+  return (correlationId) => (signal) => listen(bus, { correlationId, signal, begin });
+}
+
 function answersFor(
   { task, text: content, metadata, resume }: ExecutionRequest,
-  signal: AbortSignal,
+  ending: AbortController,
   { bus, desk, routing }: GatewayParts,
-): AsyncGenerator<Answer, void> | { error: string } {
+  parked: ParkedAnswers,
+): Answers | { error: string } {
+  const { signal } = ending;
+  const kept = resume === undefined ? undefined : parked.take(task.id);
+  if (kept?.wentOn === true) return goingOn(kept, signal);
+  kept?.ending.abort();
   const waiting = desk.pending().find(({ correlationId }) => correlationId === task.id);
   if (resume !== undefined && waiting !== undefined) {
     const begin = () => desk.answer(waiting.requestId, content);
@@ -43,6 +71,14 @@ function answersFor(
   const conversationId = `a2a:${task.contextId}`;
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, correlationId, conversationId, source, signal });
+}
+
+async function* goingOn({ answers, next, ending }: Parked, signal: AbortSignal): Answers {
+  signal.addEventListener('abort', () => ending.abort(), { once: true });
+  const { done, value } = await next;
+  if (done === true) return;
+  yield value;
+  yield* answers;
 }
 
 function* eventsOf(answer: Answer): Generator<ExecutionEvent> {

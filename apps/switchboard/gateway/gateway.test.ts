@@ -1,7 +1,8 @@
 import { readSse } from '@trunkline/http';
+import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Crew, startCrew } from '../fixtures/crew.ts';
-import type { Json } from '../fixtures/start-switchboard.ts';
+import { agent, type Crew, startCrew } from '../fixtures/crew.ts';
+import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
 
 let crew: Crew;
 let { model, board } = {} as Crew;
@@ -11,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => crew.stop());
 
-async function send(content: string, more: Json = {}): Promise<Json> {
+async function send(content: string, more: Json = {}, to = board): Promise<Json> {
   const message = {
     role: 'user',
     messageId: crypto.randomUUID(),
@@ -19,7 +20,7 @@ async function send(content: string, more: Json = {}): Promise<Json> {
     ...more,
   };
   const call = { jsonrpc: '2.0', id: 1, method: 'message/send', params: { message } };
-  return (await board.call('/a2a', call, { 'content-type': 'application/json' })).body.result;
+  return (await to.call('/a2a', call, { 'content-type': 'application/json' })).body.result;
 }
 
 describe('the switchboard as an A2A agent', () => {
@@ -52,6 +53,41 @@ describe('the switchboard as an A2A agent', () => {
     const done = await send('the left one', { taskId: asked.id, contextId: asked.contextId });
     expect(done.status.state).toBe('completed');
     expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the left one');
+  });
+
+  it('brings its caller the result when somebody else answered what the agent asked', async () => {
+    model.enqueue({ toolCalls: [{ name: 'ask_human', arguments: { question: 'Which sea?' } }] }, 'aye aye');
+    const asked = await send('sail on');
+    expect(asked.status.state).toBe('input-required');
+    const { data } = (await board.call('/api/hitl/pending')).body;
+    const { requestId } = data.find(({ question }: Json) => question === 'Which sea?');
+    await board.call('/api/a2a/input', { requestId, answer: 'the northern one' });
+    const get = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: asked.id } };
+    const task = async () => (await board.call('/a2a', get)).body.result;
+    await waitFor(async () => (await task()).status.state === 'completed');
+    expect((await task()).artifacts[0].parts[0].text).toBe('aye aye');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('the northern one');
+  });
+
+  it('brings it also when the switchboard was started anew meanwhile', async () => {
+    const home = `${board.home}/anew`;
+    const env = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' };
+    const files = { 'agents/helm.yaml': agent('helm', 'role: orchestrator\nskills: [{ name: chat }]') };
+    const question = { toolCalls: [{ name: 'ask_human', arguments: { question: 'Which star?' } }] };
+    model.enqueue(question);
+    const first = await startSwitchboard({ home, env, files });
+    const asked = await send('steer', {}, first);
+    expect(asked.status.state).toBe('input-required');
+    await first.stop();
+    model.enqueue(question, 'by the pole star');
+    const second = await startSwitchboard({ home, env });
+    const [{ requestId }] = (await second.call('/api/hitl/pending')).body.data;
+    await second.call('/api/a2a/input', { requestId, answer: 'that of the pole' });
+    const get = { jsonrpc: '2.0', id: 1, method: 'tasks/get', params: { id: asked.id } };
+    const task = async () => (await second.call('/a2a', get)).body.result;
+    await waitFor(async () => (await task()).status.state === 'completed');
+    expect((await task()).artifacts[0].parts[0].text).toBe('by the pole star');
+    await second.stop();
   });
 
   it('streams progress as working and tool calls as artifacts [S119] [S120]', async () => {
