@@ -1,6 +1,8 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@trunkline/testing';
+import { setImmediate } from 'node:timers/promises';
+import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startAnswering } from '../../tools/answering-server.suite.ts';
@@ -37,6 +39,7 @@ const attempts = {
   worker: async () => (await import('node:worker_threads')),
   env: () => JSON.stringify(Object.keys(process.env).filter((name) => !name.startsWith('NODE_')).sort()),
   kill: () => process.exit(3),
+  late: () => new Promise((resolve) => setTimeout(resolve, 200, process.pid)),
   spin: () => { for (;;); },
   babble: () => { process.send(null); process.send({ type: 'ready', tools: 5 }); process.send({ type: 'fetch-start', id: 'x' }); return 'said'; },
   fail: () => { throw new Error('no luck'); },
@@ -90,6 +93,31 @@ describe('a plugin from the directory', () => {
     expect(await attempt('fail')).toBe('Error: no luck');
     expect(await attempt('own')).toBe('id:');
     expect(await attempt('babble')).toBe('said');
+  });
+
+  it('may die while the service is busy: calls fail in words, the next one works, and the service lives', async () => {
+    install('box');
+    await open();
+    const dying = attempt('kill');
+    await setImmediate();
+    // Whatever the system says of the process cannot be heard meanwhile.
+    execFileSync('sleep', ['0.4']);
+    const calls = [1, 2, 3].map(() => call('box_shout', { text: 'x' }));
+    for (const words of await Promise.all([dying, ...calls]))
+      expect(words).toBe('Error: the plugin box has stopped.');
+    expect(await call('box_shout', { text: 'again' })).toBe('AGAIN');
+  });
+
+  it('ends its calls when the settings change, and leaves no process behind', async () => {
+    install('box');
+    await open();
+    const running = attempt('late');
+    const held = plugins!.tools.find(({ name }) => name === 'box_attempt')!;
+    await plugins!.close();
+    const words = [await running, await callTool(held, { what: 'late' })];
+    expect(words).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)]);
+    const pids = words.map(Number);
+    await waitFor(() => !pids.some((pid) => existsSync(`/proc/${pid}`)));
   });
 
   it('may do nothing that its manifest does not allow', async () => {

@@ -24,6 +24,8 @@ export class PluginProcess {
   readonly #calls = new Map<number, PromiseWithResolvers<string> & { child: ChildProcess }>();
   #child: ChildProcess | undefined;
   #started: Promise<{ child: ChildProcess; tools: PluginToolHead[] }> | undefined;
+  #closed = false;
+  #underWay = 0;
   #count = 0;
   #fetches = 0;
 
@@ -36,6 +38,16 @@ export class PluginProcess {
   }
 
   async call(tool: string, input: unknown, signal: AbortSignal): Promise<string> {
+    this.#underWay += 1;
+    try {
+      return await this.#call(tool, input, signal);
+    } finally {
+      this.#underWay -= 1;
+      if (this.#closed) await this.close();
+    }
+  }
+
+  async #call(tool: string, input: unknown, signal: AbortSignal): Promise<string> {
     const { child } = await this.#start();
     this.#count += 1;
     const id = this.#count;
@@ -64,9 +76,14 @@ export class PluginProcess {
     }
   }
 
+  /** Calls under way come to their end first, and so do those of turns that still hold the tools. */
   async close(): Promise<void> {
+    this.#closed = true;
     const [started] = await Promise.allSettled([this.#started]);
-    if (started.status === 'fulfilled') started.value?.child.kill('SIGKILL');
+    if (this.#underWay > 0 || started.status !== 'fulfilled' || started.value === undefined) return;
+    const { child } = started.value;
+    child.kill('SIGKILL');
+    this.#forget(child);
   }
 
   #start() {
@@ -161,5 +178,6 @@ export class PluginProcess {
 }
 
 function tell(child: ChildProcess, message: ToPlugin): void {
-  if (child.connected) child.send(message);
+  // A process that has just died takes nothing; its end fails the calls that wait.
+  if (child.connected) child.send(message, () => undefined);
 }
