@@ -10,7 +10,7 @@ process.exit(await run(process.argv.slice(2)));
 async function run([name = 'help', ...argv]: string[]): Promise<number> {
   if (name === 'help' || name === '--help' || name === '-h') return say(overview());
   if (name === '--version' || name === '-v') return say(version);
-  const command = commands[name];
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) return complain(`There is no command "${name}". "trunkline --help" lists them.`);
   return execute(command, argv);
 }

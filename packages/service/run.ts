@@ -1,3 +1,4 @@
+import { access, constants, mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import {
   ConfigError,
@@ -40,11 +41,10 @@ export async function runService<
     const options = readOptions(run.table, { argv: run.argv, ...(run.env && { env: run.env }) });
     return await serveUntilSignal(run, options);
   } catch (error) {
-    if (error instanceof ConfigError) return refuse(error, BAD_SETTINGS);
-    if (isExplained(error)) return refuse(error, 1);
-    const words = unwritableWords(error);
-    if (words !== undefined) return refuse(new Error(words, { cause: error }), 1);
-    throw error;
+    if (error instanceof ConfigError) return refuse(error.message, BAD_SETTINGS);
+    const words = unwritableWords(error) ?? (isExplained(error) ? error.message : undefined);
+    if (words === undefined) throw error;
+    return refuse(words, 1);
   }
 }
 
@@ -58,12 +58,37 @@ async function serveUntilSignal<
   const signal = stopSignal();
   // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
   flushCompileCache();
-  const running = await run.start(options, logger, (secret) => secrets.add(secret));
+  const start = () => run.start(options, logger, (secret) => secrets.add(secret));
+  const running = await startInHome(options, start);
   print(run.announce?.(running) ?? `${run.table.title}\n${running.url}`);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
   await running.stop();
   return 0;
+}
+
+/**
+ * Makes the home, which nobody else on the machine may read, and starts. A home that cannot be used counts only when
+ * the service stumbles over it: one that keeps its data elsewhere needs none.
+ */
+async function startInHome<Running>(options: object, start: () => Promise<Running>): Promise<Running> {
+  const { trunklineHome: home = '' } = options as { trunklineHome?: string };
+  const failure = home === '' ? undefined : await failureOfHome(home);
+  try {
+    return await start();
+  } catch (error) {
+    throw failure !== undefined && String(error).includes(home) ? failure : error;
+  }
+}
+
+async function failureOfHome(home: string): Promise<unknown> {
+  try {
+    await mkdir(home, { recursive: true, mode: 0o700 });
+    await access(home, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
 }
 
 function print(text: string): number {
@@ -82,17 +107,20 @@ const REFUSALS: Record<string, string> = {
   EROFS: 'the disk is read-only',
   ENOTDIR: 'a part of the path is no folder',
   ENOSPC: 'the disk is full',
+  EEXIST: 'there is something else in its place',
+  ENOENT: 'a link on the way leads nowhere',
 };
 
 /** What to do about a place for data that the system refuses; undefined for any other failure. */
 function unwritableWords(error: unknown): string | undefined {
-  const { code = '', path } = error as NodeJS.ErrnoException;
+  const { code = '', path, syscall } = error as NodeJS.ErrnoException;
   const reason = REFUSALS[code];
   if (reason === undefined || path === undefined) return undefined;
+  if ((code === 'EEXIST' || code === 'ENOENT') && syscall !== 'mkdir') return undefined;
   return `${path} cannot be used: ${reason}. Set TRUNKLINE_HOME to a folder that this user may write.`;
 }
 
-function refuse(error: Error, code: number): number {
-  console.error(error.message);
+function refuse(words: string, code: number): number {
+  console.error(words);
   return code;
 }

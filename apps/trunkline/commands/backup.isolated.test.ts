@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Child, startChild, temporaryDirectory } from '@trunkline/testing';
@@ -92,4 +100,46 @@ it('says what is wrong with the folders', async () => {
     words: expect.stringContaining('is not empty'),
   });
   expect(await ask()).toMatchObject({ code: 2, words: expect.stringContaining('trunkline backup FOLDER') });
+});
+
+it('copies what links lead to, empty folders, and a damaged database as it is, which it tells', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const [home, copy] = [join(directory.path, 'home'), join(directory.path, 'copy')];
+  const disk = join(directory.path, 'disk');
+  for (const path of [home, disk, join(home, 'empty')]) mkdirSync(path);
+  writeFileSync(join(disk, 'users.yaml'), 'users: []');
+  writeFileSync(join(disk, 'a.txt'), 'a');
+  symlinkSync(join(disk, 'users.yaml'), join(home, 'users.yaml'));
+  symlinkSync(disk, join(home, 'disk'));
+  symlinkSync(home, join(disk, 'back'));
+  symlinkSync(join(disk, 'nothing'), join(home, 'nowhere'));
+  writeFileSync(join(home, 'damaged.db'), 'no database');
+  writeFileSync(join(home, 'z.txt'), 'z');
+  const backup = run(home, 'backup', copy);
+  expect(await backup.exited, backup.output()).toMatchObject({ code: 1 });
+  expect(backup.output()).toContain(`${join(home, 'damaged.db')} is no whole database`);
+  const text = (name: string) => readFileSync(join(copy, name), 'utf8');
+  expect(['users.yaml', 'disk/a.txt', 'damaged.db', 'z.txt'].map(text)).toEqual([
+    'users: []',
+    'a',
+    'no database',
+    'z',
+  ]);
+  expect(existsSync(join(copy, 'empty'))).toBe(true);
+  expect(existsSync(join(copy, 'disk/back'))).toBe(false);
+});
+
+it('says why it could not copy', async () => {
+  const directory = temporaryDirectory();
+  onTestFinished(directory.remove);
+  const home = join(directory.path, 'home');
+  mkdirSync(home);
+  writeFileSync(join(directory.path, 'file'), '');
+  for (const target of ['file', 'file/below']) {
+    const backup = run(home, 'backup', join(directory.path, target));
+    expect(await backup.exited).toMatchObject({ code: 1 });
+    expect(backup.output()).toContain('The copy failed: ');
+    expect(backup.output()).not.toContain('    at ');
+  }
 });

@@ -17,9 +17,11 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   }
   const { trunklineHome: home } = readOptions(backupOptions, { argv: [], env });
   try {
-    const { databases, files } = await copyHome(home, target);
+    const { databases, files, damaged } = await copyHome(home, target);
     console.log(`${databases} databases and ${files} other files of ${home} are now in ${target}.`);
-    return 0;
+    for (const path of damaged)
+      console.error(`${path} is no whole database: it was copied as it is. Keep an older copy of it.`);
+    return damaged.length === 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof BackupError)) throw error;
     console.error(error.message);

@@ -26,7 +26,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   } catch (error) {
     if (!(error instanceof RemoteAgentError)) throw error;
     writer.finish();
-    console.error(`${error.message} ${adviceFor(error)}`);
+    console.error(`${error.message.replace(/[^.!?]$/, '$&.')} ${adviceFor(error)}`);
     return 1;
   } finally {
     reader.close();

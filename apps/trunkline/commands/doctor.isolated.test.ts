@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import {
   freePort,
@@ -13,6 +15,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const cleanups: (() => unknown)[] = [];
+const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
@@ -56,6 +59,25 @@ describe('trunkline doctor', () => {
     expect(output).toMatch(new RegExp(`^FAILED {2}port ${port}`, 'm'));
     expect(output).toContain('set AGENT_PORT to another port');
     expect(code).toBe(1);
+  });
+
+  it('knows a service that listens on an address of its own', async () => {
+    const service = createHttpServer((_, response) => response.end('{"model":{}}')).listen(0, '127.0.0.2');
+    await once(service, 'listening');
+    cleanups.push(() => service.close());
+    const { port } = service.address() as AddressInfo;
+    const { output } = await doctor({ AGENT_PORT: String(port), CORE_HOST: '127.0.0.2' });
+    expect(output).toMatch(new RegExp(`^ok {6}port ${port} +a service answers there`, 'm'));
+  });
+
+  it.skipIf(!canMount)('fails when the disk has no room for the data', () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    const inSmallDisk = 'mount -t tmpfs -o size=4m tmpfs "$1" && TRUNKLINE_HOME="$1" exec "$2" "$3" doctor';
+    const words = ['-rm', 'sh', '-c', inSmallDisk, 'sh', home.path, process.execPath, launcher];
+    const { stdout, status } = spawnSync('unshare', words, { encoding: 'utf8' });
+    expect(stdout).toMatch(/^FAILED {2}disk +4\.0 MiB free at .*\n +Free some space/m);
+    expect(status).toBe(1);
   });
 
   it('names a data directory that cannot be written', async () => {

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { freePort, type ModelServer, startChild, startModelServer, temporaryHome } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,5 +77,21 @@ describe('trunkline send', () => {
     expect(stranger.output()).toContain('SWITCHBOARD_API_KEY');
     const wrong = run(['send', '--urll', url, 'x']);
     expect(await wrong.exited).toMatchObject({ code: 2 });
+  });
+
+  it('says so when the switchboard dies while it works on the answer', async () => {
+    const dying = createServer((request, response) => {
+      if (request.method !== 'POST')
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': here\n\n');
+      response.once('close', () => dying.closeAllConnections());
+      return response.writeHead(200, { connection: 'close' }).end('{}');
+    }).listen(0, '127.0.0.1');
+    await once(dying, 'listening');
+    const { port } = dying.address() as AddressInfo;
+    const child = run(['send', '--url', `http://127.0.0.1:${port}`, 'x']);
+    expect(await child.exited).toMatchObject({ code: 1 });
+    dying.close();
+    expect(child.output()).toContain('closed the connection before the answer came; send it again.');
+    expect(child.output()).not.toContain('    at ');
   });
 });

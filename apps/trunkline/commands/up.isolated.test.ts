@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { type Child, freePort, startChild, temporaryHome } from '@trunkline/testing';
@@ -61,11 +61,21 @@ describe('trunkline up', () => {
     expect(child.output()).toContain('RESEARCH_PORT');
   });
 
-  it.each(['up', 'agent'])('says what to do when the home cannot be written: %s', async (command) => {
+  it.each(['up', ...services])('says what to do when the home cannot be written: %s', async (command) => {
     const home = join(launcher, 'below-a-file');
     const child = trunkline([command], { ...anyPorts(), TRUNKLINE_HOME: home });
     expect(await child.exited).toMatchObject({ code: 1 });
     expect(child.output()).toContain('Set TRUNKLINE_HOME to a folder that this user may write.');
+    expect(child.output()).not.toContain('    at ');
+  });
+
+  it('says what to do when the home is a link to a disk that is not there', async () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    symlinkSync(join(home.path, 'no-disk'), join(home.path, 'link'));
+    const child = trunkline(['up'], { ...anyPorts(), TRUNKLINE_HOME: join(home.path, 'link') });
+    expect(await child.exited).toMatchObject({ code: 1 });
+    expect(child.output()).toContain('a link on the way leads nowhere. Set TRUNKLINE_HOME');
     expect(child.output()).not.toContain('    at ');
   });
 
@@ -89,6 +99,15 @@ describe('trunkline up', () => {
 });
 
 describe('one service alone', () => {
+  it('makes a home that nobody else on the machine may read', async () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    const path = join(home.path, 'data/trunkline');
+    const child = trunkline(['voice'], { PORT: '0', TRUNKLINE_HOME: path });
+    await child.waitForLine('http://127.0.0.1:', 60_000);
+    expect(statSync(path).mode & 0o777).toBe(0o700);
+  });
+
   it('[V002] voice listens on the port given by PORT', async () => {
     const port = await freePort();
     const child = trunkline(['voice'], { PORT: String(port) });
@@ -126,6 +145,12 @@ describe('one service alone', () => {
 });
 
 describe('trunkline', () => {
+  it.each(['constructor', '__proto__', 'fly'])('knows no command %s', async (name) => {
+    const child = trunkline([name], {});
+    expect(await child.exited).toMatchObject({ code: 2 });
+    expect(child.output()).toContain(`There is no command "${name}".`);
+  });
+
   it('lists its commands with --help', async () => {
     const child = trunkline(['--help'], {});
     expect(await child.exited).toMatchObject({ code: 0 });

@@ -3,6 +3,8 @@ import type { Diagnosis } from '@trunkline/service';
 import { dataDirectory } from '@trunkline/storage';
 
 const LOW_BYTES = 1024 ** 3;
+/** With less, the first start has no room for its databases. */
+const NEEDED_BYTES = 16 * 1024 ** 2;
 
 /** Proves that the data directory can be written, and looks at the room left on its disk. */
 export async function checkDirectories(home: string): Promise<Diagnosis[]> {
@@ -19,12 +21,17 @@ export async function checkDirectories(home: string): Promise<Diagnosis[]> {
 async function roomAt(path: string): Promise<Diagnosis> {
   const { bavail, bsize } = await statfs(path);
   const free = bavail * bsize;
-  const words = `${(free / 1024 ** 3).toFixed(1)} GiB free at ${path}.`;
+  const words = `${roomWords(free)} free at ${path}.`;
   if (free > LOW_BYTES) return { subject: 'disk', state: 'ok', words };
   return {
     subject: 'disk',
-    state: 'warning',
+    state: free < NEEDED_BYTES ? 'failed' : 'warning',
     words,
     advice: 'Free some space, or set TRUNKLINE_HOME to a larger disk.',
   };
+}
+
+function roomWords(bytes: number): string {
+  const gigabytes = bytes / 1024 ** 3;
+  return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
 }

@@ -27,7 +27,7 @@ async function checkPort({
   const subject = `port ${port}`;
   const reason = await whyTaken(port, host);
   if (reason === undefined) return { subject, state: 'ok', words: `free for ${name}.` };
-  if (reason === 'EADDRINUSE' && (await answers(port)))
+  if (reason === 'EADDRINUSE' && (await answers(host, port)))
     return { subject, state: 'ok', words: `a service answers there (${name}'s port).` };
   const advice = `Stop the program that has it, or set ${name.toUpperCase()}_PORT to another port.`;
   return { subject, state: 'failed', words: `${name} cannot listen on ${host}:${port} (${reason}).`, advice };
@@ -41,9 +41,9 @@ function whyTaken(port: number, host: string): Promise<string | undefined> {
   });
 }
 
-async function answers(port: number): Promise<boolean> {
+async function answers(host: string, port: number): Promise<boolean> {
   try {
-    const response = await fetch(`http://127.0.0.1:${port}/healthz`, {
+    const response = await fetch(`http://${reachable(host)}:${port}/healthz`, {
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     const body: unknown = await response.json();
@@ -52,4 +52,10 @@ async function answers(port: number): Promise<boolean> {
     // Not one of our services, or one that hangs: either way the port is taken.
     return false;
   }
+}
+
+/** Who listens on all addresses is asked on loopback. */
+function reachable(host: string): string {
+  if (['0.0.0.0', '::', ''].includes(host)) return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
 }

@@ -49,6 +49,7 @@ export class SwitchboardClient {
       await this.#post('/publish', { topic: 'message.inbound.cli', payload, correlationId });
       yield* eventsOf(stream, correlationId);
     } catch (error) {
+      if (isBrokenOff(error)) throw lost(error);
       if (!limit.aborted) throw error;
       const words = `No answer came within ${this.#place.timeoutS} s; the message is kept, and its flow tells how it goes on.`;
       throw new SendError(words, { cause: error });
@@ -106,5 +107,15 @@ async function* eventsOf(
     yield { type: 'end', text: payload.content ?? '', failed: payload.error !== undefined };
     return;
   }
-  throw new SendError('The switchboard closed the connection before the answer came; send it again.');
+  throw lost();
+}
+
+function lost(cause?: unknown): SendError {
+  const words = 'The switchboard closed the connection before the answer came; send it again.';
+  return new SendError(words, { cause });
+}
+
+/** How fetch tells of a body whose sender is gone. */
+function isBrokenOff(error: unknown): boolean {
+  return error instanceof TypeError && error.message === 'terminated';
 }

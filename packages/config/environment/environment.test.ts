@@ -28,6 +28,8 @@ describe('variables named by data', () => {
     expect(readVariable('PEER_ADA_TOKEN', env)).toBe('t');
     expect(readVariable('PEER_BLANK_URL', env)).toBeUndefined();
     expect(readVariable('NONE', env)).toBeUndefined();
+    for (const name of ['constructor', 'toString', '__proto__'])
+      expect(readVariable(name, env)).toBeUndefined();
     expect(readVariable('PATH')).toBe(process.env.PATH);
   });
 });

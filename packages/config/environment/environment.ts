@@ -3,7 +3,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The value of one variable, without surrounding blanks; a blank one counts as unset. */
 export function readVariable(name: string, env: Environment = process.env): string | undefined {
-  return env[name]?.trim() || undefined;
+  return Object.hasOwn(env, name) ? env[name]?.trim() || undefined : undefined;
 }
 
 /** Variables whose names are built from data: `/^PEER_(.+)_URL$/` gives each value under what the group captured. */
