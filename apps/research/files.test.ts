@@ -41,6 +41,24 @@ describe('files', () => {
       'Queens',
       'five years',
     ],
+    ['utf-16.txt', Buffer.from('\ufeffBienen in Zürich fliegen.', 'utf16le'), 'utf-16.txt', 'in Zürich'],
+    [
+      'big-endian.md',
+      Buffer.from('\ufeff# Bees\n\nBienen in Köln fliegen.', 'utf16le').swap16(),
+      'Bees',
+      'in Köln',
+    ],
+    ['latin.txt', Buffer.from('Les abeilles préfèrent le tilleul.', 'latin1'), 'latin.txt', 'préfèrent'],
+    [
+      'cyrillic.html',
+      Buffer.concat([
+        Buffer.from('<meta charset="windows-1251"><title>Bees</title><main><p>'),
+        Buffer.from([0xcf, 0xf7, 0xe5, 0xeb, 0xfb]),
+        Buffer.from(` ${'and other bees of the garden '.repeat(4)}</p></main>`),
+      ]),
+      'Bees',
+      'Пчелы',
+    ],
     ['report.pdf', pdfOf('Swarms leave the hive in late spring.'), 'report.pdf', 'Swarms leave'],
     ['letter.docx', docxOf('Smoke calms the bees before a hive is opened.'), 'letter.docx', 'Smoke calms'],
     [

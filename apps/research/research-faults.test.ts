@@ -138,6 +138,43 @@ describe('the model', () => {
   });
 });
 
+describe('a model that runs on', () => {
+  it('is cut short in its plan and in its gaps', async () => {
+    const endless = 'tides '.repeat(20_000);
+    let pass = 0;
+    lab.script.replace = (asked) => {
+      if (asked === 'scope')
+        return JSON.stringify({
+          dimensions: DIMENSIONS.map((name) => ({
+            name: `${name} ${endless}`,
+            queries: [`tidal power ${endless}`],
+          })),
+        });
+      if (asked === 'gaps')
+        return JSON.stringify({ gaps: pass++ === 0 ? [`Fish and tidal power ${endless}`] : [] });
+      return undefined;
+    };
+    const { snapshot } = await run();
+    expect(snapshot).toMatchObject({ status: 'complete', dimensionsTotal: 4, warnings: [] });
+    expect(Math.max(...(snapshot.dimensions as string[]).map(({ length }) => length))).toBeLessThanOrEqual(
+      300,
+    );
+  });
+
+  it('breaks no heading of the report over lines, nor does a query of several lines', async () => {
+    const name = 'Costs\n\n# of tidal power';
+    lab.script.replace = (asked) =>
+      asked === 'scope'
+        ? JSON.stringify({
+            dimensions: [name, ...DIMENSIONS].map((each) => ({ name: each, queries: ['tidal power'] })),
+          })
+        : undefined;
+    const { snapshot } = await run({ query: 'tidal power\n\nand what it costs' });
+    expect(snapshot.report).toMatch(/^# tidal power and what it costs\n\n/);
+    expect(snapshot.report).toContain('## Costs # of tidal power\n\n');
+  });
+});
+
 describe('a PDF', () => {
   it('is read and cited like a page', async () => {
     const plan = {

@@ -1,3 +1,4 @@
+import { decodeFile } from './decode-file.ts';
 import { type Extracted, ExtractionError, type Raw } from './extracted.ts';
 import { extractHtml, tidy, toMarkdown } from './html.ts';
 import { openWordArchive } from './word-archive.ts';
@@ -10,7 +11,7 @@ export async function extract(raw: Raw): Promise<Extracted> {
   const { type, bytes, name } = raw;
   if (type === 'application/pdf' || startsWith(bytes, '%PDF-')) return await extractPdf(bytes, name);
   if (type === WORD) return await extractWord(bytes, name);
-  const text = raw.text ?? new TextDecoder().decode(bytes);
+  const text = raw.text ?? decodeFile(bytes, type);
   if (type === 'text/html' || type === 'application/xhtml+xml') return extractHtml(text, name);
   if (!TEXTUAL.test(type)) throw new ExtractionError(`holds ${type || 'binary data'}, which is not text`);
   const plain = tidy(text);

@@ -14,6 +14,7 @@ export interface HostQueueOptions {
 
 interface Host {
   lane: Lane;
+  /** By the clock that is never set. */
   nextStart: number;
 }
 
@@ -47,11 +48,11 @@ export class HostQueue {
 
   #forgetIdle(except: string): void {
     for (const [name, { lane, nextStart }] of this.#hosts)
-      if (name !== except && lane.idle && Date.now() >= nextStart) this.#hosts.delete(name);
+      if (name !== except && lane.idle && performance.now() >= nextStart) this.#hosts.delete(name);
   }
 
   async #pace(host: Host, signal: AbortSignal): Promise<void> {
-    const now = Date.now();
+    const now = performance.now();
     const start = Math.max(now, host.nextStart);
     host.nextStart = start + this.#options.pauseMs;
     if (start > now) await (this.#options.wait ?? sleep)(start - now, signal);

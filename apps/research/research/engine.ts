@@ -67,7 +67,7 @@ export class ResearchEngine {
 
   /** How long a job has been worked on, up to now. */
   elapsedMs({ id, spentMs }: Job): number {
-    return spentMs + (this.#runs.get(id)?.budget.unnotedMs ?? 0);
+    return spentMs + Math.round(this.#runs.get(id)?.budget.unnotedMs ?? 0);
   }
 
   /** Takes a job that failed or was cancelled up again where it stopped; what found nothing is researched anew. */

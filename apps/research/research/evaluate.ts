@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { PlannedDimension } from './job.ts';
+import { oneLine } from '../text/line.ts';
+import { LONGEST_NAME, type PlannedDimension } from './job.ts';
 import type { RunContext } from './run-context.ts';
 
 const MOST_GAPS = 3;
@@ -40,7 +41,9 @@ async function findGaps(
   const prompt = `Research query: ${query}\n\n${summaries}`;
   const answer = await model.object(gapsSchema, { ...ask, signal, instructions: INSTRUCTIONS, prompt });
   const known = new Set(dimensions.map(({ name }) => name.toLowerCase()));
-  const gaps = (answer?.gaps ?? []).map((gap) => gap.trim()).filter((gap) => !known.has(gap.toLowerCase()));
+  const gaps = (answer?.gaps ?? [])
+    .map((gap) => oneLine(gap, LONGEST_NAME))
+    .filter((gap) => gap !== '' && !known.has(gap.toLowerCase()));
   return [...new Set(gaps)].slice(0, MOST_GAPS);
 }
 
@@ -53,5 +56,5 @@ function passFoundSources({ findings, id }: RunContext, iteration: number): bool
 }
 
 export function gapDimensions(gaps: readonly string[], query: string): PlannedDimension[] {
-  return gaps.map((gap) => ({ name: gap, queries: [gap, `${query} ${gap}`.slice(0, 200)] }));
+  return gaps.map((gap) => ({ name: gap, queries: [gap, oneLine(`${query} ${gap}`, LONGEST_NAME)] }));
 }

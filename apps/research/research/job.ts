@@ -59,6 +59,9 @@ export interface CitationScore {
   problem?: string;
 }
 
+/** Characters of a dimension's name, and of a query for it. */
+export const LONGEST_NAME = 300;
+
 export interface PlannedDimension {
   name: string;
   queries: string[];

@@ -1,5 +1,6 @@
 import type { CheckedCitation, CheckedLine, CheckedSentence } from '../citations/report.ts';
 import type { Excerpt } from '../store/excerpt.ts';
+import { oneLine } from '../text/line.ts';
 import type { CitationScore, Claim } from './job.ts';
 
 export interface ReportSection {
@@ -43,10 +44,10 @@ export function composeReport({ query, notice, sections, sources, problems }: Re
   const summary = bestSentences(sections).map((sentence) => `- ${writer.sentence(sentence, false)}`);
   const body = sections.flatMap(({ heading, lines }) => {
     const paragraphs = writer.paragraphs(lines);
-    return paragraphs.length === 0 ? [] : [`## ${heading}\n\n`, ...paragraphs];
+    return paragraphs.length === 0 ? [] : [`## ${oneLine(heading)}\n\n`, ...paragraphs];
   });
   const blocks = [
-    `# ${query}\n\n`,
+    `# ${oneLine(query)}\n\n`,
     ...(notice === '' ? [] : [`> ${notice}\n\n`]),
     ...(summary.length > 1 ? [`## Summary\n\n${summary.join('\n')}\n\n`] : []),
     ...body,
@@ -184,9 +185,7 @@ class Writer {
     const cited = [...this.#sources.values()]
       .filter(({ id }) => this.numbers.has(id))
       .sort((left, right) => (this.numbers.get(left.id) ?? 0) - (this.numbers.get(right.id) ?? 0));
-    const lines = cited.map(
-      ({ id, title, url }) => `${this.numbers.get(id)}. ${title.replace(/\s+/g, ' ')}: ${url}`,
-    );
+    const lines = cited.map(({ id, title, url }) => `${this.numbers.get(id)}. ${oneLine(title)}: ${url}`);
     return `## Sources\n\n${lines.join('\n')}\n`;
   }
 }

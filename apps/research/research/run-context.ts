@@ -52,13 +52,13 @@ export interface RunContext extends ResearchParts {
 /** Research may use up this share of the tokens; the rest is for the report. */
 const RESEARCH_SHARE = 0.7;
 
-/** Watches what a job uses up, restarts included. */
+/** Watches what a job uses up, restarts included. A clock that is set meanwhile takes no time from it. */
 export class BudgetMeter {
   readonly #job: Job;
   readonly #jobs: JobStore;
-  readonly #startedAt = Date.now();
+  readonly #startedAt = performance.now();
   readonly #lane: Lane;
-  #noted = Date.now();
+  #noted = performance.now();
   #tokens: number;
 
   constructor(job: Job, jobs: JobStore) {
@@ -77,11 +77,11 @@ export class BudgetMeter {
   /** Writes down the time since the last note. */
   noteTime(): void {
     this.#jobs.addTime(this.#job.id, this.unnotedMs);
-    this.#noted = Date.now();
+    this.#noted = performance.now();
   }
 
   get unnotedMs(): number {
-    return Date.now() - this.#noted;
+    return performance.now() - this.#noted;
   }
 
   /** What is used up for a stage of the job, or nothing. */
@@ -128,7 +128,7 @@ export class BudgetMeter {
   }
 
   #remainingMs(seconds: number): number {
-    return seconds * 1000 - this.#job.spentMs - (Date.now() - this.#startedAt);
+    return seconds * 1000 - this.#job.spentMs - (performance.now() - this.#startedAt);
   }
 }
 

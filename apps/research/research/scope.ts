@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { PlannedDimension } from './job.ts';
+import { oneLine } from '../text/line.ts';
+import { LONGEST_NAME, type PlannedDimension } from './job.ts';
 import type { RunContext } from './run-context.ts';
 
 const LEAST = 3;
 const MOST = 6;
 const MOST_QUERIES = 3;
+const MOST_LOOKED_AT = 50;
 
 const planSchema = z.object({
   dimensions: z
@@ -28,12 +30,12 @@ export async function planDimensions(context: RunContext): Promise<PlannedDimens
 
 /** Each dimension once, and no more than a job researches. */
 function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
-  const byName = new Map(
-    dimensions.map(({ name, queries }) => [name.trim().toLowerCase(), { name: name.trim(), queries }]),
-  );
-  return [...byName.values()]
-    .slice(0, MOST)
-    .map(({ name, queries }) => ({ name, queries: queries.slice(0, MOST_QUERIES) }));
+  const short = dimensions.slice(0, MOST_LOOKED_AT).map(({ name, queries }) => ({
+    name: oneLine(name, LONGEST_NAME),
+    queries: queries.slice(0, MOST_QUERIES).map((query) => oneLine(query, LONGEST_NAME)),
+  }));
+  const named = short.filter(({ name }) => name !== '');
+  return [...new Map(named.map((each) => [each.name.toLowerCase(), each])).values()].slice(0, MOST);
 }
 
 /** For a model that cannot plan. */

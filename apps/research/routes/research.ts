@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
 import { type DomainLists, isAllowed } from '../research/domains.ts';
 import { followEvents } from '../research/follow.ts';
-import type { Job, PlannedDimension } from '../research/job.ts';
+import { type Job, LONGEST_NAME, type PlannedDimension } from '../research/job.ts';
 import { type SnapshotParts, snapshotOf } from '../research/snapshot.ts';
 import type { SourceKind } from '../sources/source.ts';
 import type { FindingStore } from '../store/findings.ts';
@@ -40,10 +40,10 @@ const planSchema = z.object({
   dimensions: z
     .array(
       z.union([
-        z.string().trim().min(1).max(300),
+        z.string().trim().min(1).max(LONGEST_NAME),
         z.object({
-          name: z.string().trim().min(1).max(300),
-          queries: z.array(z.string().trim().min(1).max(300)).min(1).max(3),
+          name: z.string().trim().min(1).max(LONGEST_NAME),
+          queries: z.array(z.string().trim().min(1).max(LONGEST_NAME)).min(1).max(3),
         }),
       ]),
     )
@@ -172,7 +172,10 @@ function plannedDimensions(
   return given.map((dimension) => {
     if (typeof dimension !== 'string') return dimension;
     const known = proposed.find(({ name }) => name === dimension);
-    return { name: dimension, queries: known?.queries ?? [dimension, `${query} ${dimension}`.slice(0, 300)] };
+    return {
+      name: dimension,
+      queries: known?.queries ?? [dimension, `${query} ${dimension}`.slice(0, LONGEST_NAME)],
+    };
   });
 }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { Database } from '@trunkline/storage';
+import { oneLine } from '../text/line.ts';
 import type { Excerpt, Part } from './excerpt.ts';
 import { MOST_PARTS, PartStore, partsOf } from './parts.ts';
 import { snippetOf } from './snippet.ts';
@@ -46,6 +47,7 @@ const WORDS_OF_A_SEARCH = 12;
 /** Parts that are indexed before others get their turn. */
 const AT_ONCE = 24;
 
+const LONGEST_TITLE = 500;
 /** Parts that a text begins with. */
 const OPENING = 24;
 
@@ -65,7 +67,11 @@ export class DocumentStore {
 
   /** Stores a text, or finds the same one stored before. A long one is stored piece by piece, and is there when all of it is. */
   async add(given: NewDocument): Promise<StoredDocument> {
-    const document = { ...given, title: given.title.toWellFormed(), text: given.text.toWellFormed() };
+    const document = {
+      ...given,
+      title: oneLine(given.title, LONGEST_TITLE),
+      text: given.text.toWellFormed(),
+    };
     const parts = partsOf(document.text);
     const hash = await hashOf(document.title, parts);
     const key = JSON.stringify([document.kind, document.url, hash]);
