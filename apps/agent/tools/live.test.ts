@@ -95,6 +95,20 @@ describe('a whole agent', () => {
     expect(textOf(await agent.send('tidy'))).toContain('did tidy up');
   });
 
+  it('tells the model that nothing ran when a command is approved after commands were switched off', async () => {
+    const agent = await scripted(calling('run_command', { command: 'touch made' }));
+    const parked = await agent.send('make it');
+    const changes = [{ op: 'set', path: ['filesystem', 'run_command'], value: false }];
+    const headers = { 'content-type': 'application/json' };
+    await agent.fetch('/api/config', { method: 'PATCH', headers, body: JSON.stringify({ changes }) });
+    const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
+    await waitFor(async () => !(await names()).includes('run_command'));
+    const done = await agent.send('yes', { taskId: parked.id, contextId: parked.contextId });
+    expect(textOf(done)).toBe(
+      'got Error: run_command is no longer offered and was not run. The person had answered: yes',
+    );
+  });
+
   it('asks before it runs a command, and writes every call to the audit log [A051]', async () => {
     const agent = await scripted(calling('run_command', { command: 'cat note.txt' }));
     writeFileSync(join(agent.home, 'agent', 'workspace', 'note.txt'), 'milk');

@@ -177,8 +177,13 @@ async function* answered(
   { text, signal }: TurnRequest,
   { options, approvals }: Prepared,
 ): AsyncGenerator<TurnEvent, void> {
-  const call = leaveAsked(checkpoint, approvals);
-  if (call === undefined) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+  const call = askedBy(checkpoint);
+  if (call !== undefined && !options.tools.some(({ name }) => name === call.name)) {
+    const answer = `Error: ${call.name} is no longer offered and was not run. The person had answered: ${text}`;
+    return yield* resumeTurn({ ...options, checkpoint, answer });
+  }
+  if (call === undefined || approvals.question(call) === undefined)
+    return yield* resumeTurn({ ...options, checkpoint, answer: text });
   const { toolCallId, name, input } = call;
   yield { type: 'tool-start', toolCallId, name, input };
   const start = performance.now();
@@ -188,10 +193,9 @@ async function* answered(
   yield* resumeTurn({ ...options, checkpoint, answer: result });
 }
 
-function leaveAsked(checkpoint: unknown, approvals: Approvals) {
+function askedBy(checkpoint: unknown) {
   try {
-    const call = waitingCall(checkpoint);
-    return call !== undefined && approvals.question(call) !== undefined ? call : undefined;
+    return waitingCall(checkpoint);
   } catch (error) {
     // The loop says in its own words what is wrong with a damaged checkpoint.
     if (error instanceof CheckpointError) return undefined;
