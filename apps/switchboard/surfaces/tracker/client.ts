@@ -1,4 +1,5 @@
 import type { LinearClient } from '@linear/sdk';
+import { untilAborted } from '@trunkline/http';
 import { DeliveryError } from '../delivery/delivery.ts';
 import type { TrackerTokens } from './tokens.ts';
 
@@ -41,7 +42,8 @@ export class TrackerApi {
       apiUrl: `${url.replace(/\/+$/, '')}/graphql`,
       signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
     };
-    if (tokens !== undefined) return new LinearClient({ ...shared, accessToken: await tokens.get() });
+    if (tokens !== undefined)
+      return new LinearClient({ ...shared, accessToken: await untilAborted(tokens.get(), signal) });
     if (apiKey !== undefined) return new LinearClient({ ...shared, apiKey });
     throw new DeliveryError('Set TRACKER_API_KEY: without it nothing can be written to the tracker.', {
       permanent: true,

@@ -87,6 +87,7 @@ function createApi({ options, home, bus, logger }: PluginContext): TrackerApi {
           url,
           home,
           onRefreshFailed,
+          logger,
         })
       : undefined;
   return new TrackerApi({ url, apiKey, tokens });

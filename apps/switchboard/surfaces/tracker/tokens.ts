@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Logger } from '@trunkline/config';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
@@ -12,6 +13,7 @@ export interface TokenSettings {
   home: string;
   /** Told once when the refresh token is refused, until one works again. */
   onRefreshFailed(words: string): void;
+  logger: Logger;
 }
 
 const keptSchema = z.object({ first: z.string(), refreshToken: z.string() });
@@ -24,6 +26,8 @@ export class TrackerTokens {
   readonly #path: string;
   #token: { value: string; until: number } | undefined;
   #renewing: Promise<string> | undefined;
+  /** The newest refresh token of this run. */
+  #newest: string | undefined;
   #refused = false;
 
   constructor(settings: TokenSettings) {
@@ -47,7 +51,11 @@ export class TrackerTokens {
 
   async #renew(): Promise<string> {
     try {
-      const { access_token: value, expires_in, refresh_token } = await this.#exchange(await this.#newest());
+      const {
+        access_token: value,
+        expires_in,
+        refresh_token,
+      } = await this.#exchange(this.#newest ?? (await this.#kept()));
       if (refresh_token !== undefined) await this.#keep(refresh_token);
       this.#token = { value, until: Date.now() + expires_in * 1000 - marginMs };
       this.#refused = false;
@@ -68,14 +76,27 @@ export class TrackerTokens {
   }
 
   /** What was kept counts as long as the variable holds the token that it began with. */
-  async #newest(): Promise<string> {
-    const { refreshToken } = this.#settings;
-    const kept = keptSchema.safeParse(await readJsonFile(this.#path));
+  async #kept(): Promise<string> {
+    const { refreshToken, logger } = this.#settings;
+    const file = await readJsonFile(this.#path).catch((error: unknown) =>
+      logger.error(
+        { err: error },
+        'the kept token of the tracker cannot be read; TRACKER_REFRESH_TOKEN is tried',
+      ),
+    );
+    const kept = keptSchema.safeParse(file);
     return kept.success && kept.data.first === refreshToken ? kept.data.refreshToken : refreshToken;
   }
 
+  /** One that cannot be written, as on a full disk, still serves this run: there is no other any more. */
   async #keep(refreshToken: string): Promise<void> {
-    const text = JSON.stringify({ first: this.#settings.refreshToken, refreshToken });
-    await writeFileAtomic(this.#path, text, { mode: 0o600 });
+    const { refreshToken: first, logger } = this.#settings;
+    this.#newest = refreshToken;
+    try {
+      await writeFileAtomic(this.#path, JSON.stringify({ first, refreshToken }), { mode: 0o600 });
+    } catch (error) {
+      const words = 'the newest token of the tracker could not be kept: make room before the next start';
+      logger.error({ err: error, path: this.#path }, words);
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   FakeLinear,
@@ -198,6 +198,37 @@ describe('what goes out', () => {
 });
 
 describe('an agent with OAuth', () => {
+  it('goes on though its newest token cannot be kept: each works once', async () => {
+    const oauth = { clientId: 'id', clientSecret: 'client-secret', refreshToken: 'first-token' };
+    const fake = await FakeLinear.start({ oauth });
+    const directory = temporaryDirectory();
+    // What stands in the way of the file, as a full disk would.
+    mkdirSync(join(directory.path, 'switchboard', 'tracker-token.json', 'in-the-way'), { recursive: true });
+    const board = await startSwitchboard({
+      home: directory.path,
+      env: {
+        TRACKER_CLIENT_ID: oauth.clientId,
+        TRACKER_CLIENT_SECRET: oauth.clientSecret,
+        TRACKER_REFRESH_TOKEN: oauth.refreshToken,
+        TRACKER_WEBHOOK_PORT: '0',
+        TRACKER_API_URL: fake.url,
+        SWITCHBOARD_DELIVERY_RETRY_MS: '10',
+      },
+    });
+    const reply = (content: string) =>
+      board.call('/publish', { topic: 'tracker.reply.i', payload: { content } });
+    for (const [index, word] of ['one', 'two', 'three'].entries()) {
+      await reply(word);
+      await waitFor(() => fake.mutations.length === index + 1);
+      fake.expireToken();
+    }
+    expect(board.log.join('')).toContain('could not be kept');
+    expect(board.log.join('')).not.toMatch(/refresh-\d/);
+    await board.stop();
+    await fake.stop();
+    directory.remove();
+  });
+
   it('renews its token, keeps the newest for the next start, and tells when it is refused', async () => {
     const oauth = { clientId: 'id', clientSecret: 'client-secret', refreshToken: 'first-token' };
     const fake = await FakeLinear.start({ oauth });
