@@ -33,8 +33,9 @@ export function openStores(home: string, closing: AsyncDisposableStack, logger: 
     tasks: open((path) => new TaskStore(path), 'tasks.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
   };
-  const { flows, conversations } = stores;
+  const { flows, conversations, questions } = stores;
   closing.defer(hourly(() => flows.sweep(), logger));
   closing.defer(hourly(() => conversations.sweep(), logger));
+  closing.defer(hourly(() => questions.sweep(), logger));
   return stores;
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
 const hourMs = 3_600_000;
-const files = ['deliveries', 'ceremonies', 'schedules', 'flows', 'conversations', 'tasks'];
+const files = ['deliveries', 'ceremonies', 'schedules', 'flows', 'conversations', 'questions', 'tasks'];
 
 let board: TestSwitchboard;
 beforeAll(async () => {

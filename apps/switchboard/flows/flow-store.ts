@@ -51,6 +51,8 @@ interface FlowStart extends FlowOrigin {
 
 const keptMs = 7 * 24 * 60 * 60 * 1000;
 const previewLength = 300;
+/** So many take some milliseconds, in which nothing else is done. */
+const sweptAtOnce = 200;
 /** A turn that calls tools without end must not fill the disk. */
 const mostTraceEntries = 500;
 
@@ -65,6 +67,7 @@ const migrations = [
      flowId TEXT NOT NULL REFERENCES flows (id) ON DELETE CASCADE, number INTEGER NOT NULL, at INTEGER NOT NULL,
      event TEXT NOT NULL, details TEXT NOT NULL, PRIMARY KEY (flowId, number)) STRICT, WITHOUT ROWID;`,
   'ALTER TABLE flows ADD COLUMN requestPreview TEXT',
+  "CREATE INDEX flows_open ON flows (createdAt) WHERE status <> 'complete'",
 ];
 
 const columns =
@@ -158,17 +161,25 @@ export class FlowStore {
 
   /** The newest first. */
   list({ since = 0, status, limit, offset = 0 }: FlowQuery): Flow[] {
+    // The few that are open are found among all that are not only if the index for them can be seen to fit.
+    const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
     return this.#database
       .prepare<Flow>(
-        `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2)
+        `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2) ${open}
          ORDER BY createdAt DESC, rowid DESC LIMIT ?3 OFFSET ?4`,
       )
       .all(since, status ?? null, limit, offset);
   }
 
-  /** Removes what is older than seven days. */
-  sweep(): number {
-    return this.#database.prepare('DELETE FROM flows WHERE updatedAt < ?').run(this.#now() - keptMs).changes;
+  /** Removes some of what is older than seven days; true when there is more of it. */
+  sweep(): boolean {
+    const { changes } = this.#database
+      .prepare(
+        `DELETE FROM flows WHERE id IN (
+           SELECT id FROM flows WHERE createdAt < ?1 AND updatedAt < ?1 ORDER BY createdAt LIMIT ${sweptAtOnce})`,
+      )
+      .run(this.#now() - keptMs);
+    return changes === sweptAtOnce;
   }
 
   close(): void {

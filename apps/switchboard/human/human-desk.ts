@@ -62,6 +62,7 @@ export class HumanDesk {
         resolve(answer);
       };
       waiting.add(end);
+      if (signal.aborted) end(undefined);
       signal.addEventListener('abort', () => end(undefined), { once: true });
     });
   }

@@ -15,12 +15,18 @@ const migrations = [
      answer TEXT, answeredAt INTEGER, UNIQUE (correlationId, question)) STRICT;`,
 ];
 
+const dayMs = 24 * 60 * 60 * 1000;
+/** An answer is there for whoever asks again; a question that nobody answered for so long is nobody's any more. */
+const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
+
 /** Questions to people, kept until they are answered and beyond. */
 export class QuestionStore {
   readonly #database: Database;
+  readonly #now: () => number;
 
-  constructor(path: string) {
+  constructor(path: string, now: () => number = Date.now) {
     this.#database = openDatabase(path, { migrations });
+    this.#now = now;
   }
 
   /** The question of this correlation: the one that was asked before, or a new one. */
@@ -29,7 +35,7 @@ export class QuestionStore {
       .prepare(
         'INSERT INTO questions (requestId, correlationId, question, askedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
       )
-      .run(requestId, correlationId, question, Date.now());
+      .run(requestId, correlationId, question, this.#now());
     return this.#database
       .prepare<Question>('SELECT * FROM questions WHERE correlationId = ? AND question = ?')
       .get(correlationId, question) as Question;
@@ -42,7 +48,7 @@ export class QuestionStore {
   /** Says whether the question was still open. */
   answer(requestId: string, answer: string): boolean {
     const sql = 'UPDATE questions SET answer = ?, answeredAt = ? WHERE requestId = ? AND answer IS NULL';
-    return this.#database.prepare(sql).run(answer, Date.now(), requestId).changes > 0;
+    return this.#database.prepare(sql).run(answer, this.#now(), requestId).changes > 0;
   }
 
   /** What waits for an answer, the oldest first. */
@@ -50,6 +56,13 @@ export class QuestionStore {
     return this.#database
       .prepare<Question>('SELECT * FROM questions WHERE answer IS NULL ORDER BY askedAt')
       .all();
+  }
+
+  /** Removes what was answered a week ago, or asked in vain a month ago. */
+  sweep(): void {
+    this.#database
+      .prepare('DELETE FROM questions WHERE answeredAt < ? OR askedAt < ?')
+      .run(this.#now() - keptMs.answered, this.#now() - keptMs.open);
   }
 
   close(): void {

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { createEmbeddedBus } from '@trunkline/bus';
+import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { HumanDesk } from './human-desk.ts';
+import { QuestionStore } from './question-store.ts';
+
+const dayMs = 24 * 60 * 60 * 1000;
+let [directory, store] = [] as unknown as [TemporaryDirectory, QuestionStore];
+let now = 0;
+
+beforeEach(() => {
+  directory = temporaryDirectory();
+  now = 0;
+  store = new QuestionStore(join(directory.path, 'questions.db'), () => now);
+});
+afterEach(() => {
+  store.close();
+  directory.remove();
+});
+
+it('forgets what was answered after a week, and what nobody answered after a month', () => {
+  for (const id of ['answered', 'open']) store.open(id, `c-${id}`, 'Well?');
+  store.answer('answered', 'yes');
+  const kept = () => ['answered', 'open'].filter((id) => store.get(id) !== undefined);
+  now = 6 * dayMs;
+  store.sweep();
+  expect(kept()).toEqual(['answered', 'open']);
+  now = 8 * dayMs;
+  store.sweep();
+  expect(kept()).toEqual(['open']);
+  now = 31 * dayMs;
+  store.sweep();
+  expect(kept()).toEqual([]);
+});
+
+it('does not wait for a person when whoever asked has gone already', async () => {
+  const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
+  const desk = new HumanDesk(store, bus);
+  expect(await desk.ask('c1', 'Still there?', 60_000, AbortSignal.abort())).toBeUndefined();
+  expect(desk.pending()).toHaveLength(1);
+  await bus.stop();
+});
