@@ -105,6 +105,22 @@ describeWithBrowser('the research page', () => {
     await page.getByText('It uses the sea.').waitFor();
   });
 
+  it('keeps its frame when a part cannot be loaded, and loads it when the service is back', async () => {
+    const { page } = await open();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    await stage.stopService();
+    const sections = page.getByRole('navigation', { name: 'Sections' });
+    await sections.getByRole('link', { name: 'Files' }).click();
+    await page.getByText('A part of this page could not be loaded.').waitFor();
+    await sections.getByRole('link', { name: 'Ask' }).click();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    await sections.getByRole('link', { name: 'Files' }).click();
+    await page.getByText('A part of this page could not be loaded.').waitFor();
+    await page.waitForEvent('requestfailed', (request) => request.url().endsWith('/healthz'));
+    await stage.startService();
+    await page.getByRole('heading', { name: 'Your files' }).waitFor();
+  });
+
   it('takes the answer to a question of its own', async () => {
     const { page } = await open('', PHONE);
     stage.model.enqueue({

@@ -41,13 +41,17 @@ export function WorkSpecimens() {
         <Plot
           title="Tokens"
           times={TIMES}
-          format={(value) => String(value)}
+          format={(value) => value.toLocaleString('en')}
           lines={[
-            { name: 'In', tone: 'accent', values: TIMES.map((_, hour) => 40 + ((hour * 37) % 61)) },
+            {
+              name: 'In',
+              tone: 'accent',
+              values: TIMES.map((_, hour) => (40 + ((hour * 37) % 61)) * 100_000),
+            },
             {
               name: 'Out',
               tone: 'live',
-              values: TIMES.map((_, hour) => (hour % 7 === 3 ? null : (hour * 17) % 23)),
+              values: TIMES.map((_, hour) => (hour % 7 === 3 ? null : ((hour * 17) % 23) * 100_000)),
             },
           ]}
         />

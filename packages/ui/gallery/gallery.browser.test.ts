@@ -11,7 +11,7 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
-import { isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
+import { cutWords, isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
 import { type PageServer, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
@@ -83,6 +83,7 @@ describeWithBrowser('the gallery of all parts', () => {
         await gallery.page.emulateMedia({ colorScheme });
         expect(await sidewaysScroll(gallery.page)).toBe(0);
         expect(await namelessControls(gallery.page)).toEqual([]);
+        expect(await cutWords(gallery.page)).toEqual([]);
       }
     },
   );

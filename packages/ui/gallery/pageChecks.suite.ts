@@ -26,3 +26,14 @@ export async function openPalette(page: Page): Promise<void> {
   await page.keyboard.press('Control+k');
   await page.locator('[role=combobox]:focus').waitFor();
 }
+
+/** The words in drawings of which a part lies outside. */
+export async function cutWords(page: Page): Promise<string[]> {
+  return await page.locator('svg text').evaluateAll((words) =>
+    words.flatMap((word) => {
+      const [inner, outer] = [word.getBoundingClientRect(), word.closest('svg')?.getBoundingClientRect()];
+      const isCut = !outer || inner.left < outer.left - 1 || inner.right > outer.right + 1;
+      return isCut ? [word.textContent] : [];
+    }),
+  );
+}

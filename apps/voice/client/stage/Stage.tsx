@@ -24,7 +24,7 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
   return (
     <section
       aria-label="Call"
-      className={`flex min-h-0 flex-col items-center justify-center px-4 pb-4 ${compact ? 'gap-3 lg:gap-4' : 'flex-1 gap-4'}`}
+      className={`flex min-h-0 flex-col items-center justify-center px-4 pb-4 text-center ${compact ? 'gap-3 lg:gap-4' : 'flex-1 gap-4'}`}
     >
       <button
         type="button"
@@ -38,7 +38,7 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
       >
         <Orb state={orbStateOf(state)} look={look} levels={call.levels} />
       </button>
-      <div className="flex flex-col items-center gap-1 text-center">
+      <div className="flex flex-col items-center gap-1">
         <p
           role="status"
           className={`font-semibold tracking-tight ${compact ? 'text-20 lg:text-28' : 'text-28'}`}

@@ -28,7 +28,9 @@ interface PlotProps {
 }
 
 const HEIGHT = 180;
-const LEFT = 68;
+const LEAST_LEFT = 68;
+/** The width of a letter beside the plot. */
+const LETTER = 7.3;
 const RIGHT = 8;
 const BOTTOM = 24;
 const TOP = 10;
@@ -50,11 +52,12 @@ export function Plot({ title, times, lines, format }: PlotProps) {
   const all = lines.flatMap(({ values }) => values.filter((value) => value !== null));
   const { top, ticks } = niceScale(Math.max(0, ...all));
   const [frame, width] = useWidth();
-  const x = (index: number) => LEFT + (index / Math.max(1, times.length - 1)) * (width - LEFT - RIGHT);
+  const left = Math.max(LEAST_LEFT, ...ticks.map((tick) => format(tick).length * LETTER + 12));
+  const x = (index: number) => left + (index / Math.max(1, times.length - 1)) * (width - left - RIGHT);
   const y = (value: number) => TOP + (1 - value / top) * (HEIGHT - TOP - BOTTOM);
   const point = (event: PointerEvent<SVGSVGElement>) => {
     const box = event.currentTarget.getBoundingClientRect();
-    const share = (event.clientX - box.left - LEFT) / (width - LEFT - RIGHT);
+    const share = (event.clientX - box.left - left) / (width - left - RIGHT);
     setAt(Math.min(times.length - 1, Math.max(0, Math.round(share * (times.length - 1)))));
   };
   const step = (event: KeyboardEvent) => {
@@ -85,7 +88,7 @@ export function Plot({ title, times, lines, format }: PlotProps) {
         className="w-full touch-pan-y rounded-small"
       >
         {ticks.map((tick) => (
-          <Tick key={tick} y={y(tick)} right={width - RIGHT} words={format(tick)} />
+          <Tick key={tick} y={y(tick)} left={left} right={width - RIGHT} words={format(tick)} />
         ))}
         <Times times={times} x={x} />
         {lines.map((line) => (
@@ -152,11 +155,11 @@ function Legend({ lines }: { lines: readonly PlotLine[] }) {
   );
 }
 
-function Tick({ y, right, words }: { y: number; right: number; words: string }) {
+function Tick({ y, left, right, words }: { y: number; left: number; right: number; words: string }) {
   return (
     <>
-      <line x1={LEFT} x2={right} y1={y} y2={y} className="stroke-line" />
-      <text x={LEFT - 8} y={y + 4} textAnchor="end" className="fill-muted font-mono text-12">
+      <line x1={left} x2={right} y1={y} y2={y} className="stroke-line" />
+      <text x={left - 8} y={y + 4} textAnchor="end" className="fill-muted font-mono text-12">
         {words}
       </text>
     </>

@@ -3,6 +3,7 @@ import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
 import { useHotkeys } from '../hooks/useHotkeys.ts';
 import { BottomBar } from './BottomBar.tsx';
+import { ErrorBoundary } from './ErrorBoundary.tsx';
 import type { Place, Section } from './frame.ts';
 import { Rail } from './Rail.tsx';
 import { SectionList } from './SectionList.tsx';
@@ -36,7 +37,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
       <Rail {...frame} />
       {sections.length > 1 && <SectionList {...frame} />}
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
-        {children}
+        <ErrorBoundary>{children}</ErrorBoundary>
       </main>
       {inspector}
       <BottomBar {...frame} />

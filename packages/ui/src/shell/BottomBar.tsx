@@ -12,6 +12,7 @@ const ITEM = 'flex h-14 w-full flex-col items-center justify-center gap-1 rounde
 export function BottomBar(frame: Frame) {
   const [open, setOpen] = useState(false);
   const hasSections = frame.sections.length > 1;
+  const isUnderMore = frame.sections.findIndex(({ id }) => id === frame.currentSection) >= PLACES;
   return (
     <nav
       aria-label={hasSections ? 'Sections' : 'Services'}
@@ -23,7 +24,11 @@ export function BottomBar(frame: Frame) {
           <button
             type="button"
             onClick={() => setOpen(true)}
-            className={cn(ITEM, 'cursor-pointer text-muted')}
+            aria-current={isUnderMore ? 'true' : undefined}
+            className={cn(
+              ITEM,
+              'cursor-pointer text-muted aria-[current=true]:bg-raised aria-[current=true]:font-medium aria-[current=true]:text-ink',
+            )}
           >
             <Ellipsis aria-hidden className="size-5" />
             More

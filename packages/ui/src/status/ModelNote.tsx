@@ -16,20 +16,17 @@ interface DemoNoteProps {
 export function DemoNote({ health, href }: DemoNoteProps) {
   if (!health?.model?.demo) return null;
   return (
-    <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-14 text-muted">
-      <ModelBadge model={health.model} />
-      <span>
-        A small demo model answers.{' '}
-        {href === undefined ? (
-          <>
-            Set <code className="text-12">LLM_GATEWAY_URL</code> for a real one.
-          </>
-        ) : (
-          <a href={href} className="text-accent-text underline underline-offset-2">
-            Set up a real model
-          </a>
-        )}
-      </span>
+    <p className="text-14 text-muted text-balance">
+      <ModelBadge model={health.model} /> A small demo model answers.{' '}
+      {href === undefined ? (
+        <>
+          Set <code className="text-12">LLM_GATEWAY_URL</code> for a real one.
+        </>
+      ) : (
+        <a href={href} className="text-accent-text underline underline-offset-2">
+          Set up a real model
+        </a>
+      )}
     </p>
   );
 }

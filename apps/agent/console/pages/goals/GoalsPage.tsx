@@ -59,10 +59,10 @@ function Row({ goal }: { goal: Goal }) {
   return (
     <li className="flex items-start gap-3 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] last:border-b-0">
       <div className="min-w-0 flex-1">
-        <p className="font-medium break-words">{goal.condition}</p>
+        <p className="line-clamp-6 font-medium break-words">{goal.condition}</p>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
           <Lamp state={lamp} word={word} />
-          <span>checked {goal.iteration} times</span>
+          <span>checked {goal.iteration === 1 ? 'once' : `${goal.iteration} times`}</span>
           <span>
             by {goal.verifier.type} <code>{goal.verifier.command ?? goal.verifier.path ?? ''}</code>
           </span>

@@ -70,7 +70,9 @@ function Whole({ flow }: { flow: WholeFlow }) {
     <>
       <p className="flex flex-wrap items-center gap-x-4 gap-y-1">
         <Lamp state={lamp} word={word} />
-        {flow.requestPreview !== null && <span className="text-muted">{workOf(flow)}</span>}
+        {flow.requestPreview !== null && (
+          <span className="min-w-0 break-words text-muted">{workOf(flow)}</span>
+        )}
       </p>
       {flow.errorPreview && (
         <ErrorState
