@@ -1,6 +1,7 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { StorageError } from '@trunkline/storage';
 import { type Delivery, DeliveryError, type Send } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 import { Lanes } from './lanes.ts';
@@ -95,15 +96,15 @@ export class Outbox {
   /** Returns when it is decided; throws only when the switchboard stops, so that the bus brings it again. */
   async #deliver({ surface, send }: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
     const { store } = this.#settings;
-    const { state, attempts } = store.open(surface, message);
+    const { state, attempts } = await this.#recorded(() => store.open(surface, message), stopping);
     if (state !== 'queued') return;
     for (let attempt = attempts; ; attempt += 1) {
       const failure = await this.#attempt(send, message, stopping);
-      if (failure === undefined) return await this.#settle(message.id, 'sent');
+      if (failure === undefined) return await this.#settle(message.id, 'sent', stopping);
       stopping.throwIfAborted();
-      store.attempted(message.id, failure.message);
+      await this.#recorded(() => store.attempted(message.id, failure.message), stopping);
       const wait = this.#pauseAfter(failure, attempt);
-      if (wait === undefined) return await this.#settle(message.id, 'failed', failure);
+      if (wait === undefined) return await this.#settle(message.id, 'failed', stopping, failure);
       await this.#pause(wait, stopping);
     }
   }
@@ -119,18 +120,51 @@ export class Outbox {
     const { store } = this.#settings;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(attemptMs)]);
     const done = store.get(message.id)?.references ?? [];
+    const unrecorded: string[] = [];
+    const arrived = (reference: string) => {
+      if (unrecorded.length > 0 || !this.#tried(() => store.arrived(message.id, reference)))
+        unrecorded.push(reference);
+    };
     try {
-      await send({ message, signal, done, arrived: (reference) => store.arrived(message.id, reference) });
+      await send({ message, signal, done, arrived });
       return undefined;
     } catch (error) {
       if (error instanceof DeliveryError) return error;
       return new DeliveryError(error instanceof Error ? error.message : String(error), { cause: error });
+    } finally {
+      for (const reference of unrecorded)
+        await this.#recorded(() => store.arrived(message.id, reference), stopping);
     }
   }
 
-  async #settle(id: string, state: 'sent' | 'failed', failure?: DeliveryError): Promise<void> {
+  /** Waits while the disk is full: what arrived must not be sent again because nobody could note it. */
+  async #recorded<Result>(write: () => Result, stopping: AbortSignal): Promise<Result> {
+    for (;;) {
+      const tried = this.#tried(write);
+      if (tried !== undefined) return tried.result;
+      await this.#pause(this.#settings.retryMs, stopping);
+    }
+  }
+
+  /** Undefined when the disk is full. */
+  #tried<Result>(write: () => Result): { result: Result } | undefined {
+    try {
+      return { result: write() };
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.code !== 'disk_full') throw error;
+      this.#settings.logger.error({ err: error }, 'a delivery cannot be recorded yet');
+      return undefined;
+    }
+  }
+
+  async #settle(
+    id: string,
+    state: 'sent' | 'failed',
+    stopping: AbortSignal,
+    failure?: DeliveryError,
+  ): Promise<void> {
     const { store, logger } = this.#settings;
-    store.settle(id, state);
+    await this.#recorded(() => store.settle(id, state), stopping);
     const delivery = store.get(id);
     if (failure !== undefined) {
       const { surface, topic } = delivery ?? {};
