@@ -3,16 +3,14 @@ import { join } from 'node:path';
 import {
   type Child,
   type ModelServer,
-  startChild,
   startModelServer,
   type TemporaryHome,
   temporaryHome,
   waitFor,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { clientOf, modelEnvironment } from './fixtures/start-agent.ts';
+import { startAgentProcess } from './fixtures/start-agent-process.ts';
 
-const program = join(import.meta.dirname, '../trunkline/main.ts');
 const goesAway = "setsid sh -c 'echo $$ > away; sleep 300' & echo $$ > here; sleep 300";
 
 let home: TemporaryHome;
@@ -29,21 +27,7 @@ afterEach(async () => {
   home.remove();
 });
 
-async function startProcess() {
-  const child = startChild(program, {
-    arguments: ['agent', '--port', '0', '--ui', 'none'],
-    directory: home.path,
-    environment: {
-      ...home.environment,
-      ...modelEnvironment(model.url),
-      CORE_WORKSPACE: home.path,
-      LOG_LEVEL: 'WARNING',
-    },
-  });
-  children.push(child);
-  const url = (await child.waitForLine(/^http:\/\//, 30_000)).trim();
-  return { child, ...clientOf(url) };
-}
+const startProcess = () => startAgentProcess(home, model, children, { CORE_WORKSPACE: home.path });
 
 /** An agent in the middle of an approved command, one part of which has left its group. */
 async function startCommand() {

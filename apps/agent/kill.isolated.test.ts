@@ -1,20 +1,17 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readSse } from '@trunkline/http';
 import {
   type Child,
   type ModelServer,
-  startChild,
   startModelServer,
   type TemporaryHome,
   temporaryHome,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { clientOf, modelEnvironment, wordsOf } from './fixtures/start-agent.ts';
-
-const program = join(import.meta.dirname, '../trunkline/main.ts');
+import { wordsOf } from './fixtures/start-agent.ts';
+import { startAgentProcess } from './fixtures/start-agent-process.ts';
 
 interface Push {
   state: string;
@@ -52,22 +49,8 @@ async function receive(request: IncomingMessage): Promise<void> {
   pushes.push({ state: JSON.parse(body).status?.state ?? '', authorization, token, body });
 }
 
-/** A real agent process; gives its address. */
-async function startProcess() {
-  const child = startChild(program, {
-    arguments: ['agent', '--port', '0', '--ui', 'none'],
-    directory: home.path,
-    environment: {
-      ...home.environment,
-      ...modelEnvironment(model.url),
-      PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8',
-      LOG_LEVEL: 'WARNING',
-    },
-  });
-  children.push(child);
-  const url = (await child.waitForLine(/^http:\/\//, 30_000)).trim();
-  return { child, ...clientOf(url), url };
-}
+const startProcess = () =>
+  startAgentProcess(home, model, children, { PUSH_NOTIFICATION_ALLOWED_CIDRS: '127.0.0.0/8' });
 
 it('a conversation outlives kill -9: tool, question, webhook, restart, answer, done [A002] [A025] [A026] [A107] [A152] [A155]', async () => {
   const first = await startProcess();
