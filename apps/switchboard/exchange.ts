@@ -126,6 +126,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       await dispatcher.start();
       longTasks.start();
       await startCommands({ bus, registrar, logger });
+      await desk.start();
       await questions.start();
       await startRouter(bus, routing, questions);
     },

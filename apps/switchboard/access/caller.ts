@@ -15,7 +15,7 @@ export interface Caller {
 export const operator: Caller = { name: 'operator', admin: true, publish: ['#'], subscribe: ['#'] };
 
 /** Answers that only the switchboard gives: whoever could write them could forge what an agent or a person said. */
-const replyTopics = ['agent.skill.response.#', 'agent.input.response.#'];
+const replyTopics = ['agent.skill.response.#', 'agent.input.response.#', 'agent.input.given'];
 
 /** Throws unless the caller may send this message, its address for answers included. */
 export function checkPublish(caller: Caller, { topic, payload, reply }: Draft): void {

@@ -76,6 +76,23 @@ describe.skipIf(natsMissing !== undefined)('on a NATS server', () => {
     await one.stop();
   });
 
+  it('takes an answer to a question at whichever switchboard it is given, once', async () => {
+    const [one, two] = await Promise.all([start(), start()]);
+    const asking = one.call('/api/agent/ask-human', { correlationId: 'q1', question: 'Ship it?' });
+    const requestId: string = await waitFor(
+      async () => (await one.call('/api/hitl/pending')).body.data[0]?.requestId,
+    );
+    const answer = (board: TestSwitchboard, id: string, said: string) =>
+      board.call('/api/a2a/input', { requestId: id, answer: said });
+    expect((await answer(two, requestId, 'yes')).status).toBe(200);
+    expect((await asking).body).toEqual({ success: true, answer: 'yes' });
+    expect((await answer(two, requestId, 'no')).status).toBe(409);
+    expect((await answer(two, 'nothing', 'no')).status).toBe(404);
+    const forged = { topic: 'agent.input.given', payload: { requestId, answer: 'no' } };
+    expect((await one.call('/publish', forged)).status).toBe(403);
+    await Promise.all([one.stop(), two.stop()]);
+  });
+
   it('goes on when the server was away', async () => {
     const board = await start();
     const seen = await observe(board);
