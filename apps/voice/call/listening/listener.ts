@@ -175,7 +175,9 @@ export class Listener {
     void this.#recognise(false).then((text) => {
       if (version !== this.#version) return;
       this.#guessing = false;
-      if (text !== undefined && text !== '') this.#understand(text);
+      if (text === undefined || text === '' || text === this.#text) return;
+      this.#text = text;
+      this.#parts.understood(text);
     });
   }
 
@@ -217,7 +219,9 @@ export class Listener {
       if (version !== this.#version) return;
       this.#whole = text ?? this.#text ?? '';
       this.#guessing = false;
-      this.#understand(this.#whole);
+      this.#text = this.#whole;
+      // Also where it was guessed before: now it is certain.
+      this.#parts.understood(this.#whole);
     });
   }
 
@@ -237,18 +241,14 @@ export class Listener {
   /** Undefined when it failed or is no longer wanted. */
   async #recognise(final: boolean, signal = this.#stopped.signal): Promise<string | undefined> {
     try {
-      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), { final, signal });
+      const { utterance } = this.#recording;
+      const options = { final, signal, utterance };
+      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), options);
       const [before, text] = await Promise.all([this.#settled, recognised]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
       if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'speech was not recognised');
       return undefined;
     }
-  }
-
-  #understand(text: string): void {
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#parts.understood(text);
   }
 }

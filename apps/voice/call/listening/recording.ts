@@ -8,6 +8,8 @@ const longestWindows = Math.ceil(45_000 / windowMs);
 export class Recording {
   #windows: Float32Array[] = [];
   #begun = false;
+  /** Stands for this utterance as long as it only grows. */
+  utterance: object = {};
 
   /** Takes the next window; before `begin` only the newest are kept. */
   add(window: Float32Array): void {
@@ -41,5 +43,6 @@ export class Recording {
   clear(): void {
     this.#windows = this.#windows.slice(-leadWindows);
     this.#begun = false;
+    this.utterance = {};
   }
 }
