@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { holdDirectory } from '@trunkline/storage';
 import { Hono } from 'hono';
 import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
 import { buildCard } from './card/build-card.ts';
@@ -57,8 +58,23 @@ export interface A2aServer {
   stop(): void;
 }
 
-/** An agent that others reach over A2A, in versions 0.3 and 1.0, by JSON-RPC and REST. */
+/** An agent that others reach over A2A, in versions 0.3 and 1.0, by JSON-RPC and REST. Its directory is its own while it runs. */
 export function createA2aServer(options: A2aServerOptions): A2aServer {
+  const held = holdDirectory(options.directory);
+  try {
+    const server = openServer(options);
+    const stop = () => {
+      server.stop();
+      held.release();
+    };
+    return { ...server, stop };
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
+function openServer(options: A2aServerOptions): A2aServer {
   const guard = createCredentialsGuard(options.credentials ?? {}, options.allowedOrigins);
   if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);

@@ -43,7 +43,7 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-function createDirectory(path: string): void {
+export function createDirectory(path: string): void {
   try {
     mkdirSync(path, { recursive: true });
   } catch (error) {

@@ -7,6 +7,7 @@ export type StorageErrorCode =
   | 'database_newer'
   | 'database_open'
   | 'database_transaction'
+  | 'directory_in_use'
   | 'directory_unwritable'
   | 'disk_full'
   | 'file_changed'

@@ -4,6 +4,7 @@ export { type DataDirectory, dataDirectory, serviceHome } from './data-directory
 export { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 export { StorageError, type StorageErrorCode } from './errors.ts';
 export { EventLog, eventLogMigration, type LoggedEvent, type ReadOptions } from './event-log.ts';
+export { holdDirectory } from './hold-directory.ts';
 export type { Migration } from './migrations.ts';
 export { resolveInside, safeFileName } from './safe-path.ts';
 export type { Bindings, RunResult, Statement } from './statement.ts';

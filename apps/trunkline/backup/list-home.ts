@@ -7,8 +7,8 @@ export interface Found {
   kind: 'folder' | 'database' | 'file';
 }
 
-/** Beside a database stand files of the moment, which its copy does not need. */
-const passing = /\.db-(wal|shm|journal)$/;
+/** Files of the moment, which a copy does not need. */
+const passing = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
 
 /** All that is below a folder, links followed; a folder comes before what is in it. */
 export async function listHome(home: string): Promise<Found[]> {

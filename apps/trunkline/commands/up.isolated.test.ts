@@ -89,6 +89,21 @@ describe('trunkline up', () => {
     expect(ports.output()).toContain('AGENT_PORT is "high"');
   });
 
+  it('lets no second process work on the data of the four, which would take running tasks for lost', async () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    const child = trunkline(['up'], { ...anyPorts(), ...home.environment });
+    await child.waitForLine('Ctrl-C stops everything', 60_000);
+    for (const name of services) {
+      const second = trunkline([name, '--port', '0'], home.environment);
+      expect(await second.exited).toMatchObject({ code: 1 });
+      expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
+    }
+    await child.kill('SIGKILL');
+    const next = trunkline(['up'], { ...anyPorts(), ...home.environment });
+    await next.waitForLine('Ctrl-C stops everything', 60_000);
+  }, 60_000);
+
   it('does not let PORT, which one service alone would take, disturb the others', async () => {
     const port = await freePort();
     const child = trunkline(['up'], { ...anyPorts(), PORT: String(port) });
