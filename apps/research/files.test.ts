@@ -151,6 +151,18 @@ describe('files', () => {
     expect(snapshot.citations.supported).toBe(snapshot.citations.total);
   });
 
+  it('are researched also where figures stand in one line that never ends', async () => {
+    const figures = Array.from({ length: 80_000 }, (_, number) => number % 97).join(',');
+    await upload(
+      'soundings.txt',
+      `The soundings of Skerry Bay were made in 1911. All soundings: ${figures}.`,
+    );
+    const id = await client.startJob({ query: 'soundings of Skerry Bay', sources: ['files'] });
+    await client.events(id);
+    const { status, report } = await client.status(id);
+    expect([status, report]).toEqual(['complete', expect.stringContaining('soundings.txt')]);
+  });
+
   it('never get the id of one that was removed, so that nothing which cited it shows them', async () => {
     const idOf = async (response: Response) =>
       ((await response.json()) as { files: { id: string }[] }).files[0]?.id ?? '';

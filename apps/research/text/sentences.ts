@@ -8,6 +8,8 @@ export interface Span {
 /** Shortened words whose dot ends no sentence. */
 const ABBREVIATION =
   /(?:^|[\s(])(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|etc|e\.g|i\.e|cf|al|No|Nos|Fig|Figs|Eq|Vol|pp|ca|approx|Inc|Ltd|Co|Corp|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|U\.S|U\.K|E\.U)\.$/;
+/** Characters of a sentence. Tables, transcripts and lists of figures go on for pages, and comparing takes the square of the length. */
+const LONGEST = 800;
 const BOUNDARY = /[.!?…]+["'”’)\]]*(?=\s|$)|\n+|[。！？]/gu;
 
 /** The sentences of a text in order, each with its place; headings and list items count as sentences of their own. */
@@ -33,6 +35,20 @@ function continues(text: string, start: number, at: number, end: number): boolea
 }
 
 function push(spans: Span[], text: string, start: number, end: number): void {
+  for (let from = start; from < end; ) {
+    const to = end - from <= LONGEST ? end : from + cutOf(text.slice(from, from + LONGEST));
+    pushOne(spans, text, from, to);
+    from = to;
+  }
+}
+
+/** Where a stretch without a full stop is cut: behind its last space or comma, else in mid-word. */
+function cutOf(stretch: string): number {
+  const end = Math.max(stretch.lastIndexOf(' '), stretch.lastIndexOf(',')) + 1;
+  return end > LONGEST / 2 ? end : LONGEST;
+}
+
+function pushOne(spans: Span[], text: string, start: number, end: number): void {
   const raw = text.slice(start, end);
   const lead = raw.length - raw.trimStart().length;
   const trimmed = raw.trim();
