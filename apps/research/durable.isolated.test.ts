@@ -94,6 +94,7 @@ describe('a job whose process is killed', () => {
 });
 
 it('a job whose process is killed while it sends the report goes on behind the last piece', async () => {
+  await Promise.all(children.splice(0).map((child) => child.kill()));
   isLong = true;
   stalled = undefined;
   const first = await startProcess();
