@@ -180,6 +180,7 @@ describe('the file', () => {
       env: { DELEGATES_YAML: '/nonexistent/delegates.yaml' },
     });
     expect(voice.voice.delegates.entries).toEqual([]);
+    await voice.stop();
     const again = await startVoice({
       home: voice.home,
       env: { DELEGATES_YAML: `${voice.config}/other.yaml` },
