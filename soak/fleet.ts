@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { strayFailure } from '@trunkline/service';
 import { type Child, freePort, startChild } from '@trunkline/testing';
 
 export type ServiceName = 'voice' | 'agent' | 'research' | 'switchboard';
@@ -22,7 +23,7 @@ export interface Fleet {
   stop(): Promise<boolean>;
   /** The process that runs at the moment. */
   pid(): number | undefined;
-  /** How each process ended that nobody had ended. */
+  /** How each process ended that nobody had ended, and what failed in one without ending it. */
   crashes(): readonly string[];
 }
 
@@ -42,7 +43,9 @@ export async function createFleet(options: FleetOptions): Promise<Fleet> {
   const end = async (signal: NodeJS.Signals) => {
     const child = running;
     running = undefined;
-    return await child?.kill(signal);
+    const exit = await child?.kill(signal);
+    crashes.push(...strayFailures(child));
+    return exit;
   };
   const watch = async (child: Child) => {
     const { code, signal } = await child.exited;
@@ -72,6 +75,11 @@ export async function createFleet(options: FleetOptions): Promise<Fleet> {
     pid: () => running?.pid,
     crashes: () => crashes,
   };
+}
+
+/** The service goes on after them, but each is a defect. */
+function strayFailures(child: Child | undefined): string[] {
+  return (child?.output() ?? '').split('\n').filter((line) => line.includes(strayFailure));
 }
 
 function lastLines(output: string): string {

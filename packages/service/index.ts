@@ -3,3 +3,4 @@ export { type Family, familyOrigins, familyRoles } from './family.ts';
 export { type Missing, missingModel } from './missing.ts';
 export { type RunOptions, runService } from './run.ts';
 export type { Service, ServiceLink, Surroundings } from './service.ts';
+export { strayFailure } from './stray-failures.ts';

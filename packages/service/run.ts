@@ -13,6 +13,7 @@ import {
   secretValues,
 } from '@trunkline/config';
 import { stopSignal } from './signals.ts';
+import { outliveStrayFailures } from './stray-failures.ts';
 
 export interface RunOptions<
   Table extends OptionTable,
@@ -55,6 +56,7 @@ async function serveUntilSignal<
   const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
   const secrets = new Set(secretValues(run.table, options));
   const logger = createLogger({ name: run.table.service, level, secrets });
+  outliveStrayFailures(logger);
   const signal = stopSignal();
   // What is compiled by now is on disk then, and its copies in memory make room for what the service needs.
   flushCompileCache();

@@ -66,7 +66,8 @@ describeWithBrowser('how the switchboard is set up', () => {
     await page.getByText('At your service.').waitFor();
     await checkLooks(opened);
     await page.getByRole('link', { name: 'Show the flow' }).click();
-    await page.getByRole('heading', { name: 'summarise by scribe' }).waitFor();
+    await page.getByRole('heading', { name: 'Sum this up', level: 1 }).waitFor();
+    await page.getByText('summarise by scribe').first().waitFor();
     await page.goto(`${pages.service().url}/app#/agents`);
     await page.getByRole('button', { name: 'Connect one' }).click();
     const form = page.getByRole('dialog');
