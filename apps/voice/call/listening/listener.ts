@@ -175,9 +175,7 @@ export class Listener {
     void this.#recognise(false).then((text) => {
       if (version !== this.#version) return;
       this.#guessing = false;
-      if (text === undefined || text === '' || text === this.#text) return;
-      this.#text = text;
-      this.#parts.understood(text);
+      if (text !== undefined && text !== '') this.#understand(text);
     });
   }
 
@@ -219,9 +217,7 @@ export class Listener {
       if (version !== this.#version) return;
       this.#whole = text ?? this.#text ?? '';
       this.#guessing = false;
-      this.#text = this.#whole;
-      // Also where it was guessed before: now it is certain.
-      this.#parts.understood(this.#whole);
+      this.#understand(this.#whole);
     });
   }
 
@@ -241,14 +237,18 @@ export class Listener {
   /** Undefined when it failed or is no longer wanted. */
   async #recognise(final: boolean, signal = this.#stopped.signal): Promise<string | undefined> {
     try {
-      const { utterance } = this.#recording;
-      const options = { final, signal, utterance };
-      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), options);
+      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), { final, signal });
       const [before, text] = await Promise.all([this.#settled, recognised]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
       if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'speech was not recognised');
       return undefined;
     }
+  }
+
+  #understand(text: string): void {
+    if (text === this.#text) return;
+    this.#text = text;
+    this.#parts.understood(text);
   }
 }

@@ -187,49 +187,6 @@ describe('the listener', () => {
     expect(lengths.length).toBe(again + 1);
   });
 
-  it('tells at once that the words are whole, also where they were guessed before', async () => {
-    const answers: ((text: string) => void)[] = [];
-    const told: (string | undefined)[] = [];
-    const { listener, hear } = open({
-      recognizer: {
-        backend: 'test',
-        recognize: () => new Promise((resolve) => answers.push(resolve)),
-        close: async () => undefined,
-      },
-      understood: () => told.push(listener.whole),
-    });
-    await hear(speechOf('one two three'));
-    answers.shift()?.('one two three');
-    await hear(silenceOf(300));
-    answers.at(-1)?.('one two three');
-    await new FakeClock(0).advanceBy(0);
-    expect(told).toEqual([undefined, 'one two three']);
-  });
-
-  it('tells what is recognised of one utterance from what is of the next', async () => {
-    const given: { utterance: object | undefined; length: number }[] = [];
-    const { listener, hear } = open({
-      recognizer: {
-        backend: 'test',
-        async recognize(samples, { utterance }) {
-          given.push({ utterance, length: samples.length });
-          return textIn(samples);
-        },
-        close: async () => undefined,
-      },
-    });
-    await hear(speechOf('one two three four five six'));
-    await hear(silenceOf(300));
-    const first = given.splice(0);
-    expect(first.length).toBeGreaterThan(2);
-    expect(new Set(first.map(({ utterance }) => utterance)).size).toBe(1);
-    const lengths = first.map(({ length }) => length);
-    expect(lengths).toEqual(lengths.toSorted((left, right) => left - right));
-    listener.reset();
-    await hear(speechOf('one two three'));
-    expect(given[0]?.utterance).not.toBe(first[0]?.utterance);
-  });
-
   it('recognises a long speech in parts, so that the last part is ready soon', async () => {
     const { listener, hear, lengths } = open();
     const words = Array.from({ length: 30 }, (_, index) => `number${index}`);

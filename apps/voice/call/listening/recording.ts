@@ -8,8 +8,6 @@ const longestWindows = Math.ceil(45_000 / windowMs);
 export class Recording {
   #windows: Float32Array[] = [];
   #begun = false;
-  /** Stands for this utterance as long as it only grows. */
-  utterance: object = {};
 
   /** Takes the next window; before `begin` only the newest are kept. */
   add(window: Float32Array): void {
@@ -43,6 +41,5 @@ export class Recording {
   clear(): void {
     this.#windows = this.#windows.slice(-leadWindows);
     this.#begun = false;
-    this.utterance = {};
   }
 }

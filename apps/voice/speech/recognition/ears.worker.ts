@@ -6,7 +6,7 @@ import { loadOnnx } from '../onnx.ts';
 import { provenPaths } from '../weights.ts';
 import { once } from '../worker/once.ts';
 import { serveWork } from '../worker/serve.ts';
-import type { EarsSettings, EarsWork, Scan } from './ears.ts';
+import type { EarsSettings, EarsWork } from './ears.ts';
 import { loadMoonshine, type Moonshine } from './moonshine/model.ts';
 import { readVocabulary, type Vocabulary } from './moonshine/vocabulary.ts';
 
@@ -16,24 +16,20 @@ const vocabulary = once(loadVocabulary);
 const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadModel('base')) };
 
 serveWork(async function* (work: EarsWork, signal: AbortSignal) {
-  if (work.kind === 'scan') yield scan(await silero(), work, signal);
+  if (work.kind === 'scan') yield scan(await silero(), work.samples, signal);
   else yield words(await models[work.model](), await vocabulary(), work.samples, signal);
 });
 
-async function scan(
-  model: Silero,
-  { samples, memory: before }: Extract<EarsWork, { kind: 'scan' }>,
-  signal: AbortSignal,
-): Promise<Scan> {
+async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): Promise<number[]> {
   const probabilities: number[] = [];
-  let memory = before ?? emptyMemory();
+  let memory = emptyMemory();
   for (let at = 0; at + windowLength <= samples.length && !signal.aborted; at += windowLength) {
     const [answer] = await model.judge([{ samples: samples.subarray(at, at + windowLength), memory }]);
     if (answer === undefined) break;
     probabilities.push(answer.probability);
     memory = answer.memory;
   }
-  return { probabilities, memory };
+  return probabilities;
 }
 
 async function words(

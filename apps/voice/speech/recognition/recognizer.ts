@@ -2,8 +2,6 @@ export interface RecognitionOptions {
   /** False for a guess while the caller still speaks; may be given up for a newer one. */
   final: boolean;
   signal?: AbortSignal | undefined;
-  /** The same object as long as more of one utterance is recognised: what was looked through is not looked through again. */
-  utterance?: object | undefined;
 }
 
 /** Live speech to text; words only where somebody spoke: silence and noise give an empty text. */
