@@ -198,23 +198,22 @@ describe('what goes out', () => {
 });
 
 describe('an agent with OAuth', () => {
+  const oauth = { clientId: 'id', clientSecret: 'client-secret', refreshToken: 'first-token' };
+  const environment = (url: string) => ({
+    TRACKER_CLIENT_ID: oauth.clientId,
+    TRACKER_CLIENT_SECRET: oauth.clientSecret,
+    TRACKER_REFRESH_TOKEN: oauth.refreshToken,
+    TRACKER_WEBHOOK_PORT: '0',
+    TRACKER_API_URL: url,
+    SWITCHBOARD_DELIVERY_RETRY_MS: '10',
+  });
+
   it('goes on though its newest token cannot be kept: each works once', async () => {
-    const oauth = { clientId: 'id', clientSecret: 'client-secret', refreshToken: 'first-token' };
     const fake = await FakeLinear.start({ oauth });
     const directory = temporaryDirectory();
     // What stands in the way of the file, as a full disk would.
     mkdirSync(join(directory.path, 'switchboard', 'tracker-token.json', 'in-the-way'), { recursive: true });
-    const board = await startSwitchboard({
-      home: directory.path,
-      env: {
-        TRACKER_CLIENT_ID: oauth.clientId,
-        TRACKER_CLIENT_SECRET: oauth.clientSecret,
-        TRACKER_REFRESH_TOKEN: oauth.refreshToken,
-        TRACKER_WEBHOOK_PORT: '0',
-        TRACKER_API_URL: fake.url,
-        SWITCHBOARD_DELIVERY_RETRY_MS: '10',
-      },
-    });
+    const board = await startSwitchboard({ home: directory.path, env: environment(fake.url) });
     const reply = (content: string) =>
       board.call('/publish', { topic: 'tracker.reply.i', payload: { content } });
     for (const [index, word] of ['one', 'two', 'three'].entries()) {
@@ -230,17 +229,9 @@ describe('an agent with OAuth', () => {
   });
 
   it('renews its token, keeps the newest for the next start, and tells when it is refused', async () => {
-    const oauth = { clientId: 'id', clientSecret: 'client-secret', refreshToken: 'first-token' };
     const fake = await FakeLinear.start({ oauth });
     const directory = temporaryDirectory();
-    const env = {
-      TRACKER_CLIENT_ID: oauth.clientId,
-      TRACKER_CLIENT_SECRET: oauth.clientSecret,
-      TRACKER_REFRESH_TOKEN: oauth.refreshToken,
-      TRACKER_WEBHOOK_PORT: '0',
-      TRACKER_API_URL: fake.url,
-      SWITCHBOARD_DELIVERY_RETRY_MS: '10',
-    };
+    const env = environment(fake.url);
     const first = await startSwitchboard({ env, home: directory.path });
     const reply = (on: TestSwitchboard, content: string) =>
       on.call('/publish', { topic: 'tracker.reply.i', payload: { content } });
