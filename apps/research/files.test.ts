@@ -161,6 +161,8 @@ describe('files', () => {
     await client.events(id);
     const { status, report } = await client.status(id);
     expect([status, report]).toEqual(['complete', expect.stringContaining('soundings.txt')]);
+    expect(report).toContain('The soundings of Skerry Bay were made in 1911 [1].');
+    expect(report).not.toContain('passages below');
   });
 
   it('never get the id of one that was removed, so that nothing which cited it shows them', async () => {

@@ -59,6 +59,17 @@ describe('work on a given text', () => {
     expect(summary.match(/\./g)).toHaveLength(2);
   });
 
+  it('works on the text and not on the order before it, however short the text is', async () => {
+    const order =
+      'Answer the question using the numbered passages below. The question is "Rance", as one part of the work on tides';
+    const { text } = await step({
+      tools: [],
+      system: 'You write one part of a report. Use only the numbered passages.',
+      messages: [{ role: 'user', content: `${order}\n\n[1] The Rance station opened in 1966.` }],
+    });
+    expect(text).toBe('The Rance station opened in 1966. [1]');
+  });
+
   it('makes bullets when asked', async () => {
     const { text } = await ask(`Give me the key points in 3 bullets:\n${tides}`, []);
     expect(text.split('\n').filter((line) => line.startsWith('- '))).toHaveLength(3);

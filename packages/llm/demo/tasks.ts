@@ -18,8 +18,9 @@ export function workOnText(request: DemoRequest): string | undefined {
     return summarise(history, { sentences: sentenceCount(userText, history) });
   }
   const [head, body] = headAndBody(userText);
-  const ordered = body.length >= shortestText && (reportWish.test(head) || summaryWish.test(head));
   const given = tools.size === 0 && userText.length >= shortestText;
+  const isWorth = body.length >= shortestText || (given && body !== '');
+  const ordered = isWorth && (reportWish.test(head) || summaryWish.test(head));
   const instruction = ordered ? head : given ? firstSentences(system) : '';
   const text = ordered ? body : userText;
   if (reportWish.test(instruction)) return report(userText, text);
