@@ -11,6 +11,7 @@ const checks: Record<string, string[]> = {
   lint: ['biome', 'ci', '--error-on-warnings', '--diagnostic-level=warn', '--max-diagnostics=200', '.'],
   promises: ['oxlint', '--type-aware', '--deny-warnings'],
   tree: [process.execPath, 'scripts/check/tree.ts'],
+  lock: [process.execPath, 'scripts/check/lock.ts'],
   unused: ['knip', '--no-progress', '--no-config-hints'],
   docs: [process.execPath, 'scripts/docs.ts', '--check'],
 };
