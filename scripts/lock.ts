@@ -44,7 +44,7 @@ async function addHashes(): Promise<void> {
   );
   await forEach(bare, async ([location, entry]) => {
     const { dist } = await readManifest(packageName(location, entry), entry.version ?? '');
-    const { version, name, ...rest } = entry;
+    const { version = '', name, ...rest } = entry;
     lock.packages[location] = { ...(name && { name }), version, integrity: dist.integrity, ...rest };
   });
 }
