@@ -4,6 +4,7 @@ import {
   callerGuard,
   createApp,
   createMetrics,
+  type HttpErrorOptions,
   listRoutes,
   type Metrics,
   type RunningServer,
@@ -11,7 +12,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import type { Service, Surroundings } from '@trunkline/service';
-import { renderVoiceError, voiceErrors } from './errors.ts';
+import { PersonaUnavailableError, renderVoiceError, voiceErrors } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { LatencyLog } from './metrics/latency.ts';
 import type { VoiceOptions } from './options.ts';
@@ -164,7 +165,13 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
   const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
   const keyring = () => users.keyring;
   const openCaller = () => users.openCaller;
-  app.use('/api/*', callerGuard<User>({ keyring, openCaller, refuse: voiceErrors.unknown_key }));
+  const refuse = (options: HttpErrorOptions) => {
+    const { closedBecause: reason } = users;
+    return reason === undefined
+      ? voiceErrors.unknown_key(options)
+      : voiceErrors.roster_unusable({ reason }, options);
+  };
+  app.use('/api/*', callerGuard<User>({ keyring, openCaller, refuse }));
   mountUsers(app, users);
   mountVerbosity(app, { preferences, standard: options.verbosity });
   mountSkills(app, { library, selection, users });
@@ -186,7 +193,11 @@ function mountAgent(
   const family = core.surroundings.family?.secret;
   const recipient = () => users.find(id)?.id;
   mountCallback(app, { delivery, tokens, questions, authToken: token, recipient });
-  const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+  const answering = () => {
+    // A roster that cannot be read may have limited this user.
+    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+  };
   const server = createA2aServer({
     directory: places.store,
     executor: createTextTurn({ persona: answering, conversations: new Conversations(database) }),
