@@ -37,7 +37,10 @@ function checkSkill({ name, publish }: Caller, payload: unknown): void {
 function checkChannel(caller: Caller, payload: unknown): void {
   const { channel, agent_name } = fieldsOf(payload);
   if (channel === undefined || channel === 'cli') return;
-  if (channel === 'a2a') return checkTarget(caller, agent_name);
+  if (channel === 'a2a') {
+    checkTarget(caller, agent_name);
+    return;
+  }
   const topic = channelTopic(payload);
   if (!matchesAny(caller.publish, topic))
     throw switchboardErrors.channel_forbidden({ channel: String(channel), topic });
