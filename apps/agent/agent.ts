@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
 import { type Family, familyOrigins } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
@@ -73,7 +74,7 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     scheduler,
     plugins: () => allPlugins(base),
     inbound: async ({ contextId, text }) =>
-      taskText(await converse(a2a.engine, contextId, text, platformMetadata)),
+      taskText(await converse(a2a.engine, contextId, text, chatPerson(contextId), platformMetadata)),
     onMoreTools: () => compiler.again(),
   });
   closing.defer(() => toolset.close());
@@ -125,6 +126,11 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     observers,
     begin,
   };
+}
+
+/** Somebody who writes on the chat platform. */
+function chatPerson(contextId: string): Principal {
+  return { kind: 'person', id: `chat:${contextId}`, via: [] };
 }
 
 type Measured = ReturnType<typeof measure>;
@@ -238,7 +244,7 @@ function createTasks(
     executor,
     observer,
     card: () => describeAgent(card()),
-    credentials: { ...credentialsOf(keys), family: family?.secret },
+    credentials: credentialsOf(keys),
     allowedOrigins: options.allowedOrigins,
     push: {
       allowedHosts: options.pushAllowedHosts,

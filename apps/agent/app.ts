@@ -8,7 +8,7 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
-import { type Family, missingModel, type Service, type Surroundings } from '@trunkline/service';
+import { type Family, missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
 import { openAiErrorBody } from './openai/errors.ts';
@@ -46,8 +46,12 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
   const base = await prepare(options, surroundings, closing);
   const agent = await createAgent(base, closing);
   const missing = () => missingModel(agent.model.gateway.describe());
+  const operator = operatorOf(options, surroundings);
   const app = createApp({
     service: 'agent',
+    access: { operator, serviceToken: surroundings.family?.secret },
+    a2aOrigins: options.allowedOrigins,
+    homePath: base.ui === 'console' ? '/app' : '/',
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -69,6 +73,7 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
     missing,
     routes: () => listRoutes(app),
     stop: () => parts.disposeAsync(),
+    requiresKey: () => base.keys.token !== undefined || base.keys.apiKey !== undefined,
   };
 }
 

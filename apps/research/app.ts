@@ -17,6 +17,7 @@ import {
   familyOrigins,
   type Missing,
   missingModel,
+  operatorOf,
   type Service,
   type Surroundings,
 } from '@trunkline/service';
@@ -73,9 +74,12 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   const { desk, gateway, engine, pool } = parts;
   closing.defer(() => pool.stop());
   const missing = () => missingParts(options, gateway.describe());
-  const guard = tokenGuard(options.authToken, surroundings.family?.secret);
+  const guard = tokenGuard(options.authToken);
+  const operator = operatorOf(options, surroundings);
   const app = createApp({
     service: 'research',
+    access: { operator, serviceToken: surroundings.family?.secret },
+    uploadPaths: ['/api/files'],
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -119,7 +123,13 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
     await Promise.all([engine.stop(), closeMcp(), server.stop(), stopLooking()]);
   });
   const running = closing.move();
-  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => running.disposeAsync() };
+  return {
+    url: server.url,
+    missing,
+    routes: () => listRoutes(app),
+    stop: () => running.disposeAsync(),
+    requiresKey: () => options.authToken !== undefined,
+  };
 }
 
 /** Under `/v1` failures have the form of OpenAI's API. */
@@ -161,7 +171,7 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family,
       publicUrl: publicUrl ?? url(),
       skills: [researchSkill],
     }),
-    ...(bearer !== undefined && { credentials: { bearer, family: family?.secret } }),
+    ...(bearer !== undefined && { credentials: { bearer } }),
     push: {
       allowedHosts: options.pushAllowedHosts,
       allowedCidrs: options.pushAllowedCidrs,

@@ -12,13 +12,13 @@ import {
   servePages,
 } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
-import { missingModel, type Service, type Surroundings } from '@trunkline/service';
+import { missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
-import { agentFiles, createExchange, type Exchange } from './exchange.ts';
+import { createExchange, type Exchange } from './exchange.ts';
 import { createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
 import { ParkedAnswers } from './gateway/parked-answers.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -42,7 +42,6 @@ import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
-import { checkApart } from './workspace/apart.ts';
 import { withFamily } from './workspace/family.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
@@ -66,13 +65,11 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const problems = new Problems((problem) => void reportProblem(bus, logger, problem));
   const home = serviceHome(options.trunklineHome, 'switchboard');
   const directory = options.workspaceDirectory ?? join(home, 'workspace');
-  checkApart(agentFiles(home), { WORKSPACE_DIR: directory, AGENTS_YAML: options.agentsFile });
   if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const keys = await openKeys({
     file: join(directory, 'keys.yaml'),
     adminKey: options.apiKey,
-    familyKey: surroundings.family?.secret,
     host: options.host,
     env,
     hide: surroundings.hide,
@@ -93,8 +90,10 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     closing,
   );
   const missing = () => missingModel(gateway.describe());
+  const operator = operatorOf(options, surroundings);
   const app = createApp<Caller>({
     service: 'switchboard',
+    access: { operator, serviceToken: surroundings.family?.secret },
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -116,7 +115,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   mountCallback(app, exchange.longTasks);
   mountGuards(app, keys);
   mountReady(app, () => bus.status().connected);
-  mountPublish(app, bus, parts.schedules);
+  mountPublish(app, bus);
   mountBus(app, bus);
   mountWorkspace(app, workspace);
   mountRouting(app, exchange.routing, {
@@ -159,7 +158,6 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   plugins.mount(app);
   const a2a = openGateway({
     options,
-    family: surroundings.family?.secret,
     home,
     bus,
     exchange,
@@ -181,7 +179,13 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   surroundings.family?.onChange(() => exchange.broker?.refresh());
   await plugins.start();
   const opened = closing.move();
-  return { url: server.url, missing, routes: () => listRoutes(app), stop: () => opened.disposeAsync() };
+  return {
+    url: server.url,
+    missing,
+    routes: () => listRoutes(app),
+    stop: () => opened.disposeAsync(),
+    requiresKey: () => keys.keyring().size > 0,
+  };
 }
 
 /** A message that is too large is a bad request like any other bad message. */
@@ -198,8 +202,6 @@ function openAiError({ message, code, status }: HttpError) {
 
 interface GatewaySettings {
   options: SwitchboardOptions;
-  /** The secret between the services. */
-  family: string | undefined;
   home: string;
   bus: Bus;
   exchange: Exchange;
@@ -208,7 +210,7 @@ interface GatewaySettings {
 }
 
 /** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
-function openGateway({ options, home, bus, exchange, family, logger, url }: GatewaySettings) {
+function openGateway({ options, home, bus, exchange, logger, url }: GatewaySettings) {
   const { routing, desk } = exchange;
   const { apiKey } = options;
   const parked = new ParkedAnswers(logger);
@@ -222,7 +224,7 @@ function openGateway({ options, home, bus, exchange, family, logger, url }: Gate
       publicUrl: options.publicUrl ?? url(),
       skills: helmSkills(routing),
     }),
-    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, family, require: 'any' } }),
+    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
     // The keys of the switchboard are warned about once, with the name of its own variable.
     warnWhenOpen: false,
     logger,

@@ -133,11 +133,6 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   };
 }
 
-/** The one directory that the file tools of agents may touch. */
-export function agentFiles(home: string): string {
-  return join(home, 'files');
-}
-
 function createDispatcher(
   { options, env, bus, logger }: ExchangeSettings,
   parts: { registry: ExecutorRegistry; stores: Stores; lanes: Lanes; abTests: AbTests },
@@ -190,7 +185,7 @@ function registerAgents(
   { registry, lanes, incidents, desk, stores, mcpServers }: AgentSurroundings,
 ): void {
   if (options.disableAgentRuntime) return;
-  const directory = agentFiles(home);
+  const directory = join(home, 'files');
   mkdirSync(directory, { recursive: true });
   const path = readVariable('PATH', env) ?? programs;
   const parts: AgentParts = {

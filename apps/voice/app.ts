@@ -4,15 +4,14 @@ import {
   callerGuard,
   createApp,
   createMetrics,
-  type HttpErrorOptions,
   listRoutes,
   type Metrics,
   type RunningServer,
   serve,
   servePages,
 } from '@trunkline/http';
-import type { Service, Surroundings } from '@trunkline/service';
-import { PersonaUnavailableError, renderVoiceError, voiceErrors } from './errors.ts';
+import { operatorOf, type Service, type Surroundings } from '@trunkline/service';
+import { renderVoiceError, voiceErrors } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { LatencyLog } from './metrics/latency.ts';
 import type { VoiceOptions } from './options.ts';
@@ -48,7 +47,7 @@ import { advertiseApiKey } from './turn/card-scheme.ts';
 import { Conversations } from './turn/conversations.ts';
 import type { Persona } from './turn/persona.ts';
 import { createTextTurn } from './turn/text-turn.ts';
-import { defaultUser, type User } from './users/user.ts';
+import { defaultUser, operatorUser, type User } from './users/user.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -137,6 +136,9 @@ function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): Voice
   const model = () => gateway.describe();
   return createApp<User>({
     service: 'voice',
+    access: { operator: operatorOf(options, surroundings), serviceToken: surroundings.family?.secret },
+    a2aOrigins: options.a2aAllowedOrigins,
+    uploadPaths: ['/api/voice/clone'],
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -165,13 +167,16 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
   const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
   const keyring = () => users.keyring;
   const openCaller = () => users.openCaller;
-  const refuse = (options: HttpErrorOptions) => {
-    const { closedBecause: reason } = users;
-    return reason === undefined
-      ? voiceErrors.unknown_key(options)
-      : voiceErrors.roster_unusable({ reason }, options);
-  };
-  app.use('/api/*', callerGuard<User>({ keyring, openCaller, refuse }));
+  app.use(
+    '/api/*',
+    callerGuard<User>({
+      keyring,
+      openCaller,
+      trustedCaller: ({ kind }) => (kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined),
+      principalOf: ({ id }) => ({ kind: 'person', id: `voice:${id}`, via: [] }),
+      refuse: voiceErrors.unknown_key,
+    }),
+  );
   mountUsers(app, users);
   mountVerbosity(app, { preferences, standard: options.verbosity });
   mountSkills(app, { library, selection, users });
@@ -190,21 +195,16 @@ function mountAgent(
 ): void {
   const { options, users, delivery, tokens, questions, counters, database, places, logger } = core;
   const { a2aAuthToken: token, a2aUserId: id } = options;
-  const family = core.surroundings.family?.secret;
   const recipient = () => users.find(id)?.id;
   mountCallback(app, { delivery, tokens, questions, authToken: token, recipient });
-  const answering = () => {
-    // A roster that cannot be read may have limited this user.
-    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
-    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
-  };
+  const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
   const server = createA2aServer({
     directory: places.store,
     executor: createTextTurn({ persona: answering, conversations: new Conversations(database) }),
     card: () => describeVoice(options.agentName, publicUrl()),
     cardForm: '0.3',
     guardCard: token !== undefined,
-    credentials: token === undefined ? {} : { bearer: token, apiKey: token, family, require: 'any' },
+    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     allowedOrigins: options.a2aAllowedOrigins,
     observer: { turnStarted: () => counters.inboundMessage() },
     logger,

@@ -32,7 +32,13 @@ export async function startVoice(setup: VoiceSetup = {}) {
     writeFileSync(join(config, path), text);
   };
   for (const [path, text] of Object.entries(files)) put(path, text);
-  const environment = { TRUNKLINE_HOME: home, PORT: '0', SEARXNG_URL: 'http://127.0.0.1:9', ...env };
+  const environment = {
+    TRUNKLINE_HOME: home,
+    PORT: '0',
+    TRUNKLINE_OPEN: '1',
+    SEARXNG_URL: 'http://127.0.0.1:9',
+    ...env,
+  };
   const lines: LogLine[] = [];
   const options = readOptions(voiceOptions, { env: environment });
   const surroundings = { logger: collectingLogger(lines), env: environment };

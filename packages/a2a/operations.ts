@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Dialect, TaskView } from './dialects/dialect.ts';
 import { requireAccepted } from './dialects/media-types.ts';
 import { findPushConfig, readPushTarget } from './dialects/read/push.ts';
@@ -36,6 +37,7 @@ export interface OperationsOptions {
 export interface Call {
   dialect: Dialect;
   params: JsonObject;
+  principal: Principal;
   /** The extensions that the caller declared. */
   extensions: readonly string[];
   /** Where a reader was when its stream broke off. */
@@ -148,9 +150,9 @@ export class Operations {
     return request;
   }
 
-  async #start({ dialect }: Call, request: SendRequest): Promise<StartedTurn> {
+  async #start({ dialect, principal }: Call, request: SendRequest): Promise<StartedTurn> {
     const { message, metadata, push: target } = request;
-    const command = { message, metadata, strict: dialect.strict };
+    const command = { message, metadata, principal, strict: dialect.strict };
     if (target === undefined) return this.#options.engine.start(command);
     const push = this.#push();
     await push.check(target);

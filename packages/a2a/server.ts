@@ -75,7 +75,7 @@ export function createA2aServer(options: A2aServerOptions): A2aServer {
 }
 
 function openServer(options: A2aServerOptions): A2aServer {
-  const guard = createCredentialsGuard(options.credentials ?? {}, options.allowedOrigins);
+  const guard = createCredentialsGuard(options.credentials ?? {});
   if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);
   const engine = createEngine(options);

@@ -48,6 +48,7 @@ export async function startApp(
     logger,
     renderError: (error) => ({ body: { code: error.code, message: error.message } }),
     health: () => ({ status: 200, body: { ok: true } }),
+    anyBodyType: true,
     ...appOptions,
   });
   addRoutes(app);

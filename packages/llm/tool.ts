@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { z } from 'zod';
 
 /** What a running tool knows about the call it serves. */
@@ -5,6 +6,8 @@ export interface ToolContext {
   signal: AbortSignal;
   sessionId: string;
   toolCallId: string;
+  /** On whose behalf the turn runs; anonymous when not given. */
+  principal?: Principal | undefined;
 }
 
 interface ToolHead<Input> {

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { TokenCounts, Tool } from '@trunkline/llm';
 import type { LanguageModel, ModelMessage } from 'ai';
 
@@ -32,6 +33,8 @@ export interface TurnOptions {
   tools: readonly Tool[];
   limits: TurnLimits;
   sessionId: string;
+  /** On whose behalf the turn runs: its tools are told. Anonymous when not given. */
+  principal?: Principal | undefined;
   signal?: AbortSignal;
   compaction?: CompactionOptions;
   /** Dollars for a call of the named model, undefined when not known. */

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { RunningTool, Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { startDeadline, whenAborted } from './deadline.ts';
@@ -8,6 +9,7 @@ export interface ToolSurroundings {
   tools: ReadonlyMap<string, Tool>;
   toolTimeoutMs: number;
   sessionId: string;
+  principal?: Principal | undefined;
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
@@ -47,7 +49,8 @@ export async function run(
 ): Promise<string> {
   const limitMs = tool.timeoutMs ?? surroundings.toolTimeoutMs;
   const deadline = startDeadline(surroundings.signal, limitMs);
-  const context = { signal: deadline.signal, sessionId: surroundings.sessionId, toolCallId: call.toolCallId };
+  const { sessionId, principal } = surroundings;
+  const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal };
   const execution = async () => tool.execute(input, context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));

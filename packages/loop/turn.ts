@@ -81,11 +81,15 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
   }
 }
 
-function surroundingsOf({ tools, limits, sessionId }: TurnOptions, signal: AbortSignal): ToolSurroundings {
+function surroundingsOf(
+  { tools, limits, sessionId, principal }: TurnOptions,
+  signal: AbortSignal,
+): ToolSurroundings {
   return {
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     toolTimeoutMs: limits.toolTimeoutMs,
     sessionId,
+    principal,
     signal,
     failures: new Map(),
   };

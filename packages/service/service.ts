@@ -1,4 +1,5 @@
 import type { Environment, Logger } from '@trunkline/config';
+import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
 import type { Family } from './family.ts';
 import type { Missing } from './missing.ts';
 
@@ -9,6 +10,8 @@ export interface Service {
   /** Every method and path that it answers. */
   routes(): readonly { method: string; path: string }[];
   stop(): Promise<void>;
+  /** Whether callers need a key of this service. */
+  requiresKey?(): boolean;
 }
 
 /** Another service of the same installation, as pages link to it. */
@@ -25,10 +28,22 @@ export interface Surroundings {
   hide?: (secret: string) => void;
   /** The services that run together with this one and call each other; undefined for one that runs alone. */
   family?: Family;
+  /** How the operator is recognised; services of one process share it. From the home of the options when not given. */
+  operator?: OperatorAccess;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */
   env?: Environment;
   /** The variable to name when the port is taken, where it is not the service's own. */
   portVariable?: string;
+}
+
+/** The operator's access that a service was given, or the one of its home. */
+export function operatorOf(
+  { trunklineHome, trunklineOpen }: { trunklineHome: string; trunklineOpen: boolean },
+  { operator, hide }: Surroundings,
+): OperatorAccess {
+  const access = operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome));
+  for (const secret of access.secrets) hide?.(secret);
+  return access;
 }

@@ -30,6 +30,7 @@ export function temporaryHome(): TemporaryHome {
       USERPROFILE: directory.path,
       TRUNKLINE_HOME: trunkline,
       XDG_CONFIG_HOME: join(directory.path, '.config'),
+      TRUNKLINE_OPEN: '1',
       XDG_DATA_HOME: join(directory.path, '.local', 'share'),
     },
   };

@@ -31,7 +31,9 @@ export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory, chats }
     validate('json', body),
     async (context) => {
       const { message, session_id } = context.req.valid('json');
-      const task = await fromEngine(() => converse(engine, session_id, message, chatMetadata));
+      const task = await fromEngine(() =>
+        converse(engine, session_id, message, context.get('principal'), chatMetadata),
+      );
       return context.json({
         response: taskText(task),
         messages: plainMessages(sessions.load(session_id).messages),

@@ -105,6 +105,7 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem): void {
       contextId: activityContext,
     },
     metadata: { inbox_item_id: id },
+    principal: { kind: 'service', id: 'inbox', via: [] },
     strict: false,
   });
 }

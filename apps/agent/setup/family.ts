@@ -20,7 +20,9 @@ function relative(family: Family, name: 'research' | 'voice'): Delegate {
       const url = family.find(name)?.url;
       if (url === undefined)
         throw new DelegateError('delegate_unreachable', `${name} does not run at the moment.`);
-      const delegate = open.get(url) ?? createA2aDelegate({ name, description, url, token: family.secret });
+      const delegate =
+        open.get(url) ??
+        createA2aDelegate({ name, description, url, peer: { token: family.secret, name: 'agent' } });
       open.set(url, delegate);
       return delegate.ask(query, context);
     },

@@ -1,10 +1,12 @@
 import type { Task, TaskEngine } from '@trunkline/a2a';
+import type { Principal } from '@trunkline/identity';
 
 /** One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. */
 export async function converse(
   engine: TaskEngine,
   contextId: string,
   text: string,
+  principal: Principal,
   metadata: Record<string, unknown> = {},
 ): Promise<Task> {
   const taskId = parkedTask(engine, contextId);
@@ -17,6 +19,7 @@ export async function converse(
       ...(taskId !== undefined && { taskId }),
     },
     metadata,
+    principal,
     strict: false,
   });
   await live.settled();

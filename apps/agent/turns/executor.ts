@@ -30,9 +30,9 @@ export class TurnExecutor implements Executor {
   }
 
   async *execute(request: ExecutionRequest, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
-    const { task, text, metadata, resume } = request;
+    const { task, text, metadata, principal, resume } = request;
     const skill = typeof metadata.skill === 'string' ? metadata.skill : undefined;
-    const turn = { sessionId: task.contextId, taskId: task.id, text, skill, signal };
+    const turn = { sessionId: task.contextId, taskId: task.id, text, skill, principal, signal };
     const events = resume === undefined ? this.#runner.run(turn) : this.#runner.resume(turn);
     try {
       yield* this.#toTheGoal(turn, events, new UsageCounter(this.#usedBefore(request)));

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { ModelError, type Tool } from '@trunkline/llm';
 import {
   CheckpointError,
@@ -44,6 +45,8 @@ export interface TurnRequest {
   taskId: string;
   text: string;
   skill?: string | undefined;
+  /** Who sent the message. */
+  principal: Principal;
   signal: AbortSignal;
 }
 
@@ -117,6 +120,7 @@ export class TurnRunner {
       tools: chosenBy(skill, this.#tools(graph, spending, request)),
       limits: spending.limits,
       sessionId: request.sessionId,
+      principal: request.principal,
       signal: request.signal,
       cost: graph.cost,
       ...(compaction && { compaction }),

@@ -1,11 +1,11 @@
 import { type AppEnv, callerGuard, createKeyring } from '@trunkline/http';
 import type { Hono, MiddlewareHandler } from 'hono';
 
-/** Asks for the token where one is set; the family's then opens too. */
-export function tokenGuard(token: string | undefined, family: string | undefined): MiddlewareHandler {
-  const keys = token === undefined ? [] : [token, family];
+/** Asks for the token where one is set. The operator needs none. */
+export function tokenGuard(token: string | undefined): MiddlewareHandler {
   return callerGuard({
-    keyring: createKeyring(keys.map((key) => ({ key, caller: 'operator' }))),
+    keyring: createKeyring([{ key: token, caller: 'operator' }]),
+    trustedCaller: ({ kind }) => (kind === 'operator' ? 'operator' : undefined),
     credentials: ['bearer'],
     openCaller: () => 'operator',
   });

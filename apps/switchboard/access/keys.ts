@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { checkPattern } from '@trunkline/bus';
 import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
@@ -29,8 +28,6 @@ export interface KeySettings {
   /** `keys.yaml`; need not exist. */
   file: string;
   adminKey: string | undefined;
-  /** Of the services beside this one; by itself it asks nobody for a key. */
-  familyKey: string | undefined;
   host: string;
   env: Environment;
   logger: Logger;
@@ -43,27 +40,15 @@ export interface Keys {
   keyring(): Keyring<Caller>;
   /** The caller while no key is set: the operator, and only on a loopback address. */
   openCaller(): Caller | undefined;
-  /** Calls back when the key of a caller is revoked or its rights change; gives back what stops that. */
-  onRevoked(caller: Caller, listener: () => void): () => void;
   close(): Promise<void>;
 }
-
-/** The caller while no key is set; another object than the operator's, as it ends with the first key. */
-const anyone: Caller = { ...operator };
 
 /** Reads the keys and refuses to serve others than this machine without one. */
 export async function openKeys(settings: KeySettings): Promise<Keys> {
   const { file, host, logger } = settings;
-  const listeners = new Map<Caller, Set<() => void>>();
-  let callers: ReadonlyMap<string, Caller> = new Map();
   let keyring = createKeyring<Caller>([]);
   const take = (content: KeysFile) => {
-    const given = entriesOf(content, settings, callers);
-    const before = keyring.size === 0 ? [anyone] : [...callers.values()];
-    callers = new Map(given.map(({ key, caller }) => [hashOf(key), caller]));
-    keyring = createKeyring(given);
-    const valid = new Set(keyring.size === 0 ? [anyone] : callers.values());
-    for (const caller of before) if (!valid.has(caller)) revoke(caller, listeners, logger);
+    keyring = keyringOf(content, settings);
   };
   const watch = await watchYaml(file, keysSchema, {
     allowMissing: true,
@@ -83,32 +68,12 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   }
   return {
     keyring: () => keyring,
-    openCaller: () => (isLoopback(host) ? anyone : undefined),
-    onRevoked(caller, listener) {
-      const known = listeners.get(caller) ?? new Set();
-      listeners.set(caller, known.add(listener));
-      return () => {
-        known.delete(listener);
-        if (known.size === 0) listeners.delete(caller);
-      };
-    },
+    openCaller: () => (isLoopback(host) ? operator : undefined),
     close: () => watch.close(),
   };
 }
 
-function revoke(caller: Caller, listeners: Map<Caller, Set<() => void>>, logger: Logger): void {
-  const open = [...(listeners.get(caller) ?? [])];
-  listeners.delete(caller);
-  logger.info({ key: caller.name, connections: open.length }, 'key revoked or changed');
-  for (const end of open) end();
-}
-
-/** Of two with the same key the first has it; a key whose rights stay the same keeps its caller, so that nothing ends for it. */
-function entriesOf(
-  content: KeysFile,
-  { adminKey, familyKey, env, logger, hide }: KeySettings,
-  known: ReadonlyMap<string, Caller>,
-): { key: string; caller: Caller }[] {
+function keyringOf(content: KeysFile, { adminKey, env, logger, hide }: KeySettings): Keyring<Caller> {
   const scoped = (content?.keys ?? []).map(({ envKey, ...rights }) => {
     const key = readVariable(envKey, env);
     if (key === undefined) logger.warn({ key: rights.name }, `keys.yaml: the variable ${envKey} is not set`);
@@ -117,20 +82,7 @@ function entriesOf(
     return { key, caller };
   });
   const given = [{ key: adminKey, caller: operator }, ...scoped];
-  const isClosed = given.some(({ key }) => key !== undefined);
-  const all = isClosed ? [...given, { key: familyKey, caller: operator }] : given;
-  const entries = new Map<string, { key: string; caller: Caller }>();
-  for (const { key, caller } of all) {
-    if (key === undefined || key.trim() === '' || entries.has(hashOf(key))) continue;
-    const before = known.get(hashOf(key));
-    const isSame = JSON.stringify(before) === JSON.stringify(caller);
-    entries.set(hashOf(key), { key, caller: before !== undefined && isSame ? before : caller });
-  }
-  return [...entries.values()];
-}
-
-function hashOf(key: string): string {
-  return createHash('sha256').update(key.trim()).digest('hex');
+  return createKeyring(given);
 }
 
 function checkExposure(host: string, keys: number, logger: Logger): void {

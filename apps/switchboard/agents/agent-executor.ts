@@ -139,15 +139,14 @@ function toolsOf(
 }
 
 function workTools(
-  agent: AgentDefinition,
+  { name, tools }: AgentDefinition,
   { correlationId }: SkillRequest,
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
-  const { name } = agent;
-  const whitelist: readonly string[] = agent.tools;
+  const whitelist: readonly string[] = tools;
   return [
-    ...whitelistedTools(parts, correlationId, agent).filter((tool) => whitelist.includes(tool.name)),
+    ...whitelistedTools(parts, correlationId, name).filter((tool) => whitelist.includes(tool.name)),
     ...builtInTools(parts.builtIn, parts.desk, { agent: name, correlationId }, context),
     ...parts.moreTools(name),
   ];

@@ -1,5 +1,6 @@
 import type { TaskEngine } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import type { Answer } from './ask-skill.ts';
 
 export type Answers = AsyncGenerator<Answer, void>;
@@ -70,7 +71,7 @@ export class ParkedAnswers {
     const parts = [{ type: 'text', text: 'The agent went on: the question was settled elsewhere.' }] as const;
     const message = { messageId: crypto.randomUUID(), role: 'user', parts, taskId } as const;
     try {
-      this.#engine?.start({ message, metadata: {}, strict: true });
+      this.#engine?.start({ message, metadata: {}, principal: anonymous, strict: true });
     } catch (error) {
       this.#drop(taskId, parked, error);
     }

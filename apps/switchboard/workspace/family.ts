@@ -34,5 +34,5 @@ function membersOf(family: Family): ExternalAgent[] {
 }
 
 function remoteOf(name: string, url: string, { secret }: Family): RemoteAgent {
-  return { name, url: `${url}/a2a`, credentials: { bearer: secret } };
+  return { name, url: `${url}/a2a`, peer: { token: secret, name: 'switchboard' } };
 }

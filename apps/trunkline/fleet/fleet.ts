@@ -1,10 +1,15 @@
 import * as agent from '@trunkline/agent';
 import type { Environment, Logger } from '@trunkline/config';
+import {
+  type OperatorAccess,
+  openOperatorAccess,
+  operatorAccess,
+  readOrCreateSecret,
+} from '@trunkline/identity';
 import * as research from '@trunkline/research';
 import type { Family, Service, ServiceLink, Surroundings } from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
-import { familySecret } from './family-secret.ts';
 import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
 
 interface Member extends Service {
@@ -15,6 +20,7 @@ interface Member extends Service {
 export interface Fleet extends Omit<Service, 'routes'> {
   members: readonly Member[];
   options: UpOptions;
+  operator: OperatorAccess;
   /** Where the bus lives, in words. */
   bus: string;
 }
@@ -32,7 +38,8 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
   const members: Member[] = [];
   const stop = () => stopAll(members);
   const read = readServiceOptions(options, env);
-  const secret = await familySecret(options.trunklineHome);
+  const secret = readOrCreateSecret(options.trunklineHome, 'family-secret');
+  const operator = options.trunklineOpen ? openOperatorAccess : operatorAccess(options.trunklineHome);
   for (const each of [secret, ...secretsOf(read)]) hide(each);
   const listeners: (() => void)[] = [];
   const family: Family = {
@@ -48,6 +55,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
         hide,
         services: () => linksTo(members, publicAddresses(read)),
         family,
+        operator,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
       };
@@ -62,6 +70,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
     url: members[0]?.url ?? '',
     members,
     options,
+    operator,
     bus: read.switchboard.natsUrl
       ? `NATS at ${read.switchboard.natsUrl.map(withoutCredentials).join(', ')}`
       : 'embedded',

@@ -42,7 +42,7 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
   return {
     name,
     description,
-    async ask(query, { signal, sessionId }) {
+    async ask(query, { signal, sessionId, principal }) {
       const push = late?.open();
       const message = {
         text: query,
@@ -52,7 +52,7 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
       };
       const timeoutMs = push === undefined ? longestAnswerMs : patienceMs;
       try {
-        const reply = await client.send(agent, message, { signal, timeoutMs });
+        const reply = await client.send(agent, message, { signal, timeoutMs, principal });
         if (push !== undefined) late?.answered(push.token);
         const asked = waitingTask(reply);
         question.set(asked);

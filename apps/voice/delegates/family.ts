@@ -9,7 +9,7 @@ export function familyDelegates(family: Family | undefined): AgentDelegate[] {
   return (['agent', 'research'] as const).flatMap((name) => {
     const member = family?.find(name);
     if (family === undefined || member === undefined) return [];
-    const agent = { name, url: `${member.url}/a2a`, credentials: { bearer: family.secret } };
+    const agent = { name, url: `${member.url}/a2a`, peer: { token: family.secret, name: 'voice' } };
     const patience = name === 'research' ? { patienceMs: researchPatienceMs } : {};
     return [{ type: 'a2a' as const, name, description: familyRoles[name], agent, ...patience }];
   });

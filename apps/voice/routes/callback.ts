@@ -1,4 +1,4 @@
-import { createKeyring, describeRoute, parseJson, refuseForeignPage } from '@trunkline/http';
+import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { OpenQuestions } from '../delegates/questions.ts';
 import type { CallbackGrant, CallbackTokens } from '../delivery/callback-tokens.ts';
@@ -58,7 +58,7 @@ function accept(
 function createIdentify({ authToken, tokens }: CallbackRouteOptions): (context: Context) => Sender {
   const keyring = createKeyring([{ key: authToken, caller: true }]);
   return (context) => {
-    if (keyring.size === 0) refuseForeignPage(context);
+    if (keyring.size === 0) refuseForeignName(context);
     const shown = tokensShown(context);
     for (const token of shown) {
       const grant = tokens.find(token);

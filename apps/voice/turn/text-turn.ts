@@ -1,7 +1,6 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
-import { PersonaUnavailableError } from '../errors.ts';
 import type { Conversations } from './conversations.ts';
 import type { Persona } from './persona.ts';
 import { runPersona } from './run-persona.ts';
@@ -17,7 +16,7 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   return {
     async *execute(request, signal) {
       const answering = personaOf(persona);
-      if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
+      if (answering instanceof ModelError) return yield { type: 'failed', message: answering.message };
       const messages = [...conversations.get(request.task.contextId), userMessage(request)];
       const sessionId = request.task.contextId;
       for await (const event of runPersona(answering, { messages, sessionId, signal })) {
@@ -28,12 +27,12 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   };
 }
 
-/** Why no persona can answer is told to the caller, not only to the log. */
-function personaOf(persona: () => Persona): Persona | Error {
+/** A persona whose model is not set up is told to the caller, not only to the log. */
+function personaOf(persona: () => Persona): Persona | ModelError {
   try {
     return persona();
   } catch (error) {
-    if (error instanceof ModelError || error instanceof PersonaUnavailableError) return error;
+    if (error instanceof ModelError) return error;
     throw error;
   }
 }

@@ -19,3 +19,6 @@ export const defaultUser: User = {
   allowedSkills: null,
   pinnedViz: null,
 };
+
+/** The operator of the installation, where there is a roster that does not name them. */
+export const operatorUser: User = { ...defaultUser, id: 'operator', displayName: 'Operator' };

@@ -1,3 +1,4 @@
+import { anonymous, encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
 import { signBody } from './hmac.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RemoteAgentError } from './remote-error.ts';
@@ -7,11 +8,16 @@ const longestAnswerBytes = 20 * 1024 * 1024;
 export type Fetch = typeof fetch;
 
 /** A fetch that shows the agent our credentials, follows no redirect with them, and takes no endless answer. */
-export function createAgentFetch(agent: RemoteAgent, now: () => number): Fetch {
+export function createAgentFetch(
+  agent: RemoteAgent,
+  now: () => number,
+  principal: Principal = anonymous,
+): Fetch {
   return async (input, init = {}) => {
     const headers = new Headers(init.headers);
     const body = typeof init.body === 'string' ? init.body : '';
-    for (const [name, value] of Object.entries(identityHeaders(agent, body, now()))) headers.set(name, value);
+    for (const [name, value] of Object.entries(identityHeaders(agent, body, now(), principal)))
+      headers.set(name, value);
     const response = await send(agent, input, { ...init, headers, redirect: 'manual' });
     if (response.status === 401 || response.status === 403) {
       await response.body?.cancel();
@@ -25,13 +31,26 @@ export function createAgentFetch(agent: RemoteAgent, now: () => number): Fetch {
   };
 }
 
-function identityHeaders(agent: RemoteAgent, body: string, now: number): Record<string, string> {
+function identityHeaders(
+  agent: RemoteAgent,
+  body: string,
+  now: number,
+  principal: Principal,
+): Record<string, string> {
   const { apiKey, bearer, hmacSecret } = agent.credentials ?? {};
   return {
     ...agent.headers,
     ...(apiKey !== undefined && { 'x-api-key': apiKey }),
     ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
     ...(hmacSecret !== undefined && { ...signBody(hmacSecret, body, now) }),
+    ...(agent.peer !== undefined && peerHeaders(agent.peer, principal)),
+  };
+}
+
+function peerHeaders({ token, name }: NonNullable<RemoteAgent['peer']>, principal: Principal) {
+  return {
+    authorization: `Bearer ${token}`,
+    [principalHeader]: encodePrincipal(handedOn(principal, name)),
   };
 }
 

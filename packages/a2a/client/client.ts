@@ -26,11 +26,12 @@ export interface A2aClient {
 
 export function createA2aClient(clock: Clock = systemClock): A2aClient {
   const cards = new AgentCards(() => clock.now());
-  const fetchFor = (agent: RemoteAgent) => createAgentFetch(agent, () => clock.now());
+  const fetchFor = (agent: RemoteAgent, { principal }: CallOptions) =>
+    createAgentFetch(agent, () => clock.now(), principal);
   const cardOf = (agent: RemoteAgent, deadline: Deadline, fresh = false) =>
-    cards.get(agent, fetchFor(agent), deadline.signal, fresh);
-  const open = async (agent: RemoteAgent, deadline: Deadline) =>
-    sdkClient(agent, await cardOf(agent, deadline), fetchFor(agent));
+    cards.get(agent, fetchFor(agent, ownName(agent)), deadline.signal, fresh);
+  const open = async (agent: RemoteAgent, options: CallOptions, deadline: Deadline) =>
+    sdkClient(agent, await cardOf(agent, deadline), fetchFor(agent, options));
   const call = async <T>(
     agent: RemoteAgent,
     options: CallOptions,
@@ -39,12 +40,12 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     within(
       agent,
       new Deadline(options, clock),
-      async (deadline) => await work(await open(agent, deadline), deadline),
+      async (deadline) => await work(await open(agent, options, deadline), deadline),
     );
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
     agent.protocol === '0.3'
       ? within(agent, new Deadline(options, clock), ({ signal }) =>
-          sendPlain(agent, message, fetchFor(agent), signal),
+          sendPlain(agent, message, fetchFor(agent, options), signal),
         )
       : call(agent, options, async (client, { signal }) =>
           fromResult(await client.sendMessage(toRequest(message), { signal })),
@@ -55,7 +56,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     async *stream(agent, message, options = {}) {
       const deadline = new Deadline(options, clock);
       try {
-        const client = await open(agent, deadline);
+        const client = await open(agent, options, deadline);
         const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
         for await (const event of readStream(frames)) {
           deadline.extend();
@@ -80,6 +81,11 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         describeCard(await cardOf(agent, deadline, true)),
       ),
   };
+}
+
+/** Cards are read by the service for itself. */
+function ownName({ peer }: RemoteAgent): CallOptions {
+  return { principal: { kind: 'service', id: peer?.name ?? '', via: [] } };
 }
 
 async function within<T>(

@@ -5,6 +5,8 @@ export interface RemoteAgent {
   /** The full address of its A2A endpoint. */
   url: string;
   credentials?: RemoteCredentials;
+  /** Set for our own services: the token between them, and the name under which this one hands requests on. */
+  peer?: { token: string; name: string };
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>>;
   /**

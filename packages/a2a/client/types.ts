@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Artifact, Metadata } from '../protocol/model.ts';
 import type { RemoteReply, RemoteState } from './remote-reply.ts';
 
@@ -17,6 +18,8 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** For the whole call; of a stream, between two of its events. Default 60 seconds. */
   timeoutMs?: number;
+  /** On whose behalf one of our own services is asked; anonymous when not given. Strangers are not told. */
+  principal?: Principal | undefined;
 }
 
 /** What an agent tells while it works. The last event is always `task-end`. */

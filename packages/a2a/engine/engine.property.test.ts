@@ -1,3 +1,4 @@
+import { anonymous } from '@trunkline/identity';
 import { systemClock } from '@trunkline/schedule';
 import { temporaryDirectory } from '@trunkline/testing';
 import fc from 'fast-check';
@@ -90,7 +91,7 @@ class World {
       parts: [{ type: 'text' as const, text: 'hi' }],
       ...(taskId !== undefined && { taskId }),
     };
-    const { live } = this.engine.start({ message, metadata: {}, strict: false });
+    const { live } = this.engine.start({ message, metadata: {}, principal: anonymous, strict: false });
     expect(live.id === taskId).toBe(before === 'input-required');
     expect(live.state).toBe('working');
     if (this.tasks.includes(live)) return;

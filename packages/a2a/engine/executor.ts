@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Message, Metadata, Part, Question, Usage } from '../protocol/model.ts';
 
 /** One turn of an agent, asked for by a message. */
@@ -8,6 +9,8 @@ export interface ExecutionRequest {
   text: string;
   /** Of the message and of the request around it; the request wins. */
   metadata: Metadata;
+  /** On whose behalf the message came. */
+  principal: Principal;
   /** What was said in this task before the message. */
   history: readonly Message[];
   /** Set when the message answers what the agent asked. */

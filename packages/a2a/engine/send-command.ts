@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import type { Message, Metadata, Question, Task } from '../protocol/model.ts';
 import { textOf } from '../protocol/parts.ts';
@@ -8,6 +9,7 @@ import type { LiveTask } from './live-task.ts';
 export interface SendCommand {
   message: Message;
   metadata: Metadata;
+  principal: Principal;
   /** As 1.0 has it, a task id that cannot be continued is refused; else it starts a fresh task. */
   strict: boolean;
   /** Called with the task before the turn begins; when it throws, nothing has happened. */
@@ -33,7 +35,7 @@ export function withinTask(message: Message, task: { id: string; contextId: stri
 
 export function requestOf(
   task: Task,
-  { message, metadata }: SendCommand,
+  { message, metadata, principal }: SendCommand,
   question: Question | undefined,
 ): ExecutionRequest {
   return {
@@ -41,6 +43,7 @@ export function requestOf(
     message,
     text: textOf(message.parts),
     metadata: { ...message.metadata, ...metadata },
+    principal,
     history: task.history.slice(0, -1),
     ...(question && { resume: question }),
   };

@@ -1,4 +1,5 @@
-import { createKeyring, refuseForeignPage } from '@trunkline/http';
+import { type AppEnv, createKeyring, refuseForeignName } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 
 /** What a caller must show. A blank value counts as unset; with none set everyone may call. */
@@ -7,8 +8,6 @@ export interface A2aCredentials {
   bearer?: string;
   /** Expected as `X-API-Key`. */
   apiKey?: string;
-  /** Opens too, as either of them, whatever else is set; by itself it asks for nothing. */
-  family?: string | undefined;
   /** `all` (default): each one that is set must be shown. `any`: one of them is enough. */
   require?: 'all' | 'any';
 }
@@ -30,10 +29,14 @@ export interface CredentialsGuard {
   handler: MiddlewareHandler;
 }
 
-export function createCredentialsGuard(
-  credentials: A2aCredentials,
-  allowedOrigins: readonly string[] = [],
-): CredentialsGuard {
+/** Somebody who shows the token; the service knows no more of them. */
+const tokenHolder: Principal = { kind: 'agent', id: 'a2a', via: [] };
+
+/**
+ * The operator, and whoever one of our services asks for, come in without the credentials. A service that asks for
+ * nobody known comes in only where nobody needs them.
+ */
+export function createCredentialsGuard(credentials: A2aCredentials): CredentialsGuard {
   const { require = 'all' } = credentials;
   const schemes = [
     createScheme('bearer', credentials.bearer, bearerToken, 'Bearer'),
@@ -44,9 +47,6 @@ export function createCredentialsGuard(
       'ApiKey header="X-API-Key"',
     ),
   ].filter((scheme) => scheme !== undefined);
-  const relatives = createKeyring([{ key: credentials.family, caller: true }]);
-  const isRelated = (context: Context) =>
-    [bearerToken(context), context.req.header('x-api-key')].some((key) => relatives.find(key ?? '') === true);
   const isOpen = (context: Context) =>
     require === 'all'
       ? schemes.every((scheme) => scheme.opens(context))
@@ -54,10 +54,13 @@ export function createCredentialsGuard(
   return {
     schemes: schemes.map(({ name }) => name),
     require,
-    handler: async (context, next) => {
-      if (schemes.length === 0) refuseForeignPage(context, allowedOrigins);
-      if (schemes.length === 0 || isOpen(context) || isRelated(context)) return next();
-      return refusal(context, schemes.map(({ challenge }) => challenge).join(', '));
+    handler: async (context: Context<AppEnv>, next) => {
+      const principal = context.get('principal');
+      if (schemes.length === 0) refuseForeignName(context);
+      if (schemes.length === 0 || principal.kind !== 'anonymous') return next();
+      if (!isOpen(context)) return refusal(context, principal, schemes);
+      context.set('principal', tokenHolder);
+      return next();
     },
   };
 }
@@ -78,8 +81,12 @@ function bearerToken(context: Context): string | undefined {
 }
 
 /** In every form that a caller of this endpoint may look for. */
-function refusal(context: Context, challenge: string): Response {
-  const detail = 'missing or wrong credentials';
+function refusal(context: Context, { via }: Principal, schemes: readonly Scheme[]): Response {
+  const challenge = schemes.map((scheme) => scheme.challenge).join(', ');
+  const detail =
+    via.length === 0
+      ? 'missing or wrong credentials'
+      : `${via.join(', then ')} asks for somebody who showed no key; this service needs one`;
   const isRpc = context.req.path.endsWith('/a2a');
   const body = isRpc
     ? { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Unauthorized' }, detail }

@@ -125,6 +125,7 @@ async function readCall(context: RequestContext, dialect: Dialect): Promise<Call
     dialect,
     params: { ...context.req.query(), ...(await readBody(context, dialect)), ...pathParams(context) },
     extensions: callExtensions(context),
+    principal: context.get('principal'),
     ...(lastEventId !== undefined && { lastEventId }),
   };
 }
@@ -139,7 +140,7 @@ async function readBody(context: RequestContext, dialect: Dialect): Promise<Json
   if (context.req.method !== 'POST') return {};
   const text = await context.req.text();
   if (text === '') return {};
-  if (dialect.strict) requireJson(context);
+  requireJson(context);
   const body = parseJson(text);
   if (body === null) return {};
   if (!isObject(body)) throw invalidParams('the body must be an object');

@@ -37,7 +37,7 @@ export function rpcRoute(options: RpcRouteOptions): (context: RouteContext) => P
     let body: unknown;
     try {
       dialect = chooseDialect(versionHeader(context));
-      if (dialect.strict) requireJson(context);
+      requireJson(context);
       body = parseJson(await context.req.text());
     } catch (error) {
       return jsonAnswer(context, errorText(null, reportError(error, options.logger), dialect));
@@ -121,6 +121,7 @@ function callOf(context: RouteContext, request: RpcRequest, dialect: Dialect) {
   return {
     dialect,
     params: request.params,
+    principal: context.get('principal'),
     extensions: callExtensions(context),
     ...(lastEventId !== undefined && { lastEventId }),
   };

@@ -213,13 +213,15 @@ describe('version negotiation', () => {
     expect(error).toMatchObject({ code: -32009, data: [{ reason: 'VERSION_NOT_SUPPORTED' }] });
   });
 
-  it('insists on JSON in 1.0 and takes any label in 0.3', async () => {
+  it('insists on JSON in every version, as a page of another site can send plain text', async () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: saying10('x') });
     const strict = await post(`${agent.url}/a2a`, body, { ...v10, 'content-type': 'text/plain' });
     expect(await strict.json()).toMatchObject({ error: { code: -32005 } });
     const old = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'message/send', params: saying('x') });
-    const lenient = await post(`${agent.url}/a2a`, old, { 'content-type': 'text/plain' });
-    expect(await lenient.json()).toMatchObject({ result: { kind: 'task' } });
+    const older = await post(`${agent.url}/a2a`, old, { 'content-type': 'text/plain' });
+    expect(await older.json()).toMatchObject({ error: { code: -32005 } });
+    const untyped = await fetch(`${agent.url}/a2a`, { method: 'POST', body: new Blob([old]) });
+    expect(await untyped.json()).toMatchObject({ error: { code: -32005 } });
   });
 });
 

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isAddressRange } from './address-range.ts';
-import { choice, list, text, url } from './makers.ts';
+import { choice, list, text, toggle, url } from './makers.ts';
 import { directory, file } from './path-makers.ts';
 import { group } from './table.ts';
 
@@ -29,6 +29,11 @@ export const homeOptions = group('Data', {
     env: 'TRUNKLINE_HOME',
     doc: 'Where the services keep their data, each in a folder of its own.',
     default: join(homedir(), '.trunkline'),
+  }),
+  trunklineOpen: toggle({
+    env: 'TRUNKLINE_OPEN',
+    doc: "Everybody who reaches a service may configure it and approve what its agents do, without the operator's key. Only for a throw-away machine.",
+    default: false,
   }),
 });
 

@@ -1,6 +1,9 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { anonymous } from '@trunkline/identity';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
+import { type AccessOptions, createIdentify } from '../callers/identify.ts';
+import { mountOperator } from '../callers/operator-routes.ts';
 import { type ChainLink, DirectRoutes } from '../direct/direct-routes.ts';
 import type { RenderError } from '../errors/render.ts';
 import { type HealthReport, mountHealth } from '../health/mount-health.ts';
@@ -8,9 +11,10 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { mountMetrics } from '../metrics/mount-metrics.ts';
 import { mountDocs } from '../openapi/mount-docs.ts';
 import { allowCors } from '../origins/cors.ts';
-import { refuseCrossSite } from '../origins/cross-site.ts';
+import { refuseForeignPages } from '../origins/page-guard.ts';
 import { listRoutes } from '../routes/list-routes.ts';
 import { type BodyLimit, capBody, createBodyLimit, limitBody } from './body-limit.ts';
+import { requireBodyType } from './body-type.ts';
 import type { AppEnv } from './context.ts';
 import { FixedPathRouter } from './fixed-path-router.ts';
 import type { Logger } from './logger.ts';
@@ -39,8 +43,18 @@ export interface AppOptions {
   corsOrigins?: readonly string[];
   /** Names of the internet under which it answers while it has no key; those of the local network need not be listed. */
   allowedHosts?: readonly string[];
-  /** Its host is allowed too. */
+  /** Its host is allowed too, and pages of its origin may send changes. */
   publicUrl?: string | undefined;
+  /** Origins whose pages may send changes to the A2A routes; `*` stands for all. */
+  a2aOrigins?: readonly string[] | undefined;
+  /** Paths that take `multipart/form-data` beside JSON. */
+  uploadPaths?: readonly string[];
+  /** True for a server of signed webhooks, which come in whatever type the sender chose. */
+  anyBodyType?: boolean;
+  /** Who the operator and our own services are; without it nobody is either, and there are no routes to sign in. */
+  access?: AccessOptions;
+  /** The page that a browser sees after signing in; default `/`. */
+  homePath?: string;
 }
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -69,6 +83,9 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
   if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
   mountDocs(app, options);
+  if (options.access !== undefined) {
+    mountOperator(app as unknown as Hono<AppEnv>, options.access.operator, options.homePath ?? '/');
+  }
   return app;
 }
 
@@ -78,7 +95,7 @@ function chainBehind(frame: MiddlewareHandler, [found]: ReturnType<Hono['router'
 }
 
 function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
-  const { logger, metrics, renderError, corsOrigins } = options;
+  const { logger, metrics, renderError, corsOrigins, access, anyBodyType, uploadPaths = [] } = options;
   return new RequestFrame({
     logger,
     metrics,
@@ -86,9 +103,11 @@ function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
     allowedHosts: namesOf(options),
     checks: [
       ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
-      refuseCrossSite(corsOrigins ?? []),
+      refuseForeignPages({ ...options, allowedOrigins: corsOrigins }),
+      ...(anyBodyType ? [] : [requireBodyType(uploadPaths)]),
       limitBody(limitOf),
     ],
+    identify: access === undefined ? () => anonymous : createIdentify(access),
   });
 }
 
@@ -96,12 +115,13 @@ function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
 function frameRequest(frame: RequestFrame, limitOf: BodyLimit): MiddlewareHandler {
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
-    const variables = frame.begin(context.req.header('x-request-id'));
+    const variables = frame.begin(context.req);
     context.set('requestId', variables.requestId);
     context.set('logger', variables.logger);
     context.set('metrics', variables.metrics);
     context.set('standardHeaders', variables.standardHeaders);
     context.set('allowedHosts', variables.allowedHosts);
+    context.set('principal', variables.principal);
     try {
       const answer = frame.check(context);
       if (answer === undefined) {

@@ -1,4 +1,5 @@
 import type { HttpBindings } from '@hono/node-server';
+import type { Principal } from '@trunkline/identity';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OpenStreams } from '../server/open-streams.ts';
 import type { Logger } from './logger.ts';
@@ -20,6 +21,8 @@ export interface KitVariables {
   standardHeaders: Record<string, string>;
   /** Names of the internet by which the service is asked for although it has no key. */
   allowedHosts: readonly string[];
+  /** On whose behalf the request is made. A caller guard names those who show a key of the service. */
+  principal: Principal;
 }
 
 /** The Hono environment of an app: `c.get('caller')` has the type the service chose. */

@@ -1,3 +1,5 @@
+import type { Principal } from '@trunkline/identity';
+import type { HeaderReader } from '../callers/credentials.ts';
 import { type RenderError, respondToError } from '../errors/render.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type AnsweredRequest, recordRequest } from './access-log.ts';
@@ -14,6 +16,7 @@ export interface FrameOptions {
   renderError: RenderError;
   allowedHosts: readonly string[];
   checks: readonly RequestCheck[];
+  identify: (request: HeaderReader) => Principal;
 }
 
 /** What goes round every request, whoever finds its route. */
@@ -25,15 +28,16 @@ export class RequestFrame {
   }
 
   /** What handlers find in their context; the id is the caller's where it gave a sane one. */
-  begin(givenId: string | undefined): KitVariables {
-    const { logger, metrics, allowedHosts } = this.#options;
-    const requestId = chooseRequestId(givenId);
+  begin(request: HeaderReader): KitVariables {
+    const { logger, metrics, allowedHosts, identify } = this.#options;
+    const requestId = chooseRequestId(request.header('x-request-id'));
     return {
       requestId,
       logger: new RequestLogger(logger, requestId),
       metrics,
       standardHeaders: standardHeaders(requestId),
       allowedHosts,
+      principal: identify(request),
     };
   }
 

@@ -1,9 +1,10 @@
+import type { Principal } from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app/context.ts';
 import type { HttpError, HttpErrorOptions } from '../errors/http-error.ts';
 import { httpErrors } from '../errors/http-errors.ts';
 import { markGuard } from '../openapi/guard-mark.ts';
-import { refuseForeignPage } from '../origins/foreign-page.ts';
+import { refuseForeignName } from '../origins/page-guard.ts';
 import { type CredentialPlace, challenge, presentedKey } from './credentials.ts';
 import type { Keyring } from './keyring.ts';
 
@@ -14,6 +15,10 @@ export interface CallerGuardOptions<Caller> {
   credentials?: readonly CredentialPlace[];
   /** The caller while no key is set; without one, or when it gives none, every request is refused. */
   openCaller?: () => Caller | undefined;
+  /** The caller for the operator, or for somebody on whose behalf one of our services asks; undefined: their key decides. */
+  trustedCaller?: (principal: Principal) => Caller | undefined;
+  /** Who a caller with a key is; an agent of that key when not given. */
+  principalOf?: (caller: Caller) => Principal;
   /** Paths under the guarded prefix that stay public. */
   except?: readonly string[];
   /** The refusal in the service's own words. */
@@ -41,11 +46,18 @@ function identify<Caller>(
   options: CallerGuardOptions<Caller>,
   credentials: readonly CredentialPlace[],
 ): Caller | undefined {
+  const principal = context.get('principal');
+  const trusted = principal.kind === 'anonymous' ? undefined : options.trustedCaller?.(principal);
+  if (trusted !== undefined) return trusted;
   const keyring = typeof options.keyring === 'function' ? options.keyring() : options.keyring;
   if (keyring.size === 0) {
-    refuseForeignPage(context);
+    refuseForeignName(context);
     return options.openCaller?.();
   }
   const key = presentedKey(context.req, credentials);
-  return key === undefined ? undefined : keyring.find(key);
+  const caller = key === undefined ? undefined : keyring.find(key);
+  if (caller !== undefined) context.set('principal', options.principalOf?.(caller) ?? keyHolder);
+  return caller;
 }
+
+const keyHolder: Principal = { kind: 'agent', id: 'key', via: [] };

@@ -1,6 +1,6 @@
 export type CredentialPlace = 'x-api-key' | 'bearer';
 
-interface HeaderReader {
+export interface HeaderReader {
   header(name: string): string | undefined;
 }
 
@@ -13,7 +13,15 @@ export function presentedKey(request: HeaderReader, places: readonly CredentialP
   return undefined;
 }
 
-function bearerToken(request: HeaderReader): string | undefined {
+/** Whether a key stands in a header, right or wrong. */
+export function hasCredentials(request: HeaderReader): boolean {
+  return ['authorization', 'x-api-key', operatorHeader].some((name) => request.header(name) !== undefined);
+}
+
+/** Where the operator's key may stand beside the key of a service. */
+export const operatorHeader = 'x-operator-key';
+
+export function bearerToken(request: HeaderReader): string | undefined {
   return /^bearer +(\S+) *$/i.exec(request.header('authorization') ?? '')?.[1];
 }
 

@@ -43,7 +43,11 @@ export class DirectRoutes {
     const startedAt = performance.now();
     const { frame } = this.#options;
     const { incoming, outgoing } = bindings;
-    const context = new DirectContext(bindings, path, frame.begin(requestIdOf(incoming.headers)));
+    const context = new DirectContext(
+      bindings,
+      path,
+      frame.begin({ header: (name) => headerText(incoming.headers, name) }),
+    );
     try {
       const response = await this.#responseTo(context, path);
       if (response !== RESPONSE_ALREADY_SENT) await send(response, outgoing, context.get('standardHeaders'));
@@ -95,9 +99,9 @@ function isUsual(headers: IncomingHttpHeaders): boolean {
   return headers['content-length'] !== undefined && headers.host !== undefined && HOST.test(headers.host);
 }
 
-function requestIdOf(headers: IncomingHttpHeaders): string | undefined {
-  const id = headers['x-request-id'];
-  return typeof id === 'string' ? id : undefined;
+function headerText(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name.toLowerCase()];
+  return Array.isArray(value) ? value.join(', ') : value;
 }
 
 async function send(

@@ -15,6 +15,22 @@ export const httpErrors = defineErrors({
     413,
     (limit: { bytes: number }) => `The body is larger than the ${limit.bytes} bytes allowed here.`,
   ],
+  body_type: [
+    415,
+    (body: { given: string; wanted: string }) =>
+      `The body is ${body.given === '' ? 'of no named type' : body.given}. Send it with the header "Content-Type: ${body.wanted}".`,
+  ],
+  operator_required: [
+    403,
+    (request: { keyFile: string }) =>
+      `This needs the operator's key. In a browser, open the link that "trunkline login" prints; in a program, send the key of ${request.keyFile} as "Authorization: Bearer". TRUNKLINE_OPEN=1 turns this off on a throw-away machine.`,
+  ],
+  operator_code: [401, 'This link was used already or has expired. Run "trunkline login" for a new one.'],
+  operator_key: [
+    401,
+    (request: { keyFile: string }) => `This is not the operator's key. It stands in ${request.keyFile}.`,
+  ],
+  operator_attempts: [429, 'Too many wrong keys. Wait a minute and try again.'],
   unauthenticated: [401, 'A key is missing or unknown.'],
   forbidden: [403, 'This key does not allow that.'],
   origin_not_allowed: [
@@ -27,14 +43,13 @@ export const httpErrors = defineErrors({
   foreign_page: [
     403,
     (request: { origin: string }) =>
-      `A page of ${request.origin} may not change anything here while no key is set; set one, or open the page by the address of this machine.`,
+      `A page of ${request.origin} may not change anything here. Open the page of this service itself; behind a proxy, let it pass the Host header on, or set the public URL of the service.`,
   ],
   foreign_name: [
     403,
     (request: { name: string }) =>
       `While no key is set, this service answers to addresses and names of the local network, not to ${request.name}; set a key, or put the name into ALLOWED_HOSTS.`,
   ],
-  cross_site_refused: [403, 'A page of another site may not change anything here.'],
   client_closed: [499, 'The client went away before the answer was ready.'],
   internal: [
     500,

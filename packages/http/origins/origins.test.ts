@@ -83,10 +83,10 @@ describe('CORS', () => {
 
 describe('changes from pages of other sites', () => {
   async function post(headers: Record<string, string>, corsOrigins?: string[], method = 'POST') {
-    const server = await startApp(
-      (app) => app.on(['GET', 'POST'], '/x', (c) => c.text('in')),
-      corsOrigins === undefined ? {} : { corsOrigins },
-    );
+    const server = await startApp((app) => app.on(['GET', 'POST'], '/x', (c) => c.text('in')), {
+      publicUrl: 'https://public.example/base',
+      ...(corsOrigins && { corsOrigins }),
+    });
     // Node's fetch sets these headers itself, so a browser is imitated through http.
     const { request } = await import('node:http');
     return new Promise((resolve, reject) => {
@@ -104,9 +104,44 @@ describe('changes from pages of other sites', () => {
     ['an address typed by hand', { 'sec-fetch-site': 'none' }, 200],
     ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
     ['a listed site', { 'sec-fetch-site': 'cross-site', origin: 'https://a.example' }, 200],
-    ['a program that names an origin', { origin: 'https://evil.example' }, 200],
+    ['another port of this host', { 'sec-fetch-site': 'same-site', origin: 'http://127.0.0.1:1' }, 403],
+    ['a page that browsers do not mark', { origin: 'http://192.168.1.5' }, 403],
+    ['a page without an origin', { origin: 'null' }, 403],
+    ['an old browser on its own page', { origin: 'http://sample:80', host: 'sample' }, 200],
+    ['its own page behind TLS', { origin: 'https://sample', host: 'sample:443' }, 200],
+    ['the public address', { origin: 'https://public.example', host: '127.0.0.1:3000' }, 200],
+    ['a program with a key', { origin: 'https://evil.example', authorization: 'Bearer x' }, 200],
   ])('%s', async (_name, headers, status) => {
     expect(await post(headers, ['https://a.example'])).toBe(status);
+  });
+
+  it('may not send changes with the words of a form or a text, nor without a type', async () => {
+    const server = await startApp((app) => app.post('/x', (c) => c.text('in')), { anyBodyType: false });
+    const send = async (type: string | undefined, body: string | Blob = '{}') =>
+      (
+        await fetch(`${server.url}/x`, {
+          method: 'POST',
+          body,
+          ...(type !== undefined && { headers: { 'content-type': type } }),
+        })
+      ).status;
+    expect(await send('application/json; charset=utf-8')).toBe(200);
+    expect(await send('application/vnd.sample+json')).toBe(200);
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=b'])
+      expect(await send(type)).toBe(415);
+    expect(await send(undefined, new Blob(['{}']))).toBe(415);
+    expect((await fetch(`${server.url}/x`, { method: 'POST' })).status).toBe(200);
+  });
+
+  it('takes forms where they are uploads', async () => {
+    const server = await startApp((app) => app.post('/up', (c) => c.text('in')), {
+      anyBodyType: false,
+      uploadPaths: ['/up'],
+    });
+    const upload = await fetch(`${server.url}/up`, { method: 'POST', body: new FormData() });
+    expect(upload.status).toBe(200);
+    const text = await fetch(`${server.url}/up`, { method: 'POST', body: 'x' });
+    expect([text.status, await text.text()]).toEqual([415, expect.stringContaining('multipart/form-data')]);
   });
 
   it('may read without changing', async () => {

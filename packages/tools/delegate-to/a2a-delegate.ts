@@ -6,6 +6,8 @@ export interface A2aDelegateOptions {
   description: string;
   /** Base address of the agent; `/a2a` is added unless it is there. */
   url: string;
+  /** Set for one of our own services, instead of a token. */
+  peer?: RemoteAgent['peer'];
   /** Sent as a bearer. */
   token?: string | undefined;
   /** The agent's skill that is to be used. */
@@ -33,21 +35,23 @@ export function createA2aDelegate(options: A2aDelegateOptions): Delegate {
     name,
     description,
     timeoutMs,
-    async ask(query, { signal, sessionId }) {
+    async ask(query, { signal, sessionId, principal }) {
       const message = { text: query, ...skillOf(options), ...given(parked.get(sessionId)) };
       parked.delete(sessionId);
-      const reply = await client.send(agent, message, { signal, timeoutMs: TIMEOUT_MS }).catch(rethrow);
+      const reply = await client
+        .send(agent, message, { signal, timeoutMs: TIMEOUT_MS, principal })
+        .catch(rethrow);
       if (reply.state === 'input-required') remember(parked, sessionId, reply);
       return answerOf(name, reply);
     },
   };
 }
 
-function agentOf({ name, url, token }: A2aDelegateOptions): RemoteAgent {
+function agentOf({ name, url, token, peer }: A2aDelegateOptions): RemoteAgent {
   const address = new URL(url);
   if (!/\/a2a\/?$/.test(address.pathname)) address.pathname = `${address.pathname.replace(/\/+$/, '')}/a2a`;
   const credentials = token === undefined ? {} : { credentials: { bearer: token } };
-  return { name, url: address.href, protocol: '0.3', ...credentials };
+  return { name, url: address.href, protocol: '0.3', ...credentials, ...(peer && { peer }) };
 }
 
 function skillOf({ skill = '' }: A2aDelegateOptions) {

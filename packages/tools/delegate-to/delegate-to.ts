@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
@@ -17,12 +18,17 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
     input: inputFor([...byName.keys()]),
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
-    async execute({ target, query }, { signal, sessionId }) {
+    async execute({ target, query }, { signal, sessionId, principal }) {
       const delegate = byName.get(target);
       if (delegate === undefined)
         return `Error: there is no one called ${target}. Known: ${[...byName.keys()].join(', ')}.`;
       if (query.trim() === '') return `Error: say what ${target} is to do.`;
-      return await ask(delegate, query, { signal, sessionId, timeoutMs: delegate.timeoutMs ?? timeoutMs });
+      return await ask(delegate, query, {
+        signal,
+        sessionId,
+        principal,
+        timeoutMs: delegate.timeoutMs ?? timeoutMs,
+      });
     },
   });
 }
@@ -43,17 +49,22 @@ function line({ name, description }: Delegate): string {
 interface Asking {
   signal: AbortSignal;
   sessionId: string;
+  principal: Principal | undefined;
   timeoutMs: number;
 }
 
 async function ask(
   delegate: Delegate,
   query: string,
-  { signal, sessionId, timeoutMs }: Asking,
+  { signal, sessionId, principal, timeoutMs }: Asking,
 ): Promise<string> {
   const deadline = AbortSignal.timeout(timeoutMs);
   try {
-    const answer = await delegate.ask(query, { signal: AbortSignal.any([signal, deadline]), sessionId });
+    const answer = await delegate.ask(query, {
+      signal: AbortSignal.any([signal, deadline]),
+      sessionId,
+      principal,
+    });
     return answer.trim() === '' ? `Error: ${delegate.name} gave an empty answer.` : answer;
   } catch (error) {
     if (signal.aborted) throw error;

@@ -1,3 +1,5 @@
+import type { Principal } from '@trunkline/identity';
+
 /** Someone else who can do a part of the work: another agent, or an endpoint. */
 export interface Delegate {
   /** Short and speakable; what the model chooses by. */
@@ -14,6 +16,8 @@ export interface DelegateContext {
   signal: AbortSignal;
   /** The conversation that the query belongs to. */
   sessionId: string;
+  /** On whose behalf the query is asked. */
+  principal?: Principal | undefined;
 }
 
 export type DelegateErrorCode =

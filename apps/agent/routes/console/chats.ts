@@ -1,5 +1,6 @@
 import type { Message, Task, TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { chatSources } from '../../chats/chat-origin.ts';
@@ -85,7 +86,7 @@ function mountMessages(app: Hono<AppEnv>, { engine, recorder }: ChatPageRoutes):
       const { task_id, skill, ...said } = context.req.valid('json');
       const message = messageOf(context.req.valid('param').id, said, task_id);
       const metadata = { ...chatMetadata, ...(skill !== undefined && { skill }) };
-      const task = await fromEngine(() => start(engine, message, metadata));
+      const task = await fromEngine(() => start(engine, message, metadata, context.get('principal')));
       return context.json({ task_id: task.id, turn: recorder.find(task.id) });
     },
   );
@@ -116,8 +117,18 @@ function followTurn(recorder: ChatRecorder, id: string, reader: Reader): () => v
   return stop;
 }
 
-async function start(engine: TaskEngine, message: Message, metadata: Record<string, unknown>): Promise<Task> {
-  const { live, stored } = engine.start({ message, metadata, strict: message.taskId !== undefined });
+async function start(
+  engine: TaskEngine,
+  message: Message,
+  metadata: Record<string, unknown>,
+  principal: Principal,
+): Promise<Task> {
+  const { live, stored } = engine.start({
+    message,
+    metadata,
+    principal,
+    strict: message.taskId !== undefined,
+  });
   await stored;
   return live.snapshot();
 }

@@ -65,7 +65,9 @@ function mountOneTask(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): vo
       const { id, contextId } = known(engine, context.req.param('id'));
       const parts = [{ type: 'text' as const, text: context.req.valid('json').text }];
       const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId: id, contextId };
-      const { live } = await fromEngine(() => engine.start({ message, metadata: {}, strict: true }));
+      const { live } = await fromEngine(() =>
+        engine.start({ message, metadata: {}, principal: context.get('principal'), strict: true }),
+      );
       return context.json({ task: summaryOf(live.snapshot()) });
     },
   );

@@ -1,0 +1,82 @@
+import { isDirectOperator, type OperatorAccess } from '@trunkline/identity';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { z } from 'zod';
+import type { AppEnv } from '../app/context.ts';
+import { httpErrors } from '../errors/http-errors.ts';
+import { describeRoute } from '../openapi/describe-route.ts';
+import { validate } from '../validation/validate.ts';
+import { sessionCookie } from './identify.ts';
+
+const MAX_WRONG_KEYS = 10;
+const WINDOW_MS = 60_000;
+const COOKIE_SECONDS = 90 * 24 * 3600;
+
+/** Lets only the operator through, in person: what a service hands on may have passed a model. */
+export function requireOperator(access: OperatorAccess): MiddlewareHandler {
+  return async (context: Context<AppEnv>, next) => {
+    if (access.isOpen || isDirectOperator(context.get('principal'))) return next();
+    throw httpErrors.operator_required({ keyFile: access.keyFile });
+  };
+}
+
+/** Signs browsers in as the operator. */
+export function mountOperator(app: Hono<AppEnv>, access: OperatorAccess, homePath: string): void {
+  const attempts = createAttemptLimit();
+  app.get(
+    '/operator',
+    describeRoute({ summary: 'Whether this browser or key is the operator' }),
+    (context) => {
+      const isOperator = access.isOpen || context.get('principal').kind === 'operator';
+      return context.json({ operator: isOperator, open: access.isOpen, key_file: access.keyFile });
+    },
+  );
+  app.get(
+    '/operator/enter',
+    describeRoute({ summary: 'Use a one-time link up: signs the browser in and shows the page' }),
+    validate('query', z.object({ code: z.string().max(200).default('') })),
+    (context) => {
+      if (!access.redeem(context.req.valid('query').code)) throw httpErrors.operator_code();
+      setSession(context, access.createSession(), COOKIE_SECONDS);
+      return context.redirect(homePath, 303);
+    },
+  );
+  app.post(
+    '/operator',
+    describeRoute({ summary: "Sign in with the operator's key" }),
+    validate('json', z.object({ key: z.string().max(200) })),
+    (context) => {
+      if (attempts.isExceeded()) throw httpErrors.operator_attempts({ headers: { 'retry-after': '60' } });
+      if (!access.isKey(context.req.valid('json').key)) {
+        attempts.count();
+        throw httpErrors.operator_key({ keyFile: access.keyFile });
+      }
+      setSession(context, access.createSession(), COOKIE_SECONDS);
+      return context.json({ operator: true });
+    },
+  );
+  app.delete('/operator', describeRoute({ summary: 'Sign this browser out' }), (context) => {
+    setSession(context, '', 0);
+    return context.json({ operator: access.isOpen });
+  });
+}
+
+function setSession(context: Context, value: string, seconds: number): void {
+  const isSecure = /^https\b/.test(
+    context.req.header('origin') ?? context.req.header('x-forwarded-proto') ?? '',
+  );
+  const parts = [`${sessionCookie}=${value}`, `Max-Age=${seconds}`, 'Path=/', 'HttpOnly', 'SameSite=Strict'];
+  context.header('set-cookie', [...parts, ...(isSecure ? ['Secure'] : [])].join('; '));
+  context.header('cache-control', 'no-store');
+}
+
+/** Bounds how many keys can be guessed, for all callers together: addresses are easy to change. */
+function createAttemptLimit() {
+  let [wrong, since] = [0, 0];
+  return {
+    isExceeded: () => Date.now() - since < WINDOW_MS && wrong >= MAX_WRONG_KEYS,
+    count() {
+      if (Date.now() - since >= WINDOW_MS) [wrong, since] = [0, Date.now()];
+      wrong += 1;
+    },
+  };
+}

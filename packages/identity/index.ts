@@ -1,0 +1,17 @@
+export {
+  type OperatorAccess,
+  openOperatorAccess,
+  operatorAccess,
+  operatorKeyFile,
+} from './operator-access.ts';
+export {
+  anonymous,
+  decodePrincipal,
+  encodePrincipal,
+  handedOn,
+  isDirectOperator,
+  type Principal,
+  type PrincipalKind,
+  principalHeader,
+} from './principal.ts';
+export { readOrCreateSecret } from './secret-file.ts';

@@ -1,0 +1,84 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { join } from 'node:path';
+import { readOrCreateSecret } from './secret-file.ts';
+
+/** How the operator of an installation proves who they are: by the key, a one-time link, or a session cookie. */
+export interface OperatorAccess {
+  /** TRUNKLINE_OPEN=1: nobody is asked for the key. */
+  readonly isOpen: boolean;
+  /** Where the key stands, for error messages and the command line; empty where there is none. */
+  readonly keyFile: string;
+  /** Secrets that no log may show. */
+  readonly secrets: readonly string[];
+  isKey(presented: string): boolean;
+  /** The value of a session cookie. */
+  createSession(): string;
+  isSession(cookie: string): boolean;
+  /** A code for a link that signs a browser in, once. */
+  createCode(lifetimeMs?: number): string;
+  /** Uses the code up. */
+  redeem(code: string): boolean;
+}
+
+/** Sessions end after this time, in milliseconds. */
+export const SESSION_MS = 90 * 24 * 3_600_000;
+const CODE_MS = 15 * 60_000;
+
+export function operatorKeyFile(home: string): string {
+  return join(home, 'operator-key');
+}
+
+/** Reads the operator's key from the home, or creates it on the first run. */
+export function operatorAccess(home: string, now: () => number = Date.now): OperatorAccess {
+  const key = readOrCreateSecret(home, 'operator-key');
+  const hash = createHash('sha256').update(key).digest();
+  const usedCodes = new Map<string, number>();
+  return {
+    isOpen: false,
+    keyFile: operatorKeyFile(home),
+    secrets: [key],
+    isKey: (presented) => timingSafeEqual(createHash('sha256').update(presented.trim()).digest(), hash),
+    createSession: () => sign(key, 'session', now() + SESSION_MS),
+    isSession: (cookie) => expiryOf(key, 'session', cookie) > now(),
+    createCode: (lifetimeMs = CODE_MS) => sign(key, 'code', now() + lifetimeMs),
+    redeem(code) {
+      const expiresAt = expiryOf(key, 'code', code);
+      if (expiresAt <= now() || usedCodes.has(code)) return false;
+      for (const [used, end] of usedCodes) if (end <= now()) usedCodes.delete(used);
+      usedCodes.set(code, expiresAt);
+      return true;
+    },
+  };
+}
+
+/** For a throw-away machine: everybody who gets in is the operator. */
+export const openOperatorAccess: OperatorAccess = {
+  isOpen: true,
+  keyFile: '',
+  secrets: [],
+  isKey: () => false,
+  createSession: () => '',
+  isSession: () => false,
+  createCode: () => '',
+  redeem: () => false,
+};
+
+/** `<expiry>.<nonce>.<signature>`: nothing needs to be stored, and a new key ends every session. */
+function sign(key: string, purpose: string, expiresAt: number): string {
+  const claim = `${Math.round(expiresAt)}.${randomBytes(12).toString('base64url')}`;
+  return `${claim}.${signature(key, purpose, claim)}`;
+}
+
+/** When a signed text ends; 0 where it is not ours. */
+function expiryOf(key: string, purpose: string, text: string): number {
+  const end = text.lastIndexOf('.');
+  const claim = text.slice(0, Math.max(end, 0));
+  const [expected, given] = [signature(key, purpose, claim), text.slice(end + 1)];
+  const isOurs =
+    expected.length === given.length && timingSafeEqual(Buffer.from(expected), Buffer.from(given));
+  return isOurs ? Number(claim.split('.')[0]) : 0;
+}
+
+function signature(key: string, purpose: string, claim: string): string {
+  return createHmac('sha256', key).update(`${purpose}:${claim}`).digest('base64url');
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { decodePrincipal, encodePrincipal, handedOn, isDirectOperator, type Principal } from './principal.ts';
+
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+
+it('travels as a header', () => {
+  const principal: Principal = { kind: 'person', id: 'voice:äva\r\n', via: ['voice', 'agent'] };
+  const header = encodePrincipal(principal);
+  expect(header).toMatch(/^[\w-]+$/);
+  expect(decodePrincipal(header)).toEqual(principal);
+});
+
+it('is the operator in person only before it was handed on', () => {
+  expect(isDirectOperator(operator)).toBe(true);
+  expect(isDirectOperator(handedOn(operator, 'voice'))).toBe(false);
+});
+
+describe('decoding', () => {
+  const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+  it.each([
+    ['nothing', ''],
+    ['no JSON', 'abc'],
+    ['null', encoded(null)],
+    ['an unknown kind', encoded({ kind: 'root', id: 'x', via: [] })],
+    ['no id', encoded({ kind: 'operator', via: [] })],
+    ['via that is no list', encoded({ kind: 'operator', id: 'x', via: 'voice' })],
+    ['via of other things', encoded({ kind: 'operator', id: 'x', via: [1] })],
+    ['a header of any length', encoded({ kind: 'person', id: 'x'.repeat(5000), via: [] })],
+  ])('refuses %s', (_, text) => {
+    expect(decodePrincipal(text)).toBeUndefined();
+  });
+});

@@ -1,0 +1,69 @@
+/**
+ * - `operator`: showed the operator's key; may configure, execute and approve.
+ * - `person`: somebody with a key of their own (a voice user), or an identity on a chat surface.
+ * - `approver`: a chat identity that the operator paired; may approve, not configure.
+ * - `agent`: a program with a service's token or a scoped key.
+ * - `service`: one of our own services that acts for itself, such as a schedule.
+ * - `anonymous`: nobody known. Has only what a service without a key gives to everybody.
+ */
+export type PrincipalKind = 'operator' | 'person' | 'approver' | 'agent' | 'service' | 'anonymous';
+
+/** On whose behalf something is done. */
+export interface Principal {
+  readonly kind: PrincipalKind;
+  /** Unique within its kind, with the namespace that knows it: `voice:ava`, `chat:1234`, `key:ci`. */
+  readonly id: string;
+  /** The services that handed the request on, the first one first. Empty: the principal itself is calling. */
+  readonly via: readonly string[];
+}
+
+/** Carries the principal of a request between our own services. Counts only beside the service token. */
+export const principalHeader = 'x-trunkline-principal';
+
+export const anonymous: Principal = { kind: 'anonymous', id: 'anonymous', via: [] };
+
+const KINDS: ReadonlySet<string> = new Set<PrincipalKind>([
+  'operator',
+  'person',
+  'approver',
+  'agent',
+  'service',
+  'anonymous',
+]);
+const MAX_VIA = 16;
+const MAX_ENCODED = 2048;
+
+/** The principal as the next service sees it when this one hands the request on. */
+export function handedOn({ kind, id, via }: Principal, by: string): Principal {
+  return { kind, id, via: [...via, by].slice(-MAX_VIA) };
+}
+
+/**
+ * Whether the operator is calling in person. What was handed on by a service may have passed a model on its way,
+ * so it never approves anything.
+ */
+export function isDirectOperator({ kind, via }: Principal): boolean {
+  return kind === 'operator' && via.length === 0;
+}
+
+/** As a header value. */
+export function encodePrincipal({ kind, id, via }: Principal): string {
+  return Buffer.from(JSON.stringify({ kind, id, via })).toString('base64url');
+}
+
+/** Undefined for anything that `encodePrincipal` did not write. */
+export function decodePrincipal(text: string): Principal | undefined {
+  if (text.length > MAX_ENCODED) return undefined;
+  try {
+    const { kind, id, via } = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+    const isValid =
+      KINDS.has(kind) &&
+      typeof id === 'string' &&
+      Array.isArray(via) &&
+      via.every((by) => typeof by === 'string');
+    return isValid && via.length <= MAX_VIA ? { kind, id, via } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
