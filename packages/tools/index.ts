@@ -16,6 +16,8 @@ export { fileTools } from './files/file-tools.ts';
 export { markProcesses } from './files/marked-processes.ts';
 export { createRunCommand } from './files/run-command.ts';
 export { inputOfJsonSchema } from './json-schema-input.ts';
+export { parsePage } from './parsing/parse-page.ts';
+export { ParserError, ParserPool, type ParserPoolOptions } from './parsing/parser-pool.ts';
 export { clamp, oneLine, orRefusal } from './refusal.ts';
 export { splitMessage } from './text/split-message.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';

@@ -82,7 +82,7 @@ export class Reader {
     const type = response.contentType || 'text/html';
     const isText = type.startsWith('text/') || /xml|json/.test(type);
     const raw = { bytes: response.body, type, name: result.title, ...(isText && { text: response.text() }) };
-    const { title, text, published = result.publishedDate } = await pool.extract(raw);
+    const { title, text, published = result.publishedDate } = await pool.extract(raw, signal);
     return await documents.add({
       kind: 'page',
       url: response.url,

@@ -1,4 +1,4 @@
-import type { load as parse } from 'cheerio/slim';
+import { ParserError, parsePage } from '@trunkline/tools';
 import { z } from 'zod';
 import { isStopWord, wordsOf } from '../text/words.ts';
 import { serviceClient } from './service-client.ts';
@@ -48,8 +48,15 @@ export function createMediawiki(options: { url: string; timeoutMs: number }): So
       const hits = (words: string) => searchHits(call, words, limit, signal);
       const found = await hits(text);
       const chosen = found.length > 0 ? found : await hitsByWord(text, hits);
-      const { load } = await import('cheerio/slim');
-      return chosen.slice(0, limit).map((hit) => toResult(endpoint, hit, load));
+      const wanted = chosen.slice(0, limit);
+      const snippets = await readable(() =>
+        parsePage(
+          'plainTexts',
+          wanted.map(({ snippet }) => snippet),
+          signal,
+        ),
+      );
+      return wanted.map((hit, index) => toResult(endpoint, hit, snippets[index] ?? ''));
     },
     read: (result, signal) => readArticle(call, result, signal),
     async probe(signal) {
@@ -110,11 +117,11 @@ function endpointOf(url: string): URL {
 }
 
 /** The address by page id is stable and works on every wiki. */
-function toResult(endpoint: URL, { title, pageid, snippet }: Hit, load: typeof parse): SearchResult {
+function toResult(endpoint: URL, { title, pageid }: Hit, snippet: string): SearchResult {
   return {
     title,
     url: new URL(`index.php?curid=${pageid}`, endpoint).href,
-    snippet: withoutMarkup(load(snippet).text()),
+    snippet: withoutMarkup(snippet),
     engines: ['mediawiki'],
   };
 }
@@ -146,12 +153,15 @@ async function readArticle(
 
 async function parsedText(call: Call, id: string, signal: AbortSignal): Promise<string> {
   const { parse } = await call(parseSchema, { action: 'parse', pageid: id, prop: 'text' }, signal);
-  const { load } = await import('cheerio/slim');
-  const page = load(parse.text);
-  page('style, script, table, .mw-editsection, sup.reference, nav, footer').remove();
-  return page('p, li, h2, h3')
-    .toArray()
-    .map((element) => page(element).text().replace(/\s+/g, ' ').trim())
-    .filter((line) => line !== '')
-    .join('\n');
+  return (await readable(() => parsePage('articleLines', parse.text, signal))).join('\n');
+}
+
+/** HTML of a wiki that cannot be parsed within its limits is a failure of the source. */
+async function readable<Result>(parse: () => Promise<Result>): Promise<Result> {
+  try {
+    return await parse();
+  } catch (error) {
+    if (!(error instanceof ParserError)) throw error;
+    throw new SourceError('source_unreadable', `What the encyclopedia sent ${error.message}.`);
+  }
 }

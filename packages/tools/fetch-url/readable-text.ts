@@ -1,20 +1,32 @@
 import type { GuardedResponse } from '@trunkline/http';
-import { isTooDeep } from './html-depth.ts';
-import { htmlText } from './html-text.ts';
-import { pdfText } from './pdf-text.ts';
+import { parsePage } from '../parsing/parse-page.ts';
+import { ParserError } from '../parsing/parser-pool.ts';
 import type { Readable } from './readable.ts';
 
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|x-yaml|javascript|ecmascript|toml|csv|x-ndjson)$/;
 
 export async function readableText(response: GuardedResponse, signal: AbortSignal): Promise<Readable> {
-  const { contentType, body } = response;
-  if (contentType === 'application/pdf' || startsWith(body, '%PDF-')) return await pdfText(response, signal);
+  const { contentType, body, truncated } = response;
+  if (contentType === 'application/pdf' || startsWith(body, '%PDF-')) {
+    if (truncated) return { problem: 'is a PDF of more than 2 MB, which is too large to read' };
+    const read = () => parsePage('pdf', new Uint8Array(body), signal);
+    return await orProblem(read, 'is a PDF that cannot be read: it ');
+  }
   if (isBinary(contentType, body))
     return { problem: `holds ${contentType || 'binary data'}, which is not text` };
   const text = response.text();
-  if (!isHtml(contentType, text)) return { text };
-  return isTooDeep(text) ? { problem: 'is nested too deep to be read' } : { text: await htmlText(text) };
+  return isHtml(contentType, text) ? await orProblem(() => parsePage('html', text, signal)) : { text };
+}
+
+/** A page that cannot be parsed is a problem in words. */
+async function orProblem(read: () => Promise<Readable>, opening = ''): Promise<Readable> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ParserError) return { problem: `${opening}${error.message}` };
+    throw error;
+  }
 }
 
 function isHtml(contentType: string, text: string): boolean {

@@ -1,0 +1,29 @@
+import { parentPort } from 'node:worker_threads';
+
+export type ParserReply<Result> = { result: Result } | { problem: string };
+
+const MOST_BUFFER_BYTES = 256 * 1024 * 1024;
+const LOOK_EVERY_MS = 50;
+
+/** Parses what a ParserPool hands to this thread, one task after the other; an error's message completes "it ...". */
+export function serveParser<Task, Result>(parse: (task: Task) => Result | Promise<Result>): void {
+  watchBuffers();
+  parentPort?.on('message', (task: Task) => {
+    // Also turns what `parse` throws at once into a rejection.
+    new Promise<Result>((resolve) => resolve(parse(task))).then(
+      (result) => reply({ result }),
+      (error: unknown) => reply({ problem: error instanceof Error ? error.message : String(error) }),
+    );
+  });
+}
+
+function reply(message: ParserReply<unknown>): void {
+  parentPort?.postMessage(message);
+}
+
+/** Buffers do not count towards the limit of a thread's heap. */
+function watchBuffers(): void {
+  setInterval(() => {
+    if (process.memoryUsage().arrayBuffers > MOST_BUFFER_BYTES) process.exit();
+  }, LOOK_EVERY_MS).unref();
+}
