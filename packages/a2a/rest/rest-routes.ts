@@ -123,7 +123,7 @@ async function readCall(context: RequestContext, dialect: Dialect): Promise<Call
   const lastEventId = context.req.header('last-event-id');
   return {
     dialect,
-    params: { ...context.req.query(), ...(await readBody(context, dialect)), ...pathParams(context) },
+    params: { ...context.req.query(), ...(await readBody(context)), ...pathParams(context) },
     extensions: callExtensions(context),
     principal: context.get('principal'),
     ...(lastEventId !== undefined && { lastEventId }),
@@ -136,7 +136,7 @@ function pathParams(context: RequestContext): Record<string, string> {
   return id === undefined ? rest : { ...rest, id: id.replace(/:(cancel|subscribe)$/, '') };
 }
 
-async function readBody(context: RequestContext, dialect: Dialect): Promise<JsonObject> {
+async function readBody(context: RequestContext): Promise<JsonObject> {
   if (context.req.method !== 'POST') return {};
   const text = await context.req.text();
   if (text === '') return {};
