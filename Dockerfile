@@ -8,6 +8,8 @@ COPY apps ./apps
 RUN npm ci && node packages/ui/build/main.ts && useradd --create-home trunkline && mkdir /data && chown trunkline /data
 USER trunkline
 ENV TRUNKLINE_HOME=/data
+# The agent of the image serves no pages and listens on every address of the container. Set A2A_AUTH_TOKEN with it.
+ENV CORE_UI=none CORE_HOST=0.0.0.0
 VOLUME /data
 ENTRYPOINT ["node", "bin/trunkline.js"]
 CMD ["up"]

@@ -18,7 +18,7 @@ import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
-import { createExchange, type Exchange } from './exchange.ts';
+import { agentFiles, createExchange, type Exchange } from './exchange.ts';
 import { createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
 import { ParkedAnswers } from './gateway/parked-answers.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -42,6 +42,7 @@ import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
+import { checkApart } from './workspace/apart.ts';
 import { withFamily } from './workspace/family.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
@@ -65,6 +66,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const problems = new Problems((problem) => void reportProblem(bus, logger, problem));
   const home = serviceHome(options.trunklineHome, 'switchboard');
   const directory = options.workspaceDirectory ?? join(home, 'workspace');
+  checkApart(agentFiles(home), { WORKSPACE_DIR: directory, AGENTS_YAML: options.agentsFile });
   if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const keys = await openKeys({
@@ -115,7 +117,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   mountCallback(app, exchange.longTasks);
   mountGuards(app, keys);
   mountReady(app, () => bus.status().connected);
-  mountPublish(app, bus);
+  mountPublish(app, bus, parts.schedules);
   mountBus(app, bus);
   mountWorkspace(app, workspace);
   mountRouting(app, exchange.routing, {

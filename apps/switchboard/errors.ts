@@ -17,6 +17,21 @@ export const switchboardErrors = defineErrors({
     ({ topic }: { topic: string }) =>
       `${topic} carries answers of the switchboard itself; nobody else writes there.`,
   ],
+  answer_forbidden: [
+    403,
+    ({ topic }: { topic: string }) =>
+      `reply.topic may not be ${topic}: what an agent answers gives no orders there. Choose a topic such as message.outbound.cli.`,
+  ],
+  skill_forbidden: [
+    403,
+    ({ about, name }: { about: string; name: string }) =>
+      `This key may not ask for ${about}: it may name the agent ${name}, or have agent.skill.request under publish in keys.yaml.`,
+  ],
+  channel_forbidden: [
+    403,
+    ({ channel, topic }: { channel: string; topic: string }) =>
+      `This key may not send answers to the channel ${channel}: add ${topic} to its patterns under publish in keys.yaml.`,
+  ],
   message_refused: [400, ({ words }: { words: string }) => words],
   bus_unavailable: [503, ({ words }: { words: string }) => words],
 });

@@ -133,6 +133,11 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   };
 }
 
+/** The one directory that the file tools of agents may touch. */
+export function agentFiles(home: string): string {
+  return join(home, 'files');
+}
+
 function createDispatcher(
   { options, env, bus, logger }: ExchangeSettings,
   parts: { registry: ExecutorRegistry; stores: Stores; lanes: Lanes; abTests: AbTests },
@@ -185,7 +190,7 @@ function registerAgents(
   { registry, lanes, incidents, desk, stores, mcpServers }: AgentSurroundings,
 ): void {
   if (options.disableAgentRuntime) return;
-  const directory = join(home, 'files');
+  const directory = agentFiles(home);
   mkdirSync(directory, { recursive: true });
   const path = readVariable('PATH', env) ?? programs;
   const parts: AgentParts = {

@@ -1,3 +1,4 @@
+import type { ScheduleOwners } from './access/schedule-command.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
@@ -24,6 +25,7 @@ export interface Plugins {
   list: Plugin[];
   /** Kept by the plugin that asks the project registry. */
   projects: ProjectDirectory;
+  schedules: ScheduleOwners;
 }
 
 /** Every plugin of the switchboard. */
@@ -31,6 +33,7 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
   const deliveries = createDeliveryDesk();
   const leader = new LeaderPlugin(options.leaseMs);
   const files = new WorkspaceReplica();
+  const scheduler = new SchedulerPlugin(leader, () => files.catchUp());
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));
   const cloud = createCloudSurface(options, deliveries, leader);
@@ -51,11 +54,12 @@ export function createPlugins(options: SwitchboardOptions): Plugins {
       new OperatorPlugin(),
       sync,
       projects,
-      new SchedulerPlugin(leader, () => files.catchUp()),
+      scheduler,
       new CeremonyPlugin(leader),
       ...surfaces,
     ],
     projects,
+    schedules: scheduler,
   };
 }
 

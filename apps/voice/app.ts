@@ -4,6 +4,7 @@ import {
   callerGuard,
   createApp,
   createMetrics,
+  type HttpErrorOptions,
   listRoutes,
   type Metrics,
   type RunningServer,
@@ -11,7 +12,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import { operatorOf, type Service, type Surroundings } from '@trunkline/service';
-import { renderVoiceError, voiceErrors } from './errors.ts';
+import { PersonaUnavailableError, renderVoiceError, voiceErrors } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { LatencyLog } from './metrics/latency.ts';
 import type { VoiceOptions } from './options.ts';
@@ -167,6 +168,12 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
   const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
   const keyring = () => users.keyring;
   const openCaller = () => users.openCaller;
+  const refuse = (options: HttpErrorOptions) => {
+    const { closedBecause: reason } = users;
+    return reason === undefined
+      ? voiceErrors.unknown_key(options)
+      : voiceErrors.roster_unusable({ reason }, options);
+  };
   app.use(
     '/api/*',
     callerGuard<User>({
@@ -174,7 +181,7 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
       openCaller,
       trustedCaller: ({ kind }) => (kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined),
       principalOf: ({ id }) => ({ kind: 'person', id: `voice:${id}`, via: [] }),
-      refuse: voiceErrors.unknown_key,
+      refuse,
     }),
   );
   mountUsers(app, users);
@@ -197,7 +204,11 @@ function mountAgent(
   const { a2aAuthToken: token, a2aUserId: id } = options;
   const recipient = () => users.find(id)?.id;
   mountCallback(app, { delivery, tokens, questions, authToken: token, recipient });
-  const answering = () => persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+  const answering = () => {
+    // A roster that cannot be read may have limited this user.
+    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+  };
   const server = createA2aServer({
     directory: places.store,
     executor: createTextTurn({ persona: answering, conversations: new Conversations(database) }),

@@ -2,6 +2,11 @@ import { defineErrors, type RenderError, ValidationError } from '@trunkline/http
 
 export const voiceErrors = defineErrors({
   unknown_key: [401, 'unknown or missing api key'],
+  roster_unusable: [
+    401,
+    (roster: { reason: string }) =>
+      `nobody can call until the roster of users is mended; it is read again every 15 seconds. ${roster.reason}`,
+  ],
   admin_required: [403, 'admin role required'],
   skill_not_allowed: [
     403,
@@ -9,6 +14,11 @@ export const voiceErrors = defineErrors({
       `skill '${choice.slug}' not in allowed_skills for user '${choice.user}'`,
   ],
 });
+
+/** Why nobody may answer a user, in words for that user. */
+export class PersonaUnavailableError extends Error {
+  override readonly name = 'PersonaUnavailableError';
+}
 
 /** Failures as callers of this service expect them. */
 export const renderVoiceError: RenderError = (error) => {

@@ -53,8 +53,13 @@ export function healthBody({
 
 /** What keeps the service from its full function, and what to do about it. */
 export function missingParts(model: ModelDescription, users: UserDirectory): Missing[] {
+  const hint = rosterHint(users);
   const missing = missingModel(model);
-  if (users.closedBecause === undefined) return missing;
-  const hint = 'Nobody can call until the list of users can be read; the log says why.';
-  return [...missing, { what: 'Users', variable: 'CONFIG_DIR', hint }];
+  return hint === undefined ? missing : [...missing, { what: 'Users', variable: 'CONFIG_DIR', hint }];
+}
+
+function rosterHint({ closedBecause, outdatedBecause }: UserDirectory): string | undefined {
+  if (closedBecause !== undefined)
+    return `Nobody can call until the roster of users is mended. ${closedBecause}`;
+  return outdatedBecause && `The last good roster of users is in use. ${outdatedBecause}`;
 }

@@ -29,6 +29,11 @@ const filesAndUsers = group('Files and users', {
     doc: 'Where skills, SOUL.md, users.yaml and delegates.yaml stand; seeded with examples on the first run.',
     defaultDoc: 'config in the data folder of the service',
   }),
+  usersYaml: file({
+    env: 'USERS_YAML',
+    doc: 'The roster: who may call, and with which key.',
+    defaultDoc: 'users.yaml in CONFIG_DIR',
+  }),
   delegatesYaml: file({
     env: 'DELEGATES_YAML',
     doc: 'File that names whom the assistant may ask.',

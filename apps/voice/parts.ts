@@ -49,6 +49,7 @@ import { type Persona, type PersonaParts, snapshotPersona } from './turn/persona
 import { UserDirectory } from './users/directory.ts';
 import { createFileSource } from './users/file-source.ts';
 import { Preferences } from './users/preferences.ts';
+import { createRosterMarker } from './users/roster-marker.ts';
 import type { RosterSource } from './users/roster-source.ts';
 import { createSecretsSource } from './users/secrets-source.ts';
 import type { User } from './users/user.ts';
@@ -127,7 +128,8 @@ function createGateway(options: VoiceOptions, logger: Logger) {
 
 function createUsers(options: VoiceOptions, places: Places, logger: Logger, env: Environment) {
   const secrets = secretsSource(options, logger);
-  return new UserDirectory({ secrets, file: createFileSource(places.users, env), logger });
+  const marker = createRosterMarker(places.store);
+  return new UserDirectory({ secrets, file: createFileSource(places.users, env), marker, logger });
 }
 
 function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | undefined {

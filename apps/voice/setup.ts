@@ -27,6 +27,6 @@ export async function findPlaces(options: VoiceOptions, logger: Logger): Promise
     store: await directory(options.sessionStoreDir, home),
     delegates: options.delegatesYaml ?? join(config, 'delegates.yaml'),
     mcp: options.mcpYaml ?? join(config, 'mcp.yaml'),
-    users: join(config, 'users.yaml'),
+    users: options.usersYaml ?? join(config, 'users.yaml'),
   };
 }

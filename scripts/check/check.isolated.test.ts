@@ -117,6 +117,26 @@ const breaches: Breach[] = [
     names: 'package-lock.json',
   },
   {
+    rule: 'a package in the lock file without a hash',
+    check: 'lock',
+    files: { 'package-lock.json': lockFile({ 'node_modules/planted': { version: '1.0.0' } }) },
+    names: 'node_modules/planted has no integrity hash',
+  },
+  {
+    rule: 'a native package of another platform that the lock file lacks',
+    check: 'lock',
+    files: {
+      'package-lock.json': lockFile({
+        'node_modules/planted': {
+          version: '1.0.0',
+          integrity: 'sha512-planted',
+          optionalDependencies: { '@planted/darwin-arm64': '1.0.0' },
+        },
+      }),
+    },
+    names: '@planted/darwin-arm64@1.0.0 is not locked',
+  },
+  {
     rule: 'unused files',
     check: 'unused',
     files: { 'packages/storage/planted.ts': 'export const planted = 1;\n' },
@@ -159,6 +179,10 @@ describe('npm run check', { timeout: 180_000 }, () => {
     expect(output).toContain('There are: types, pages, lint');
   });
 });
+
+function lockFile(packages: Record<string, object>): string {
+  return `${JSON.stringify({ lockfileVersion: 3, packages: { '': {}, ...packages } })}\n`;
+}
 
 function trackedFiles(): string[] {
   const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { checkPattern } from '@trunkline/bus';
 import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
@@ -40,15 +41,27 @@ export interface Keys {
   keyring(): Keyring<Caller>;
   /** The caller while no key is set: the operator, and only on a loopback address. */
   openCaller(): Caller | undefined;
+  /** Calls back when the key of a caller is revoked or its rights change; gives back what stops that. */
+  onRevoked(caller: Caller, listener: () => void): () => void;
   close(): Promise<void>;
 }
+
+/** The caller while no key is set; another object than the operator's, as it ends with the first key. */
+const anyone: Caller = { ...operator };
 
 /** Reads the keys and refuses to serve others than this machine without one. */
 export async function openKeys(settings: KeySettings): Promise<Keys> {
   const { file, host, logger } = settings;
+  const listeners = new Map<Caller, Set<() => void>>();
+  let callers: ReadonlyMap<string, Caller> = new Map();
   let keyring = createKeyring<Caller>([]);
   const take = (content: KeysFile) => {
-    keyring = keyringOf(content, settings);
+    const given = entriesOf(content, settings, callers);
+    const before = keyring.size === 0 ? [anyone] : [...callers.values()];
+    callers = new Map(given.map(({ key, caller }) => [hashOf(key), caller]));
+    keyring = createKeyring(given);
+    const valid = new Set(keyring.size === 0 ? [anyone] : callers.values());
+    for (const caller of before) if (!valid.has(caller)) revoke(caller, listeners, logger);
   };
   const watch = await watchYaml(file, keysSchema, {
     allowMissing: true,
@@ -68,12 +81,32 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   }
   return {
     keyring: () => keyring,
-    openCaller: () => (isLoopback(host) ? operator : undefined),
+    openCaller: () => (isLoopback(host) ? anyone : undefined),
+    onRevoked(caller, listener) {
+      const known = listeners.get(caller) ?? new Set();
+      listeners.set(caller, known.add(listener));
+      return () => {
+        known.delete(listener);
+        if (known.size === 0) listeners.delete(caller);
+      };
+    },
     close: () => watch.close(),
   };
 }
 
-function keyringOf(content: KeysFile, { adminKey, env, logger, hide }: KeySettings): Keyring<Caller> {
+function revoke(caller: Caller, listeners: Map<Caller, Set<() => void>>, logger: Logger): void {
+  const open = [...(listeners.get(caller) ?? [])];
+  listeners.delete(caller);
+  logger.info({ key: caller.name, connections: open.length }, 'key revoked or changed');
+  for (const end of open) end();
+}
+
+/** Of two with the same key the first has it; a key whose rights stay the same keeps its caller, so that nothing ends for it. */
+function entriesOf(
+  content: KeysFile,
+  { adminKey, env, logger, hide }: KeySettings,
+  known: ReadonlyMap<string, Caller>,
+): { key: string; caller: Caller }[] {
   const scoped = (content?.keys ?? []).map(({ envKey, ...rights }) => {
     const key = readVariable(envKey, env);
     if (key === undefined) logger.warn({ key: rights.name }, `keys.yaml: the variable ${envKey} is not set`);
@@ -82,7 +115,18 @@ function keyringOf(content: KeysFile, { adminKey, env, logger, hide }: KeySettin
     return { key, caller };
   });
   const given = [{ key: adminKey, caller: operator }, ...scoped];
-  return createKeyring(given);
+  const entries = new Map<string, { key: string; caller: Caller }>();
+  for (const { key, caller } of given) {
+    if (key === undefined || key.trim() === '' || entries.has(hashOf(key))) continue;
+    const before = known.get(hashOf(key));
+    const isSame = JSON.stringify(before) === JSON.stringify(caller);
+    entries.set(hashOf(key), { key, caller: before !== undefined && isSame ? before : caller });
+  }
+  return [...entries.values()];
+}
+
+function hashOf(key: string): string {
+  return createHash('sha256').update(key.trim()).digest('hex');
 }
 
 function checkExposure(host: string, keys: number, logger: Logger): void {

@@ -139,14 +139,15 @@ function toolsOf(
 }
 
 function workTools(
-  { name, tools }: AgentDefinition,
+  agent: AgentDefinition,
   { correlationId }: SkillRequest,
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
-  const whitelist: readonly string[] = tools;
+  const { name } = agent;
+  const whitelist: readonly string[] = agent.tools;
   return [
-    ...whitelistedTools(parts, correlationId, name).filter((tool) => whitelist.includes(tool.name)),
+    ...whitelistedTools(parts, correlationId, agent).filter((tool) => whitelist.includes(tool.name)),
     ...builtInTools(parts.builtIn, parts.desk, { agent: name, correlationId }, context),
     ...parts.moreTools(name),
   ];

@@ -1,9 +1,10 @@
 import { type Bus, escapeSegment } from '@trunkline/bus';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import { checkPublish, operator } from '../access/caller.ts';
+import { isGuardedTopic, matchesAny } from '../access/topics.ts';
 import type { Project, ProjectDirectory } from '../core/project-directory.ts';
 import type { IncidentBook } from '../incidents/incident-book.ts';
+import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import { severities } from '../workspace/schema/incidents.ts';
 
@@ -14,10 +15,14 @@ export interface ToolParts {
   ceremonies: () => readonly Ceremony[];
 }
 
+/** What the tools need to know of the agent that has them. */
+type ToolOwner = Pick<AgentDefinition, 'name' | 'publishes'>;
+
 /** The tools that the whitelist of an agent may name, made for one piece of work. */
-export function whitelistedTools(parts: ToolParts, correlationId: string, agent: string): Tool[] {
+export function whitelistedTools(parts: ToolParts, correlationId: string, owner: ToolOwner): Tool[] {
+  const { name: agent } = owner;
   return [
-    publishEvent(parts, correlationId),
+    publishEvent(parts, correlationId, owner),
     getProjects(parts),
     getIncidents(parts),
     reportIncident(parts, agent),
@@ -26,24 +31,36 @@ export function whitelistedTools(parts: ToolParts, correlationId: string, agent:
   ] as Tool[];
 }
 
-function publishEvent({ bus }: ToolParts, correlationId: string) {
+function publishEvent({ bus }: ToolParts, correlationId: string, owner: ToolOwner) {
+  const { name, publishes } = owner;
+  const allowed = publishes.join(', ') || 'none';
   return defineTool({
     name: 'publish_event',
-    description: 'Publishes an event onto the message bus.',
+    description: `Publishes an event onto the message bus. Topics that this agent may publish to: ${allowed}.`,
     input: z.object({
       topic: z.string().describe('Segments between dots, such as deploy.finished'),
       payload: z.record(z.string(), z.unknown()).default({}),
     }),
     async execute({ topic, payload }) {
+      const refusal = refusalOf(topic, owner);
+      if (refusal !== undefined) return `Error: ${refusal}`;
       try {
-        checkPublish(operator, { topic, payload });
-        const { id } = await bus.publish({ topic, payload, correlationId, source: { interface: 'agent' } });
+        const source = { interface: 'agent', userId: name };
+        const { id } = await bus.publish({ topic, payload, correlationId, source });
         return `Published as ${id}.`;
       } catch (error) {
         return `Error: ${error instanceof Error ? error.message : String(error)}`;
       }
     },
   });
+}
+
+/** The guarded topics are looked at here once more: the list is not the only thing between a text and them. */
+function refusalOf(topic: string, { name, publishes }: ToolOwner): string | undefined {
+  if (isGuardedTopic(topic))
+    return `agents never publish to ${topic}. Only the operator may send orders or inbound messages there; say what you wanted to change, and why.`;
+  if (matchesAny(publishes, topic)) return undefined;
+  return `${name} may not publish to ${topic}. The operator can add the topic to the list "publishes" of agents/${name}.yaml; it holds ${publishes.join(', ') || 'nothing'} now.`;
 }
 
 function getIncidents({ incidents }: ToolParts) {

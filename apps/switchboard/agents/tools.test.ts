@@ -99,7 +99,9 @@ describe('tools of an agent', () => {
     const project = { id: 'p', name: 'Sea', slug: 'sea', path: '/srv/sea', github, defaultBranch: 'main' };
     const answer = (projects: (typeof project)[]) => {
       const parts = { projects: { list: () => projects }, ceremonies: () => [] } as never;
-      const tool = whitelistedTools(parts, 'c', 'ava').find(({ name }) => name === 'get_projects');
+      const tool = whitelistedTools(parts, 'c', { name: 'ava', publishes: [] }).find(
+        ({ name }) => name === 'get_projects',
+      );
       return tool?.execute?.({}, { signal: new AbortController().signal, sessionId: 's', toolCallId: 't' });
     };
     expect(await answer([project])).toBe('sea: Sea at acme/sea, branch main');

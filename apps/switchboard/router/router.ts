@@ -1,16 +1,10 @@
-import {
-  type Bus,
-  type Draft,
-  escapeSegment,
-  type Message,
-  matchesTopic,
-  type Subscription,
-} from '@trunkline/bus';
+import { type Bus, type Draft, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SurfaceQuestions } from '../human/surface-questions.ts';
 import { type Decision, decide, type Surroundings, talkOf } from './decide.ts';
 import { projectChannel } from './project-channel.ts';
+import { defaultReplyTopic } from './reply-topic.ts';
 
 /** Topics whose messages the router brings to an agent; what others look after is left to them. */
 const routed = ['message.inbound.#', 'cron.#'];
@@ -121,15 +115,4 @@ function remember(
   const found = registry.resolve(skill, agent);
   if (!('executor' in found)) return named;
   return conversations.remember(talkOf(message, workspace.channels()), found.executor.agent) ?? named;
-}
-
-/** Where an answer goes that has no address: back the way the message came, or to the channel of the schedule. */
-function defaultReplyTopic({ topic, payload }: Message): string {
-  if (!topic.startsWith('cron.')) return topic.replace(/^message\.inbound\b/, 'message.outbound');
-  const fields = fieldsOf(payload);
-  const channel = text(fields.channel) ?? 'cli';
-  if (channel === 'cli') return 'message.outbound.cli';
-  if (channel === 'messenger')
-    return `message.outbound.messenger.${escapeSegment(text(fields.sender) ?? 'cron')}`;
-  return `message.outbound.chat.push.${escapeSegment(channel)}`;
 }

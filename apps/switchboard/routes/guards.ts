@@ -1,5 +1,5 @@
 import { type AppEnv, allowCallers, callerGuard } from '@trunkline/http';
-import type { Hono } from 'hono';
+import type { Hono, MiddlewareHandler } from 'hono';
 import { type Caller, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
 import { switchboardErrors } from '../errors.ts';
@@ -42,8 +42,20 @@ export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
   });
   const admins = allowCallers<Caller>(({ admin }) => admin, switchboardErrors.admin_only);
   for (const path of guardedPaths) {
-    app.use(path, identify, (context, next) =>
+    app.use(path, identify, endWithKey(keys), (context, next) =>
       isScopedPath(context.req.path) ? next() : admins(context, next),
     );
   }
+}
+
+/** Cuts off what is still being answered when its key is revoked or changed: streams, and whoever waits for a person. */
+function endWithKey(keys: Keys): MiddlewareHandler<SwitchboardEnv> {
+  return (context, next) => {
+    // The busiest route is answered at once.
+    if (context.req.path === '/publish') return next();
+    const { outgoing } = context.env;
+    const forget = keys.onRevoked(context.get('caller'), () => outgoing.destroy());
+    outgoing.once('close', forget);
+    return next();
+  };
 }

@@ -1,7 +1,9 @@
 import type { Bus, Draft } from '@trunkline/bus';
 import { type App, answerText, describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
-import { type Caller, checkPublish } from '../access/caller.ts';
+import type { Caller } from '../access/caller.ts';
+import { checkPublish } from '../access/check-publish.ts';
+import type { ScheduleOwners } from '../access/schedule-command.ts';
 import { busFailure, switchboardErrors } from '../errors.ts';
 
 const publishBody = z.object({
@@ -17,16 +19,17 @@ const publishBody = z.object({
 });
 
 /** The way in for programs: one message onto the bus. */
-export function mountPublish(app: App<Caller>, bus: Bus): void {
-  const { publish_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
+export function mountPublish(app: App<Caller>, bus: Bus, owners: ScheduleOwners): void {
+  const { publish_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
+  const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
+  const refusals = [publish_forbidden, skill_forbidden, channel_forbidden, answer_forbidden, reply_topic];
   const description = describeRoute({
     summary: 'Publishes a message onto the bus',
-    errors: [publish_forbidden, reply_topic, message_refused, bus_unavailable],
+    errors: [...refusals, message_refused, bus_unavailable],
   });
   app.post('/publish', description, validate('json', publishBody), async (context) => {
     const caller = context.get('caller');
-    const draft = draftOf(context.req.valid('json'), caller);
-    checkPublish(caller, draft);
+    const draft = checkPublish(caller, draftOf(context.req.valid('json'), caller), owners);
     const published = await bus.publish(draft).catch((error: unknown) => {
       throw busFailure(error);
     });

@@ -2,8 +2,10 @@ import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type Caller, checkPublish } from '../access/caller.ts';
+import { checkPublish } from '../access/check-publish.ts';
+import { ownsSchedule, type ScheduleOwners } from '../access/schedule-command.ts';
 import { busFailure } from '../errors.ts';
+import { ownerOf } from '../scheduler/owner.ts';
 import type { Schedules } from '../scheduler/schedules.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -11,6 +13,7 @@ const errors = defineErrors({
   schedule_unknown: [404, ({ words }: { words: string }) => words],
   schedule_exists: [409, ({ words }: { words: string }) => words],
   schedule_refused: [400, ({ words }: { words: string }) => words],
+  schedule_foreign: [403, ({ words }: { words: string }) => words],
   job_running: [409, ({ words }: { words: string }) => words],
   scheduler_off: [503, 'The scheduler does not run; see /api/plugins.'],
 });
@@ -34,13 +37,15 @@ export function mountSchedules(
   found: () => Schedules | undefined,
 ): void {
   const schedules = () => found() ?? raise(errors.scheduler_off());
+  const send = (context: Context<SwitchboardEnv>, payload: Record<string, unknown>) =>
+    sendTo(bus, schedules(), context, payload);
   const { schedule_unknown, schedule_exists, schedule_refused, job_running } = errors;
   const all = describeRoute({ summary: 'Schedules with their next five times, in the order of their ids' });
   app.get('/api/schedules', all, validate('query', listQuery), (context) => {
     const { limit, after = '' } = context.req.valid('query');
     const own = schedules()
       .list()
-      .filter(({ id }) => owns(context.get('caller'), id));
+      .filter((view) => ownsSchedule(context.get('caller'), ownerOf(view)));
     const rest = own.filter(({ id }) => id > after).sort((one, other) => (one.id < other.id ? -1 : 1));
     return context.json({ success: true, data: { count: own.length, schedules: rest.slice(0, limit) } });
   });
@@ -50,9 +55,9 @@ export function mountSchedules(
   });
   app.get('/api/schedules/:id', one, validate('query', historyQuery), (context) => {
     const id = context.req.param('id');
-    const known = owns(context.get('caller'), id) ? schedules().get(id) : undefined;
-    const history =
-      known || context.get('caller').admin ? schedules().history(id, context.req.valid('query').limit) : [];
+    const isOwn = ownsSchedule(context.get('caller'), schedules().ownerOf(id));
+    const known = isOwn ? schedules().get(id) : undefined;
+    const history = isOwn ? schedules().history(id, context.req.valid('query').limit) : [];
     if (known === undefined && history.length === 0)
       throw schedule_unknown({ words: `There is no schedule ${id}.` });
     return context.json({ success: true, data: { schedule: known ?? null, history } });
@@ -65,19 +70,19 @@ export function mountSchedules(
   app.post('/api/schedules', add, validate('json', entry), async (context) => {
     const body = context.req.valid('json');
     return context.json(
-      { success: true, data: await send(context, bus, { ...body, action: 'add', onlyNew: true }) },
+      { success: true, data: await send(context, { ...body, action: 'add', onlyNew: true }) },
       201,
     );
   });
   const replace = describeRoute({ summary: 'Adds or replaces a schedule', errors: [schedule_refused] });
   app.put('/api/schedules/:id', replace, validate('json', z.looseObject({})), async (context) => {
     const body = { ...context.req.valid('json'), id: context.req.param('id'), action: 'add' };
-    return context.json({ success: true, data: await send(context, bus, body) });
+    return context.json({ success: true, data: await send(context, body) });
   });
   const remove = describeRoute({ summary: 'Removes a schedule', errors: [schedule_unknown] });
   app.delete('/api/schedules/:id', remove, async (context) => {
     const command = { action: 'remove', id: context.req.param('id') };
-    return context.json({ success: true, data: await send(context, bus, command) });
+    return context.json({ success: true, data: await send(context, command) });
   });
   for (const action of ['pause', 'resume', 'run-now'] as const) {
     const act = describeRoute({
@@ -86,7 +91,7 @@ export function mountSchedules(
     });
     app.post(`/api/schedules/:id/${action}`, act, async (context) => {
       const command = { action, id: context.req.param('id') };
-      return context.json({ success: true, data: await send(context, bus, command) });
+      return context.json({ success: true, data: await send(context, command) });
     });
   }
   const preview = describeRoute({
@@ -102,13 +107,14 @@ export function mountSchedules(
   });
 }
 
-async function send(
-  context: Context<SwitchboardEnv>,
+async function sendTo(
   bus: Bus,
-  payload: Record<string, unknown>,
+  owners: ScheduleOwners,
+  context: Context<SwitchboardEnv>,
+  given: Record<string, unknown>,
 ): Promise<unknown> {
   const caller = context.get('caller');
-  checkPublish(caller, { topic, payload });
+  const { payload } = checkPublish(caller, { topic, payload: given }, owners);
   const source = { interface: 'api', userId: caller.name };
   const answer = await bus.request(topic, payload, { timeoutMs, source }).catch((error: unknown) => {
     throw busFailure(error);
@@ -116,14 +122,10 @@ async function send(
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;
   const { code, error: words } = outcome;
-  if (code === 'schedule_unknown' || code === 'schedule_exists' || code === 'job_running')
-    throw errors[code]({ words });
+  const known = ['schedule_unknown', 'schedule_exists', 'schedule_foreign', 'job_running'] as const;
+  const found = known.find((name) => name === code);
+  if (found !== undefined) throw errors[found]({ words });
   throw errors.schedule_refused({ words });
-}
-
-/** A scoped key sees the schedules that bear its name. */
-function owns({ admin, name }: Caller, id: string): boolean {
-  return admin || id.startsWith(`${name}-`) || id.startsWith(`${name}.`);
 }
 
 function previewed(work: () => string[]): string[] {

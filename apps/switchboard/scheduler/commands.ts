@@ -7,6 +7,7 @@ import { announce } from '../workspace/report.ts';
 import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { editRecord } from './edit-record.ts';
+import { ownerOf } from './owner.ts';
 import { readRecord, withField } from './record-text.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import type { Schedules } from './schedules.ts';
@@ -31,7 +32,7 @@ interface Command {
 /** A message takes a megabyte at most. */
 const mostListedCharacters = 800_000;
 /** Fields of the command that are none of the record. */
-const ownFields = ['action', 'onlyNew', 'reason', 'lastFired'];
+const ownFields = ['action', 'onlyNew', 'onlyOwner', 'reason', 'lastFired'];
 
 /** Takes `command.schedule`, one command after the other; only the switchboard that leads listens. */
 export function listenForCommands(parts: CommandParts): Promise<Subscription> {
@@ -84,6 +85,8 @@ function topicOf(action: string): string | undefined {
 
 async function carryOut(command: Command, parts: CommandParts): Promise<object> {
   const { action, id, fields } = command;
+  const owner = text(fields.onlyOwner);
+  checkOwner(owner, id, parts);
   switch (action) {
     case 'add':
       return await add(command, parts);
@@ -94,7 +97,7 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
     case 'resume':
       return await enable(command, parts, true);
     case 'list':
-      return fitting(parts.schedules.list());
+      return fitting(parts.schedules.list().filter((view) => owner === undefined || ownerOf(view) === owner));
     case 'preview':
       return preview(id, fields, parts);
     case 'run-now':
@@ -104,13 +107,22 @@ async function carryOut(command: Command, parts: CommandParts): Promise<object> 
   }
 }
 
+/** Where the command came from a scoped key; a file that cannot be read is nobody's. */
+function checkOwner(owner: string | undefined, id: string, { folder }: CommandParts): void {
+  if (owner === undefined || id === '') return;
+  const entry = folder.get(id);
+  const isForeign = entry === undefined ? folder.text(id) !== undefined : ownerOf(entry.record) !== owner;
+  if (isForeign) throw new ScheduleRefusal('schedule_foreign', id);
+}
+
 /** The record is checked and on the disk before its timer exists. */
 async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
   const { folder, registrar, afterFire } = parts;
   if (fields.onlyNew === true && folder.get(id) !== undefined)
     throw new ScheduleRefusal('schedule_exists', id);
-  const record = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
-  const file = stringify(record);
+  const given = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
+  const owner = given.owner ?? folder.get(id)?.record.owner;
+  const file = stringify({ ...given, ...(owner !== undefined && { owner }) });
   readRecord(file, `crons/${id}.yaml`, id);
   await afterFire.release(id);
   await registrar.writeText('cron', id, file, note);

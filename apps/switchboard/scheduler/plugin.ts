@@ -42,6 +42,11 @@ export class SchedulerPlugin implements Plugin {
     mountSchedules(app, bus, () => this.#schedules);
   }
 
+  /** Whose a schedule is; undefined when there is none of this id. */
+  ownerOf(id: string): string | null | undefined {
+    return this.#schedules?.ownerOf(id);
+  }
+
   async start(context: PluginContext): Promise<void> {
     await using closing = new AsyncDisposableStack();
     const { bus, registrar, workspace, logger, options } = context;

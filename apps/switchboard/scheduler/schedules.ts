@@ -11,6 +11,7 @@ import { Fires } from './fires.ts';
 import { LateNotes } from './late-notes.ts';
 import type { FireRow, Ledger } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
+import { ownerOf } from './owner.ts';
 import type { Entry } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import { Term } from './term.ts';
@@ -114,6 +115,12 @@ export class Schedules {
     return [...this.#settings.folder.list()].map((entry) =>
       this.#view(entry, lastFires.get(entry.record.id)),
     );
+  }
+
+  /** Null when it is the operator's alone; undefined when there is no such schedule. */
+  ownerOf(id: string): string | null | undefined {
+    const entry = this.#settings.folder.get(id);
+    return entry && ownerOf(entry.record);
   }
 
   history(id: string, limit: number): FireRow[] {

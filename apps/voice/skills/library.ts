@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { Renewal } from '../renewal.ts';
 import { loadSkills } from './load.ts';
@@ -39,6 +40,17 @@ export class SkillLibrary {
 
   find(slug: string): Skill | undefined {
     return this.#skills.get(slug);
+  }
+
+  /** The skill as its file has it; undefined for the one that stands in where there is no file at all. */
+  findFile(slug: string): Skill | undefined {
+    const skill = this.find(slug);
+    return skill === plainSkill ? undefined : skill;
+  }
+
+  /** Where the file of a skill is looked for. */
+  pathOf(slug: string): string {
+    return join(this.#directory, 'skills', `${slug}.yaml`);
   }
 
   /** The skill of those who have chosen none. */

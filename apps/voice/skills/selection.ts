@@ -1,3 +1,4 @@
+import { PersonaUnavailableError } from '../errors.ts';
 import type { Preferences } from '../users/preferences.ts';
 import type { User } from '../users/user.ts';
 import type { SkillLibrary } from './library.ts';
@@ -15,10 +16,15 @@ export class SkillSelection {
 
   /** The slug shown to the user: their choice where they may have it, else the first they may have. */
   activeFor(user: User): string {
-    const chosen = this.#preferences.skillOf(user.id);
-    const known = chosen !== undefined && this.#library.find(chosen.slug) !== undefined;
-    if (known && (user.role === 'admin' || isAllowed(user, chosen.slug))) return chosen.slug;
-    return user.allowedSkills?.[0] ?? this.#library.base.slug;
+    const chosen = this.#preferences.skillOf(user.id)?.slug;
+    const isKnown = chosen !== undefined && this.#library.find(chosen) !== undefined;
+    if (isKnown && (user.role === 'admin' || isAllowed(user, chosen))) return chosen;
+    const { allowedSkills } = user;
+    if (allowedSkills === null) return this.#library.base.slug;
+    // The choice stays although its file is gone: another skill may have more tools.
+    if (chosen !== undefined && allowedSkills.includes(chosen)) return chosen;
+    const usable = allowedSkills.find((slug) => this.#library.findFile(slug) !== undefined);
+    return usable ?? allowedSkills[0] ?? this.#library.base.slug;
   }
 
   /** A skill outside the user's list that an admin has put them on; it answers them until they choose another. */
@@ -28,11 +34,15 @@ export class SkillSelection {
     return applies && !isAllowed(user, chosen.slug) ? chosen.slug : undefined;
   }
 
-  /** The skill as it is now, for a session or a turn to keep. */
+  /** The skill as it is now, for a session or a turn to keep. Users with a list get nothing that is not on it. */
   snapshot(user: User): Skill {
     const slug = this.assignedTo(user) ?? this.activeFor(user);
-    const listed = user.allowedSkills?.map((allowed) => this.#library.find(allowed)).find(Boolean);
-    return this.#library.find(slug) ?? listed ?? this.#library.base;
+    if (user.allowedSkills === null) return this.#library.find(slug) ?? this.#library.base;
+    const skill = this.#library.findFile(slug);
+    if (skill !== undefined) return skill;
+    throw new PersonaUnavailableError(
+      `The skill ${slug} of user ${user.id} cannot be used: ${this.#library.pathOf(slug)} is missing or broken. Put the file back, then call POST /api/skills/reload, or choose another skill.`,
+    );
   }
 
   /** What the user may choose from. */

@@ -1,6 +1,7 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
+import { PersonaUnavailableError } from '../errors.ts';
 import type { Conversations } from './conversations.ts';
 import type { Persona } from './persona.ts';
 import { runPersona } from './run-persona.ts';
@@ -16,7 +17,7 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   return {
     async *execute(request, signal) {
       const answering = personaOf(persona);
-      if (answering instanceof ModelError) return yield { type: 'failed', message: answering.message };
+      if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
       const messages = [...conversations.get(request.task.contextId), userMessage(request)];
       const sessionId = request.task.contextId;
       for await (const event of runPersona(answering, { messages, sessionId, signal })) {
@@ -27,12 +28,12 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   };
 }
 
-/** A persona whose model is not set up is told to the caller, not only to the log. */
-function personaOf(persona: () => Persona): Persona | ModelError {
+/** Why no persona can answer is told to the caller, not only to the log. */
+function personaOf(persona: () => Persona): Persona | Error {
   try {
     return persona();
   } catch (error) {
-    if (error instanceof ModelError) return error;
+    if (error instanceof ModelError || error instanceof PersonaUnavailableError) return error;
     throw error;
   }
 }

@@ -3,10 +3,11 @@ import { createKeyring, type Keyring } from '@trunkline/http';
 import { wordsOf } from '../errors.ts';
 import { Renewal } from '../renewal.ts';
 import { type Roster, readRoster } from './roster.ts';
+import type { RosterMarker } from './roster-marker.ts';
 import type { RosterOrigin, RosterSource } from './roster-source.ts';
 import { defaultUser, type User } from './user.ts';
 
-/** Open: no roster is configured. Closed: one is, but it cannot be read. */
+/** Open: no roster was ever configured. Closed: one was, but it is missing or cannot be used. */
 type Access =
   | { mode: 'open' }
   | { mode: 'enforced'; roster: Roster; origin: RosterOrigin }
@@ -16,6 +17,7 @@ export interface UserDirectoryOptions {
   /** The secrets manager, where it is configured; the file stands in for it when it fails. */
   secrets: RosterSource | undefined;
   file: RosterSource;
+  marker: RosterMarker;
   logger: Logger;
   /** How long to wait before a roster that could not be read is tried again. */
   retryMs?: number;
@@ -23,33 +25,30 @@ export interface UserDirectoryOptions {
 
 const nobody: Keyring<User> = createKeyring([]);
 
-/** Who may call. A roster that cannot be read lets nobody in, and is tried again until it can. */
+/**
+ * Who may call. Single-user mode is for services that never had a roster: once one was configured, a roster that is
+ * missing or broken lets nobody in, and is tried again until it can be used. A running service that has a good roster
+ * keeps it when a reload fails.
+ */
 export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   #access: Access = { mode: 'closed', origin: 'file', reason: 'not loaded yet' };
+  /** Why the last reading failed, if it did. */
+  #failure: string | undefined;
   #retry: NodeJS.Timeout | undefined;
-  readonly #renewal = new Renewal(async () => {
-    this.#access = await this.#load();
-  });
+  readonly #renewal = new Renewal(() => this.#renew());
   #stopped = false;
 
   constructor(options: UserDirectoryOptions) {
     this.#options = options;
   }
 
-  /** Loads the roster at the start. */
+  /** Loads the roster at the start; a failure is logged and tried again. */
   async start(): Promise<void> {
-    try {
-      await this.reload();
-    } catch (error) {
-      const reason = wordsOf(error);
-      this.#options.logger.error({ reason }, 'the roster cannot be read: nobody can call until it can');
-      this.#access = { mode: 'closed', origin: this.#options.secrets?.origin ?? 'file', reason };
-      this.#planRetry();
-    }
+    await this.reload().catch(() => undefined);
   }
 
-  /** Reads the roster anew; on a failure what was loaded stays, and the failure is thrown. */
+  /** Reads the roster anew; a failure is logged and thrown, and a good roster that was loaded stays. */
   reload(): Promise<void> {
     return this.#renewal.run();
   }
@@ -63,7 +62,7 @@ export class UserDirectory {
     return this.#access.mode === 'enforced' ? this.#access.roster.keyring : nobody;
   }
 
-  /** The caller while no roster is configured at all. */
+  /** The caller while no roster was ever configured. */
   get openCaller(): User | undefined {
     return this.#access.mode === 'open' ? defaultUser : undefined;
   }
@@ -77,6 +76,11 @@ export class UserDirectory {
     return this.#access.mode === 'closed' ? this.#access.reason : undefined;
   }
 
+  /** Why an older roster than the configured one counts, if so. */
+  get outdatedBecause(): string | undefined {
+    return this.#access.mode === 'enforced' ? this.#failure : undefined;
+  }
+
   /** Ids in order; empty in single-user mode. */
   get ids(): string[] {
     return this.#access.mode === 'enforced' ? [...this.#access.roster.users.keys()].sort() : [];
@@ -87,17 +91,51 @@ export class UserDirectory {
     return id === defaultUser.id ? this.openCaller : undefined;
   }
 
-  async #load(): Promise<Access> {
-    const { secrets, file, logger } = this.#options;
-    if (secrets === undefined) return this.#read(file);
+  async #renew(): Promise<void> {
     try {
-      return await this.#read(secrets);
+      this.#access = await this.#load();
+      this.#failure = undefined;
+    } catch (error) {
+      this.#fail(wordsOf(error));
+      throw error;
+    }
+  }
+
+  #fail(reason: string): void {
+    const { logger, secrets } = this.#options;
+    const isNew = reason !== this.#failure;
+    this.#failure = reason;
+    if (this.#access.mode === 'enforced') {
+      logger.error({ reason }, 'failed to reload the roster; the last good one stays in use');
+      return;
+    }
+    if (isNew) logger.error({ reason }, 'failed to load the roster; nobody can call');
+    this.#access = { mode: 'closed', origin: secrets?.origin ?? 'file', reason };
+    this.#planRetry();
+  }
+
+  async #load(): Promise<Access> {
+    const { secrets, file } = this.#options;
+    if (secrets !== undefined) return this.#loadSecret(secrets);
+    const access = await this.#read(file);
+    return access ?? this.#openOrRefuse();
+  }
+
+  /** The secrets manager is a configured roster: without users in it or in the file nobody gets in. */
+  async #loadSecret(secrets: RosterSource): Promise<Access> {
+    const { file, logger } = this.#options;
+    try {
+      const access = await this.#read(secrets);
+      if (access === undefined) throw new Error(`The ${secrets.name} has no users.`);
+      return access;
     } catch (error) {
       if (this.#holdsRosterOf(secrets)) throw error;
-      logger.warn({ reason: wordsOf(error) }, 'the secrets manager gives no roster: the file is used');
+      logger.warn(
+        { reason: wordsOf(error) },
+        'failed to read the roster from the secrets manager; using the file',
+      );
       const access = await this.#read(file);
-      // Single-user mode is for services without any roster, and one is configured.
-      if (access.mode !== 'enforced') throw error;
+      if (access === undefined) throw error;
       return access;
     }
   }
@@ -107,15 +145,41 @@ export class UserDirectory {
     return this.#access.mode === 'enforced' && this.#access.origin === origin;
   }
 
-  async #read(source: RosterSource): Promise<Access> {
+  async #openOrRefuse(): Promise<Access> {
+    const { file, marker } = this.#options;
+    if (!(await marker.exists())) return { mode: 'open' };
+    throw new Error(
+      `${file.name} is missing or has no users, but this service was given a roster before. Put it back, or delete it and ${marker.path} to go back to single-user mode, where everybody is admin.`,
+    );
+  }
+
+  /** The roster of a source; undefined where there is none, or no user in it. */
+  async #read(source: RosterSource): Promise<Access | undefined> {
     const text = await source.read();
-    if (text === undefined) return { mode: 'open' };
-    const roster = readRoster(text, (words) => this.#options.logger.warn({}, words));
-    if (roster.users.size === 0) return { mode: 'open' };
-    return { mode: 'enforced', roster, origin: source.origin };
+    if (text === undefined) return undefined;
+    try {
+      const roster = readRoster(text, (message) => this.#options.logger.warn({}, message));
+      if (roster.users.size === 0) return undefined;
+      await this.#mark(source);
+      return { mode: 'enforced', roster, origin: source.origin };
+    } catch (error) {
+      // A roster that cannot be used is configured all the same.
+      await this.#mark(source);
+      throw error;
+    }
+  }
+
+  async #mark({ name }: RosterSource): Promise<void> {
+    const { marker, logger } = this.#options;
+    try {
+      if (!(await marker.exists())) await marker.write(name);
+    } catch (error) {
+      logger.error({ err: error, file: marker.path }, 'failed to record that a roster is configured');
+    }
   }
 
   #planRetry(): void {
+    clearTimeout(this.#retry);
     const retry = () => void this.start();
     if (!this.#stopped) this.#retry = setTimeout(retry, this.#options.retryMs ?? 15_000).unref();
   }

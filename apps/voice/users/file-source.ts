@@ -7,6 +7,7 @@ import type { RosterSource } from './roster-source.ts';
 export function createFileSource(path: string, env: Environment): RosterSource {
   return {
     origin: 'file',
+    name: path,
     async read() {
       try {
         return { text: await readFile(path, 'utf8'), file: path, expand: true, env };

@@ -5,6 +5,8 @@ export type RosterOrigin = 'secrets_manager' | 'file';
 /** A place where the roster may stand. */
 export interface RosterSource {
   readonly origin: RosterOrigin;
-  /** The text of the roster, or undefined where none is configured; throws when it cannot be read. */
+  /** The file or the secret, as errors name it. */
+  readonly name: string;
+  /** The text of the roster, or undefined where there is none; throws when it cannot be read. */
   read(): Promise<RosterText | undefined>;
 }

@@ -23,21 +23,40 @@ interface Entry {
   caller: User;
 }
 
-const rosterSchema = z.object({ users: z.array(z.unknown()) });
-const text = z.preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string().trim());
-const recordSchema = z.object({ id: text.pipe(z.string().min(1)), api_key: text.pipe(z.string().min(1)) });
+type Complain = (path: PropertyKey[], message: string) => void;
+
+const rosterSchema = z.object({ users: z.array(z.unknown()) }).superRefine(({ users }, context) => {
+  const complain: Complain = (path, message) =>
+    context.addIssue({ code: 'custom', path: ['users', ...path], message });
+  for (const [index, record] of users.entries()) checkTypes(fieldsOf(record), index, complain);
+  checkUnique(users, complain);
+});
+
+const displayName = z.preprocess((value) => (typeof value === 'number' ? String(value) : value), z.string());
 const optionalsSchema = z.looseObject({
-  display_name: text.optional().catch(undefined),
+  display_name: displayName.optional().catch(undefined),
   role: z.enum(['user', 'admin']).catch('user'),
-  allowed_skills: z.array(z.unknown()).nullable().catch(null),
   pinned_viz: z.record(z.string(), z.unknown()).nullable().catch(null),
 });
 
-/** Reads a roster; records that cannot be used are told to `warn` and left out. */
-export function readRoster(source: RosterText, warn: (words: string) => void): Roster {
+/**
+ * Reads a roster. Whatever would give someone another key or more skills than the text says is an error with its line;
+ * records without id or key are told to `warn` and left out.
+ */
+export function readRoster(source: RosterText, warn: (message: string) => void): Roster {
   const { file, expand, env } = source;
   const { users } = parseYaml(source.text, rosterSchema, { file, expand, ...(env && { env }) });
-  const entries = uniqueEntries(users, file, warn);
+  const entries = users.flatMap((record, index) => {
+    const fields = fieldsOf(record);
+    if (!isUsable(fields)) {
+      warn(`${file}: record ${index + 1} has no id or no api_key and is left out`);
+      return [];
+    }
+    const { allowed_skills: skills } = fields;
+    if (skills !== undefined && skills !== null && !Array.isArray(skills))
+      warn(`${file}: allowed_skills of ${textOf(fields.id)} is no list, so it restricts nothing`);
+    return entryOf(fields);
+  });
   if (users.length > 0 && entries.length === 0) {
     throw new ConfigError(`${file} cannot be used:`, [`${file}: no record has both an id and an api_key`]);
   }
@@ -47,35 +66,69 @@ export function readRoster(source: RosterText, warn: (words: string) => void): R
   };
 }
 
-function uniqueEntries(records: readonly unknown[], file: string, warn: (words: string) => void): Entry[] {
-  const byId = new Map<string, Entry>();
-  for (const [index, record] of records.entries()) {
-    const entry = entryOf(record);
-    if (entry === undefined) warn(`${file}: record ${index + 1} has no id or no api_key and is left out`);
-    else if (byId.has(entry.caller.id)) warn(`${file}: a second record of ${entry.caller.id} is left out`);
-    else byId.set(entry.caller.id, entry);
-  }
-  return [...byId.values()];
+/** YAML reads 0123, 1e5 and long digits without quotes as numbers, and so as other keys than were written. */
+function checkTypes(fields: Fields, index: number, complain: Complain): void {
+  for (const name of ['id', 'api_key'])
+    if (!isBlank(fields[name]) && typeof fields[name] !== 'string')
+      complain([index, name], `expected a text; put the ${name === 'id' ? 'id' : 'key'} in quotes`);
+  const { allowed_skills: skills } = fields;
+  for (const [place, slug] of Array.isArray(skills) ? skills.entries() : [])
+    if (typeof slug !== 'string')
+      complain([index, 'allowed_skills', place], 'expected the slug of a skill as a text; put it in quotes');
 }
 
-function entryOf(record: unknown): Entry | undefined {
-  const required = recordSchema.safeParse(record);
-  if (!required.success) return undefined;
-  const { id, api_key } = required.data;
-  const optional = optionalsSchema.parse(record);
+function checkUnique(records: readonly unknown[], complain: Complain): void {
+  const [byId, byKey] = [new Map<string, number>(), new Map<string, number>()];
+  for (const [index, record] of records.entries()) {
+    const fields = fieldsOf(record);
+    if (!isUsable(fields)) continue;
+    const [id, key] = [textOf(fields.id), textOf(fields.api_key)];
+    const [sameId, sameKey] = [byId.get(id), byKey.get(key)];
+    if (sameId !== undefined)
+      complain([index, 'id'], `record ${sameId + 1} has the same id; give each user an id of their own`);
+    if (sameKey !== undefined)
+      complain(
+        [index, 'api_key'],
+        `record ${sameKey + 1} has the same key; give each user a key of their own`,
+      );
+    byId.set(id, sameId ?? index);
+    byKey.set(key, sameKey ?? index);
+  }
+}
+
+function entryOf(fields: Fields): Entry {
+  const id = textOf(fields.id);
+  const optional = optionalsSchema.parse(fields);
   const caller: User = {
     id,
-    displayName: optional.display_name || id,
+    displayName: optional.display_name?.trim() || id,
     role: optional.role,
-    allowedSkills: slugsOf(optional.allowed_skills),
+    allowedSkills: slugsOf(fields.allowed_skills),
     pinnedViz: optional.pinned_viz,
   };
-  return { key: api_key, caller };
+  return { key: textOf(fields.api_key), caller };
 }
 
-/** Trimmed, blanks dropped; an empty list constrains nobody. */
-function slugsOf(list: readonly unknown[] | null): string[] | null {
-  const slugs = (list ?? []).filter((slug) => typeof slug === 'string').map((slug) => slug.trim());
-  const named = slugs.filter((slug) => slug !== '');
-  return named.length === 0 ? null : named;
+/** Trimmed, blanks dropped; an empty list, or what is no list, constrains nobody. */
+function slugsOf(list: unknown): string[] | null {
+  const slugs = Array.isArray(list) ? list.map(textOf).filter((slug) => slug !== '') : [];
+  return slugs.length === 0 ? null : slugs;
+}
+
+type Fields = Record<string, unknown>;
+
+function fieldsOf(record: unknown): Fields {
+  return typeof record === 'object' && record !== null && !Array.isArray(record) ? (record as Fields) : {};
+}
+
+function isUsable({ id, api_key }: Fields): boolean {
+  return !isBlank(id) && !isBlank(api_key);
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
 }

@@ -17,12 +17,14 @@ const secretSchema = z.object({ secret: z.object({ secretValue: z.string() }) })
 
 /** The roster as a secret of a secrets manager with Infisical's API. */
 export function createSecretsSource(options: SecretsSourceOptions): RosterSource {
+  const name = `secret ${secretName}`;
   return {
     origin: 'secrets_manager',
+    name,
     async read() {
       const { accessToken } = await logIn(options);
       const { secret } = await fetchSecret(options, accessToken);
-      return { text: secret.secretValue, file: `secret ${secretName}`, expand: false };
+      return { text: secret.secretValue, file: name, expand: false };
     },
   };
 }

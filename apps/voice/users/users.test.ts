@@ -4,7 +4,7 @@ import { startInfisical } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 import { UserDirectory } from './directory.ts';
-import { readRoster } from './roster.ts';
+import { createRosterMarker } from './roster-marker.ts';
 import type { RosterSource } from './roster-source.ts';
 import { createSecretsSource } from './secrets-source.ts';
 
@@ -12,60 +12,6 @@ const roster = `users:
   - {id: ada, api_key: ada-key, display_name: Ada, role: admin}
   - {id: ben, api_key: ben-key, allowed_skills: [chef]}
 `;
-
-describe('records of the roster', () => {
-  const read = (yaml: string) => {
-    const warnings: string[] = [];
-    const found = readRoster({ text: yaml, file: 'users.yaml', expand: false }, (words) =>
-      warnings.push(words),
-    );
-    return { ...found, warnings };
-  };
-  const only = (record: string) => read(`users: [{id: a, api_key: k, ${record}}]`).users.get('a');
-
-  it('trims allowed skills and drops blank ones [V013]', () => {
-    expect(only('allowed_skills: ["  josh  ", "", "chef"]')?.allowedSkills).toEqual(['josh', 'chef']);
-  });
-
-  it.each(['[]', '"chef"', 'null', '["", " "]', '{a: 1}'])(
-    'takes allowed_skills %s as no constraint',
-    (list) => {
-      expect(only(`allowed_skills: ${list}`)?.allowedSkills).toBeNull();
-    },
-  );
-
-  it('makes an unknown role a user [V012]', () => {
-    expect(only('role: wizard')?.role).toBe('user');
-    expect(only('role: admin')?.role).toBe('admin');
-    expect(only('display_name: A')?.role).toBe('user');
-  });
-
-  it('makes a viz that is no map null [V014]', () => {
-    expect(only('pinned_viz: nebula')?.pinnedViz).toBeNull();
-    expect(only('pinned_viz: {variant: nebula}')?.pinnedViz).toEqual({ variant: 'nebula' });
-  });
-
-  it('skips records without id or key, and a second one of the same id, with a warning', () => {
-    const { users, warnings } = read(
-      'users: [{id: a}, {api_key: k}, 7, {id: b, api_key: 12}, {id: b, api_key: x}]',
-    );
-    expect([...users.keys()]).toEqual(['b']);
-    expect(warnings).toHaveLength(4);
-  });
-
-  it('takes a key of digits as text and keeps no key in memory', () => {
-    const { keyring, users } = read('users: [{id: b, api_key: 12345}]');
-    expect(keyring.find('12345')?.id).toBe('b');
-    expect(JSON.stringify([...users])).not.toContain('12345');
-  });
-
-  it.each(['', 'users:', 'people: []', 'users: {a: 1}', 'users: [{id: a}]'])(
-    'refuses %j as a roster',
-    (yaml) => {
-      expect(() => read(yaml)).toThrow('users.yaml');
-    },
-  );
-});
 
 describe('who is calling', () => {
   it('answers whoami in single-user mode to anyone [V010][V011][V015][V020][V075][V104]', async () => {
@@ -133,16 +79,23 @@ describe('who is calling', () => {
     expect((await voice.get('/api/whoami', 'ada-key')).body.id).toBe('ada');
   });
 
-  it('lets nobody in while a roster is there but broken, and recovers by itself', async () => {
-    let text = 'users: [';
-    const file: RosterSource = {
-      origin: 'file',
-      read: async () => ({ text, file: 'users.yaml', expand: false }),
-    };
-    const { logger } = (await startVoice()).voice;
-    const users = new UserDirectory({ secrets: undefined, file, logger, retryMs: 5 });
+  const directoryOf = async (file: Pick<RosterSource, 'read'>, retryMs?: number) => {
+    const { voice, home } = await startVoice();
+    const users = new UserDirectory({
+      secrets: undefined,
+      file: { origin: 'file', name: 'users.yaml', ...file },
+      marker: createRosterMarker(home),
+      logger: voice.logger,
+      ...(retryMs && { retryMs }),
+    });
     onTestFinished(() => users.stop());
     await users.start();
+    return users;
+  };
+
+  it('lets nobody in while a roster is there but broken, and recovers by itself', async () => {
+    let text = 'users: [';
+    const users = await directoryOf({ read: async () => ({ text, file: 'users.yaml', expand: false }) }, 5);
     expect([users.openCaller, users.keyring.size, users.source]).toEqual([undefined, 0, 'file']);
     text = roster;
     await vi.waitFor(() => expect(users.ids).toEqual(['ada', 'ben']));
@@ -152,17 +105,13 @@ describe('who is calling', () => {
   it('counts the newest of two reloads, whichever is read more slowly', async () => {
     const { promise: gate, resolve: letGo } = Promise.withResolvers<void>();
     const texts = ['users: [{id: eve, api_key: k}]', 'users: [{id: eve, api_key: k}]', roster];
-    const file: RosterSource = {
-      origin: 'file',
+    const users = await directoryOf({
       async read() {
         const text = texts.shift() ?? '';
         if (texts.length === 1) await gate;
         return { text, file: 'users.yaml', expand: false };
       },
-    };
-    const { logger } = (await startVoice()).voice;
-    const users = new UserDirectory({ secrets: undefined, file, logger });
-    await users.start();
+    });
     const reloads = [users.reload(), users.reload()];
     letGo();
     await Promise.all(reloads);
@@ -258,6 +207,21 @@ describe('the secrets manager', () => {
     const { voice } = await start(secrets, files);
     expect((await voice.get('/api/whoami')).status).toBe(401);
     expect((await voice.get('/api/whoami', 'ada-key')).status).toBe(401);
+  });
+
+  it('is held to the same rules as the file, and its fault keeps everyone out', async () => {
+    const { voice } = await start({ [secret]: 'users:\n  - {id: a, api_key: k}\n  - {id: b, api_key: k}\n' });
+    const { status, body } = await voice.get('/api/whoami', 'k');
+    expect(status).toBe(401);
+    expect(body.detail).toMatch(/secret USERS_YAML:3:.*same key/s);
+  });
+
+  it('leaves nobody in when its variables are taken away and there is no file', async () => {
+    const { voice } = await start({ [secret]: roster });
+    await voice.stop();
+    const again = await startVoice({ home: voice.home });
+    expect((await again.get('/api/whoami')).status).toBe(401);
+    expect((await again.get('/api/whoami', 'ada-key')).status).toBe(401);
   });
 
   it('keeps its last roster while it fails, and its secret out of the log', async () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entryName } from './names.ts';
+import { agentPattern, entryName } from './names.ts';
 
 const agentTools = [
   'publish_event',
@@ -27,6 +27,8 @@ export const agentSchema = z
     model: z.string().min(1).optional(),
     systemPrompt: z.string(),
     tools: z.array(z.enum(agentTools)).default([]),
+    /** Topics that publish_event may publish to; none when not given. */
+    publishes: z.array(agentPattern).default([]),
     canDelegate: z.array(entryName).default([]),
     /** Calls of the model in one turn; -1 sets no limit. */
     maxTurns: z.union([z.literal(-1), z.int().min(1)]).default(20),

@@ -32,6 +32,8 @@ export const cronSchema = z
     topic,
     payload,
     enabled: z.boolean().default(true),
+    /** The scoped key that made it, which alone (beside the operator's) may change it. */
+    owner: z.string().min(1).optional(),
     lastFired: z.iso.datetime({ offset: true }).optional(),
     overlap: z.enum(['skip', 'queue', 'allow']).default('skip'),
     jitterMs: z.int().min(0).max(3_600_000).default(0),

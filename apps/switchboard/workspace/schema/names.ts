@@ -1,5 +1,6 @@
 import { checkPattern, checkTopic, matchesTopic } from '@trunkline/bus';
 import { z } from 'zod';
+import { guardedPart, isGuardedTopic } from '../../access/topics.ts';
 
 /** Names of agents, routes, servers and ceremonies: they name files and stand in topics. */
 export const entryName = z
@@ -24,6 +25,22 @@ export const trigger = z.string().superRefine((text, context) => {
     const message = `${text} takes in agent.skill.request, which routes themselves publish; choose a narrower topic`;
     context.addIssue({ code: 'custom', message });
   }
+});
+
+/** Where answers of agents may go. */
+export const answerTopic = topic.superRefine((text, context) => {
+  if (!isGuardedTopic(text)) return;
+  const message = `the answer of an agent never goes to ${text}; choose a topic such as message.outbound.cli`;
+  context.addIssue({ code: 'custom', message });
+});
+
+/** A pattern of topics that an agent may publish to. */
+export const agentPattern = z.string().superRefine((text, context) => {
+  passes(checkPattern)(text, context);
+  const guarded = context.issues.length === 0 ? guardedPart(text) : undefined;
+  if (guarded === undefined) return;
+  const message = `${text} takes in topics of ${guarded}, to which agents never publish; choose a narrower pattern`;
+  context.addIssue({ code: 'custom', message });
 });
 
 /** A check of a text by a function that throws words. */

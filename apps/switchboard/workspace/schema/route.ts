@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { entryName, topic, trigger } from './names.ts';
+import { answerTopic, entryName, trigger } from './names.ts';
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -17,7 +17,7 @@ export const routeSchema = z.strictObject({
     skill: z.string().min(1),
     agent: z.string().optional(),
     /** Where the answer goes, when the message names no place itself. */
-    topic: topic.optional(),
+    topic: answerTopic.optional(),
   }),
   enabled: z.boolean().default(true),
 });

@@ -1,0 +1,29 @@
+import type { Draft } from '@trunkline/bus';
+import { switchboardErrors } from '../errors.ts';
+import { checkAsked } from './asked.ts';
+import { type Caller, mayPublish } from './caller.ts';
+import { type ScheduleOwners, scheduleCommand } from './schedule-command.ts';
+import { isAnswerTopic, isGuardedTopic } from './topics.ts';
+
+/**
+ * Throws unless the caller may send this message: its address for answers, and what it asks for, included.
+ * Gives the message as it goes on the bus: a command of a scoped key is bound to the schedules that the key owns.
+ */
+export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwners): Draft {
+  const { topic, reply } = draft;
+  if (isAnswerTopic(topic)) throw switchboardErrors.reply_topic({ topic });
+  checkReplyTopic(reply?.topic);
+  if (caller.admin) return draft;
+  const wanted = reply === undefined ? [topic] : [topic, reply.topic];
+  const refused = wanted.find((name) => !mayPublish(caller, name));
+  if (refused !== undefined) throw switchboardErrors.publish_forbidden({ topic: refused });
+  if (topic === 'command.schedule')
+    return { ...draft, payload: scheduleCommand(caller, draft.payload, owners) };
+  checkAsked(caller, draft);
+  return draft;
+}
+
+/** The answer of an agent is the text of a model: it gives no orders and passes for nobody else's words. */
+function checkReplyTopic(topic: string | undefined): void {
+  if (topic !== undefined && isGuardedTopic(topic)) throw switchboardErrors.answer_forbidden({ topic });
+}

@@ -1,0 +1,46 @@
+import { matchesTopic } from '@trunkline/bus';
+
+/** Answers that only the switchboard gives: whoever could write them could forge what an agent or a person said. */
+const answerTopics = ['agent.skill.response.#', 'agent.input.response.#', 'agent.input.given'];
+
+/** Logs that switchboards on one bus write for each other: an entry changes the workspace of all of them. */
+const clusterTopics = ['config.files', 'config.sealed.#', 'schedule.fires'];
+
+/**
+ * Where no text of a model may ever go, whatever a file lists: orders to the switchboard, and what passes for the words
+ * of a person, an agent or a schedule.
+ */
+const guardedTopics = ['command.#', 'message.inbound.#', 'cron.#', ...answerTopics, ...clusterTopics];
+
+export function isAnswerTopic(topic: string): boolean {
+  return matchesAny(answerTopics, topic);
+}
+
+export function isClusterTopic(topic: string): boolean {
+  return matchesAny(clusterTopics, topic);
+}
+
+export function isGuardedTopic(topic: string): boolean {
+  return matchesAny(guardedTopics, topic);
+}
+
+/** The guarded topics that a pattern reaches into; undefined when there are none. */
+export function guardedPart(pattern: string): string | undefined {
+  return guardedTopics.find((guarded) => overlaps(pattern, guarded));
+}
+
+export function matchesAny(patterns: readonly string[], topic: string): boolean {
+  return patterns.some((pattern) => matchesTopic(pattern, topic));
+}
+
+/** Whether a topic exists that both patterns match. */
+function overlaps(one: string, other: string): boolean {
+  const [left, right] = [one.split('.'), other.split('.')];
+  for (let index = 0; index < Math.max(left.length, right.length); index += 1) {
+    const [here, there] = [left[index], right[index]];
+    if (here === '#' || there === '#') return true;
+    if (here === undefined || there === undefined) return false;
+    if (here !== '*' && there !== '*' && here !== there) return false;
+  }
+  return true;
+}
