@@ -87,7 +87,6 @@ function openServer(options: A2aServerOptions): A2aServer {
   return {
     mount(app) {
       app.route('/', routes);
-      app.direct.post('/a2a');
     },
     engine,
     push,

@@ -35,7 +35,6 @@ export function mountPublish(app: App<Caller>, bus: Bus, owners: ScheduleOwners)
     });
     return answerText(context, JSON.stringify({ success: true, ...published }), asJson);
   });
-  app.direct.post('/publish');
 }
 
 const asJson = { 'content-type': 'application/json' };

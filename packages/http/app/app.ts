@@ -4,7 +4,6 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { routePath } from 'hono/route';
 import { type AccessOptions, createIdentify } from '../callers/identify.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
-import { type ChainLink, DirectRoutes } from '../direct/direct-routes.ts';
 import type { RenderError } from '../errors/render.ts';
 import { type HealthReport, mountHealth } from '../health/mount-health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -60,8 +59,7 @@ export interface AppOptions {
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 const OWN_PATHS = ['/metrics', '/openapi.json', '/docs', '/docs/*'];
 
-/** A Hono app, with a second door for the few routes that are asked so often that routing would cost most. */
-export type App<Caller = unknown> = Hono<AppEnv<Caller>> & { readonly direct: DirectRoutes };
+export type App<Caller = unknown> = Hono<AppEnv<Caller>>;
 
 /** An app that has ids, logs, limits, errors, health, metrics and documentation; the service adds its routes. */
 export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
@@ -70,15 +68,12 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     paths: options.bodyLimits ?? {},
   });
   const frame = createFrame(options, limitOf);
-  const framed = frameRequest(frame, limitOf);
-  const hono = new Hono<AppEnv<Caller>>();
-  const chainOf = (path: string) => chainBehind(framed, hono.router.match('POST', path));
-  const app = Object.assign(hono, { direct: new DirectRoutes({ frame, chainOf }) });
+  const app: App<Caller> = new Hono();
   app.router = new FixedPathRouter(app.router);
   const notFound = createNotFound(() => listRoutes(app));
   app.onError((error, context) => frame.refuse(error, context));
   app.notFound((context) => frame.refuse(notFound(context.req.method, context.req.path), context));
-  app.use(framed);
+  app.use(frameRequest(frame, limitOf));
   mountHealth(app, options.health);
   if (options.guard !== undefined) for (const path of OWN_PATHS) app.use(path, options.guard);
   if (options.metrics !== undefined) mountMetrics(app, options.metrics);
@@ -87,11 +82,6 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
     mountOperator(app as unknown as Hono<AppEnv>, options.access.operator, options.homePath ?? '/');
   }
   return app;
-}
-
-/** What the router found, the frame excepted. */
-function chainBehind(frame: MiddlewareHandler, [found]: ReturnType<Hono['router']['match']>): ChainLink[] {
-  return found.map(([[handler]]) => handler as ChainLink).filter((handler) => handler !== frame);
 }
 
 function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {

@@ -45,7 +45,7 @@ export interface RequestContext {
   };
 }
 
-/** As much of a Hono context as a route may use that is to be asked directly too. */
+/** What a route that reads its body as text needs of a Hono context. */
 export interface RouteContext extends RequestContext {
   readonly req: RequestContext['req'] & {
     query(name: string): string | undefined;

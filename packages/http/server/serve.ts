@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { ServerBindings } from '../app/context.ts';
 import type { Logger } from '../app/logger.ts';
-import type { DirectRoutes } from '../direct/direct-routes.ts';
 import { type Connections, trackConnections } from './connections.ts';
 import { OpenStreams } from './open-streams.ts';
 import { toStartError } from './start-error.ts';
@@ -36,7 +35,6 @@ export interface RunningServer {
 
 /** What serve needs of an app. */
 export interface ServableApp {
-  readonly direct?: Pick<DirectRoutes, 'take'>;
   fetch(request: Request, bindings: ServerBindings): Response | Promise<Response>;
 }
 
@@ -75,9 +73,7 @@ function createHttpServer(app: ServableApp, options: ServeOptions, streams: Open
       keepAliveTimeout: timeouts.keepAliveMs,
       connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
     },
-    (incoming, outgoing) => {
-      if (app.direct?.take({ incoming, outgoing, streams }) !== true) void listener(incoming, outgoing);
-    },
+    (incoming, outgoing) => void listener(incoming, outgoing),
   );
 }
 
