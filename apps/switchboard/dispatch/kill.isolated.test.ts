@@ -34,6 +34,7 @@ async function startProcess(): Promise<{ child: Child; url: string }> {
     arguments: ['switchboard', '--port', '0'],
     environment: {
       TRUNKLINE_HOME: home.path,
+      TRUNKLINE_OPEN: '1',
       LLM_GATEWAY_URL: model.url,
       LLM_API_KEY: 'k',
       LLM_MODEL: 'm',
@@ -45,10 +46,12 @@ async function startProcess(): Promise<{ child: Child; url: string }> {
   return { child, url: /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0] ?? '' };
 }
 
+const json = { 'content-type': 'application/json' };
 const get = async (url: string): Promise<Json> => (await fetch(url)).json();
 const publish = (url: string, correlationId: string) =>
   fetch(`${url}/publish`, {
     method: 'POST',
+    headers: json,
     body: JSON.stringify({
       topic: 'message.inbound.cli',
       payload: { content: correlationId },
@@ -84,9 +87,11 @@ it('never shows a file of the workspace half written, however often it is killed
     systemPrompt: `Cook ${number}. ${'Well. '.repeat(2000)}`,
   });
   const writes = Array.from({ length: 20 }, (_, number) =>
-    fetch(`${url}/api/agents/cook`, { method: 'PUT', body: JSON.stringify(entry(number)) }).catch(
-      () => undefined,
-    ),
+    fetch(`${url}/api/agents/cook`, {
+      method: 'PUT',
+      headers: json,
+      body: JSON.stringify(entry(number)),
+    }).catch(() => undefined),
   );
   await waitFor(async () => (await get(`${url}/api/changes?limit=1`)).data.length > 0);
   await child.kill();
