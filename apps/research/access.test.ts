@@ -18,7 +18,8 @@ describe('RESEARCH_AUTH_TOKEN', () => {
   const status = async (request: string, headers: Record<string, string> = {}) => {
     const [method = '', path = ''] = request.split(' ');
     const body = method === 'POST' ? '{}' : undefined;
-    return (await fetch(`${service.url}${path}`, { method, headers, ...(body && { body }) })).status;
+    const typed = { 'content-type': 'application/json', ...headers };
+    return (await fetch(`${service.url}${path}`, { method, headers: typed, ...(body && { body }) })).status;
   };
   const bearer = { authorization: 'Bearer sesame' };
 

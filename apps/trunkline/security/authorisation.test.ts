@@ -16,20 +16,24 @@ const description = ['GET /openapi.json', 'GET /docs', 'GET /docs/style.css'];
 /** Cards are how agents that do not know each other yet meet; they say which key to show. */
 const cards = ['GET /.well-known/agent-card.json', 'GET /.well-known/agent.json'];
 
+/** How a browser becomes the operator's; the one-time link is refused without a code that is good. */
+const signIn = ['GET /operator', 'POST /operator', 'DELETE /operator'];
+
 /** Everything that answers without a key. A route that is neither guarded nor named here fails the test. */
 const open: Record<Name, readonly string[]> = {
   // The contract leaves metrics to the network; the card asks for the token, as its callers do.
-  voice: ['GET /healthz', 'GET /metrics', ...description],
+  voice: ['GET /healthz', 'GET /metrics', ...signIn, ...description],
   // The feed of events carries no content: the contract leaves it open to dashboards.
-  agent: ['GET /healthz', 'GET /metrics', 'GET /api/events', ...cards, ...description],
+  agent: ['GET /healthz', 'GET /metrics', 'GET /api/events', ...signIn, ...cards, ...description],
   // The token in the path of a shared report is what opens it.
-  research: ['GET /healthz', 'GET /share/:token/report', ...cards],
+  research: ['GET /healthz', 'GET /share/:token/report', ...signIn, ...cards],
   // Each task that an agent calls back about has a token of its own, checked by the route.
   switchboard: [
     'GET /healthz',
     'GET /ready',
     'GET /metrics',
     'POST /api/a2a/callback/:taskId',
+    ...signIn,
     ...cards,
     ...description,
   ],

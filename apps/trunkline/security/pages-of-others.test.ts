@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { keyOf, type Locked, type Name, names, rawGet, startLocked } from './security.suite.ts';
 
@@ -44,28 +45,44 @@ const pages: [string, Record<string, string>][] = [
     'of another site, as browsers mark it',
     { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
   ],
+  [
+    'of another port of this machine',
+    { host: '127.0.0.1:7870', origin: 'http://127.0.0.1:9999', 'sec-fetch-site': 'same-site' },
+  ],
+  ['of another port, from an old browser', { host: '127.0.0.1:7870', origin: 'http://127.0.0.1:9999' }],
+  ['of another address', { host: '127.0.0.1:7870', origin: 'http://192.168.1.5:7870' }],
 ];
 const own: [string, Record<string, string>][] = [
   ['no page at all', {}],
-  ['its own page', { origin: 'http://127.0.0.1:7870', 'sec-fetch-site': 'same-origin' }],
+  [
+    'its own page',
+    { host: '127.0.0.1:7870', origin: 'http://127.0.0.1:7870', 'sec-fetch-site': 'same-origin' },
+  ],
   [
     'its own page, by an address without TLS',
     { host: '192.168.1.5:7870', origin: 'http://192.168.1.5:7870' },
   ],
   ['its own page, by the name of the machine', { host: 'box.local:7870', origin: 'http://box.local:7870' }],
   [
-    'its own page behind a proxy with TLS',
-    { host: 'box.example', origin: 'https://box.example', 'sec-fetch-site': 'same-origin' },
+    'its own page behind a proxy with TLS, by a listed name',
+    { host: 'listed.example', origin: 'https://listed.example', 'sec-fetch-site': 'same-origin' },
   ],
 ];
 
 describe.each(changes)('%s without a key, at %s', (name, path) => {
   it.each(pages)('takes nothing from a page %s', async (_, headers) => {
-    expect(await post(name, path, headers)).toBe(403);
+    expect(await post(name, path, { 'content-type': 'text/plain', ...headers })).toMatch(/^(403|type)$/);
+    // A2A takes JSON from any Origin: browsers mark foreign pages, or ask for leave to send JSON and do not get it.
+    if (!isA2a(path) || headers['sec-fetch-site'] !== undefined)
+      expect(await post(name, path, headers)).toBe('403');
+  });
+
+  it('takes no plain text that happens to be JSON, which any page can send without asking first', async () => {
+    expect(await post(name, path, { 'content-type': 'text/plain' })).toBe('type');
   });
 
   it.each(own)('takes what comes from %s', async (_, headers) => {
-    expect(await post(name, path, headers)).not.toBe(403);
+    expect(await post(name, path, headers)).not.toMatch(/^(403|415|type)$/);
   });
 });
 
@@ -108,14 +125,19 @@ it('a key opens a service by whatever name it is asked for', async () => {
   }
 });
 
-/** As browsers send it without asking first: a plain text that happens to be JSON. */
-function post(name: Name, path: string, more: Record<string, string>): Promise<number> {
+function isA2a(path: string): boolean {
+  return path === '/a2a' || path === '/message:send';
+}
+
+/** The status, or `type` where the body was refused because it is not JSON; A2A has an error of its own for that. */
+function post(name: Name, path: string, more: Record<string, string>): Promise<string> {
   const { hostname, port } = new URL(open.target(name).url);
-  const headers = { 'content-type': 'text/plain', ...more };
+  const headers = { 'content-type': 'application/json', ...more };
   return new Promise((resolve, reject) => {
     const sent = request({ hostname, port, path, method: 'POST', headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
+      const { statusCode: status } = response;
+      const isWrongType = (body: string) => status === 415 || body.includes('Incompatible content types');
+      text(response).then((body) => resolve(isWrongType(body) ? 'type' : String(status)), reject);
     });
     sent.once('error', reject).end('{}');
   });

@@ -1,12 +1,29 @@
 import { listRoutes } from '@trunkline/http';
 import { describe, expect, it } from 'vitest';
-import { startVoice } from '../voice.suite.ts';
+import { json, startVoice } from '../voice.suite.ts';
 
 const files = { 'users.yaml': 'users: [{id: ada, api_key: ada, role: admin}, {id: ben, api_key: ben}]' };
 const env = { A2A_AUTH_TOKEN: 'shared' };
 
 /** Open to everyone, whatever is configured. */
-const open = ['GET /healthz', 'GET /metrics', 'GET /openapi.json', 'GET /docs', 'GET /docs/style.css'];
+const open = [
+  'GET /healthz',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /docs/style.css',
+  'GET /operator',
+  'POST /operator',
+  'DELETE /operator',
+];
+/** Asks for a code that is used up by the first who shows it. */
+const link = ['GET /operator/enter'];
+
+function kindOf(route: string): 'open' | 'link' | 'user' | 'agent' {
+  if (open.includes(route)) return 'open';
+  if (link.includes(route)) return 'link';
+  return route.includes(' /api/') ? 'user' : 'agent';
+}
 
 describe('every route', () => {
   it('asks for the key that the contract names, and for no other [V101][V102][V103][V105][V107]', async () => {
@@ -18,14 +35,14 @@ describe('every route', () => {
     const send = async (method: string, path: string, key?: string) => {
       const { status } = await voice.ask(
         path.replaceAll(/\/:\w+(\{[^}]*\})?/g, '/x'),
-        { method, ...(method !== 'GET' && { body: '{}' }) },
+        { ...(method === 'GET' ? {} : json({})), method },
         key,
       );
       return status === 401 || status === 403 ? status : 'in';
     };
     for (const { method, path } of routes) {
       const route = `${method} ${path}`;
-      const kind = open.includes(route) ? 'open' : path.startsWith('/api/') ? 'user' : 'agent';
+      const kind = kindOf(route);
       const admin = route === 'POST /api/admin/skills';
       const seen = [
         await send(method, path),
@@ -36,6 +53,7 @@ describe('every route', () => {
       ];
       const expected = {
         open: ['in', 'in', 'in', 'in', 'in'],
+        link: [401, 401, 401, 401, 401],
         user: [401, 401, admin ? 403 : 'in', 'in', 401],
         agent: [401, 401, 401, 401, 'in'],
       }[kind];
