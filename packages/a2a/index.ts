@@ -6,10 +6,11 @@ export { RemoteAgentError, type RemoteErrorCode } from './client/remote-error.ts
 export type { RemoteReply, RemoteState } from './client/remote-reply.ts';
 export type { CallOptions, OutgoingMessage, RemoteCard, RemoteEvent } from './client/types.ts';
 export type { ProtocolVersion } from './dialects/version.ts';
-export type { TaskEngine, TaskObserver } from './engine/engine.ts';
+export type { TaskEngine } from './engine/engine.ts';
 export type { ExecutionEvent, ExecutionRequest, Executor } from './engine/executor.ts';
+export type { TaskObserver } from './engine/task-observer.ts';
 export { toolCallMediaType } from './engine/tool-frames.ts';
-export { A2aError } from './errors/a2a-error.ts';
+export { A2aError, requireStored } from './errors/a2a-error.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, Task, TaskState, Usage } from './protocol/model.ts';
 export type { PushDelivery } from './push/push-store.ts';

@@ -13,11 +13,12 @@ import {
   requiredId,
 } from './dialects/read/values.ts';
 import { stateOfName } from './dialects/v10/names.ts';
-import type { StartedTurn, TaskEngine } from './engine/engine.ts';
+import type { TaskEngine } from './engine/engine.ts';
 import { Feed } from './engine/feed.ts';
 import type { LiveTask, Outcome } from './engine/live-task.ts';
+import type { StartedTurn } from './engine/send-command.ts';
 import type { ListQuery } from './engine/task-list.ts';
-import { A2aError, invalidParams } from './errors/a2a-error.ts';
+import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
 import { isTerminal } from './protocol/states.ts';
 import type { PushService } from './push/push-service.ts';
 
@@ -55,8 +56,8 @@ export class Operations {
   async send(call: Call): Promise<object> {
     const request = this.#readSend(call);
     const turn = await this.#start(call, request);
+    await requireStored(turn.stored);
     const outcome = request.blocking ? await turn.live.settled() : { task: turn.live.snapshot() };
-    await this.#requireStored(turn.stored);
     return encodeOutcome(call.dialect, outcome, viewOf(request.historyLength));
   }
 
@@ -64,7 +65,7 @@ export class Operations {
     const turn = await this.#start(call, this.#readSend(call));
     const feed = Feed.fromNow(turn.live, { until: 'turn' });
     try {
-      await this.#requireStored(turn.stored);
+      await requireStored(turn.stored);
       return feed;
     } catch (error) {
       feed.close();
@@ -86,7 +87,7 @@ export class Operations {
 
   async cancel({ dialect, params }: Call): Promise<object> {
     const { task, stored } = this.#options.engine.cancel(requiredId(params, 'id', 'taskId'), dialect.strict);
-    await this.#requireStored(stored);
+    await requireStored(stored);
     return dialect.task(task);
   }
 
@@ -160,12 +161,6 @@ export class Operations {
       ...command,
       prepare: (task) => void push.add(task, target, dialect.version),
     });
-  }
-
-  /** A caller must not hold an id that a crash could make us forget. */
-  async #requireStored(stored: Promise<boolean>): Promise<void> {
-    if (await stored) return;
-    throw new A2aError('INTERNAL_ERROR', 'Internal error: the task could not be written to disk');
   }
 
   #requireExtensions(declared: readonly string[]): void {

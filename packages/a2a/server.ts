@@ -8,8 +8,9 @@ import { buildCard } from './card/build-card.ts';
 import { mountCard } from './card/card-routes.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { ProtocolVersion } from './dialects/version.ts';
-import { TaskEngine, type TaskObserver } from './engine/engine.ts';
+import { TaskEngine } from './engine/engine.ts';
 import type { Executor } from './engine/executor.ts';
+import type { TaskObserver } from './engine/task-observer.ts';
 import {
   type A2aCredentials,
   type CredentialsGuard,

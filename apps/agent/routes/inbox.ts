@@ -51,7 +51,7 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
       return context.json({
         ok: true,
         item,
-        fired: priority === 'now' && limit.take() && fire(engine, item),
+        fired: priority === 'now' && limit.take() && (await fire(engine, item)),
       });
     },
   );
@@ -83,21 +83,20 @@ function itemAt(cursor: string): Pick<InboxItem, 'priority' | 'id'> {
   return { priority: priority as InboxItem['priority'], id: Number(id) };
 }
 
-/** Starts a turn for an urgent item in the agent's conversation with itself; says whether there was room for it. */
-function fire(engine: TaskEngine, item: InboxItem): boolean {
+/** Starts a turn for an urgent item in the agent's conversation with itself; says whether it was taken. */
+async function fire(engine: TaskEngine, item: InboxItem): Promise<boolean> {
   try {
-    start(engine, item);
-    return true;
+    return await start(engine, item);
   } catch (error) {
     if (error instanceof A2aError) return false;
     throw error;
   }
 }
 
-function start(engine: TaskEngine, { id, text, source }: InboxItem): void {
+function start(engine: TaskEngine, { id, text, source }: InboxItem): Promise<boolean> {
   const from = source === '' ? '' : ` from ${source}`;
   const words = `${text}\n\n(This just came in${from} and is urgent.)`;
-  engine.start({
+  const { stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
       role: 'user',
@@ -108,4 +107,5 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem): void {
     principal: { kind: 'service', id: 'inbox', via: [] },
     strict: false,
   });
+  return stored;
 }

@@ -1,4 +1,4 @@
-import type { Task, TaskEngine } from '@trunkline/a2a';
+import { requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 
 /** One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. */
@@ -10,7 +10,7 @@ export async function converse(
   metadata: Record<string, unknown> = {},
 ): Promise<Task> {
   const taskId = parkedTask(engine, contextId);
-  const { live } = engine.start({
+  const { live, stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
       role: 'user',
@@ -22,6 +22,7 @@ export async function converse(
     principal,
     strict: false,
   });
+  await requireStored(stored);
   await live.settled();
   return live.snapshot();
 }

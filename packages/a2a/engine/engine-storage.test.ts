@@ -4,7 +4,7 @@ import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { echo } from '../fixtures/agents.ts';
 import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
-import { hideTable } from '../fixtures/hidden-table.ts';
+import { hideTable, refuseRows } from '../fixtures/hidden-table.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import { migrations } from './task-schema.ts';
@@ -75,24 +75,65 @@ describe('memory and disk', () => {
 });
 
 describe('a disk that fails for a while', () => {
-  it('has the task in the end, also when its events could be written before it', async () => {
+  it('neither runs nor later writes a new task that it could not write, and says so', async () => {
     const agent = new SteppedAgent();
     const { engine, clock, settings } = start(agent.script);
+    const news: string[] = [];
+    engine.observe({
+      turnStarted: () => void news.push('started'),
+      turnEnded: () => void news.push('ended'),
+      taskDropped: () => void news.push('dropped'),
+    });
     const showTable = hideTable(settings.path, 'tasks');
     const { live, stored } = send(engine, 'x');
+    const settled = live.settled();
     expect(await stored).toBe(false);
+    expect(await settled).toMatchObject({ task: { state: 'failed' } });
+    showTable();
+    await clock.advanceBy(60_000);
+    expect(agent.asked).toEqual([]);
+    expect(news).toEqual(['dropped']);
+    expect(engine.running).toBe(0);
+    expect(() => engine.get(live.id)).toThrow('Task not found');
+    expect(restart(engine, settings).list({}).totalSize).toBe(0);
+  });
+
+  it('has what happened to a task in the end', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock, settings } = start(agent.script);
+    const { live, stored } = send(engine, 'x');
+    expect(await stored).toBe(true);
+    const showTable = hideTable(settings.path, 'tasks');
     agent.step({ type: 'text-delta', text: 'half' });
+    await clock.advanceBy(10);
+    agent.step({ type: 'completed', text: 'half and whole' });
     await clock.advanceBy(10);
     showTable();
     await clock.advanceBy(2000);
-    agent.step({ type: 'completed', text: 'half and whole' });
-    await clock.advanceBy(10);
     const next = restart(engine, settings);
     expect(next.get(live.id)).toMatchObject({
       state: 'completed',
       artifacts: [{ parts: [{ text: 'half and whole' }] }],
     });
     expect(next.eventsAfter(next.find(live.id), 0).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+  });
+
+  it('lets a task wait on when its answer could not be written, and takes the answer again', async () => {
+    const agent = new SteppedAgent();
+    const { engine, clock, settings } = start(agent.script);
+    agent.step({ type: 'input-required', question: 'name?' });
+    const parked = await outcome(engine, 'x');
+    const showTable = hideTable(settings.path, 'tasks');
+    expect(await send(engine, 'Ada', { taskId: parked.id }).stored).toBe(false);
+    expect(engine.get(parked.id)).toEqual(parked);
+    expect(agent.asked).toEqual(['x']);
+    showTable();
+    await clock.advanceBy(2000);
+    expect(restart(engine, settings).get(parked.id)).toEqual(parked);
+    const { engine: same } = start(agent.script, { path: settings.path, clock });
+    agent.step({ type: 'completed', text: 'hello Ada' });
+    expect(await outcome(same, 'Ada', { taskId: parked.id })).toMatchObject({ state: 'completed' });
+    expect(agent.asked).toEqual(['x', 'Ada']);
   });
 
   it('does not end the process when old tasks are removed', async () => {
@@ -104,6 +145,57 @@ describe('a disk that fails for a while', () => {
     showTable();
     await clock.advanceBy(5 * 60 * 1000);
     expect(engine.list({}).totalSize).toBe(0);
+  });
+});
+
+describe('a request of a schedule that comes again', () => {
+  const fire = { messageId: 'job@2026-03-01T12:00:00.000Z', metadata: { scheduler_job_id: 'job' } };
+
+  it('is the same task, while it works, when it has ended, and after a restart', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings } = start(agent.script);
+    const [first, atOnce] = [send(engine, 'x', fire), send(engine, 'x', fire)];
+    await Promise.all([first.stored, atOnce.stored]);
+    const later = send(engine, 'x', fire);
+    agent.step({ type: 'completed', text: 'done' });
+    const done = await outcome(engine, 'x', fire);
+    expect([atOnce.live.id, later.live.id, done.id]).toEqual(Array(3).fill(first.live.id));
+    const next = restart(engine, settings);
+    expect(await outcome(next, 'x', fire)).toEqual(done);
+    expect(agent.asked).toEqual(['x']);
+    expect(next.list({}).totalSize).toBe(1);
+  });
+
+  it('is another task for another time, another caller, or a caller who uses a message id twice', async () => {
+    const { engine } = start(echo);
+    const { id } = await outcome(engine, 'x', fire);
+    const others = [
+      await outcome(engine, 'x', { ...fire, messageId: 'job@2026-03-02T12:00:00.000Z' }),
+      await outcome(engine, 'x', { messageId: fire.messageId }),
+      await outcome(engine, 'x', { messageId: fire.messageId }),
+    ].map((task) => task.id);
+    const message = { role: 'user' as const, parts: [{ type: 'text' as const, text: 'x' }], ...fire };
+    const principal = { kind: 'agent' as const, id: 'key:other', via: [] };
+    const { live } = engine.start({ message, metadata: {}, principal, strict: false });
+    expect(new Set([id, live.id, ...others]).size).toBe(5);
+  });
+
+  it('is tried again when the task failed, as by a restart, or could not be written', async () => {
+    const agent = new SteppedAgent();
+    const { engine, settings, clock } = start(agent.script);
+    const takeRows = refuseRows(settings.path, 'tasks');
+    expect(await send(engine, 'full', fire).stored).toBe(false);
+    takeRows();
+    await clock.advanceBy(2000);
+    const { live, stored } = send(engine, 'cut off', fire);
+    await stored;
+    const next = restart(engine, settings);
+    expect(next.get(live.id).state).toBe('failed');
+    agent.step({ type: 'completed', text: 'done' });
+    const done = await outcome(next, 'whole', fire);
+    expect(done.id).not.toBe(live.id);
+    expect(agent.asked).toEqual(['cut off', 'whole']);
+    expect((await outcome(next, 'again', fire)).id).toBe(done.id);
   });
 });
 

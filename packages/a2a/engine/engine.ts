@@ -1,15 +1,26 @@
 import type { Clock, Timer } from '@trunkline/schedule';
-import { StorageError } from '@trunkline/storage';
-import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
+import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import type { Logger } from '../protocol/logger.ts';
-import type { Question, Task, TaskEvent } from '../protocol/model.ts';
+import type { Question, Task } from '../protocol/model.ts';
 import { agentMessage, textPart } from '../protocol/parts.ts';
 import { isParked, isTerminal } from '../protocol/states.ts';
-import type { ExecutionRequest, Executor } from './executor.ts';
+import type { Executor } from './executor.ts';
 import { LiveTask } from './live-task.ts';
-import { cannotContinue, newTask, requestOf, type SendCommand, withinTask } from './send-command.ts';
+import { RepeatedRequests } from './repeated-requests.ts';
+import { runTurn } from './run-turn.ts';
+import {
+  cannotContinue,
+  newTask,
+  requestKeyOf,
+  requestOf,
+  requireSameContext,
+  type SendCommand,
+  type StartedTurn,
+  withinTask,
+} from './send-command.ts';
 import { type ListQuery, listTasks, type TaskPage } from './task-list.ts';
 import { TaskMemory } from './task-memory.ts';
+import { type TaskObserver, TaskObservers } from './task-observer.ts';
 import { type NumberedEvent, TaskStore } from './task-store.ts';
 import { TaskWriter } from './task-writer.ts';
 import { Turn } from './turn.ts';
@@ -26,25 +37,10 @@ export interface EngineOptions {
   logger: Logger;
 }
 
-/** A turn that has just begun. */
-export interface StartedTurn {
-  live: LiveTask;
-  /** Resolves when the task is on disk; false when that failed. */
-  stored: Promise<boolean>;
-}
-
-/** Told of everything that happens to tasks. */
-export interface TaskObserver {
-  /** A turn begins: the task is new, or it was answered. */
-  turnStarted?(task: Task, isNew: boolean): void;
-  taskEvent?(live: LiveTask, event: TaskEvent): void;
-  /** The task waits for its caller or has ended. */
-  turnEnded?(task: Task): void;
-}
-
 const lifetimeMs = 24 * 60 * 60 * 1000;
 const sweepEveryMs = 5 * 60 * 1000;
 const restartReason = 'interrupted by server restart';
+const unwritableReason = 'The task could not be written to disk and was not started';
 
 /** All tasks of one agent: their states, their turns, and their place on disk. */
 export class TaskEngine {
@@ -52,13 +48,17 @@ export class TaskEngine {
   readonly #store: TaskStore;
   readonly #writer: TaskWriter;
   readonly #memory = new TaskMemory();
-  readonly #observers: TaskObserver[] = [];
+  readonly #observers: TaskObservers;
+  readonly #repeated: RepeatedRequests;
   #sweepTimer: Timer;
+  #stopped = false;
 
   constructor(options: EngineOptions) {
     this.#options = options;
     this.#store = new TaskStore(options.path);
     this.#writer = new TaskWriter(this.#store, options.clock, options.logger);
+    this.#observers = new TaskObservers(options.logger);
+    this.#repeated = new RepeatedRequests(this.#store, (id) => this.#known(id));
     this.#sweepTimer = this.#planSweep();
   }
 
@@ -73,7 +73,7 @@ export class TaskEngine {
   }
 
   observe(observer: TaskObserver): void {
-    this.#observers.push(observer);
+    this.#observers.add(observer);
   }
 
   /** Ends what the last process left unfinished. Call it once, before the first message. */
@@ -89,8 +89,10 @@ export class TaskEngine {
     }
   }
 
-  /** Takes a message: it answers a task that waits, or starts a new one. */
+  /** Takes a message: it answers a task that waits, or starts a new one. A repeated request gives the task it has. */
   start(command: SendCommand): StartedTurn {
+    const repeated = this.#repeated.find(requestKeyOf(command));
+    if (repeated !== undefined) return repeated;
     if (this.running >= this.#options.maximumRunning) {
       throw new A2aError('OVERLOADED', 'Too many tasks are running at the moment: try again later');
     }
@@ -104,11 +106,11 @@ export class TaskEngine {
 
   /** A task as it stands, if there is one. */
   peek(id: string): Task | undefined {
-    return (this.#memory.get(id) ?? this.#fromDisk(id))?.snapshot();
+    return this.#known(id)?.snapshot();
   }
 
   find(id: string): LiveTask {
-    const known = this.#memory.get(id) ?? this.#fromDisk(id);
+    const known = this.#known(id);
     if (known === undefined) throw taskNotFound(id);
     return known;
   }
@@ -153,6 +155,7 @@ export class TaskEngine {
 
   /** Stops every turn and closes the file. The next start finds the turns that were cut off. */
   stop(): void {
+    this.#stopped = true;
     this.#sweepTimer.cancel();
     for (const live of this.#memory.all()) {
       const controller = live.controller;
@@ -165,66 +168,78 @@ export class TaskEngine {
 
   #begin(command: SendCommand): StartedTurn {
     const now = this.#options.clock.now();
-    const live = new LiveTask(newTask(this.#store.newId(now), command, now), { sequence: 0, stored: false });
+    const requestKey = requestKeyOf(command);
+    const origin = { sequence: 0, stored: false, requestKey };
+    const live = new LiveTask(newTask(this.#store.newId(now), command, now), origin);
     command.prepare?.(live.snapshot());
     this.#follow(live);
     this.#memory.keep(live, now);
-    this.#run(live, command);
-    return { live, stored: this.#writer.saveTask(live) };
+    const started = this.#runWhenStored(live, command, undefined, () => this.#drop(live));
+    this.#repeated.add(requestKey, started);
+    return started;
   }
 
   #resume(live: LiveTask, command: SendCommand): StartedTurn {
-    const { question } = live.snapshot();
-    command.prepare?.(live.snapshot());
-    live.remember(withinTask(command.message, live.snapshot()));
+    const parked = live.snapshot();
+    command.prepare?.(parked);
+    live.remember(withinTask(command.message, parked));
     live.enter('working', this.#options.clock.now());
-    this.#run(live, command, question);
-    return { live, stored: this.#writer.saveTask(live) };
+    this.#memory.keep(live, this.#options.clock.now());
+    return this.#runWhenStored(live, command, parked.question, () => {
+      live.restore(parked, this.#options.clock.now());
+      this.#memory.keep(live, this.#options.clock.now());
+    });
+  }
+
+  /** A message that a crash could make us forget starts no work. */
+  #runWhenStored(
+    live: LiveTask,
+    command: SendCommand,
+    question: Question | undefined,
+    onFailure: () => void,
+  ): StartedTurn {
+    const turn = new Turn(live, this.#options.clock);
+    const stored = this.#writer.saveTask(live).then((isStored) => {
+      if (!isStored) onFailure();
+      else if (!this.#stopped && live.state === 'working') this.#run(live, turn, command, question);
+      return isStored;
+    });
+    return { live, stored };
+  }
+
+  /** Nothing of a task that could not be written stays; whoever waits for it is told that it failed. */
+  #drop(live: LiveTask): void {
+    this.#memory.forget(live.id);
+    this.#writer.forget(live.id);
+    live.bind(() => undefined);
+    const message = agentMessage(live.snapshot(), [textPart(unwritableReason)]);
+    live.enter('failed', this.#options.clock.now(), { message });
+    this.#observers.tell((observer) => observer.taskDropped?.(live.id));
   }
 
   /** The waiting task that the message answers, if it names one. */
   #parkedFor({ message, strict }: SendCommand): LiveTask | undefined {
     if (message.taskId === undefined) return undefined;
-    const live = this.#memory.get(message.taskId) ?? this.#fromDisk(message.taskId);
+    const live = this.#known(message.taskId);
     if (live === undefined || !isParked(live.state)) {
       if (strict) throw cannotContinue(message.taskId, live);
       return undefined;
     }
-    const { contextId } = live.snapshot();
-    if (message.contextId !== undefined && message.contextId !== contextId) {
-      throw invalidParams(
-        `contextId does not belong to task ${live.id}: leave it away, or send the task's own`,
-      );
-    }
+    requireSameContext(live.snapshot(), message);
     return live;
   }
 
-  #run(live: LiveTask, command: SendCommand, question?: Question): void {
-    const controller = new AbortController();
-    live.controller = controller;
-    this.#tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
-    void this.#drive(live, controller, requestOf(live.snapshot(), command, question));
-  }
-
-  async #drive(live: LiveTask, controller: AbortController, request: ExecutionRequest): Promise<void> {
-    const turn = new Turn(live, this.#options.clock);
-    const current = () => live.controller === controller;
-    try {
-      for await (const event of this.#options.executor.execute(request, controller.signal)) {
-        if (!current() || turn.apply(event)) return;
-      }
-      if (current()) turn.complete();
-    } catch (error) {
-      if (!current()) return;
-      this.#options.logger.error({ err: error, taskId: live.id }, 'the executor of a task failed');
-      turn.fail(reasonFor(error));
-    }
+  #run(live: LiveTask, turn: Turn, command: SendCommand, question: Question | undefined): void {
+    const { executor, logger } = this.#options;
+    live.controller = new AbortController();
+    this.#observers.tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
+    void runTurn(live, turn, requestOf(live.snapshot(), command, question), { executor, logger });
   }
 
   /** Keeps disk, memory and observers in step with the task. */
   #follow(live: LiveTask): void {
     live.bind((emitted) => {
-      this.#tell((observer) => observer.taskEvent?.(live, emitted.event));
+      this.#observers.tell((observer) => observer.taskEvent?.(live, emitted.event));
       if (emitted.event.type === 'message') return this.#discard(live);
       if (emitted.event.type === 'status' && emitted.event.state !== 'working') return this.#settle(live);
       this.#writer.saveEventsSoon(live);
@@ -235,18 +250,7 @@ export class TaskEngine {
     live.controller = undefined;
     this.#memory.keep(live, this.#options.clock.now());
     void this.#writer.saveTask(live);
-    this.#tell((observer) => observer.turnEnded?.(live.snapshot()));
-  }
-
-  /** One that fails, on a full disk for instance, keeps neither the task nor the others from going on. */
-  #tell(news: (observer: TaskObserver) => void): void {
-    for (const observer of this.#observers) {
-      try {
-        news(observer);
-      } catch (error) {
-        this.#options.logger.error({ err: error }, 'an observer of tasks failed');
-      }
-    }
+    this.#observers.tell((observer) => observer.turnEnded?.(live.snapshot()));
   }
 
   /** A plain reply leaves no task behind. */
@@ -254,6 +258,18 @@ export class TaskEngine {
     live.controller = undefined;
     this.#memory.forget(live.id);
     this.#writer.forget(live.id);
+    try {
+      this.#store.delete(live.id);
+    } catch (error) {
+      this.#options.logger.error(
+        { err: error, taskId: live.id },
+        'failed to delete the task of a plain reply',
+      );
+    }
+  }
+
+  #known(id: string): LiveTask | undefined {
+    return this.#memory.get(id) ?? this.#fromDisk(id);
   }
 
   #fromDisk(id: string): LiveTask | undefined {
@@ -281,11 +297,4 @@ export class TaskEngine {
       this.#sweepTimer = this.#planSweep();
     });
   }
-}
-
-/** What the caller is told of a failure that the executor did not foresee; the log has the rest. */
-function reasonFor(error: unknown): string {
-  return error instanceof StorageError && error.code === 'disk_full'
-    ? 'The agent failed: its disk is full. Make room, then send the message again'
-    : 'The agent failed: the server log has the details';
 }

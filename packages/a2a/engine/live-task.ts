@@ -23,6 +23,8 @@ export interface StatusChange {
 /** A task in memory: its present form, those who follow it, and what is not on disk yet. */
 export class LiveTask implements Storable {
   readonly id: string;
+  /** Finds the task again when its request is repeated. */
+  readonly requestKey: string | undefined;
   /** When it was last needed, for eviction. */
   touchedAt: number;
   /** Stops the turn that runs. */
@@ -34,12 +36,15 @@ export class LiveTask implements Storable {
   readonly #listeners = new Set<EventListener>();
   #owner: EventListener | undefined;
   #waiting: ((outcome: Outcome) => void)[] = [];
+  /** The plain message that came instead of an end. */
+  #reply: Message | undefined;
   /** The answer as it grows; part of the task only when someone looks. */
   #growing: string | undefined;
 
   /** One that comes from disk knows the number of its last event. */
-  constructor(task: Task, origin: { sequence: number; stored: boolean }) {
+  constructor(task: Task, origin: { sequence: number; stored: boolean; requestKey?: string | undefined }) {
     this.id = task.id;
+    this.requestKey = origin.requestKey;
     this.touchedAt = task.updatedAt;
     this.#task = task;
     this.#sequence = origin.sequence;
@@ -94,6 +99,18 @@ export class LiveTask implements Storable {
     this.#task = { ...this.#task, history: [...history, ...(statusMessage ? [statusMessage] : []), message] };
   }
 
+  /** Takes the task back to an earlier form, in which it waited. Its owner knows of it and is not told. */
+  restore(task: Task, at: number): void {
+    const owner = this.#owner;
+    this.#owner = undefined;
+    this.#growing = undefined;
+    this.#task = task;
+    const message = task.statusMessage;
+    this.#emit({ type: 'status', state: task.state, at, ...(message && { message }) });
+    this.#settle({ task });
+    this.#owner = owner;
+  }
+
   /** Adds to the answer, or begins it anew. The text goes out as it came: only what is new. */
   growAnswer(text: string, options: { append: boolean; lastChunk: boolean }): void {
     const before = options.append ? (this.#growing ?? answerOf(this.#task)) : '';
@@ -110,6 +127,7 @@ export class LiveTask implements Storable {
 
   /** Ends with a plain message instead of a task. */
   reply(message: Message): void {
+    this.#reply = message;
     this.#emit({ type: 'message', message });
     this.#settle({ message });
   }
@@ -126,6 +144,7 @@ export class LiveTask implements Storable {
 
   /** Resolves when the task next waits or ends; at once when it does so already. */
   settled(): Promise<Outcome> {
+    if (this.#reply !== undefined) return Promise.resolve({ message: this.#reply });
     if (this.state !== 'working') return Promise.resolve({ task: this.snapshot() });
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -1,5 +1,5 @@
 import type { Principal } from '@trunkline/identity';
-import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
+import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import type { Message, Metadata, Question, Task } from '../protocol/model.ts';
 import { textOf } from '../protocol/parts.ts';
 import type { ExecutionRequest } from './executor.ts';
@@ -16,6 +16,13 @@ export interface SendCommand {
   prepare?: (task: Task) => void;
 }
 
+/** A turn that begins as soon as the message is on disk. */
+export interface StartedTurn {
+  live: LiveTask;
+  /** False when the message could not be written: a new task is dropped then, one that waits goes on waiting. */
+  stored: Promise<boolean>;
+}
+
 export function newTask(id: string, { message, metadata }: SendCommand, now: number): Task {
   const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
   return {
@@ -27,6 +34,16 @@ export function newTask(id: string, { message, metadata }: SendCommand, now: num
     artifacts: [],
     ...(Object.keys(metadata).length > 0 && { metadata }),
   };
+}
+
+/**
+ * Tells a repeated request of a schedule, which sends every attempt at one time under the same message id. Other callers
+ * may use a message id twice, as many do. The principal is part of it: nobody is given the task of somebody else.
+ */
+export function requestKeyOf({ message, metadata, principal }: SendCommand): string | undefined {
+  const jobId = metadata.scheduler_job_id ?? message.metadata?.scheduler_job_id;
+  if (typeof jobId !== 'string' || jobId === '' || message.taskId !== undefined) return undefined;
+  return JSON.stringify([principal.kind, principal.id, jobId, message.messageId]);
 }
 
 export function withinTask(message: Message, task: { id: string; contextId: string }): Message {
@@ -53,4 +70,10 @@ export function cannotContinue(id: string, live: LiveTask | undefined): A2aError
   if (live === undefined) return taskNotFound(id);
   const words = `This operation is not supported: task ${id} is ${live.state} and waits for no message`;
   return new A2aError('UNSUPPORTED_OPERATION', words);
+}
+
+/** An answer that names another conversation than that of its task is refused. */
+export function requireSameContext(task: Task, message: Message): void {
+  if (message.contextId === undefined || message.contextId === task.contextId) return;
+  throw invalidParams(`contextId does not belong to task ${task.id}: leave it away, or send the task's own`);
 }

@@ -56,10 +56,10 @@ export class TaskStore {
   }
 
   /** The first time, the events so far go into the same row: most tasks need no other. */
-  insert(task: Task, events: readonly NumberedEvent[]): void {
+  insert(task: Task, events: readonly NumberedEvent[], requestKey?: string): void {
     this.#database
       .prepare(
-        'INSERT INTO tasks (key, context_id, state, updated_at, body, first_events) VALUES (?, ?, ?, ?, ?, ?)',
+        'INSERT INTO tasks (key, context_id, state, updated_at, body, first_events, request_key) VALUES (?, ?, ?, ?, ?, ?, ?)',
       )
       .run(
         rowKey(task.id),
@@ -68,7 +68,24 @@ export class TaskStore {
         task.updatedAt,
         JSON.stringify(task),
         chunkOf(events),
+        requestKey ?? null,
       );
+  }
+
+  /** The id of the newest task of a request. */
+  findByRequest(requestKey: string): string | undefined {
+    const row = this.#database
+      .prepare<TaskRow>('SELECT body FROM tasks WHERE request_key = ? ORDER BY key DESC LIMIT 1')
+      .get(requestKey);
+    return row === undefined ? undefined : readTask(row).id;
+  }
+
+  delete(taskId: string): void {
+    const key = rowKey(taskId);
+    this.transaction(() => {
+      this.#database.prepare('DELETE FROM task_events WHERE task_key = ?').run(key);
+      this.#database.prepare('DELETE FROM tasks WHERE key = ?').run(key);
+    });
   }
 
   update(task: Task): void {

@@ -6,6 +6,7 @@ import type { NumberedEvent, TaskStore } from './task-store.ts';
 /** What the writer needs of a task in memory. */
 export interface Storable {
   readonly id: string;
+  readonly requestKey: string | undefined;
   /** It has a row already. */
   readonly stored: boolean;
   /** The task as it stands. */
@@ -87,7 +88,9 @@ export class TaskWriter {
       this.#events.delete(task.id);
       this.#save(task);
     });
-    if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#again(tasks));
+    // One without a row is dropped by its engine, so it must not be written later.
+    const kept = tasks.filter((task) => task.stored);
+    if (!stored && kept.length > 0) this.#clock.setTimer(retryDelayMs, () => this.#again(kept));
     batch?.settle(stored);
   }
 
@@ -95,10 +98,7 @@ export class TaskWriter {
     this.#eventTimer?.cancel();
     this.#eventTimer = undefined;
     const tasks = takeAll(this.#events);
-    const stored = this.#write(tasks, (task) => {
-      if (task.stored) this.#store.saveEvents(task.id, task.unsaved());
-      else this.#save(task);
-    });
+    const stored = this.#write(tasks, (task) => this.#store.saveEvents(task.id, task.unsaved()));
     if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#eventsAgain(tasks));
   }
 
@@ -141,7 +141,7 @@ export class TaskWriter {
       this.#store.update(task.snapshot());
       this.#store.saveEvents(task.id, task.unsaved());
     } else {
-      this.#store.insert(task.snapshot(), task.unsaved());
+      this.#store.insert(task.snapshot(), task.unsaved(), task.requestKey);
     }
   }
 }

@@ -52,6 +52,12 @@ export function invalidParams(message: string): A2aError {
   return new A2aError('INVALID_PARAMS', message);
 }
 
+/** A caller must not hold an id that a crash could make us forget, nor take for accepted what was not. */
+export async function requireStored(stored: Promise<boolean>): Promise<void> {
+  if (await stored) return;
+  throw new A2aError('INTERNAL_ERROR', 'Internal error: the task could not be written to disk');
+}
+
 /** What a caller may know of any failure: our own words as they are, nothing of an unforeseen one. */
 export function toA2aError(error: unknown): A2aError {
   if (error instanceof A2aError) return error;

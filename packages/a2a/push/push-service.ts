@@ -2,8 +2,8 @@ import type { Clock, Timer } from '@trunkline/schedule';
 import { pushDialect } from '../dialects/dialects.ts';
 import type { PushTarget } from '../dialects/read/push.ts';
 import type { ProtocolVersion } from '../dialects/version.ts';
-import type { TaskObserver } from '../engine/engine.ts';
 import type { LiveTask } from '../engine/live-task.ts';
+import type { TaskObserver } from '../engine/task-observer.ts';
 import { A2aError, invalidParams } from '../errors/a2a-error.ts';
 import type { Logger } from '../protocol/logger.ts';
 import type { StatusEvent, Task, TaskEvent } from '../protocol/model.ts';
@@ -99,6 +99,10 @@ export class PushService implements TaskObserver {
 
   turnStarted(task: Task, isNew: boolean): void {
     if (isNew) this.#notifyAll(task.id, () => task, lastStatus(task));
+  }
+
+  taskDropped(taskId: string): void {
+    this.delete(taskId, undefined);
   }
 
   taskEvent(live: LiveTask, event: TaskEvent): void {

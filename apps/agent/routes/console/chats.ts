@@ -1,4 +1,4 @@
-import type { Message, Task, TaskEngine } from '@trunkline/a2a';
+import { type Message, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
@@ -129,7 +129,7 @@ async function start(
     principal,
     strict: message.taskId !== undefined,
   });
-  await stored;
+  await requireStored(stored);
   return live.snapshot();
 }
 

@@ -1,4 +1,4 @@
-import type { PushDelivery, Task, TaskEngine } from '@trunkline/a2a';
+import { type PushDelivery, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -65,9 +65,12 @@ function mountOneTask(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): vo
       const { id, contextId } = known(engine, context.req.param('id'));
       const parts = [{ type: 'text' as const, text: context.req.valid('json').text }];
       const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId: id, contextId };
-      const { live } = await fromEngine(() =>
-        engine.start({ message, metadata: {}, principal: context.get('principal'), strict: true }),
-      );
+      const live = await fromEngine(async () => {
+        const command = { message, metadata: {}, principal: context.get('principal'), strict: true };
+        const started = engine.start(command);
+        await requireStored(started.stored);
+        return started.live;
+      });
       return context.json({ task: summaryOf(live.snapshot()) });
     },
   );
