@@ -16,6 +16,9 @@ import { missingModel, operatorOf, type Service, type Surroundings } from '@trun
 import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
+import { SealExchange } from './cluster/seal-exchange.ts';
+import { createJournalDraft } from './control/command-draft.ts';
+import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
 import { agentFiles, createExchange, type Exchange } from './exchange.ts';
@@ -27,6 +30,7 @@ import { createPlugins } from './plugins.ts';
 import { mountBus } from './routes/bus.ts';
 import { mountCallback } from './routes/callback.ts';
 import { mountChanges } from './routes/changes.ts';
+import { createCommandBus } from './routes/command.ts';
 import { mountControl } from './routes/control.ts';
 import { mountExperiments } from './routes/experiments.ts';
 import { mountFiles } from './routes/files.ts';
@@ -44,6 +48,7 @@ import { mountWorkspace } from './routes/workspace.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { checkApart } from './workspace/apart.ts';
 import { withFamily } from './workspace/family.ts';
+import { hideSecrets } from './workspace/hide-secrets.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
 import { seedWorkspace } from './workspace/seed.ts';
@@ -82,13 +87,17 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const files = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
   closing.defer(() => files.close());
   const workspace = withFamily(files, surroundings.family);
+  hideSecrets(workspace, surroundings.hide);
+  workspace.onChange(() => hideSecrets(workspace, surroundings.hide));
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
-  const parts = createPlugins(options);
+  const seal = await Seal.open(home);
+  const sealExchange = new SealExchange({ bus, seal, logger });
+  const parts = createPlugins(options, { seal, exchange: sealExchange });
   const { projects } = parts;
   const vectors = new VectorPlugin(options, gateway.embed);
   const agentTools = () => vectors.tools();
   const exchange = createExchange(
-    { options, home, env, bus, workspace, projects, agentTools, gateway, logger },
+    { options, home, env, bus, workspace, projects, agentTools, gateway, sealExchange, logger },
     closing,
   );
   const missing = () => missingModel(gateway.describe());
@@ -117,7 +126,9 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   mountCallback(app, exchange.longTasks);
   mountGuards(app, keys);
   mountReady(app, () => bus.status().connected);
-  mountPublish(app, bus, parts.schedules);
+  const journalDraft = createJournalDraft(exchange.registrar, seal);
+  const commandBus = createCommandBus(bus, journalDraft);
+  mountPublish(app, bus, { owners: parts.schedules, journalDraft });
   mountBus(app, bus);
   mountWorkspace(app, workspace);
   mountRouting(app, exchange.routing, {
@@ -126,21 +137,21 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   });
   mountExperiments(app, exchange.abTests);
   mountFlows(app, exchange.stores.flows, bus);
-  mountFiles(app, bus, exchange.registrar);
+  mountFiles(app, commandBus, exchange.registrar);
   mountHuman(app, exchange.desk);
   mountIncidents(app, exchange.incidents);
   mountMcpServers(app, {
     list: workspace.mcpServers,
     servers: exchange.mcpServers,
-    bus,
+    bus: commandBus,
     registrar: exchange.registrar,
   });
   mountControl(app, {
-    bus,
+    bus: commandBus,
     registrar: exchange.registrar,
     listedElsewhere: () => workspace.listedElsewhere(),
   });
-  mountChanges(app, bus, exchange.stores.changes);
+  mountChanges(app, commandBus, exchange.stores.changes);
   mountOpenAi(app, { bus, routing: exchange.routing });
   // Known only when the server listens.
   let address = '';

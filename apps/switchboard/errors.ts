@@ -12,10 +12,15 @@ export const switchboardErrors = defineErrors({
     ({ topic }: { topic: string }) =>
       `This key may not publish to ${topic}. Its patterns stand in keys.yaml under publish.`,
   ],
+  schedule_forbidden: [
+    403,
+    ({ id, name }: { id: string; name: string }) =>
+      `This key may not command the schedule ${id}: it is not its own. New ids begin with ${name}, the name of the key in keys.yaml.`,
+  ],
   reply_topic: [
     403,
     ({ topic }: { topic: string }) =>
-      `${topic} carries answers of the switchboard itself; nobody else writes there.`,
+      `${topic} is written by the switchboard itself; nobody else writes there.`,
   ],
   answer_forbidden: [
     403,
@@ -29,8 +34,8 @@ export const switchboardErrors = defineErrors({
   ],
   channel_forbidden: [
     403,
-    ({ channel, topic }: { channel: string; topic: string }) =>
-      `This key may not send answers to the channel ${channel}: add ${topic} to its patterns under publish in keys.yaml.`,
+    ({ channel, pattern }: { channel: string; pattern: string }) =>
+      `This key may not send answers to the channel ${channel}: add ${pattern} to its patterns under publish in keys.yaml.`,
   ],
   message_refused: [400, ({ words }: { words: string }) => words],
   bus_unavailable: [503, ({ words }: { words: string }) => words],

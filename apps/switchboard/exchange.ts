@@ -5,6 +5,7 @@ import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts';
 import { SkillBroker } from './broker/skill-broker.ts';
+import type { SealExchange } from './cluster/seal-exchange.ts';
 import { startCommands } from './control/commands.ts';
 import { Registrar } from './control/registrar.ts';
 import { startTurnLog } from './conversations/turn-log.ts';
@@ -38,6 +39,8 @@ export interface ExchangeSettings {
   /** Tools of plugins, for every agent that has tools. */
   agentTools: () => Tool[];
   gateway: ModelGateway;
+  /** Opens commands that were sealed for the journal. */
+  sealExchange: SealExchange;
   logger: Logger;
 }
 
@@ -65,7 +68,7 @@ const waitingForEach = 7;
 
 /** Puts router, dispatcher, agents and flows together. */
 export function createExchange(settings: ExchangeSettings, closing: AsyncDisposableStack): Exchange {
-  const { options, env, bus, workspace, projects, logger } = settings;
+  const { options, env, bus, workspace, projects, sealExchange, logger } = settings;
   const stores = openStores(settings.home, closing, logger);
   const registry = new ExecutorRegistry();
   const desk = new HumanDesk(stores.questions, bus);
@@ -125,7 +128,9 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       await startTurnLog(bus, stores.conversations);
       await dispatcher.start();
       longTasks.start();
-      await startCommands({ bus, registrar, logger });
+      await sealExchange.start();
+      const openSealed = (sealed: string, about: string) => sealExchange.open(sealed, about);
+      await startCommands({ bus, registrar, openSealed, logger });
       await desk.start();
       await questions.start();
       await startRouter(bus, routing, questions);

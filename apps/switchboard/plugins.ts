@@ -2,7 +2,7 @@ import type { ScheduleOwners } from './access/schedule-command.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
-import { WorkspaceReplica } from './cluster/workspace-replica.ts';
+import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
 import type { Plugin } from './core/plugin.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
@@ -29,10 +29,10 @@ export interface Plugins {
 }
 
 /** Every plugin of the switchboard. */
-export function createPlugins(options: SwitchboardOptions): Plugins {
+export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Plugins {
   const deliveries = createDeliveryDesk();
   const leader = new LeaderPlugin(options.leaseMs);
-  const files = new WorkspaceReplica();
+  const files = new WorkspaceReplica(sealing);
   const scheduler = new SchedulerPlugin(leader, () => files.catchUp());
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));

@@ -58,7 +58,7 @@ export async function startOurs(): Promise<Contestant> {
     context.set('caller', operator);
     await next();
   });
-  mountPublish(app, bus, { ownerOf: () => undefined });
+  mountPublish(app, bus, { owners: { ownerOf: () => undefined }, journalDraft: (draft) => draft });
   const server = await serve(app, { host: '127.0.0.1', port: 0, portVariable: 'none', logger });
   contestant.url = server.url;
   return contestant;

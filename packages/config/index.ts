@@ -30,6 +30,7 @@ export {
 export { defineOptions, group, type OptionsOf, type OptionTable } from './options/table.ts';
 export type { Secrets } from './secrets/hide-text.ts';
 export { redact } from './secrets/redact.ts';
+export { isSecretName } from './secrets/secret-name.ts';
 export { loadYaml } from './yaml/load.ts';
 export { parseYaml, type YamlOptions } from './yaml/parse.ts';
 export { type DirectoryChange, type DirectoryWatch, watchDirectory } from './yaml/watch-directory.ts';

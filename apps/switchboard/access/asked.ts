@@ -43,7 +43,7 @@ function checkChannel(caller: Caller, payload: unknown): void {
   }
   const topic = channelTopic(payload);
   if (!matchesAny(caller.publish, topic))
-    throw switchboardErrors.channel_forbidden({ channel: String(channel), topic });
+    throw switchboardErrors.channel_forbidden({ channel: String(channel), pattern: topic });
 }
 
 /** A target of `a2a.yaml` is called with the credentials of the switchboard: a key has itself, and those whose jobs it may publish. */
@@ -52,6 +52,6 @@ function checkTarget({ name, publish }: Caller, target: unknown): void {
   if (target === name || (text(target) !== undefined && matchesAny(publish, topic))) return;
   throw switchboardErrors.channel_forbidden({
     channel: `a2a to ${String(target)}`,
-    topic: `cron.${String(target)}.#`,
+    pattern: `cron.${String(target)}.#`,
   });
 }

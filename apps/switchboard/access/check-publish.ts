@@ -3,7 +3,7 @@ import { switchboardErrors } from '../errors.ts';
 import { checkAsked } from './asked.ts';
 import { type Caller, mayPublish } from './caller.ts';
 import { type ScheduleOwners, scheduleCommand } from './schedule-command.ts';
-import { isAnswerTopic, isGuardedTopic } from './topics.ts';
+import { isGuardedTopic, isOwnTopic } from './topics.ts';
 
 /**
  * Throws unless the caller may send this message: its address for answers, and what it asks for, included.
@@ -11,7 +11,7 @@ import { isAnswerTopic, isGuardedTopic } from './topics.ts';
  */
 export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwners): Draft {
   const { topic, reply } = draft;
-  if (isAnswerTopic(topic)) throw switchboardErrors.reply_topic({ topic });
+  if (isOwnTopic(topic)) throw switchboardErrors.reply_topic({ topic });
   checkReplyTopic(reply?.topic);
   if (caller.admin) return draft;
   const wanted = reply === undefined ? [topic] : [topic, reply.topic];

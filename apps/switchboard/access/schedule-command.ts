@@ -3,7 +3,7 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 import { switchboardErrors } from '../errors.ts';
 import { checkAsked } from './asked.ts';
 import { type Caller, mayPublish } from './caller.ts';
-import { isAnswerTopic } from './topics.ts';
+import { isOwnTopic } from './topics.ts';
 
 /** Whose a schedule is: null for one that is nobody's but the operator's, undefined when there is no such schedule. */
 export interface ScheduleOwners {
@@ -19,7 +19,8 @@ export function scheduleCommand(caller: Caller, payload: unknown, owners: Schedu
   const bound = { ...fields, onlyOwner: caller.name };
   if (fields.action === 'list') return bound;
   const isUnnamedPreview = fields.action === 'preview' && fields.id === undefined;
-  if (!isUnnamedPreview && !isOwn(caller, fields, owners)) throw foreign();
+  if (!isUnnamedPreview && !isOwn(caller, fields, owners))
+    throw switchboardErrors.schedule_forbidden({ id: String(fields.id), name: caller.name });
   if (fields.action !== 'add') return bound;
   checkScheduled(caller, fields);
   return { ...bound, owner: caller.name };
@@ -46,13 +47,7 @@ function isOwn(
 function checkScheduled(caller: Caller, { topic, payload }: Record<string, unknown>): void {
   const name = text(topic);
   if (name === undefined) return;
-  const isOrder = matchesTopic('command.#', name) || isAnswerTopic(name);
+  const isOrder = matchesTopic('command.#', name) || isOwnTopic(name);
   if (isOrder || !mayPublish(caller, name)) throw switchboardErrors.publish_forbidden({ topic: name });
   checkAsked(caller, { topic: name, payload });
-}
-
-function foreign() {
-  return switchboardErrors.publish_forbidden({
-    topic: 'command.schedule for a schedule that is not its own',
-  });
 }

@@ -1,23 +1,26 @@
 import { matchesTopic } from '@trunkline/bus';
 
-/** Answers that only the switchboard gives: whoever could write them could forge what an agent or a person said. */
-const answerTopics = ['agent.skill.response.#', 'agent.input.response.#', 'agent.input.given'];
-
-/** Logs that switchboards on one bus write for each other: an entry changes the workspace of all of them. */
-const clusterTopics = ['config.files', 'config.sealed.#', 'schedule.fires'];
+/**
+ * What only the switchboard writes. Answers: whoever could write them could forge what an agent or a person said. And what
+ * switchboards on one bus tell each other: it changes the workspace of all of them, and brings the keys of sealed commands.
+ */
+const ownTopics = [
+  'agent.skill.response.#',
+  'agent.input.response.#',
+  'agent.input.given',
+  'config.files',
+  'config.sealed.#',
+  'schedule.fires',
+];
 
 /**
  * Where no text of a model may ever go, whatever a file lists: orders to the switchboard, and what passes for the words
  * of a person, an agent or a schedule.
  */
-const guardedTopics = ['command.#', 'message.inbound.#', 'cron.#', ...answerTopics, ...clusterTopics];
+const guardedTopics = ['command.#', 'message.inbound.#', 'cron.#', ...ownTopics];
 
-export function isAnswerTopic(topic: string): boolean {
-  return matchesAny(answerTopics, topic);
-}
-
-export function isClusterTopic(topic: string): boolean {
-  return matchesAny(clusterTopics, topic);
+export function isOwnTopic(topic: string): boolean {
+  return matchesAny(ownTopics, topic);
 }
 
 export function isGuardedTopic(topic: string): boolean {

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createNatsBus } from '@trunkline/bus';
 import {
   type ModelServer,
   type NatsServer,
@@ -17,6 +18,7 @@ import {
   waitForFire,
 } from '../fixtures/process-switchboard.ts';
 
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const patient = { timeoutMs: 40_000, intervalMs: 50 };
 const helm = 'name: helm\nrole: general\nsystemPrompt: You answer.\nskills: [{ name: chat }]\n';
 const isStalling = ({ messages }: { messages: { content?: unknown }[] }) =>
@@ -180,6 +182,42 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     for (const { workspace } of homes)
       await waitFor(() => !readdirSync(join(workspace, 'routes.d')).join().includes('bell.y'), patient);
   }, 60_000);
+
+  it('carry credentials to each other, which the journal of the bus never shows', async () => {
+    const write = async (at: number, key: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      const server = {
+        name: 'far',
+        trust: 'community',
+        transport: 'http',
+        url: 'http://127.0.0.1:9/',
+        headers,
+      };
+      return await (boards[at] as ProcessSwitchboard).call('/api/mcp-servers/far', server, 'PUT');
+    };
+    // Either may carry out what the other took in.
+    const keys = Array.from({ length: 6 }, (_, round) => `hush-of-round-${round}`);
+    const places = homes.map(({ workspace }) => join(workspace, 'mcp-servers.d', 'far.yaml'));
+    for (const [round, key] of keys.entries()) {
+      expect((await write(round % 2, key)).status).toBe(200);
+      for (const place of places)
+        await waitFor(() => existsSync(place) && readFileSync(place, 'utf8').includes(key), patient);
+    }
+    expect(places.map((place) => statSync(place).mode & 0o777)).toEqual([0o600, 0o600]);
+    const reader = await createNatsBus({ servers: nats.url, logger: silent, durableTopics: ['#'] });
+    const entries = await reader.history({ limit: 1000 });
+    await reader.stop();
+    const topics = new Set(entries.map(({ message }) => message.topic));
+    expect([...topics]).toEqual(expect.arrayContaining(['command.mcp.upsert', 'config.files']));
+    expect(JSON.stringify(entries)).toContain('"sealed"');
+    expect(JSON.stringify(entries)).not.toContain('hush-of-round');
+    for (const board of boards) {
+      const shown = await Promise.all(
+        ['/api/changes', '/api/bus/history?limit=1000', '/api/mcp-servers'].map((path) => board.call(path)),
+      );
+      expect(JSON.stringify(shown)).not.toContain('hush-of-round');
+    }
+  }, 90_000);
 
   it('let a leader that stood still do no harm when it wakes', async () => {
     const { leading, other } = await leader();

@@ -1,28 +1,45 @@
+import { holdsSecrets } from '../control/redact.ts';
 import type { WrittenFile } from '../control/registrar.ts';
+import type { Seal } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { nodeName } from './node-name.ts';
+import type { SealExchange } from './seal-exchange.ts';
 import { SharedLog } from './shared-log.ts';
 
 const topic = 'config.files';
 
+/** A file on its way: the text of one that can hold credentials is sealed. */
+type SharedFile = Omit<WrittenFile, 'text'> & ({ text: string | null } | { sealed: string });
+
+/** Seals texts for the journal and opens those of others. */
+export interface Sealing {
+  seal: Pick<Seal, 'seal'>;
+  exchange: Pick<SealExchange, 'open'>;
+}
+
 /** With one bus for several switchboards: what a command writes into one workspace is written into all. */
 export class WorkspaceReplica implements Plugin {
   readonly name = 'workspace-replica';
-  #log: SharedLog<WrittenFile> | undefined;
+  #log: SharedLog<SharedFile> | undefined;
   /** Entries that others changed after the last change made here. */
   readonly #overwritten = new Set<string>();
   #forget: () => void = () => undefined;
+  readonly #sealing: Sealing;
+
+  constructor(sealing: Sealing) {
+    this.#sealing = sealing;
+  }
 
   async start(context: PluginContext): Promise<void> {
     const { bus, registrar, home } = context;
     if (bus.status().engine === 'embedded') return;
     const durable = `files-${await nodeName(home)}`;
-    const onEntry = (file: WrittenFile, isOwn: boolean) => this.#take(file, isOwn, context);
-    const log = new SharedLog<WrittenFile>({ bus, topic, durable, onEntry });
+    const onEntry = (file: SharedFile, isOwn: boolean) => this.#take(file, isOwn, context);
+    const log = new SharedLog<SharedFile>({ bus, topic, durable, onEntry });
     await log.start();
     this.#forget = registrar.onWrite(async (written) => {
       this.#overwritten.delete(entryOf(written));
-      await log.share(written);
+      await log.share(this.#shared(written));
     });
     this.#log = log;
   }
@@ -38,15 +55,37 @@ export class WorkspaceReplica implements Plugin {
   }
 
   /** Entries come in the same order everywhere, so that all workspaces end alike: an own change that was overwritten is made again. */
-  async #take(file: WrittenFile, isOwn: boolean, context: PluginContext): Promise<void> {
+  async #take(file: SharedFile, isOwn: boolean, context: PluginContext): Promise<void> {
     if (!isOwn) this.#overwritten.add(entryOf(file));
     else if (!this.#overwritten.delete(entryOf(file))) return;
-    await apply(file, context);
+    const whole = await this.#opened(file, context);
+    if (whole !== undefined) await apply(whole, context);
+  }
+
+  #shared(written: WrittenFile): SharedFile {
+    const { text, ...rest } = written;
+    if (text === null || !holdsSecrets(written.kind)) return written;
+    return { ...rest, sealed: this.#sealing.seal.seal(text, entryOf(written)) };
+  }
+
+  /** Undefined when it cannot be opened: what comes after must not wait. */
+  async #opened(file: SharedFile, { logger }: PluginContext): Promise<WrittenFile | undefined> {
+    if ('text' in file) return file;
+    try {
+      const { sealed, ...rest } = file;
+      return { ...rest, text: await this.#sealing.exchange.open(sealed, entryOf(file)) };
+    } catch (error) {
+      logger.error(
+        { err: error, file: file.file },
+        'failed to open a file of another switchboard; save it there again',
+      );
+      return undefined;
+    }
   }
 }
 
 /** Each switchboard may call the file of an entry differently. */
-function entryOf({ kind, name }: WrittenFile): string {
+function entryOf({ kind, name }: Pick<WrittenFile, 'kind' | 'name'>): string {
   return `${kind}/${name}`;
 }
 

@@ -1,4 +1,7 @@
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type Database, openDatabase } from '@trunkline/storage';
+import { privateMode } from '../workspace/restrict.ts';
 
 /** One change of a workspace file, with the text before and after; null stands for no file. */
 export interface Change {
@@ -43,7 +46,9 @@ const mostChanges = 20_000;
 export class ChangeStore {
   readonly #database: Database;
 
+  /** Texts are kept whole, credentials included, so that a change can be undone: the file is for its owner alone. */
   constructor(path: string) {
+    makePrivate(path);
     this.#database = openDatabase(path, { migrations });
   }
 
@@ -94,4 +99,11 @@ export class ChangeStore {
   close(): void {
     this.#database.close();
   }
+}
+
+/** SQLite gives the files beside a database the mode that the database has. */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', privateMode));
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) chmodSync(file, privateMode);
 }

@@ -1,19 +1,18 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { fieldsOf, text } from '../dispatch/request.ts';
+import { type CommandKind, commandKinds } from './command-kinds.ts';
 import type { ChangeNote, Registrar } from './registrar.ts';
-import { RegistrarError } from './registrar-error.ts';
+import { RegistrarError, registrarErrorCodes } from './registrar-error.ts';
+import { SealKeyMissing } from './seal.ts';
 
 export interface CommandSettings {
   bus: Bus;
   registrar: Registrar;
+  /** Opens the text of an entry that was sealed for the journal. */
+  openSealed: (sealed: string, about: string) => Promise<string>;
   logger: Logger;
 }
-
-/** Kinds that commands change; schedules have a command of their own. */
-const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
-
-export type CommandKind = (typeof commandKinds)[number];
 
 type Outcome = { success: true; changeId: number | null } | { success: false; error: string; code: string };
 
@@ -21,7 +20,7 @@ type Outcome = { success: true; changeId: number | null } | { success: false; er
 export async function startCommands(settings: CommandSettings): Promise<void> {
   for (const kind of commandKinds) {
     await listen(`command.${kind}.*`, `registrar-${kind}`, settings, (message) =>
-      changeEntry(kind, message, settings.registrar),
+      changeEntry(kind, message, settings),
     );
   }
   await listen('command.change.undo', 'registrar-undo', settings, (message) =>
@@ -45,7 +44,7 @@ async function listen(
 async function changeEntry(
   kind: CommandKind,
   message: Message,
-  registrar: Registrar,
+  { registrar, openSealed }: CommandSettings,
 ): Promise<number | null> {
   const fields = fieldsOf(message.payload);
   const name = typeof fields.name === 'string' ? fields.name : '';
@@ -55,10 +54,21 @@ async function changeEntry(
     return null;
   }
   if (action === 'upsert') {
-    const change = await registrar.writeText(kind, name, text(fields.yaml) ?? '', noteOf(message));
+    throwProblem(fields.problem);
+    const sealed = text(fields.sealed);
+    const yaml = sealed === undefined ? text(fields.yaml) : await openSealed(sealed, `${kind}/${name}`);
+    const change = await registrar.writeText(kind, name, yaml ?? '', noteOf(message));
     return change.id;
   }
   throw new RegistrarError('record_refused', `${message.topic} is no command; use upsert or remove.`);
+}
+
+/** A text that was refused where it came in did not come along. */
+function throwProblem(problem: unknown): void {
+  const { code, error } = fieldsOf(problem);
+  if (text(error) === undefined) return;
+  const known = registrarErrorCodes.find((name) => name === code) ?? 'record_refused';
+  throw new RegistrarError(known, text(error) ?? '');
 }
 
 async function undo(message: Message, registrar: Registrar): Promise<number> {
@@ -80,6 +90,8 @@ async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
   try {
     return { success: true, changeId: await work() };
   } catch (error) {
+    // Brought again by the bus: the switchboard that has the key may be back by then.
+    if (error instanceof SealKeyMissing) throw error;
     const code = error instanceof RegistrarError ? error.code : 'failed';
     return { success: false, error: error instanceof Error ? error.message : String(error), code };
   }

@@ -1,10 +1,13 @@
-export type RegistrarErrorCode =
-  | 'name_refused'
-  | 'record_refused'
-  | 'entry_unknown'
-  | 'entry_twice'
-  | 'change_unknown'
-  | 'change_overtaken';
+export const registrarErrorCodes = [
+  'name_refused',
+  'record_refused',
+  'entry_unknown',
+  'entry_twice',
+  'change_unknown',
+  'change_overtaken',
+] as const;
+
+export type RegistrarErrorCode = (typeof registrarErrorCodes)[number];
 
 /** A change of the workspace that is refused; the words say why and what to do. */
 export class RegistrarError extends Error {

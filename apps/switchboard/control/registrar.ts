@@ -5,8 +5,10 @@ import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage
 import { stringify } from 'yaml';
 import { standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
+import { privateMode } from '../workspace/restrict.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
 import type { Change, ChangeStore } from './change-store.ts';
+import { holdsSecrets } from './redact.ts';
 import { RegistrarError } from './registrar-error.ts';
 
 export interface RegistrarSettings {
@@ -99,6 +101,19 @@ export class Registrar {
     this.#check({ kind, name, text }, this.fileOf(kind, name));
   }
 
+  /** Why a text would be refused; undefined when it would be written. */
+  refusalOf(kind: KindName, name: string, text: string): RegistrarError | undefined {
+    try {
+      const file = this.fileOf(kind, name);
+      if (standsTwice(this.#settings.directory, file)) throw twice(file);
+      this.#check({ kind, name, text }, file);
+      return undefined;
+    } catch (error) {
+      if (error instanceof RegistrarError) return error;
+      throw error;
+    }
+  }
+
   /** Removes an entry; says whether it was there. */
   remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -132,7 +147,7 @@ export class Registrar {
     try {
       const path = resolveInside(this.#settings.directory, file);
       if (text === null) await rm(path, { force: true });
-      else await writeFileAtomic(path, text, over === undefined ? {} : { over });
+      else await writeFileAtomic(path, text, { ...modeOf(kind), ...(over !== undefined && { over }) });
     } catch (error) {
       if (note.quiet !== true) this.#settings.changes.drop(change.id);
       throw error instanceof StorageError && error.code === 'file_changed' ? overtaken(file) : error;
@@ -145,8 +160,7 @@ export class Registrar {
   /** What stands in two files can be changed in neither: what one says would come back when the other goes. */
   async #standing({ kind, name, note, file }: Order): Promise<{ file: string; before: string | null }> {
     const standing = this.fileOf(kind, name);
-    if (note.quiet !== true && standsTwice(this.#settings.directory, standing))
-      throw new RegistrarError('entry_twice', `${twiceWords(standing)}, then change it.`);
+    if (note.quiet !== true && standsTwice(this.#settings.directory, standing)) throw twice(standing);
     const before = await this.#current(standing);
     return { file: before === null ? (file ?? standing) : standing, before };
   }
@@ -205,6 +219,15 @@ function fileOf(kind: KindName, name: string): string {
   if (found.success) return `${place.folder}/${name}.yaml`;
   const words = `The name ${JSON.stringify(name)} is refused: ${found.error.issues[0]?.message}.`;
   throw new RegistrarError('name_refused', words);
+}
+
+/** What can hold credentials is for its owner alone, also where somebody opened it up. */
+function modeOf(kind: KindName): { mode?: number } {
+  return holdsSecrets(kind) ? { mode: privateMode } : {};
+}
+
+function twice(file: string): RegistrarError {
+  return new RegistrarError('entry_twice', `${twiceWords(file)}, then change it.`);
 }
 
 function overtaken(file: string): RegistrarError {

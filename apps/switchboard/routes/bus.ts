@@ -3,6 +3,7 @@ import { describeRoute, type SseSubscriber, sse, validate } from '@trunkline/htt
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { maySee } from '../access/caller.ts';
+import { redactMessage } from '../control/redact.ts';
 import { busFailure } from '../errors.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -27,7 +28,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
     const { logger } = context.var;
     let reader: SseSubscriber | undefined;
     const show = (message: Message) => {
-      if (maySee(caller, message.topic)) reader?.send(eventOf(message));
+      if (maySee(caller, message.topic)) reader?.send(eventOf(redactMessage(message)));
     };
     const subscription = await subscribe(bus, context.req.valid('query').topic, show);
     return sse(context, {
@@ -59,7 +60,9 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
       throw busFailure(error);
     });
     const caller = context.get('caller');
-    const messages = entries.filter(({ message }) => maySee(caller, message.topic));
+    const messages = entries
+      .filter(({ message }) => maySee(caller, message.topic))
+      .map(({ position, message }) => ({ position, message: redactMessage(message) }));
     // What this key may not see is left out, but the way back leads past it.
     const earlier = entries.length < limit ? null : (entries[0]?.position ?? null);
     return context.json({ success: true, data: { count: messages.length, messages, earlier } });

@@ -1,10 +1,10 @@
-import type { Bus } from '@trunkline/bus';
 import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Change, ChangeStore } from '../control/change-store.ts';
 import { lineDiff } from '../control/diff.ts';
-import { commandErrors, sendCommand } from './command.ts';
+import { holdsSecrets, redactText } from '../control/redact.ts';
+import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const listQuery = z.object({
@@ -17,7 +17,7 @@ const listQuery = z.object({
 const undoBody = z.object({ reason: z.string().max(1000).optional() }).default({});
 
 /** What was changed in the workspace, with the difference of each; and the way back. */
-export function mountChanges(app: Hono<SwitchboardEnv>, bus: Bus, changes: ChangeStore): void {
+export function mountChanges(app: Hono<SwitchboardEnv>, bus: CommandBus, changes: ChangeStore): void {
   const audit = describeRoute({
     summary: 'Changes of the workspace with their differences, the newest first',
   });
@@ -48,6 +48,14 @@ function found(changes: ChangeStore, id: string): Change {
   return change;
 }
 
+/** Without credentials; the store has them, so that the change can be undone. */
 function withDiff(change: Change) {
-  return { ...change, diff: lineDiff(change.before, change.after) };
+  const shown = (text: string | null) => (text === null || !mayHoldSecrets(change) ? text : redactText(text));
+  const [before, after] = [shown(change.before), shown(change.after)];
+  return { ...change, before, after, diff: lineDiff(before, after) };
+}
+
+/** Changes of early versions have no kind. */
+function mayHoldSecrets({ kind }: Change): boolean {
+  return kind === '' || holdsSecrets(kind);
 }

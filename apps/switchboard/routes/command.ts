@@ -1,6 +1,7 @@
 import type { Bus } from '@trunkline/bus';
 import { defineErrors } from '@trunkline/http';
 import type { Context } from 'hono';
+import type { JournalDraft } from '../control/command-draft.ts';
 import { busFailure } from '../errors.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -22,10 +23,20 @@ interface Outcome {
   changeId?: number | null;
 }
 
+/** A bus on which commands are made fit for the journal. */
+export type CommandBus = Pick<Bus, 'request'>;
+
+export function createCommandBus(bus: Bus, journalDraft: JournalDraft): CommandBus {
+  return {
+    request: (topic, payload, options) =>
+      bus.request(topic, journalDraft({ topic, payload }).payload, options),
+  };
+}
+
 /** Sends a command over the bus and waits for its outcome; gives the number of the change. */
 export async function sendCommand(
   context: Context<SwitchboardEnv>,
-  bus: Bus,
+  bus: CommandBus,
   topic: string,
   payload: object,
 ): Promise<number | undefined> {

@@ -1,14 +1,13 @@
 import { basename } from 'node:path';
-import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { CommandKind } from '../control/commands.ts';
+import type { CommandKind } from '../control/command-kinds.ts';
 import type { Registrar } from '../control/registrar.ts';
 import { kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
-import { commandErrors, sendCommand } from './command.ts';
+import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -27,7 +26,7 @@ const errors = defineErrors({
 const loose = z.looseObject({});
 
 export interface ControlParts {
-  bus: Bus;
+  bus: CommandBus;
   registrar: Registrar;
   /** Where agents of other services stand that commands do not write, by name. */
   listedElsewhere: () => ReadonlyMap<string, string>;

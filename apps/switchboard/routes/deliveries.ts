@@ -2,6 +2,7 @@ import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { redactMessage } from '../control/redact.ts';
 import { busFailure } from '../errors.ts';
 import type { Delivery } from '../surfaces/delivery/delivery.ts';
 import type { DeliveryQuery } from '../surfaces/delivery/delivery-store.ts';
@@ -56,7 +57,10 @@ function mountDeadLetters(app: Hono<SwitchboardEnv>, bus: Bus): void {
     summary: 'Messages that their handler failed on every time, the newest first',
   });
   app.get('/api/dead-letters', list, async (context) => {
-    const letters = await lettersOf(bus);
+    const letters = (await lettersOf(bus)).map((letter) => ({
+      ...letter,
+      message: redactMessage(letter.message),
+    }));
     return context.json({ success: true, data: { count: letters.length, letters: letters.toReversed() } });
   });
   const again = describeRoute({

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import type { Bus } from '@trunkline/bus';
 import { ConfigError } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
@@ -7,7 +6,7 @@ import { z } from 'zod';
 import type { Registrar } from '../control/registrar.ts';
 import { RegistrarError } from '../control/registrar-error.ts';
 import type { KindName } from '../workspace/kinds.ts';
-import { commandErrors, sendCommand } from './command.ts';
+import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -24,7 +23,7 @@ interface LineMessage {
 }
 
 /** Files of the workspace as they are written, comments included: read, checked, replaced. */
-export function mountFiles(app: Hono<SwitchboardEnv>, bus: Bus, registrar: Registrar): void {
+export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, registrar: Registrar): void {
   const path = '/api/workspace/files/:kind/:name';
   const fileOf = (kind: KindName, name: string) => {
     try {

@@ -1,14 +1,14 @@
 import { basename } from 'node:path';
-import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
+import { redactEntry } from '../control/redact.ts';
 import type { Registrar } from '../control/registrar.ts';
 import type { McpServers } from '../mcp/mcp-client.ts';
 import { isEnabled } from '../mcp/trust.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
-import { commandErrors, sendCommand } from './command.ts';
+import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -19,7 +19,7 @@ const errors = defineErrors({
 export interface McpRoutes {
   list: () => readonly McpServer[];
   servers: McpServers;
-  bus: Bus;
+  bus: CommandBus;
   registrar: Registrar;
 }
 
@@ -35,7 +35,7 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
   };
   // Values of variables and headers may be secrets: only their names are shown.
   const shown = (server: McpServer) => ({
-    ...server,
+    ...(redactEntry(server) as McpServer),
     ...(server.transport === 'stdio'
       ? { env: Object.keys(server.env) }
       : { headers: Object.keys(server.headers) }),

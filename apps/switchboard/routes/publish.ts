@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 import { checkPublish } from '../access/check-publish.ts';
 import type { ScheduleOwners } from '../access/schedule-command.ts';
+import type { JournalDraft } from '../control/command-draft.ts';
 import { busFailure, switchboardErrors } from '../errors.ts';
 
 const publishBody = z.object({
@@ -18,11 +19,23 @@ const publishBody = z.object({
   reply: z.object({ topic: z.string(), format: z.string().optional() }).optional(),
 });
 
+export interface PublishParts {
+  owners: ScheduleOwners;
+  journalDraft: JournalDraft;
+}
+
 /** The way in for programs: one message onto the bus. */
-export function mountPublish(app: App<Caller>, bus: Bus, owners: ScheduleOwners): void {
-  const { publish_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
+export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft }: PublishParts): void {
+  const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
-  const refusals = [publish_forbidden, skill_forbidden, channel_forbidden, answer_forbidden, reply_topic];
+  const refusals = [
+    publish_forbidden,
+    schedule_forbidden,
+    skill_forbidden,
+    channel_forbidden,
+    answer_forbidden,
+    reply_topic,
+  ];
   const description = describeRoute({
     summary: 'Publishes a message onto the bus',
     errors: [...refusals, message_refused, bus_unavailable],
@@ -30,7 +43,7 @@ export function mountPublish(app: App<Caller>, bus: Bus, owners: ScheduleOwners)
   app.post('/publish', description, validate('json', publishBody), async (context) => {
     const caller = context.get('caller');
     const draft = checkPublish(caller, draftOf(context.req.valid('json'), caller), owners);
-    const published = await bus.publish(draft).catch((error: unknown) => {
+    const published = await bus.publish(journalDraft(draft)).catch((error: unknown) => {
       throw busFailure(error);
     });
     return answerText(context, JSON.stringify({ success: true, ...published }), asJson);

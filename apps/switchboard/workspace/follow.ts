@@ -1,15 +1,23 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type DirectoryWatch, type Environment, loadYaml, watchDirectory } from '@trunkline/config';
+import {
+  type DirectoryWatch,
+  type Environment,
+  type Logger,
+  loadYaml,
+  watchDirectory,
+} from '@trunkline/config';
 import { z } from 'zod';
 import { spellingsOf, standingFile, standsTwice, twiceWords } from './file-names.ts';
 import type { FileKind, FolderKind } from './kinds.ts';
 import type { Problems } from './problems.ts';
+import { restrictFile } from './restrict.ts';
 import { Shelf } from './shelf.ts';
 
 export interface FollowSettings {
   problems: Problems;
   env: Environment;
+  logger: Logger;
   /** Called after a change that can be used. */
   changed: (file: string) => void;
 }
@@ -72,8 +80,9 @@ export class FollowedFiles {
   }
 
   async #load<Schema extends z.ZodType>(kind: FileKind<Schema>): Promise<z.output<Schema> | undefined> {
-    const { env, problems } = this.#settings;
+    const { env, problems, logger } = this.#settings;
     const path = join(this.#directory, this.#standing(kind));
+    if (kind.secret) restrictFile(path, logger);
     const value = await loadYaml(path, kind.schema, { allowMissing: true, expand: kind.expand, env });
     const [first, second] = kind.exact ? [path, path] : spellingsOf(path);
     const isTwice = !kind.exact && standsTwice(this.#directory, kind.file);
@@ -95,22 +104,32 @@ export class FollowedFiles {
 /** A folder with one entry a file, each of which must be called like its entry. */
 export async function followFolder<Schema extends z.ZodType>(
   root: string,
-  { folder, schema, key, expand }: FolderKind<Schema>,
-  { problems, changed, env }: FollowSettings,
+  { folder, schema, key, expand, secret }: FolderKind<Schema>,
+  { problems, changed, env, logger }: FollowSettings,
 ): Promise<Followed<z.output<Schema>[]>> {
   const directory = join(root, folder);
   const nameOf = (value: z.output<Schema>) => String((value as Record<string, unknown>)[key]);
   const shelf = new Shelf<z.output<Schema>>({ directory, problems, nameOf, key });
+  const restrict = (file: string) => {
+    if (secret) restrictFile(join(directory, file), logger);
+  };
   const watch = await watchDirectory(directory, schema, {
     expand,
     env,
     onChange: (change) => {
+      restrict(change.file);
       if (change.type === 'remove') shelf.remove(change.file);
       else shelf.put(change.file, change.value);
       changed(join(directory, change.file));
     },
-    onError: (error, file) => shelf.refuse(file, error),
+    onError: (error, file) => {
+      restrict(file);
+      shelf.refuse(file, error);
+    },
   });
-  for (const [file, value] of watch.entries) shelf.put(file, value);
+  for (const [file, value] of watch.entries) {
+    restrict(file);
+    shelf.put(file, value);
+  }
   return { value: () => shelf.values(), close: () => watch.close() };
 }

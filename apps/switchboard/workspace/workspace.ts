@@ -60,13 +60,13 @@ export interface Workspace {
 
 /** Reads the workspace and follows all of its files. */
 export async function openWorkspace(settings: WorkspaceSettings): Promise<Workspace> {
-  const { directory, env, problems } = settings;
+  const { directory, env, problems, logger } = settings;
   await using closing = new AsyncDisposableStack();
   const listeners = new Set<(file: string) => void>();
   const changed = (file: string) => {
     for (const listener of listeners) listener(file);
   };
-  const follow: FollowSettings = { problems, env, changed };
+  const follow: FollowSettings = { problems, env, logger, changed };
   const files = await openFiles(directory, follow, closing);
   const folder = async <Schema extends z.ZodType>(kind: FolderKind<Schema>) => {
     const followed = await followFolder(directory, kind, follow);
@@ -136,7 +136,7 @@ async function followExternalAgents(
   };
   const place = agentsFile ?? join(directory, 'agents.yaml');
   const files = await openFiles(dirname(place), { ...follow, changed }, closing);
-  const kind = { file: basename(place), schema: externalAgentsSchema, expand: true };
+  const kind = { file: basename(place), schema: externalAgentsSchema, expand: true, secret: true };
   const listed = await files.follow({ ...kind, exact: agentsFile !== undefined });
   const folder = await followFolder(directory, kinds.a2a, { ...follow, changed });
   closing.defer(() => folder.close());

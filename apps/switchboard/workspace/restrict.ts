@@ -1,0 +1,25 @@
+import { chmodSync, statSync } from 'node:fs';
+import type { Logger } from '@trunkline/config';
+
+/** For files that can hold credentials: read and written by the owner alone. */
+export const privateMode = 0o600;
+
+/** Takes the rights of others from a file that can hold credentials, and says so. */
+export function restrictFile(file: string, logger: Logger): void {
+  if (process.platform === 'win32') return;
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined || (mode & 0o077) === 0) return;
+  const from = (mode & 0o777).toString(8);
+  try {
+    chmodSync(file, privateMode);
+    logger.info(
+      { file, from, to: privateMode.toString(8) },
+      'restricted file to its owner: it can hold secrets',
+    );
+  } catch (error) {
+    logger.warn(
+      { err: error, file, mode: from },
+      'failed to restrict file that can hold secrets; run chmod 600',
+    );
+  }
+}
