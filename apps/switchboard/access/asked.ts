@@ -48,10 +48,7 @@ function checkChannel(caller: Caller, payload: unknown): void {
 
 /** A target of `a2a.yaml` is called with the credentials of the switchboard: a key has itself, and those whose jobs it may publish. */
 function checkTarget({ name, publish }: Caller, target: unknown): void {
-  const topic = `cron.${escapeSegment(text(target) ?? '')}.job`;
-  if (target === name || (text(target) !== undefined && matchesAny(publish, topic))) return;
-  throw switchboardErrors.channel_forbidden({
-    channel: `a2a to ${String(target)}`,
-    pattern: `cron.${String(target)}.#`,
-  });
+  const jobs = ['cron', escapeSegment(text(target) ?? '')].join('.');
+  if (target === name || (text(target) !== undefined && matchesAny(publish, `${jobs}.job`))) return;
+  throw switchboardErrors.channel_forbidden({ channel: `a2a to ${String(target)}`, pattern: `${jobs}.#` });
 }
