@@ -112,6 +112,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
+    anyBodyType: hookPaths,
     health: () => ({
       status: bus.status().connected ? 200 : 503,
       body: {

@@ -23,6 +23,7 @@ export async function startWebhookServer(settings: WebhookServerSettings): Promi
     version: manifest.version,
     logger,
     bodyLimit,
+    anyBodyType: true,
     renderError: (error) => ({ body: { success: false, error: error.message } }),
     health: () => ({ status: 200, body: { ok: true } }),
   });

@@ -48,8 +48,8 @@ export interface AppOptions {
   a2aOrigins?: readonly string[] | undefined;
   /** Paths that take `multipart/form-data` beside JSON. */
   uploadPaths?: readonly string[];
-  /** True for a server of signed webhooks, which come in whatever type the sender chose. */
-  anyBodyType?: boolean;
+  /** Paths of signed webhooks, which come in whatever type the sender chose; true for a server that has nothing else. */
+  anyBodyType?: boolean | readonly string[];
   /** Who the operator and our own services are; without it nobody is either, and there are no routes to sign in. */
   access?: AccessOptions;
   /** The page that a browser sees after signing in; default `/`. */
@@ -85,7 +85,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
 }
 
 function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
-  const { logger, metrics, renderError, corsOrigins, access, anyBodyType, uploadPaths = [] } = options;
+  const { logger, metrics, renderError, corsOrigins, access, anyBodyType = [], uploadPaths = [] } = options;
   return new RequestFrame({
     logger,
     metrics,
@@ -94,7 +94,7 @@ function createFrame(options: AppOptions, limitOf: BodyLimit): RequestFrame {
     checks: [
       ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
       refuseForeignPages({ ...options, allowedOrigins: corsOrigins }),
-      ...(anyBodyType ? [] : [requireBodyType(uploadPaths)]),
+      ...(anyBodyType === true ? [] : [requireBodyType(uploadPaths, anyBodyType || [])]),
       limitBody(limitOf),
     ],
     identify: access === undefined ? () => anonymous : createIdentify(access),

@@ -6,12 +6,16 @@ const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i;
 const FORM_TYPE = /^multipart\/form-data\s*(;|$)/i;
 
 /**
- * Refuses bodies that are not JSON, except uploads at their own paths and A2A, which has an error of its own for them. A page of another site can send plain text and
- * forms without asking first, and a JSON parser would take them.
+ * Refuses bodies that are not JSON, except uploads and signed webhooks at their own paths, and A2A, which has an error
+ * of its own for them. A page of another site can send plain text and forms without asking first, and a JSON parser
+ * would take them.
  */
-export function requireBodyType(uploadPaths: readonly string[]): RequestCheck {
+export function requireBodyType(
+  uploadPaths: readonly string[],
+  anyTypePaths: readonly string[],
+): RequestCheck {
   return ({ req }) => {
-    if (!hasBody(req) || isA2aPath(req.path)) return undefined;
+    if (!hasBody(req) || isA2aPath(req.path) || anyTypePaths.includes(req.path)) return undefined;
     const type = req.header('content-type') ?? '';
     if (JSON_TYPE.test(type)) return undefined;
     const isUpload = uploadPaths.includes(req.path);

@@ -24,7 +24,7 @@ export interface WebhookSettings {
   take(event: HookEvent): Promise<void>;
 }
 
-const hookPaths = ['/webhook/codehost', '/webhook/github'];
+export const hookPaths = ['/webhook/codehost', '/webhook/github'];
 export const hookLimit = 25 * 1024 * 1024;
 
 /** Receives webhooks: the signature is checked on the bytes as they came. */
