@@ -45,6 +45,7 @@ import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
+import { hookPaths } from './surfaces/codehost/webhook.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { checkApart } from './workspace/apart.ts';
 import { withFamily } from './workspace/family.ts';
