@@ -108,6 +108,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
   const latency = createLatencyLog(metrics);
   mountApi(app, core, speech, latency);
   const talks = createTalks(core, { persona, speech: speech.speech, latency });
+  closing.defer(() => talks.stop());
   const converse = substitutes.converse ?? talks.begin;
   const calls = createCalls(core, metrics, { ...substitutes, converse });
   closing.defer(() => calls.stop());

@@ -227,11 +227,12 @@ export interface Talk {
 }
 
 export function createTalks(core: Core, { persona, speech, latency }: Talk): Conversations {
-  const { options, sessions, database, gateway, logger } = core;
+  const { options, sessions, database, delivery, gateway, logger } = core;
   const { halfDuplex, echoGuardMs, sidecarTimeout } = options;
   return createConversations({
     persona,
     sessions,
+    delivery,
     speech,
     latency,
     memory: new Memory(database),

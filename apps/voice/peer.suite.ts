@@ -17,7 +17,7 @@ export interface PeerRequest {
 }
 
 /** A server at the other end of a call; it remembers what it was asked and answers as told. */
-export async function startPeer(answer: (request: PeerRequest) => PeerAnswer) {
+export async function startPeer(answer: (request: PeerRequest) => PeerAnswer | Promise<PeerAnswer>) {
   const requests: PeerRequest[] = [];
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => response.destroy(error as Error));
@@ -31,7 +31,7 @@ export async function startPeer(answer: (request: PeerRequest) => PeerAnswer) {
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const recorded = await record(request);
     requests.push(recorded);
-    const given = answer(recorded);
+    const given = await answer(recorded);
     if (given === 'stall') return;
     const status = 'status' in given && typeof given.status === 'number' ? given.status : 200;
     response.writeHead(status, { 'content-type': 'application/json' });

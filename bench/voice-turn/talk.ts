@@ -49,6 +49,7 @@ export async function talk(
   const { begin } = createConversations({
     persona: (user) => ({ user, skill, verbosity: 'silent', instructions, tools: [], model }),
     sessions: new SessionRegistry(),
+    delivery: { deliver: () => false },
     speech,
     memory: new Memory(database),
     latency,

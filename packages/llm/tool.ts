@@ -20,6 +20,12 @@ interface ToolHead<Input> {
 export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   pause?: false;
   timeoutMs?: number;
+  /** It changes nothing anywhere, so that a call may be cancelled at any time and made again. */
+  readOnly?: boolean;
+  /** Calls with the same key ask for the same thing. Without it, calls with the same arguments do. */
+  callKey?(input: Input): string;
+  /** Who is named as the source of a result that is announced later; the tool itself if left out. */
+  answeredBy?(input: Input): string;
   execute(input: Input, context: ToolContext): Promise<string>;
 }
 

@@ -20,6 +20,19 @@ import { runTurn } from './turn.ts';
 stopServersAfterEach();
 
 describe('limits', () => {
+  it('begins no tool of a turn that was stopped while its calls were being begun', async () => {
+    const [stop, begun] = [new AbortController(), [] as string[]];
+    const tool = (name: string) =>
+      toolOf(name, async () => {
+        begun.push(name);
+        return 'done';
+      });
+    const server = await serve(() => calling(['first', {}], ['second', {}]));
+    const options = turnOptions(server, { tools: [tool('first'), tool('second')], signal: stop.signal });
+    for await (const event of runTurn(options)) if (event.type === 'tool-start') stop.abort();
+    expect(begun).toEqual([]);
+  });
+
   it('stops a model that never comes to an end, in words', async () => {
     const { server, events, last } = await play(() => calling(['add', { left: 1 }]), {
       tools: [add],

@@ -47,6 +47,7 @@ export async function run(
   input: unknown,
   surroundings: ToolSurroundings,
 ): Promise<string> {
+  if (surroundings.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? surroundings.toolTimeoutMs;
   const deadline = startDeadline(surroundings.signal, limitMs);
   const { sessionId, principal } = surroundings;
@@ -57,11 +58,15 @@ export async function run(
   } catch (error) {
     if (deadline.expired())
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
-    if (surroundings.signal.aborted) return `Error: ${tool.name} was stopped with the turn.`;
+    if (surroundings.signal.aborted) return stopped(tool);
     return errorText(error);
   } finally {
     deadline.end();
   }
+}
+
+function stopped({ name }: RunningTool): string {
+  return `Error: ${name} was stopped with the turn.`;
 }
 
 /** Plugins are not type-checked, so a result may be anything, and of any length. */

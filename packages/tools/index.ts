@@ -9,7 +9,7 @@ export {
   DelegateError,
   type DelegateErrorCode,
 } from './delegate-to/delegate.ts';
-export { createDelegateTo, type DelegateToOptions } from './delegate-to/delegate-to.ts';
+export { createDelegateTo, type DelegateToOptions, questionKey } from './delegate-to/delegate-to.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { runCommand } from './files/command.ts';
 export { fileTools } from './files/file-tools.ts';

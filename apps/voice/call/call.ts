@@ -19,6 +19,7 @@ import { createMessenger, type Outgoing, readMessage } from './messenger.ts';
 import { OwnWords } from './own-words.ts';
 import type { Histories } from './replying/histories.ts';
 import type { History } from './replying/history.ts';
+import type { ToolRuns } from './replying/tool-runs.ts';
 import { announce } from './speaking/announce.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { Mouth } from './speaking/mouth.ts';
@@ -41,6 +42,7 @@ export interface CallParts {
   speech: Omit<SpeechParts, 'transcriber' | 'describe' | 'close'>;
   phrases: PhraseBook;
   histories: Histories;
+  runs: ToolRuns;
   latency: LatencyLog;
   settings: CallSettings;
   clock: Clock;
@@ -101,6 +103,7 @@ export class Call implements VoiceSession {
         murmurs: behavior.backchannel === true && !settings.halfDuplex,
       }),
       history: this.#history,
+      runs: parts.runs,
       pace,
       own: this.#own,
       isLoading: () => this.#loading.isUnderWay,
@@ -279,6 +282,7 @@ export class Call implements VoiceSession {
           if (heard) this.#history.add([{ role: 'assistant', content: words }]);
           done(heard);
         }),
+      tell: (outcome, done) => this.#dialogue.tell(outcome, done),
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import type { DeliveryPort } from '../delivery/delivery.ts';
 import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { Model } from '../turn/model-settings.ts';
@@ -8,31 +9,39 @@ import { Call, type CallParts } from './call.ts';
 import type { Line } from './line.ts';
 import { Histories } from './replying/histories.ts';
 import type { Memory } from './replying/memory.ts';
+import { ToolRuns } from './replying/tool-runs.ts';
 import { PhraseBook } from './speaking/phrases.ts';
 
-export interface ConversationParts extends Omit<CallParts, 'line' | 'persona' | 'phrases' | 'histories'> {
+export interface ConversationParts
+  extends Omit<CallParts, 'line' | 'persona' | 'phrases' | 'histories' | 'runs'> {
   memory: Memory;
   /** Writes summaries of long conversations. */
   summariser(): Model;
   /** As whom a user is answered from now on. */
   persona(user: User): Persona;
   sessions: SessionRegistry;
+  /** Brings the results of tools that nobody waited for. */
+  delivery: DeliveryPort;
 }
 
 /** Holds a conversation with every caller that the media side has connected. */
 export interface Conversations {
   begin(line: Line, user: User): void;
+  /** Cancels the tools that still run when all calls are over. */
+  stop(): Promise<void>;
 }
 
 export function createConversations(given: ConversationParts): Conversations {
-  const { persona, sessions, memory, summariser, ...parts } = given;
+  const { persona, sessions, memory, summariser, delivery, ...parts } = given;
   const phrases = new PhraseBook(parts.speech.synthesizer);
   const histories = new Histories({ memory, summariser, logger: parts.logger });
+  const runs = new ToolRuns({ delivery, logger: parts.logger });
   return {
+    stop: () => runs.stop(),
     begin(line, user) {
       const answering = personaOf(persona, user, line, parts.logger);
       if (answering === undefined) return;
-      const call = new Call({ ...parts, line, persona: answering, phrases, histories });
+      const call = new Call({ ...parts, line, persona: answering, phrases, histories, runs });
       const leave = sessions.open(call);
       line.onClose(leave);
       void call.listen();

@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
+import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/latency.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
@@ -9,13 +10,15 @@ import type { Outgoing } from './messenger.ts';
 import type { OwnWords } from './own-words.ts';
 import { Drafts } from './replying/drafts.ts';
 import type { History } from './replying/history.ts';
+import { Outcomes } from './replying/outcomes.ts';
 import { Reply } from './replying/reply.ts';
+import type { ToolRuns } from './replying/tool-runs.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { Mouth } from './speaking/mouth.ts';
 import type { Pace } from './turns/pace.ts';
 import { Patience } from './turns/patience.ts';
 import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
-import { isMurmur, wordsIn } from './turns/words.ts';
+import { isMurmur, joined, wordsIn } from './turns/words.ts';
 
 export interface DialogueParts {
   sessionId: string;
@@ -25,6 +28,7 @@ export interface DialogueParts {
   fillers: Fillers;
   courtesies: Courtesies;
   history: History;
+  runs: ToolRuns;
   pace: Pace;
   own: OwnWords;
   /** The models that listen are not there yet: words come later. */
@@ -45,6 +49,7 @@ export class Dialogue {
   readonly #drafts = new Drafts();
   readonly #patience: Patience;
   #reply: Reply | undefined;
+  readonly #outcomes = new Outcomes();
   /** What was said before and got no answer, because the speaker went on. */
   #unanswered = '';
   #userHasFloor = false;
@@ -98,12 +103,10 @@ export class Dialogue {
     this.#patience.pass(listener.speaking);
     if (!listener.text && this.#patience.isWordless(listener.totalSpeechMs)) this.#giveUpListening();
     else if (this.#botHasTurn) this.#judgeOverlap();
-    else this.#follow();
-  }
-
-  #follow(): void {
-    if (!this.#passed) this.#takeFloor();
-    if (!this.#parts.listener.speaking) this.#judgePause();
+    else {
+      if (!this.#passed) this.#takeFloor();
+      if (!listener.speaking) this.#judgePause();
+    }
   }
 
   /** Something written instead of said. */
@@ -115,6 +118,18 @@ export class Dialogue {
     this.#yield();
     this.#endUtterance();
     this.#answer(text, new TurnMarks(this.#parts.clock.now, 0), spoken);
+  }
+
+  /** Has the model tell the result of a tool that nobody waited for; then says whether any of it was heard. */
+  tell(outcome: ToolOutcome, done: (heard: boolean) => void): void {
+    this.#outcomes.add(outcome, done);
+    if (this.#reply === undefined) this.#tellNext();
+  }
+
+  #tellNext(): void {
+    const marks = new TurnMarks(this.#parts.clock.now, 0);
+    this.#reply = this.#outcomes.next((outcome) => this.#createReply('', marks, true, outcome));
+    this.#reply?.confirm();
   }
 
   /** The caller is gone. */
@@ -159,7 +174,7 @@ export class Dialogue {
 
   #interrupt(): void {
     const { listener, pace, own } = this.#parts;
-    if (this.#reply?.hasEffect === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
+    if (this.#reply?.wasHeard === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
     own.interrupted();
     this.#yield();
     this.#takeFloor();
@@ -178,6 +193,7 @@ export class Dialogue {
     mouth.cut();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
+    this.#outcomes.interrupted();
     if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
   }
 
@@ -234,9 +250,9 @@ export class Dialogue {
   #answer(text: string, marks: TurnMarks, spoken: boolean): void {
     this.#transcribe(text, true);
     this.#parts.courtesies.understood();
-    if (this.#parts.intercept(text)) this.#drafts.drop();
-    else this.#reply = this.#beginReply(text, marks, spoken);
-    this.#reply?.confirm();
+    if (this.#parts.intercept(text)) return this.#drafts.drop();
+    this.#reply = this.#beginReply(text, marks, spoken);
+    this.#reply.confirm();
   }
 
   #beginReply(text: string, marks: TurnMarks, spoken: boolean): Reply {
@@ -245,10 +261,12 @@ export class Dialogue {
     return this.#drafts.take(whole) ?? this.#createReply(whole, marks, spoken);
   }
 
-  #createReply(text: string, marks: TurnMarks, spoken: boolean): Reply {
+  #createReply(text: string, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
     const { history, ...parts } = this.#parts;
     const over = (reply: Reply) => this.#over(reply);
-    return new Reply({ ...parts, text, marks, spoken, messages: history.messages, over });
+    // Nobody waited for a result that is told late, so it says nothing about the time of answers.
+    const answered = outcome === undefined ? parts.answered : () => undefined;
+    return new Reply({ ...parts, text, outcome, marks, spoken, messages: history.messages, over, answered });
   }
 
   #over(reply: Reply): void {
@@ -257,10 +275,12 @@ export class Dialogue {
     this.#reply = undefined;
     this.#quietSince = clock.now();
     history.add(reply.conclusion());
+    this.#outcomes.over(reply);
     // What was written while the answer was under way.
     const text = this.#unanswered;
     this.#unanswered = '';
     if (text !== '') this.#answer(text, new TurnMarks(clock.now, 0), true);
+    else this.#tellNext();
   }
 
   #startMarks(): TurnMarks {
@@ -276,12 +296,4 @@ export class Dialogue {
     const data = { text, final, timestamp, user_id: persona.user.id };
     if (text !== '') send({ type: 'user-transcription', data });
   }
-}
-
-/** As much as one message may hold: what was said first goes. */
-const longestJoined = 8000;
-
-function joined(before: string, text: string): string {
-  const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
-  return whole.slice(-longestJoined);
 }

@@ -17,6 +17,10 @@ export interface LateAnswers {
   answered(token: string): void;
   /** It did not; gives what was pushed meanwhile, if anything. */
   missed(token: string): string | undefined;
+  /** It will come by the callback: until then the same question is not asked again. */
+  expect(token: string, query: string): void;
+  /** Whether the answer to this question is still to come by the callback. */
+  isExpected(query: string): boolean;
 }
 
 /** An agent, and how long a caller waits for it on the line where its answer may come later. */
@@ -43,24 +47,29 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
     name,
     description,
     async ask(query, { signal, sessionId, principal }) {
+      const asked = question.find();
+      if (asked === undefined && late?.isExpected(query)) return comesLater(name);
       const push = late?.open();
       const message = {
         text: query,
         contextId: contextOf(sessionId, name),
-        ...question.find(),
+        ...asked,
         ...(push && { push }),
       };
       const timeoutMs = push === undefined ? longestAnswerMs : patienceMs;
       try {
         const reply = await client.send(agent, message, { signal, timeoutMs, principal });
         if (push !== undefined) late?.answered(push.token);
-        const asked = waitingTask(reply);
-        question.set(asked);
-        return asked === undefined ? answerFrom(agent, reply) : askedBack(name, reply.statusText);
+        const waiting = waitingTask(reply);
+        question.set(waiting);
+        return waiting === undefined ? answerFrom(agent, reply) : askedBack(name, reply.statusText);
       } catch (error) {
         const pushed = push === undefined ? undefined : late?.missed(push.token);
         if (pushed !== undefined) return pushed;
-        if (push !== undefined && isLate(error)) return comesLater(name);
+        if (push !== undefined && isLate(error)) {
+          late?.expect(push.token, query);
+          return comesLater(name);
+        }
         if (isRefusal(error)) question.set(undefined);
         throw explain(error);
       }
@@ -87,7 +96,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function comesLater(name: string): string {
-  return `${name} is still at it. Tell the user that its answer will be told when it is there, and go on with the conversation.`;
+  return `${name} is still at it. Its answer will be told when it is there. Until then, the conversation goes on.`;
 }
 
 /** The same for every question of a session to one agent, so that it knows what was said before. */

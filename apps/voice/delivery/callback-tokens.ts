@@ -11,6 +11,8 @@ export interface CallbackGrant {
   state: 'asking' | 'late' | 'answered';
   /** What was pushed while the line was open. */
   text?: string;
+  /** The question whose answer is to come by the callback, as a key, and until when it is waited for. */
+  expected?: { question: string; until: number };
 }
 
 /** Tokens that open the callback for one delegation each. Only their hashes are kept. */
@@ -34,6 +36,20 @@ export class CallbackTokens {
   update(token: string, change: Partial<CallbackGrant>): void {
     const grant = this.find(token);
     if (grant !== undefined) this.#table.set(keyOf(token), { ...grant, ...change });
+  }
+
+  /** Whether an answer to this question is still to come. */
+  isExpected(userId: string, delegate: string, question: string): boolean {
+    return this.#table
+      .entries()
+      .some(
+        ([, grant]) =>
+          grant.state === 'late' &&
+          grant.userId === userId &&
+          grant.delegate === delegate &&
+          grant.expected?.question === question &&
+          grant.expected.until > Date.now(),
+      );
   }
 
   /** Lines that a restart has cut: what was pushed meanwhile is delivered, the rest may still come late. */

@@ -13,11 +13,15 @@ export interface DeliveryParts {
   logger: Logger;
 }
 
+const mostLive = 200;
+
 /** Brings news to sessions, and keeps what finds none until the user connects. */
 export class DeliveryController implements DeliveryPort {
   readonly #parts: DeliveryParts;
   /** News that a session has and has not said yet, by their id. */
   readonly #offered = new Map<number, VoiceSession>();
+  /** Results of tools that were not heard yet, by their id. */
+  readonly #live = new Map<number, News>();
 
   constructor(parts: DeliveryParts) {
     const { sessions } = parts;
@@ -30,16 +34,26 @@ export class DeliveryController implements DeliveryPort {
   deliver(userId: string | undefined, news: News): boolean {
     const { sessions, stash } = this.#parts;
     const session = sessions.latest(userId);
-    const kept = stash.add(session?.userId ?? userId ?? anyone, news);
+    const { id } = stash.add(session?.userId ?? userId ?? anyone, news);
+    this.#keepLive(id, news);
     if (session === undefined) return false;
-    this.#offer(session, kept);
+    this.#offer(session, { ...news, id });
     return true;
+  }
+
+  /** What the database cannot hold: until a restart the news can be withdrawn and told by the model. */
+  #keepLive(id: number, news: News): void {
+    if (news.outcome === undefined) return;
+    this.#live.set(id, news);
+    news.withdrawn?.addEventListener('abort', () => this.#forget(id), { once: true });
+    const [oldest] = this.#live.keys();
+    if (this.#live.size > mostLive && oldest !== undefined) this.#live.delete(oldest);
   }
 
   /** A user's second session does not hear again what the first is about to say. */
   #replay(session: VoiceSession): void {
     for (const news of this.#parts.stash.waitingFor(session.userId)) {
-      if (!this.#offered.has(news.id)) this.#offer(session, news);
+      if (!this.#offered.has(news.id)) this.#offer(session, { ...this.#live.get(news.id), ...news });
     }
   }
 
@@ -52,15 +66,19 @@ export class DeliveryController implements DeliveryPort {
 
   #offer(session: VoiceSession, { id, ...news }: StashedNews): void {
     this.#offered.set(id, session);
-    const spoken = () => this.#forget(id);
+    const spoken = () => {
+      this.#forget(id);
+      news.heard?.();
+    };
     const offer = (text: string) => session.offer({ ...news, words: `${news.from} says: ${text}`, spoken });
-    if (isReport(news.text)) void this.#parts.brief(news.text).then(offer);
+    if (news.outcome === undefined && isReport(news.text)) void this.#parts.brief(news.text).then(offer);
     else offer(news.text);
   }
 
   #forget(id: number): void {
     const { stash, logger } = this.#parts;
     this.#offered.delete(id);
+    this.#live.delete(id);
     try {
       stash.remove(id);
     } catch (error) {

@@ -1,8 +1,11 @@
+import { type A2aClient, createA2aClient, type OutgoingMessage, RemoteAgentError } from '@trunkline/a2a';
 import { startModelServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createAgentDelegate } from '../delegates/a2a-delegate.ts';
 import { startWith } from '../delegates/delegates.suite.ts';
 import { artifact, type PeerRequest } from '../peer.suite.ts';
 import { json, startVoice, type TestVoice } from '../voice.suite.ts';
+import { createLateAnswers } from './late-answers.ts';
 
 describe('a delegate that answers late', () => {
   const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>
@@ -36,6 +39,37 @@ describe('a delegate that answers late', () => {
     expect((await push()).body).toEqual({ ok: true, delivered: true });
     expect((await push()).body).toEqual({ ok: true, delivered: false, reason: 'already answered' });
     expect(spoken).toEqual(['scout says: Blue won.']);
+  });
+
+  it('is not asked the same again while its answer is to come, and is asked once it has come', async () => {
+    const voice = await startVoice();
+    const sent: (OutgoingMessage['push'] & { text: string })[] = [];
+    const agent = { name: 'scout', url: 'http://127.0.0.1:9' };
+    const client: A2aClient = {
+      ...createA2aClient(),
+      async send(_agent, { text, push }) {
+        if (push !== undefined) sent.push({ ...push, text });
+        throw new RemoteAgentError('agent_timeout', agent);
+      },
+    };
+    const scout = createAgentDelegate(
+      { type: 'a2a', name: 'scout', description: 'Knows sport.', agent },
+      {
+        client,
+        late: createLateAnswers(() => `${voice.url}/a2a/callback`, voice.voice.tokens)('default', 'scout'),
+        question: { find: () => undefined, set: () => undefined },
+      },
+    );
+    const ask = (query: string) => scout.ask(query, { signal: new AbortController().signal, sessionId: 's' });
+    const asked = () => sent.map(({ text }) => text);
+    expect(await ask('Who won?')).toContain('scout is still at it.');
+    expect(await ask(' who  won')).toContain('scout is still at it.');
+    await ask('Who lost?');
+    expect(asked()).toEqual(['Who won?', 'Who lost?']);
+    const headers = { 'x-api-key': sent[0]?.token ?? '' };
+    await voice.ask('/a2a/callback', { ...json({ text: 'Blue won.' }), headers });
+    await ask('Who won?');
+    expect(asked()).toEqual(['Who won?', 'Who lost?', 'Who won?']);
   });
 
   it('may come while a restart cuts the line, before it or after', async () => {

@@ -13,6 +13,7 @@ function open() {
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,
     isMuted: () => world.muted,
+    tell: () => undefined,
     say(words, urgent, done) {
       said.push(`${clock.now()} ${urgent ? '! ' : ''}${words}`);
       clock.setTimer(1000, () => done(world.heard));

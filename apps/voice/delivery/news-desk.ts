@@ -1,7 +1,7 @@
 import type { Clock } from '@trunkline/schedule';
 import { Alarm } from '../call/clock.ts';
 import { wordsIn } from '../call/turns/words.ts';
-import type { Delivery } from './delivery.ts';
+import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NewsDeskParts {
   clock: Clock;
@@ -12,6 +12,8 @@ export interface NewsDeskParts {
   isMuted(): boolean;
   /** Says something; then tells whether all of it was heard. `urgent`: before whatever else waits. */
   say(words: string, urgent: boolean, done: (heard: boolean) => void): void;
+  /** Has the model tell the result of a tool; then tells whether any of it was heard. */
+  tell(outcome: ToolOutcome, done: (heard: boolean) => void): void;
 }
 
 interface Item {
@@ -58,6 +60,7 @@ export class NewsDesk {
   asked(text: string): boolean {
     const answering = this.#askedAt !== undefined;
     this.#askedAt = undefined;
+    this.#expire();
     if (this.#items.length === 0) return false;
     if (asksForNews(text) || (answering && agrees(text))) return this.#tellAll();
     if (!answering) return false;
@@ -78,6 +81,7 @@ export class NewsDesk {
     this.#expire();
     if (this.#closed || this.#poll.isSet || !this.#items.some(({ until }) => until === undefined)) return;
     this.#poll.set(pollMs, () => {
+      this.#expire();
       this.#look();
       this.#schedule();
     });
@@ -120,7 +124,10 @@ export class NewsDesk {
     this.#items = this.#items.filter((item) => !items.includes(item));
     for (const item of items) {
       this.#talking += 1;
-      this.#parts.say(item.delivery.words, urgent, (heard) => this.#told(item, heard));
+      const { outcome, words } = item.delivery;
+      const done = (heard: boolean) => this.#told(item, heard);
+      if (outcome === undefined) this.#parts.say(words, urgent, done);
+      else this.#parts.tell(outcome, done);
     }
   }
 
@@ -139,10 +146,11 @@ export class NewsDesk {
     this.#schedule();
   }
 
-  /** What nobody asked for in time is told at the next call. */
+  /** What nobody asked for in time is told at the next call; what the user got another way is not told at all. */
   #expire(): void {
     const now = this.#parts.clock.now();
-    this.#items = this.#items.filter(({ until = Infinity }) => until > now);
+    const isDue = ({ until = Infinity, delivery }: Item) => until > now && !delivery.withdrawn?.aborted;
+    this.#items = this.#items.filter(isDue);
     const next = Math.min(...this.#items.map(({ until = Infinity }) => until));
     if (Number.isFinite(next)) this.#expiry.set(next - now, () => this.#expire());
   }

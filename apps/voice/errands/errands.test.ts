@@ -106,6 +106,21 @@ describe('research that takes long', () => {
     await vi.waitFor(() => expect(heard).toEqual(['Your research says: Because of scattering.']));
   });
 
+  it('is not begun a second time by the same question while it is under way', async () => {
+    const model = await startResearching(() => ({ fault: 'stall', answer: 'Because of scattering.' }));
+    const voice = await startVoice({ env: env(model) });
+    const heard = listen(voice);
+    await voice.say('Find out');
+    await voice.say('Find out, I said');
+    await vi.waitFor(() => expect(model.chats().length).toBeGreaterThanOrEqual(5));
+    model.release();
+    await vi.waitFor(() => expect(heard).toEqual(['Your research says: Because of scattering.']));
+    const researched = model
+      .chats()
+      .filter(({ messages }) => String(messages[0]?.content).startsWith('You research'));
+    expect(researched).toHaveLength(1);
+  });
+
   it('is refused when four are under way', async () => {
     const model = await startResearching(() => ({ fault: 'stall' }));
     const { voice } = await startVoice({ env: env(model) });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@trunkline/config';
+import { questionKey } from '@trunkline/tools';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import { wordsOf } from '../errors.ts';
 import type { Errand, ErrandStore } from './errand-store.ts';
@@ -20,14 +21,15 @@ const sender = 'Your research';
 export class Errands {
   readonly #options: ErrandsOptions;
   readonly #controller = new AbortController();
-  readonly #running = new Set<Promise<void>>();
+  readonly #running = new Map<Promise<void>, Errand>();
 
   constructor(options: ErrandsOptions) {
     this.#options = options;
   }
 
-  /** Begins an errand; false when too many are under way. */
+  /** Begins an errand, unless the same one is under way; false when too many are. */
   begin(userId: string, query: string): boolean {
+    if (this.#isUnderWay(userId, query)) return true;
     if (this.#running.size >= mostAtOnce) return false;
     this.#start({ id: randomUUID(), userId, query, attempts: 0 });
     return true;
@@ -44,14 +46,20 @@ export class Errands {
   /** Stops all work; what was not done is taken up at the next start. */
   async stop(): Promise<void> {
     this.#controller.abort();
-    await Promise.all(this.#running);
+    await Promise.all(this.#running.keys());
+  }
+
+  #isUnderWay(userId: string, query: string): boolean {
+    const key = questionKey(query);
+    const errands = [...this.#running.values()];
+    return errands.some((errand) => errand.userId === userId && questionKey(errand.query) === key);
   }
 
   #start(errand: Errand): void {
     const begun = { ...errand, attempts: errand.attempts + 1 };
     this.#options.store.save(begun);
     const running = this.#run(begun).finally(() => this.#running.delete(running));
-    this.#running.add(running);
+    this.#running.set(running, begun);
   }
 
   async #run(errand: Errand): Promise<void> {

@@ -13,7 +13,9 @@ export interface PersonaTurn {
   tools?: readonly Tool[];
 }
 
-const limits = { steps: 8, toolTimeoutMs: 90_000, turnTimeoutMs: 300_000 };
+/** Of tools that name no limit of their own. */
+export const toolTimeoutMs = 90_000;
+const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
 
 /** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
 export function runPersona(

@@ -12,6 +12,7 @@ const input = z.object({
 export function createCalculator(): Tool {
   return defineTool({
     name: 'calculator',
+    readOnly: true,
     description:
       'Evaluates arithmetic: + - * / // (floor division) % (modulo) ** (power), unary minus and parentheses.',
     input,

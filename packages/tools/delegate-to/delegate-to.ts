@@ -18,6 +18,8 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
     input: inputFor([...byName.keys()]),
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
+    callKey: ({ target, query }) => JSON.stringify([target, questionKey(query)]),
+    answeredBy: ({ target }) => target,
     async execute({ target, query }, { signal, sessionId, principal }) {
       const delegate = byName.get(target);
       if (delegate === undefined)
@@ -31,6 +33,12 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
       });
     },
   });
+}
+
+/** The same for a question that is repeated: case, spacing and the mark at its end make no difference. */
+export function questionKey(query: string): string {
+  const words = query.normalize('NFKC').toLowerCase().replaceAll(/\s+/g, ' ').trim();
+  return words.replace(/[ .?!…]+$/u, '');
 }
 
 function inputFor(names: string[]) {

@@ -24,6 +24,7 @@ export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
   const fetch = createGuardedFetch({ ...options, maxBytes: MOST_BYTES, overflow: 'cut' });
   return defineTool({
     name: 'fetch_url',
+    readOnly: true,
     description: 'Fetches a web page, text file or PDF and gives its readable text.',
     input,
     async execute({ url, max_chars }, { signal }) {

@@ -1,25 +1,30 @@
 import type { Logger } from '@trunkline/config';
-import type { Tool } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import type { Clock } from '@trunkline/schedule';
+import type { ToolOutcome } from '../../delivery/delivery.ts';
 import type { TurnMarks } from '../../metrics/latency.ts';
 import type { Persona } from '../../turn/persona.ts';
 import { type ModelMessage, type ModelMessages, runPersona } from '../../turn/run-persona.ts';
 import { Alarm } from '../clock.ts';
 import type { Outgoing } from '../messenger.ts';
-import { type Clause, ClauseSplitter } from '../speaking/clauses.ts';
+import { type Clause, ClauseSplitter, wordsOfShare } from '../speaking/clauses.ts';
 import type { Fillers } from '../speaking/fillers.ts';
 import type { Mouth } from '../speaking/mouth.ts';
 import type { Piece, Saying } from '../speaking/piece.ts';
 import { isSayable, spokenText } from '../speaking/spoken-text.ts';
-import { Script } from './script.ts';
+import { outcomeMessages, Script } from './script.ts';
+import { stillRunning, type ToolRuns } from './tool-runs.ts';
 
 export interface ReplyParts {
   persona: Persona;
   /** The conversation before. */
   messages: ModelMessages;
-  /** What is answered. */
+  /** What is answered; empty where `outcome` is told. */
   text: string;
+  /** The result of a tool that is told instead of an answer. */
+  outcome?: ToolOutcome | undefined;
+  /** Runs the tools that may change something. */
+  runs: ToolRuns;
   sessionId: string;
   /** False: the answer is only written. */
   spoken: boolean;
@@ -36,8 +41,7 @@ export interface ReplyParts {
 }
 
 const thinkingLimitMs = 30_000;
-/** Of a tool's result the page is shown this much. */
-const longestShown = 2000;
+const longestShown = 2000; // Characters of a tool's result that the page is shown.
 const apologies = {
   failed: 'Sorry, something went wrong on my side. Please try again.',
   stuck: 'Sorry, I got stuck on that. Please ask me again.',
@@ -67,9 +71,13 @@ export class Reply {
   /** How much of the text was heard. */
   #heard = 0;
   #running = 0;
+  /** What the model is to answer. */
+  readonly #question: readonly ModelMessage[];
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
+    const { text: content, outcome } = parts;
+    this.#question = outcome === undefined ? [{ role: 'user', content }] : outcomeMessages(outcome);
     this.text = parts.text;
     this.marks = parts.marks;
     this.#watchdog = new Alarm(parts.clock);
@@ -80,7 +88,7 @@ export class Reply {
   confirm(): void {
     this.#draft = false;
     this.#certain.resolve();
-    this.#parts.fillers.turnBegan();
+    if (this.#parts.outcome === undefined) this.#parts.fillers.turnBegan();
     this.#watch();
     this.#parts.send({ type: 'bot-llm-started' });
     for (const act of this.#kept) act();
@@ -103,28 +111,39 @@ export class Reply {
     for (const call of this.#script.openCalls)
       this.#parts.send({
         type: 'llm-function-call-stopped',
-        data: callData(call, { result: '', cancelled: true }),
+        data: callData(call, { result: call.goesOn ? stillRunning : '', cancelled: !call.goesOn }),
       });
   }
 
-  /** Whether the user heard any of it, or a tool has acted. */
-  get hasEffect(): boolean {
+  /** Whether the user heard any of it, or got the result of a tool. */
+  get wasHeard(): boolean {
     return this.#begun || this.#heard > 0 || this.#script.hasResults;
+  }
+
+  /** Whether it belongs to the conversation: it was heard, or a tool has begun that may change something. */
+  get hasEffect(): boolean {
+    return this.wasHeard || this.#script.hasStarted;
   }
 
   /** Question and answer as the conversation keeps them: nothing that was not heard. */
   conclusion(): ModelMessage[] {
     if (!this.hasEffect) return [];
-    return [{ role: 'user', content: this.text }, ...this.#script.messages(this.#heard)];
+    return [...this.#question, ...this.#script.messages(this.#heard)];
   }
 
   async #run(): Promise<void> {
-    const { persona, messages, text, sessionId, logger } = this.#parts;
+    const { persona, messages, sessionId, runs, logger } = this.#parts;
     const turn = {
-      messages: [...messages, { role: 'user' as const, content: text }],
+      messages: [...messages, ...this.#question],
       sessionId,
       signal: this.#controller.signal,
-      tools: persona.tools.map((tool) => this.#whenCertain(tool)),
+      tools: persona.tools.map((tool) =>
+        runs.wrap(tool, {
+          userId: persona.user.id,
+          certain: this.#certain.promise,
+          started: (toolCallId) => this.#script.markStarted(toolCallId),
+        }),
+      ),
     };
     try {
       for await (const event of runPersona(persona, turn)) if (!this.#abandoned) this.#take(event);
@@ -133,18 +152,6 @@ export class Reply {
       if (!this.#abandoned) this.#apologise('failed');
     }
     this.#finish();
-  }
-
-  /** A draft may be thrown away, so none of its tools runs before it is more than that. */
-  #whenCertain(tool: Tool): Tool {
-    if (tool.pause) return tool;
-    return {
-      ...tool,
-      execute: async (input, context) => {
-        await this.#certain.promise;
-        return await tool.execute(input, context);
-      },
-    };
   }
 
   #take(event: TurnEvent): void {
@@ -252,6 +259,8 @@ export class Reply {
   }
 
   #apologise(kind: keyof typeof apologies): void {
+    // Nobody has just asked for a result that is told late: it stays for another time.
+    if (this.#parts.outcome !== undefined) return;
     this.#begun = true;
     this.#parts.fillers.stop();
     this.#parts.mouth.say({ text: apologies[kind], phrase: true });
@@ -288,10 +297,4 @@ export class Reply {
 
 function callData<More extends object>(event: { toolCallId: string; name: string }, more: More) {
   return { tool_call_id: event.toolCallId, function_name: event.name, ...more };
-}
-
-/** How many characters of a text a share of it is, up to the last whole word. */
-function wordsOfShare(text: string, share: number): number {
-  if (share >= 1) return text.length;
-  return Math.max(0, text.slice(0, Math.round(text.length * share)).search(/\s\S*$/));
 }

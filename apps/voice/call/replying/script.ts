@@ -1,11 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import type { ToolOutcome } from '../../delivery/delivery.ts';
 import type { ModelMessage } from '../../turn/run-persona.ts';
+import { stillRunning } from './tool-runs.ts';
 
 interface Step {
   text: string;
-  calls: { toolCallId: string; name: string; input: unknown; result: string | undefined }[];
+  calls: ScriptCall[];
+}
+
+interface ScriptCall {
+  toolCallId: string;
+  name: string;
+  input: unknown;
+  result: string | undefined;
+  /** It was started and goes on when the answer is stopped. */
+  goesOn: boolean;
 }
 
 const longestResult = 4000;
+const stopped = 'Error: stopped, because the user went on.';
 
 /** What an answer consists of so far: texts, and the tools that were used between them. */
 export class Script {
@@ -27,7 +40,13 @@ export class Script {
     const open = last?.calls.every(({ result }) => result === undefined) ? last : undefined;
     const step = open ?? { text: '', calls: [] };
     if (open === undefined) this.#steps.push(step);
-    step.calls.push({ toolCallId, name, input, result: undefined });
+    step.calls.push({ toolCallId, name, input, result: undefined, goesOn: false });
+  }
+
+  /** A tool that may change something has begun; stopping the answer does not stop it. */
+  markStarted(toolCallId: string): void {
+    const call = this.#calls.find((known) => known.toolCallId === toolCallId);
+    if (call !== undefined) call.goesOn = true;
   }
 
   addResult(toolCallId: string, result: string): void {
@@ -40,8 +59,13 @@ export class Script {
     return this.#calls.some(({ result }) => result !== undefined);
   }
 
+  /** Whether a tool has begun that may change something. */
+  get hasStarted(): boolean {
+    return this.#calls.some(({ goesOn }) => goesOn);
+  }
+
   /** Tools that are still at work. */
-  get openCalls(): { toolCallId: string; name: string }[] {
+  get openCalls(): Pick<ScriptCall, 'toolCallId' | 'name' | 'goesOn'>[] {
     return this.#calls.filter(({ result }) => result === undefined);
   }
 
@@ -69,15 +93,21 @@ function stepMessages({ calls }: Step, text: string): ModelMessage[] {
     toolName: name,
     input,
   }));
-  const results = calls.map(({ toolCallId, name, result = 'Error: stopped, because the user went on.' }) => ({
+  const results = calls.map(({ toolCallId, name, result, goesOn }) => ({
     type: 'tool-result' as const,
     toolCallId,
     toolName: name,
-    output: { type: 'text' as const, value: result },
+    output: { type: 'text' as const, value: result ?? (goesOn ? stillRunning : stopped) },
   }));
   const spoken = text === '' ? [] : [{ type: 'text' as const, text }];
   return [
     { role: 'assistant', content: [...spoken, ...called] },
     { role: 'tool', content: results },
   ];
+}
+
+/** A result that came when its turn was over, as a call that was made just now. */
+export function outcomeMessages({ name, input, result }: ToolOutcome): ModelMessage[] {
+  const call = { toolCallId: `call_${randomUUID()}`, name, input, goesOn: false };
+  return stepMessages({ text: '', calls: [{ ...call, result: result.slice(0, longestResult) }] }, '');
 }

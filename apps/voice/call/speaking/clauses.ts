@@ -69,3 +69,9 @@ function isSentence(text: string): boolean {
   const trimmed = text.trim();
   return /[.?!…]["')\]]*$/.test(trimmed) && !abbreviation.test(trimmed) && !/(^|\s)\d+\.$/.test(trimmed);
 }
+
+/** How many characters of a text a share of it is, up to the last whole word. */
+export function wordsOfShare(text: string, share: number): number {
+  if (share >= 1) return text.length;
+  return Math.max(0, text.slice(0, Math.round(text.length * share)).search(/\s\S*$/));
+}

@@ -52,3 +52,12 @@ export function isOrder(text: string): boolean {
 export function isHesitation(word: string): boolean {
   return hesitations.has(word);
 }
+
+/** As much as one message may hold: what was said first goes. */
+const longestJoined = 8000;
+
+/** What was said before and what was said now, as one text. */
+export function joined(before: string, text: string): string {
+  const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
+  return whole.slice(-longestJoined);
+}

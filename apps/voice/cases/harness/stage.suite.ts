@@ -17,9 +17,15 @@ import { SyntheticCaller } from './caller.suite.ts';
 import { type ScriptedAnswer, scriptedModel } from './model.suite.ts';
 import { scriptedVoices, type Voices } from './voices.suite.ts';
 
+interface StageTool {
+  takes: number;
+  result: string;
+  readOnly?: boolean;
+}
+
 export interface StageSetup {
   answers?: readonly ScriptedAnswer[];
-  tools?: Record<string, { takes: number; result: string }>;
+  tools?: Record<string, StageTool>;
   verbosity?: Verbosity;
   behavior?: Skill['behavior'];
   settings?: Partial<CallSettings>;
@@ -67,6 +73,7 @@ export class Stage {
     this.#talks = createConversations({
       persona: setup.persona ?? (() => this.persona()),
       sessions: this.sessions,
+      delivery: this.delivery,
       speech: this.voices.speech,
       memory: this.memory,
       latency: this.latency,
@@ -153,10 +160,11 @@ export class Stage {
     await this.voices.close();
   }
 
-  #tool(name: string, { takes, result }: { takes: number; result: string }): Tool {
+  #tool(name: string, { takes, result, readOnly = false }: StageTool): Tool {
     return defineTool({
       name,
       description: name,
+      readOnly,
       input: z.object({}),
       execute: async () => {
         this.ran.push({ name, at: this.clock.now() });

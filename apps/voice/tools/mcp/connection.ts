@@ -47,12 +47,14 @@ async function transportOf(server: McpServer) {
 }
 
 /** Named after its server, as several may offer one of the same name. */
-function toolOf(client: Client, server: string, { name, description, inputSchema }: Definition): Tool {
+function toolOf(client: Client, server: string, definition: Definition): Tool {
+  const { name, description, inputSchema, annotations } = definition;
   return defineTool({
     name: `${server}_${name}`,
     description: description ?? name,
     input: inputOf(inputSchema),
     timeoutMs: callMs,
+    readOnly: annotations?.readOnlyHint === true,
     async execute(input, { signal }) {
       const result = await client.callTool({ name, arguments: input, options: { signal } });
       const text = textOf(result.content);

@@ -44,6 +44,9 @@ describe('MCP servers', () => {
       own_echo: 1,
       net_fail: 1,
     });
+    const readOnly = tools.filter((tool) => !tool.pause && tool.readOnly).map(({ name }) => name);
+    expect(readOnly).toEqual(expect.arrayContaining(['net_echo', 'own_echo', 'web_search']));
+    expect(readOnly).not.toContain('net_fail');
     expect(tools.find(({ name }) => name === 'net_echo')?.input.safeParse({}).success).toBe(false);
   });
 

@@ -1,0 +1,187 @@
+import type { Logger } from '@trunkline/config';
+import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import type { DeliveryPort } from '../../delivery/delivery.ts';
+import { wordsOf } from '../../errors.ts';
+import { toolTimeoutMs } from '../../turn/run-persona.ts';
+
+export interface ToolRunsOptions {
+  delivery: DeliveryPort;
+  logger: Logger;
+}
+
+/** What a run has to know of the answer that calls it. */
+export interface AnswerTools {
+  userId: string;
+  /** Fulfilled when the answer is no draft any more. */
+  certain: Promise<void>;
+  /** A call has begun that goes on when the answer is stopped. */
+  started(toolCallId: string): void;
+}
+
+/** One execution of a tool; every call that asks for the same thing meanwhile shares it. */
+interface ToolRun {
+  key: string;
+  userId: string;
+  tool: RunningTool;
+  input: unknown;
+  /** Calls that wait for the result. */
+  waiting: number;
+  /** The result, or a text that starts with `Error:`; never rejects. */
+  done: Promise<string>;
+  /** Set once it is done and nobody was waiting. */
+  result: string | undefined;
+  /** Aborted when a later call has got the result, so that it is not announced as well. */
+  collected: AbortController;
+}
+
+/** What an interrupted turn, and so the conversation, knows of a call that goes on. */
+export const stillRunning =
+  'Still running: it was started and goes on although the user went on talking. Do not start it again. Its result is announced when it is there; to wait for it, make the same call with exactly the same arguments.';
+
+const mostRunning = 16;
+const mostUncollected = 200;
+/** More than a run gets, so that it is the run that ends, with its own words. */
+const graceMs = 5000;
+
+/**
+ * Runs the tools of spoken conversations that may change something: all but the read-only ones. An interruption ends the turn that waits, not the
+ * run; the same call made again joins it. A result that nobody waited for is announced to the user at the next pause.
+ */
+export class ToolRuns {
+  readonly #options: ToolRunsOptions;
+  readonly #stopping = new AbortController();
+  readonly #runs = new Map<string, ToolRun>();
+
+  constructor(options: ToolRunsOptions) {
+    this.#options = options;
+  }
+
+  /** The tool as an answer calls it. A draft may be thrown away, so no tool runs before its answer is certain. */
+  wrap(tool: Tool, { userId, certain, started }: AnswerTools): Tool {
+    if (tool.pause) return tool;
+    const isShared = tool.readOnly !== true;
+    return {
+      ...tool,
+      ...(isShared && { timeoutMs: limitOf(tool) + graceMs }),
+      execute: async (input, context) => {
+        await certain;
+        // The answer may have been given up in the moment in which it became certain.
+        context.signal.throwIfAborted();
+        if (!isShared) return await tool.execute(input, context);
+        started(context.toolCallId);
+        return await this.#call(userId, tool, input, context);
+      },
+    };
+  }
+
+  /** Cancels what runs; users are told of what they still waited for. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all([...this.#runs.values()].map(({ done }) => done));
+  }
+
+  async #call(userId: string, tool: RunningTool, input: unknown, context: ToolContext): Promise<string> {
+    this.#stopping.signal.throwIfAborted();
+    const { kind, id } = context.principal ?? {};
+    const key = JSON.stringify([userId, kind, id, tool.name, tool.callKey?.(input) ?? sorted(input)]);
+    const run = this.#runs.get(key);
+    if (run?.result !== undefined) return this.#collect(run, run.result);
+    const running = [...this.#runs.values()].filter((other) => other.result === undefined);
+    if (run === undefined && running.filter((other) => other.userId === userId).length >= mostRunning)
+      return 'Error: too many calls of tools are still running; wait until one of them is done.';
+    return await join(run ?? this.#start({ key, userId, tool, input }, context), context.signal);
+  }
+
+  #start(call: Pick<ToolRun, 'key' | 'userId' | 'tool' | 'input'>, context: ToolContext): ToolRun {
+    const done = execute(call.tool, call.input, context, this.#stopping.signal);
+    const run: ToolRun = { ...call, waiting: 0, done, result: undefined, collected: new AbortController() };
+    this.#runs.set(call.key, run);
+    run.done = done.then((result) => {
+      if (run.waiting > 0) this.#runs.delete(run.key);
+      else this.#announce(run, result);
+      return result;
+    });
+    return run;
+  }
+
+  #collect(run: ToolRun, result: string): string {
+    this.#runs.delete(run.key);
+    run.collected.abort();
+    return result;
+  }
+
+  #announce(run: ToolRun, result: string): void {
+    const { delivery, logger } = this.#options;
+    const { userId, tool, input, collected } = run;
+    run.result = result;
+    this.#dropUncollected();
+    const failure = /^error:\s*/i;
+    try {
+      delivery.deliver(userId, {
+        from: tool.answeredBy?.(input) ?? tool.name.replaceAll('_', ' '),
+        text: failure.test(result) ? `Sorry, that did not work: ${result.replace(failure, '')}` : result,
+        policy: 'next_silence',
+        outcome: { name: tool.name, input, result },
+        withdrawn: collected.signal,
+        heard: () => this.#runs.delete(run.key),
+      });
+    } catch (error) {
+      logger.error({ err: error, tool: tool.name }, 'failed to store the result of a tool call');
+    }
+  }
+
+  /** What was dropped here is announced all the same; only a repeated call does not find it any more. */
+  #dropUncollected(): void {
+    const uncollected = [...this.#runs.values()].filter(({ result }) => result !== undefined);
+    for (const { key } of uncollected.slice(0, -mostUncollected)) this.#runs.delete(key);
+  }
+}
+
+/** The result of a run. A turn that ends early stops waiting; the run goes on. */
+async function join(run: ToolRun, signal: AbortSignal): Promise<string> {
+  run.waiting += 1;
+  const leave = () => {
+    run.waiting -= 1;
+  };
+  signal.addEventListener('abort', leave, { once: true });
+  const result = await run.done;
+  signal.removeEventListener('abort', leave);
+  return result;
+}
+
+async function execute(
+  tool: RunningTool,
+  input: unknown,
+  context: ToolContext,
+  stopping: AbortSignal,
+): Promise<string> {
+  const limit = AbortSignal.timeout(limitOf(tool));
+  const signal = AbortSignal.any([limit, stopping]);
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([tool.execute(input, { ...context, signal }), aborted]);
+  } catch (error) {
+    if (stopping.aborted) return 'Error: the service was restarted before the answer came; please ask again.';
+    if (limit.aborted)
+      return `Error: ${tool.name} took longer than ${limitOf(tool) / 1000} s and was stopped.`;
+    const words = wordsOf(error);
+    return /^error:/i.test(words) ? words : `Error: ${words}`;
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+function limitOf({ timeoutMs = toolTimeoutMs }: RunningTool): number {
+  return timeoutMs;
+}
+
+/** The arguments with their keys in order and no blanks around texts. */
+function sorted(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([name, field]) => [name, sorted(field)] as const);
+  return fields.toSorted(([left], [right]) => (left < right ? -1 : 1));
+}
