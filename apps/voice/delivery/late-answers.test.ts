@@ -66,7 +66,7 @@ describe('a delegate that answers late', () => {
     expect(await ask(' who  won')).toContain('scout is still at it.');
     await ask('Who lost?');
     expect(asked()).toEqual(['Who won?', 'Who lost?']);
-    const headers = { 'x-api-key': sent[0]?.token ?? '' };
+    const headers = { 'content-type': 'application/json', 'x-api-key': sent[0]?.token ?? '' };
     await voice.ask('/a2a/callback', { ...json({ text: 'Blue won.' }), headers });
     await ask('Who won?');
     expect(asked()).toEqual(['Who won?', 'Who lost?', 'Who won?']);
