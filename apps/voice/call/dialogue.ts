@@ -250,15 +250,15 @@ export class Dialogue {
   #answer(text: string, marks: TurnMarks, spoken: boolean): void {
     this.#transcribe(text, true);
     this.#parts.courtesies.understood();
-    if (this.#parts.intercept(text)) return this.#drafts.drop();
-    this.#reply = this.#beginReply(text, marks, spoken);
-    this.#reply.confirm();
+    if (this.#parts.intercept(text)) this.#drafts.drop();
+    else this.#beginReply(text, marks, spoken);
   }
 
-  #beginReply(text: string, marks: TurnMarks, spoken: boolean): Reply {
+  #beginReply(text: string, marks: TurnMarks, spoken: boolean): void {
     const whole = joined(this.#unanswered, text);
     this.#unanswered = '';
-    return this.#drafts.take(whole) ?? this.#createReply(whole, marks, spoken);
+    this.#reply = this.#drafts.take(whole) ?? this.#createReply(whole, marks, spoken);
+    this.#reply.confirm();
   }
 
   #createReply(text: string, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
