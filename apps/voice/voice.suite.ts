@@ -58,7 +58,11 @@ function temporaryHome(): string {
 /** Requests with an answer that tests can compare at once. */
 function clientOf(url: string) {
   const ask = async (path: string, init: RequestInit, key?: string) => {
-    const headers = { ...(key && { 'x-api-key': key }), ...(init.headers as Record<string, string>) };
+    const headers = {
+      ...(typeof init.body === 'string' && { 'content-type': 'application/json' }),
+      ...(key && { 'x-api-key': key }),
+      ...(init.headers as Record<string, string>),
+    };
     const response = await fetch(url + path, { ...init, headers });
     const text = await response.text();
     return { status: response.status, body: jsonOf(text), headers: response.headers };
