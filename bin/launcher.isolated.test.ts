@@ -1,8 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryHome, waitFor } from '@trunkline/testing';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { findNode, isRecent } from './find-node.js';
 
 const root = join(import.meta.dirname, '..');
@@ -65,6 +67,44 @@ describe('the launcher', () => {
     expect(wrong.stderr).toContain('There is no command "dance"');
   });
 
+  const pretended = 'data:text/javascript,Object.defineProperty(process.versions,"node",{value:"20.19.0"})';
+  // Where there is no older Node, this one says that it is.
+  const launcherNode = oldNode === undefined ? [process.execPath, '--import', pretended] : [oldNode];
+  const inputs = [
+    { input: '/dev/null as its input', redirect: '< /dev/null' },
+    { input: 'its input closed', redirect: '<&-' },
+    { input: 'a pipe as its input', redirect: '' },
+  ];
+
+  it.each(inputs)(
+    'ends the service with itself when it is killed, and not before, with $input',
+    async ({ redirect }) => {
+      const home = temporaryHome();
+      onTestFinished(() => home.remove());
+      const words = [...launcherNode, join(root, 'bin/trunkline.js'), 'agent'];
+      const start = () =>
+        spawn('sh', ['-c', `exec "$@" ${redirect}`, 'sh', ...words], {
+          env: { ...process.env, ...home.environment, ...service },
+        });
+      const launcher = start();
+      const url = await addressOf(launcher);
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      const [serving = 0, ...others] = childrenOf(launcher.pid ?? 0);
+      expect([isAlive(serving), others]).toEqual([true, []]);
+      launcher.kill('SIGKILL');
+      await waitFor(() => !isAlive(serving));
+      await expect(fetch(`${url}/healthz`)).rejects.toThrow();
+      // Its data is free again, and a signal still ends both.
+      const next = start();
+      await addressOf(next);
+      const [successor = 0] = childrenOf(next.pid ?? 0);
+      const exited = once(next, 'exit');
+      next.kill('SIGTERM');
+      expect((await exited)[0]).toBe(0);
+      await waitFor(() => !isAlive(successor));
+    },
+  );
+
   it.runIf(oldNode)('says in one sentence what to do when there is no newer Node', () => {
     const lone = join(scratch, 'lone');
     cpSync(join(root, 'bin'), join(lone, 'bin'), { recursive: true });
@@ -78,6 +118,39 @@ describe('the launcher', () => {
     expect(stderr.trim()).toMatch(/^Trunkline needs Node\.js 24 or newer .* install it .*\.$/);
   });
 });
+
+const service = {
+  AGENT_PORT: '0',
+  CORE_UI: 'none',
+  LLM_GATEWAY_URL: 'http://127.0.0.1:9/v1',
+  LLM_API_KEY: 'k',
+};
+
+async function addressOf(launcher: ChildProcess): Promise<string> {
+  let output = '';
+  for (const stream of [launcher.stdout, launcher.stderr])
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  const found = () => /^http:\/\/\S+$/m.exec(output)?.[0];
+  const isOver = () => launcher.exitCode !== null || launcher.signalCode !== null;
+  await waitFor(() => found() !== undefined || isOver(), { timeoutMs: 45_000 });
+  const address = found();
+  if (address === undefined) throw new Error(`The launcher ended:\n${output}`);
+  return address;
+}
+
+function childrenOf(pid: number): number[] {
+  const listed = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+  const pairs = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return pairs.flatMap(([child = 0, parent]) => (parent === pid ? [child] : []));
+}
+
+/** A process that has ended and that nobody has asked about yet, as in a container without an init, is not alive. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
+}
 
 // A script that prints a version the way Node does.
 function fakeNode(directory: string, version: string): string {

@@ -30,9 +30,12 @@ function keepCompiledSources() {
   if (directory) process.env.NODE_COMPILE_CACHE ||= directory;
 }
 
-// Hands over to the newer Node; a terminal sends Ctrl-C to both processes, other signals are passed on.
+// Hands over to the newer Node; a terminal sends Ctrl-C to both processes, other signals are passed on. The channel
+// closes when this process ends, also by kill -9, and tells launched.js so.
 function run(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [join(root, 'bin/launched.js'), ...process.argv.slice(2)], {
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   process.on('SIGINT', () => {
     if (!process.stdin.isTTY) child.kill('SIGINT');
