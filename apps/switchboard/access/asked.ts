@@ -19,6 +19,14 @@ export function checkAsked(caller: Caller, { topic, payload }: Pick<Draft, 'topi
   if (isScheduled) checkChannel(caller, payload);
 }
 
+/** A key that names a conversation has that of its own by this name: what others said there is not for it. */
+export function ownConversation({ name }: Caller, payload: unknown): unknown {
+  const id = text(fieldsOf(payload).conversationId);
+  const prefix = `key:${name}:`;
+  if (id === undefined || id.startsWith(prefix)) return payload;
+  return { ...fieldsOf(payload), conversationId: `${prefix}${id}` };
+}
+
 /** Its own agent a key may ask for anything; another one, or a skill of whoever has it, needs the right to ask all. */
 function checkSkill({ name, publish }: Caller, payload: unknown): void {
   const { skillHint, skill, agent, targets } = fieldsOf(payload);

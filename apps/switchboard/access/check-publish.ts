@@ -1,13 +1,13 @@
 import type { Draft } from '@trunkline/bus';
 import { switchboardErrors } from '../errors.ts';
-import { checkAsked } from './asked.ts';
+import { checkAsked, ownConversation } from './asked.ts';
 import { type Caller, mayPublish } from './caller.ts';
 import { type ScheduleOwners, scheduleCommand } from './schedule-command.ts';
 import { isGuardedTopic, isOwnTopic } from './topics.ts';
 
 /**
  * Throws unless the caller may send this message: its address for answers, and what it asks for, included.
- * Gives the message as it goes on the bus: a command of a scoped key is bound to the schedules that the key owns.
+ * Gives the message as it goes on the bus: a scoped key commands the schedules that it owns and talks in conversations of its own.
  */
 export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwners): Draft {
   const { topic, reply } = draft;
@@ -20,7 +20,7 @@ export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwner
   if (topic === 'command.schedule')
     return { ...draft, payload: scheduleCommand(caller, draft.payload, owners) };
   checkAsked(caller, draft);
-  return draft;
+  return { ...draft, payload: ownConversation(caller, draft.payload) };
 }
 
 /** The answer of an agent is the text of a model: it gives no orders and passes for nobody else's words. */

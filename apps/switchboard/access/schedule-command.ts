@@ -1,7 +1,7 @@
 import { matchesTopic } from '@trunkline/bus';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { switchboardErrors } from '../errors.ts';
-import { checkAsked } from './asked.ts';
+import { checkAsked, ownConversation } from './asked.ts';
 import { type Caller, mayPublish } from './caller.ts';
 import { isOwnTopic } from './topics.ts';
 
@@ -23,7 +23,7 @@ export function scheduleCommand(caller: Caller, payload: unknown, owners: Schedu
     throw switchboardErrors.schedule_forbidden({ id: String(fields.id), name: caller.name });
   if (fields.action !== 'add') return bound;
   checkScheduled(caller, fields);
-  return { ...bound, owner: caller.name };
+  return { ...bound, owner: caller.name, payload: ownConversation(caller, fields.payload) };
 }
 
 export function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined): boolean {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSse } from '@trunkline/http';
-import { waitFor } from '@trunkline/testing';
+import { startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 
@@ -150,6 +150,26 @@ it('a message of a scoped key names no agent, and no place for the answer, beyon
     expect((await publish('ava', { topic: 'cron.ava.x', payload: {}, reply: { topic: reply } })).status).toBe(
       403,
     );
+});
+
+it('a scoped key that names a conversation of others hears nothing of it', async () => {
+  const model = await startModelServer({ script: () => 'fine' });
+  const gateway = { LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' };
+  const other = await startSwitchboard({ env: { ...env, ...gateway }, files });
+  const say = async (name: string, content: string) => {
+    const before = model.chats().length;
+    const payload = { skillHint: 'chat', agent: 'helm', content, conversationId: 'shared' };
+    await other.call('/publish', { topic: 'agent.skill.request', payload }, key(name));
+    await waitFor(() => model.chats().length > before);
+    return JSON.stringify(model.chats().at(-1)?.messages);
+  };
+  await say('operator', 'The word is swordfish.');
+  const remembers = async () => (await say('operator', 'Well?')).includes('swordfish');
+  await waitFor(remembers);
+  expect(await say('max', 'What was the word?')).not.toContain('swordfish');
+  await waitFor(async () => (await say('max', 'Well?')).includes('What was the word?'));
+  await other.stop();
+  await model.stop();
 });
 
 /** Resolves when the stream is over; the messages that came are in the list that it gives. */

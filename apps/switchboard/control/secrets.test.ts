@@ -111,6 +111,8 @@ describe.each(kinds)('credentials in an entry of $api', ({ topic, api, file, ent
     const { id } = (await board.call('/api/changes?limit=1')).body.data[0];
     expect((await board.call(`/api/changes/${id}/undo`, {})).status).toBe(200);
     expect(readFileSync(path(file('one')), 'utf8')).toContain(first);
+    const listed = async () => JSON.stringify((await board.call('/api/workspace')).body).includes('"one"');
+    await waitFor(listed);
     for (const value of [first, second]) expect(await shown()).not.toContain(value);
     const { messages } = (await board.call(`/api/bus/history?topic=${topic}.upsert`)).body.data;
     const { payload } = messages.at(-1).message;

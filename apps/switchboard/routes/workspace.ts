@@ -1,3 +1,4 @@
+import { redact } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -17,7 +18,7 @@ export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace):
           agents: workspace.agents(),
           externalAgents: workspace
             .externalAgents()
-            .map(({ agent, ...entry }) => ({ ...entry, url: agent.url })),
+            .map(({ agent, ...entry }) => ({ ...entry, url: redact(agent.url) })),
           channels: workspace.channels(),
           fleet: workspace.fleet(),
           routes: workspace.routes(),
