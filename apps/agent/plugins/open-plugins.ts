@@ -8,6 +8,8 @@ export interface PluginState {
   tools: string[];
   /** What is missing, or why it failed. */
   reason?: string;
+  /** What is denied to it and yet not enforced on this system; left out when everything is. */
+  unenforced?: string[];
 }
 
 export interface OpenPlugins {
@@ -57,7 +59,9 @@ async function openOne(plugin: Plugin, wanted: boolean, context: PluginContext):
   }
   try {
     const open = await plugin.open(context);
-    return { open, state: { ...head, state: 'on', tools: open.tools.map(({ name }) => name) } };
+    const { tools, unenforced = [] } = open;
+    const honest = unenforced.length > 0 && { unenforced: [...unenforced] };
+    return { open, state: { ...head, state: 'on', tools: tools.map(({ name }) => name), ...honest } };
   } catch (error) {
     context.logger.error({ err: error, plugin: id }, 'a plugin cannot be opened');
     return {

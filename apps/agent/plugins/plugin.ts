@@ -14,6 +14,8 @@ export interface PluginContext {
 
 export interface OpenPlugin {
   tools: Tool[];
+  /** What is denied to it and yet not enforced on this system. */
+  unenforced?: readonly string[];
   close(): Promise<void>;
 }
 

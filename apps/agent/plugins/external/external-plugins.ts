@@ -6,6 +6,7 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { Plugin } from '../plugin.ts';
+import { type Confinement, findConfinement } from './confinement.ts';
 import { type Manifest, readManifest } from './manifest.ts';
 import type { PluginToolHead } from './messages.ts';
 import { PluginProcess } from './plugin-process.ts';
@@ -16,6 +17,8 @@ export interface ExternalPluginOptions {
   env?: Environment | undefined;
   fetch?: Pick<GuardedFetchOptions, 'allowedHosts' | 'allowedCidrs'>;
   logger: { warn(fields: object, message: string): void };
+  /** What keeps the processes from the network and from signals; found out where it is not given. */
+  confinement?: Confinement;
 }
 
 /** The plugins that stand in the directory; one whose manifest cannot be read is named and left out. */
@@ -37,13 +40,18 @@ async function readOne(directory: string, options: ExternalPluginOptions): Promi
   }
 }
 
-function toPlugin(directory: string, manifest: Manifest, { env, fetch }: ExternalPluginOptions): Plugin {
+function toPlugin(directory: string, manifest: Manifest, options: ExternalPluginOptions): Plugin {
+  const { env, fetch, logger } = options;
   const { id, description, permissions } = manifest;
   return {
     id,
     description,
     missing: () => undefined,
     async open() {
+      const confinement = options.confinement ?? (await findConfinement());
+      const { unenforced } = confinement;
+      if (unenforced.length > 0)
+        logger.warn({ plugin: id, unenforced }, 'a plugin runs with denials that are not enforced here');
       const running = new PluginProcess({
         directory,
         manifest,
@@ -51,9 +59,11 @@ function toPlugin(directory: string, manifest: Manifest, { env, fetch }: Externa
           permissions.environment.map((name) => [name, readVariable(name, env) ?? '']),
         ),
         fetch: createGuardedFetch({ ...fetch, maxRedirects: 0 }),
+        confinement,
       });
       const heads = await running.tools();
-      return { tools: heads.map((head) => toTool(manifest, head, running)), close: () => running.close() };
+      const tools = heads.map((head) => toTool(manifest, head, running));
+      return { tools, unenforced, close: () => running.close() };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
@@ -68,6 +68,12 @@ const call = (name: string, input: object) =>
   callTool(plugins!.tools.find((tool) => tool.name === name)!, input);
 const attempt = (what: string) => call('box_attempt', { what });
 
+/** The processes whose command names the path; the plugin itself may see process ids of its own. */
+function processesOf(path: string): string[] {
+  const listed = execFileSync('ps', ['-A', '-ww', '-o', 'args='], { encoding: 'utf8' });
+  return listed.split('\n').filter((line) => line.includes(path));
+}
+
 beforeEach(() => {
   home = temporaryDirectory();
   said = [];
@@ -112,12 +118,12 @@ describe('a plugin from the directory', () => {
     install('box');
     await open();
     const running = attempt('late');
+    expect(processesOf(home.path).length).toBeGreaterThan(0);
     const held = plugins!.tools.find(({ name }) => name === 'box_attempt')!;
     await plugins!.close();
     const words = [await running, await callTool(held, { what: 'late' })];
     expect(words).toEqual([expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)]);
-    const pids = words.map(Number);
-    await waitFor(() => !pids.some((pid) => existsSync(`/proc/${pid}`)));
+    await waitFor(() => processesOf(home.path).length === 0);
   });
 
   it('may do nothing that its manifest does not allow', async () => {

@@ -2,7 +2,11 @@ import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import type { FetchedResponse, FromPlugin, ToPlugin } from './messages.ts';
 
-/** Runs in a plugin's own process, started without rights to files, processes and threads: takes the network away too, then loads the entry. */
+/**
+ * Runs in a plugin's own process, started without rights to files, processes and threads: takes the network and signals
+ * away too, then loads the entry. What is taken away here only keeps honest code in its bounds; the namespaces that
+ * confinement.ts asks for hold against hostile code.
+ */
 interface PluginTool {
   name: string;
   description: string;
@@ -23,12 +27,17 @@ const ALLOWED = new Set(
   ),
 );
 
+const PROCESS =
+  'getBuiltinModule binding _linkedBinding dlopen kill _kill _debugProcess _debugEnd _getActiveHandles'.split(
+    ' ',
+  );
+
 const tell = (message: FromPlugin) => process.send?.(message);
 const fetching = new Map<number, PromiseWithResolvers<FetchedResponse>>();
 const tools = new Map<string, PluginTool>();
 let fetches = 0;
 
-function takeAwayNetwork(): void {
+function takeAwayNetworkAndSignals(): void {
   registerHooks({
     resolve(specifier, context, next) {
       const resolved = next(specifier, context);
@@ -38,8 +47,12 @@ function takeAwayNetwork(): void {
     },
   });
   for (const name of ['fetch', 'WebSocket', 'EventSource']) Reflect.deleteProperty(globalThis, name);
-  for (const name of ['getBuiltinModule', 'binding', '_linkedBinding', 'dlopen'])
-    Reflect.deleteProperty(process, name);
+  for (const name of PROCESS) Reflect.deleteProperty(process, name);
+  // Response and Headers load the HTTP client behind fetch, which leaves itself here unless something is there.
+  for (const version of [1, 2])
+    Object.defineProperty(globalThis, Symbol.for(`undici.globalDispatcher.${version}`), {
+      value: Object.freeze({}),
+    });
 }
 
 const host: Host = {
@@ -72,7 +85,7 @@ process.on('message', (message: ToPlugin) => {
 process.on('disconnect', () => process.exit(0));
 
 try {
-  takeAwayNetwork();
+  takeAwayNetworkAndSignals();
   const entry: { default: (host: Host) => Promise<{ tools: PluginTool[] }> | { tools: PluginTool[] } } =
     await import(pathToFileURL(process.argv[2] ?? '').href);
   for (const tool of (await entry.default(host)).tools) tools.set(tool.name, tool);

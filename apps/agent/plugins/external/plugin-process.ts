@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { GuardedFetch } from '@trunkline/http';
 import { resolveInside } from '@trunkline/storage';
+import type { Confinement } from './confinement.ts';
 import { type Manifest, mayFetch } from './manifest.ts';
 import { type FromPlugin, fromPlugin, type PluginToolHead, type ToPlugin } from './messages.ts';
 
@@ -12,6 +13,7 @@ export interface PluginProcessOptions {
   /** The variables that it may see, with their values. */
   environment: Readonly<Record<string, string>>;
   fetch: GuardedFetch;
+  confinement: Confinement;
 }
 
 const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
@@ -114,15 +116,18 @@ export class PluginProcess {
 
   /** No rights to processes, threads and addons; files can be read in its own directory only. */
   #spawn(): ChildProcess {
-    const { manifest, environment } = this.#options;
+    const { manifest, environment, confinement } = this.#options;
     const directory = realpathSync(this.#options.directory);
     const entry = resolveInside(directory, manifest.entry);
     const readable = [directory, import.meta.dirname].map((path) => `--allow-fs-read=${path}`);
     const flags = ['--permission', ...readable, '--max-old-space-size=128', '--no-warnings'];
-    return spawn(process.execPath, [...flags, HOST, entry], {
+    const [command = '', ...args] = [...confinement.prefix, process.execPath, ...flags, HOST, entry];
+    return spawn(command, args, {
       cwd: directory,
       env: { ...environment },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      // A process group of its own: a signal to the group would reach the service also from another namespace.
+      detached: true,
     });
   }
 

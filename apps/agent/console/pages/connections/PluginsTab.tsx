@@ -10,6 +10,7 @@ interface PluginState {
   state: 'off' | 'on' | 'missing' | 'failed';
   tools: string[];
   reason?: string;
+  unenforced?: string[];
 }
 
 const LAMPS: Record<PluginState['state'], { lamp: LampState; word: string }> = {
@@ -69,6 +70,11 @@ function Row({ plugin, enabled, onEnable }: RowProps) {
         </p>
         <p className="text-muted">{plugin.description}</p>
         {plugin.reason && <p className="text-12 text-waiting-text first-letter:uppercase">{plugin.reason}</p>}
+        {plugin.unenforced && (
+          <p className="text-12 text-waiting-text">
+            Denied but not enforced on this system: {plugin.unenforced.join(', ')}
+          </p>
+        )}
         <p className="mt-1 flex flex-wrap gap-1">
           {plugin.tools.map((tool) => (
             <Badge key={tool}>{tool}</Badge>
