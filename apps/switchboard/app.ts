@@ -75,10 +75,12 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   checkApart(agentFiles(home), { WORKSPACE_DIR: directory, AGENTS_YAML: options.agentsFile });
   if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+  const operator = operatorOf(options, surroundings);
   const keys = await openKeys({
     file: join(directory, 'keys.yaml'),
     adminKey: options.apiKey,
     host: options.host,
+    isOpen: operator.isOpen,
     env,
     hide: surroundings.hide,
     logger,
@@ -102,7 +104,6 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     closing,
   );
   const missing = () => missingModel(gateway.describe());
-  const operator = operatorOf(options, surroundings);
   const app = createApp<Caller>({
     service: 'switchboard',
     access: { operator, serviceToken: surroundings.family?.secret },
@@ -126,7 +127,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     }),
   });
   mountCallback(app, exchange.longTasks);
-  mountGuards(app, keys);
+  mountGuards(app, keys, operator);
   mountReady(app, () => bus.status().connected);
   const journalDraft = createJournalDraft(exchange.registrar, seal);
   const commandBus = createCommandBus(bus, journalDraft);

@@ -17,6 +17,21 @@ export const switchboardErrors = defineErrors({
     ({ id, name }: { id: string; name: string }) =>
       `This key may not command the schedule ${id}: it is not its own. New ids begin with ${name}, the name of the key in keys.yaml.`,
   ],
+  operator_topic: [
+    403,
+    ({ topic }: { topic: string }) =>
+      `Only the operator publishes to ${topic}: send the operator's key (operator-key in TRUNKLINE_HOME) or SWITCHBOARD_API_KEY as "Authorization: Bearer".`,
+  ],
+  operator_schedule: [
+    403,
+    ({ id }: { id: string }) =>
+      `The schedule ${id} is not yours to change: it was not made without a key. Send the operator's key (operator-key in TRUNKLINE_HOME) or SWITCHBOARD_API_KEY as "Authorization: Bearer".`,
+  ],
+  guest_schedule: [
+    403,
+    ({ topic }: { topic: string }) =>
+      `Without a key, a schedule leads to agents only: its topic begins with cron., not ${topic}. The operator's key or SWITCHBOARD_API_KEY allows others.`,
+  ],
   reply_topic: [
     403,
     ({ topic }: { topic: string }) =>

@@ -3,7 +3,7 @@ import { switchboardErrors } from '../errors.ts';
 import { checkAsked, ownConversation } from './asked.ts';
 import { type Caller, mayPublish } from './caller.ts';
 import { type ScheduleOwners, scheduleCommand } from './schedule-command.ts';
-import { isGuardedTopic, isOwnTopic } from './topics.ts';
+import { isGuardedTopic, isOperatorTopic, isOwnTopic } from './topics.ts';
 
 /**
  * Throws unless the caller may send this message: its address for answers, and what it asks for, included.
@@ -14,12 +14,13 @@ export function checkPublish(caller: Caller, draft: Draft, owners: ScheduleOwner
   if (isOwnTopic(topic)) throw switchboardErrors.reply_topic({ topic });
   checkReplyTopic(reply?.topic);
   if (caller.admin) return draft;
+  if (caller.guest && isOperatorTopic(topic)) throw switchboardErrors.operator_topic({ topic });
   const wanted = reply === undefined ? [topic] : [topic, reply.topic];
   const refused = wanted.find((name) => !mayPublish(caller, name));
   if (refused !== undefined) throw switchboardErrors.publish_forbidden({ topic: refused });
   if (topic === 'command.schedule')
     return { ...draft, payload: scheduleCommand(caller, draft.payload, owners) };
-  checkAsked(caller, draft);
+  if (!caller.guest) checkAsked(caller, draft);
   return { ...draft, payload: ownConversation(caller, draft.payload) };
 }
 

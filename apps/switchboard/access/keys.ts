@@ -3,7 +3,7 @@ import { checkPattern } from '@trunkline/bus';
 import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
 import { z } from 'zod';
-import { type Caller, operator } from './caller.ts';
+import { type Caller, guest, operator } from './caller.ts';
 
 const pattern = z.string().superRefine((text, context) => {
   try {
@@ -14,7 +14,13 @@ const pattern = z.string().superRefine((text, context) => {
 });
 
 const keySchema = z.strictObject({
-  name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'a name of letters, digits, - and _'),
+  name: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'a name of letters, digits, - and _')
+    .refine(
+      (name) => name !== guest.name,
+      `${guest.name} stands for whoever has no key; choose another name`,
+    ),
   envKey: z.string().min(1),
   publish: z.array(pattern).default([]),
   subscribe: z.array(pattern).default([]),
@@ -30,6 +36,8 @@ export interface KeySettings {
   file: string;
   adminKey: string | undefined;
   host: string;
+  /** TRUNKLINE_OPEN: while no key is set, everybody is the operator. */
+  isOpen: boolean;
   env: Environment;
   logger: Logger;
   hide: ((secret: string) => void) | undefined;
@@ -39,19 +47,18 @@ export interface KeySettings {
 /** The keys in force, followed while the service runs. */
 export interface Keys {
   keyring(): Keyring<Caller>;
-  /** The caller while no key is set: the operator, and only on a loopback address. */
+  /** The caller while no key is set, and only on a loopback address: a guest, or the operator where TRUNKLINE_OPEN is set. */
   openCaller(): Caller | undefined;
   /** Calls back when the key of a caller is revoked or its rights change; gives back what stops that. */
   onRevoked(caller: Caller, listener: () => void): () => void;
   close(): Promise<void>;
 }
 
-/** The caller while no key is set; another object than the operator's, as it ends with the first key. */
-const anyone: Caller = { ...operator };
-
 /** Reads the keys and refuses to serve others than this machine without one. */
 export async function openKeys(settings: KeySettings): Promise<Keys> {
-  const { file, host, logger } = settings;
+  const { file, host, isOpen, logger } = settings;
+  // An object of its own: what it was let in for ends with the first key.
+  const anyone: Caller = isOpen ? { ...operator } : { ...guest };
   const listeners = new Map<Caller, Set<() => void>>();
   let callers: ReadonlyMap<string, Caller> = new Map();
   let keyring = createKeyring<Caller>([]);
@@ -138,7 +145,7 @@ function checkExposure(host: string, keys: number, logger: Logger): void {
   }
   logger.warn(
     { host },
-    'everyone on this machine may use the switchboard; set SWITCHBOARD_API_KEY to close it',
+    'everyone on this machine may ask agents and read what goes over the switchboard; set SWITCHBOARD_API_KEY to close it',
   );
 }
 

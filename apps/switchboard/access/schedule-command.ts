@@ -17,13 +17,17 @@ export interface ScheduleOwners {
 export function scheduleCommand(caller: Caller, payload: unknown, owners: ScheduleOwners): object {
   const fields = fieldsOf(payload);
   const bound = { ...fields, onlyOwner: caller.name };
-  if (fields.action === 'list') return bound;
+  if (fields.action === 'list') return caller.guest ? fields : bound;
   const isUnnamedPreview = fields.action === 'preview' && fields.id === undefined;
-  if (!isUnnamedPreview && !isOwn(caller, fields, owners))
-    throw switchboardErrors.schedule_forbidden({ id: String(fields.id), name: caller.name });
+  if (!isUnnamedPreview && !isOwn(caller, fields, owners)) throw foreign(caller, String(fields.id));
   if (fields.action !== 'add') return bound;
   checkScheduled(caller, fields);
   return { ...bound, owner: caller.name, payload: ownConversation(caller, fields.payload) };
+}
+
+/** A guest reads what there is, and changes only what guests made. */
+export function seesSchedule(caller: Caller, owner: string | null | undefined): boolean {
+  return caller.guest === true || ownsSchedule(caller, owner);
 }
 
 export function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined): boolean {
@@ -37,9 +41,11 @@ function isOwn(
   owners: ScheduleOwners,
 ): boolean {
   const name = text(id);
+  if (caller.guest && name === undefined) return true;
   if (name === undefined || (given !== undefined && given !== caller.name)) return false;
   const owner = owners.ownerOf(name);
   if (owner !== undefined) return ownsSchedule(caller, owner);
+  if (caller.guest) return true;
   return name === caller.name || name.startsWith(`${caller.name}-`) || name.startsWith(`${caller.name}.`);
 }
 
@@ -48,6 +54,16 @@ function checkScheduled(caller: Caller, { topic, payload }: Record<string, unkno
   const name = text(topic);
   if (name === undefined) return;
   const isOrder = matchesTopic('command.#', name) || isOwnTopic(name);
+  if (caller.guest) {
+    if (!matchesTopic('cron.#', name)) throw switchboardErrors.guest_schedule({ topic: name });
+    return;
+  }
   if (isOrder || !mayPublish(caller, name)) throw switchboardErrors.publish_forbidden({ topic: name });
   checkAsked(caller, { topic: name, payload });
+}
+
+function foreign({ guest, name }: Caller, id: string) {
+  return guest
+    ? switchboardErrors.operator_schedule({ id })
+    : switchboardErrors.schedule_forbidden({ id, name });
 }

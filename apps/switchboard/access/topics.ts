@@ -23,6 +23,11 @@ export function isOwnTopic(topic: string): boolean {
   return matchesAny(ownTopics, topic);
 }
 
+/** Orders, which only the operator gives; those about schedules have rules of their own. */
+export function isOperatorTopic(topic: string): boolean {
+  return topic !== 'command.schedule' && matchesTopic('command.#', topic);
+}
+
 export function isGuardedTopic(topic: string): boolean {
   return matchesAny(guardedTopics, topic);
 }

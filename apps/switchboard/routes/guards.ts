@@ -1,23 +1,11 @@
-import { type AppEnv, allowCallers, callerGuard } from '@trunkline/http';
+import { type AppEnv, callerGuard, requireOperator } from '@trunkline/http';
+import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Hono, MiddlewareHandler } from 'hono';
-import { type Caller, operator } from '../access/caller.ts';
+import { type Caller, guest, operator } from '../access/caller.ts';
 import type { Keys } from '../access/keys.ts';
 import { switchboardErrors } from '../errors.ts';
 
 export type SwitchboardEnv = AppEnv<Caller>;
-
-/** Paths that a scoped key may use, within its patterns; everything else behind the guard is for admins. */
-const scopedPaths: ReadonlySet<string> = new Set([
-  '/publish',
-  '/api/bus/stream',
-  '/api/bus/history',
-  '/api/agent/ask-human',
-]);
-
-/** A scoped key has schedules of its own, too. */
-export function isScopedPath(path: string): boolean {
-  return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
-}
 
 /** The one place where keys are checked. What is not under these paths is public. */
 const guardedPaths = [
@@ -33,19 +21,148 @@ const guardedPaths = [
   '/extendedAgentCard',
 ];
 
-export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys): void {
+/** What configures, executes, reveals files or repeats what others asked: for the operator alone, in person. */
+export const operatorRoutes = [
+  'POST /api/agents',
+  'PUT /api/agents/:name',
+  'DELETE /api/agents/:name',
+  'POST /api/external-agents',
+  'PUT /api/external-agents/:name',
+  'DELETE /api/external-agents/:name',
+  'POST /api/routes',
+  'PUT /api/routes/:name',
+  'DELETE /api/routes/:name',
+  'POST /api/mcp-servers',
+  'PUT /api/mcp-servers/:name',
+  'DELETE /api/mcp-servers/:name',
+  'POST /api/mcp-servers/test',
+  'POST /api/mcp-servers/:name/test',
+  'POST /api/mcp-servers/:name/enabled',
+  'POST /api/ceremonies',
+  'PUT /api/ceremonies/:name',
+  'DELETE /api/ceremonies/:name',
+  'GET /api/workspace/files/:kind/:name',
+  'PUT /api/workspace/files/:kind/:name',
+  'POST /api/workspace/files/:kind/:name/check',
+  'GET /api/changes',
+  'GET /api/changes/:id',
+  'POST /api/changes/:id/undo',
+  'POST /api/flows/:id/replay',
+  'POST /api/deliveries/:id/replay',
+  'POST /api/dead-letters/:id/replay',
+];
+
+/**
+ * Open to whoever is let in without a key: messages, questions to agents, reading. The handlers of some look closer: an
+ * approval is the operator's to answer, an order the operator's to publish, a schedule its maker's to change.
+ */
+export const openRoutes = [
+  'POST /publish',
+  'POST /v1/chat/completions',
+  'GET /v1/models',
+  'POST /api/onboard',
+  'POST /api/agent/ask-human',
+  'POST /api/a2a/input',
+  'POST /api/routes/test',
+  'POST /api/incidents',
+  'POST /api/incidents/:id/resolve',
+  'POST /api/ceremonies/:id/run',
+  'POST /api/schedules',
+  'PUT /api/schedules/:id',
+  'DELETE /api/schedules/:id',
+  'POST /api/schedules/preview',
+  'POST /api/schedules/:id/pause',
+  'POST /api/schedules/:id/resume',
+  'POST /api/schedules/:id/run-now',
+  'GET /api/ab-tests',
+  'GET /api/agents',
+  'GET /api/alerts',
+  'GET /api/bus/history',
+  'GET /api/bus/stream',
+  'GET /api/ceremonies',
+  'GET /api/ceremonies/:id',
+  'GET /api/cluster',
+  'GET /api/dead-letters',
+  'GET /api/deliveries',
+  'GET /api/flows',
+  'GET /api/flows/:id',
+  'GET /api/hitl/pending',
+  'GET /api/incidents',
+  'GET /api/mcp-servers',
+  'GET /api/mcp-servers/:name',
+  'GET /api/plugins',
+  'GET /api/projects',
+  'GET /api/routes',
+  'GET /api/schedules',
+  'GET /api/schedules/:id',
+  'GET /api/settings/global',
+  'GET /api/workspace',
+];
+
+/** A2A has many paths, and guards of its own behind these. */
+const a2aPath = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$)/;
+
+/** Paths that a scoped key may use, within its patterns; everything else behind the guard is for the operator. */
+const scopedPaths: ReadonlySet<string> = new Set([
+  '/publish',
+  '/api/bus/stream',
+  '/api/bus/history',
+  '/api/agent/ask-human',
+]);
+
+/** A scoped key has schedules of its own, too. */
+export function isScopedPath(path: string): boolean {
+  return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
+}
+
+export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys, access: OperatorAccess): void {
   const identify = callerGuard<Caller>({
     keyring: keys.keyring,
     openCaller: keys.openCaller,
-    trustedCaller: ({ kind }) => (kind === 'operator' ? operator : undefined),
+    trustedCaller,
     principalOf: ({ name, admin }) => ({ kind: admin ? 'operator' : 'agent', id: `key:${name}`, via: [] }),
   });
-  const admins = allowCallers<Caller>(({ admin }) => admin, switchboardErrors.admin_only);
-  for (const path of guardedPaths) {
-    app.use(path, identify, endWithKey(keys), (context, next) =>
-      isScopedPath(context.req.path) ? next() : admins(context, next),
-    );
-  }
+  for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access));
+}
+
+/** The operator is known by their own key too. Who speaks for them through another service may ask, not order. */
+function trustedCaller(principal: Principal): Caller | undefined {
+  if (isDirectOperator(principal)) return operator;
+  return principal.kind === 'operator' ? guest : undefined;
+}
+
+/** Without a key, what is in no list is for the operator. */
+function admit(access: OperatorAccess): MiddlewareHandler<SwitchboardEnv> {
+  const isOpenRoute = routeMatcher(openRoutes);
+  const operatorOnly = requireOperator(access);
+  return (context, next) => {
+    const { admin, guest: isGuest } = context.get('caller');
+    const { method, path } = context.req;
+    if (admin) {
+      // TRUNKLINE_OPEN: whoever is let in without a key is the operator.
+      if (access.isOpen && context.get('principal').kind === 'anonymous')
+        context.set('principal', { kind: 'operator', id: 'operator', via: [] });
+      return next();
+    }
+    if (isGuest) {
+      const isOpen = a2aPath.test(path) || isOpenRoute(method, path);
+      return isOpen ? next() : operatorOnly(context, next);
+    }
+    if (isScopedPath(path)) return next();
+    throw switchboardErrors.admin_only();
+  };
+}
+
+/** Whether a request is for one of the routes, written as `METHOD /path/:parameter`. */
+function routeMatcher(routes: readonly string[]): (method: string, path: string) => boolean {
+  const exact = new Set(routes.filter((route) => !route.includes(':')));
+  const patterns = routes
+    .filter((route) => route.includes(':'))
+    .map((route) => new RegExp(`^${route.replace(/:\w+/g, '[^/]+')}$`));
+  return (method, path) => {
+    const route = `${method === 'HEAD' ? 'GET' : method} ${path}`;
+    return exact.has(route) || patterns.some((pattern) => pattern.test(route));
+  };
 }
 
 /** Cuts off what is still being answered when its key is revoked or changed: streams, and whoever waits for a person. */

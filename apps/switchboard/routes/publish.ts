@@ -28,7 +28,11 @@ export interface PublishParts {
 export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft }: PublishParts): void {
   const { publish_forbidden, schedule_forbidden, skill_forbidden, channel_forbidden } = switchboardErrors;
   const { answer_forbidden, reply_topic, message_refused, bus_unavailable } = switchboardErrors;
+  const { operator_topic, operator_schedule, guest_schedule } = switchboardErrors;
   const refusals = [
+    operator_topic,
+    operator_schedule,
+    guest_schedule,
     publish_forbidden,
     schedule_forbidden,
     skill_forbidden,

@@ -3,7 +3,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkPublish } from '../access/check-publish.ts';
-import { ownsSchedule, type ScheduleOwners } from '../access/schedule-command.ts';
+import { type ScheduleOwners, seesSchedule } from '../access/schedule-command.ts';
 import { busFailure } from '../errors.ts';
 import { ownerOf } from '../scheduler/owner.ts';
 import type { Schedules } from '../scheduler/schedules.ts';
@@ -45,7 +45,7 @@ export function mountSchedules(
     const { limit, after = '' } = context.req.valid('query');
     const own = schedules()
       .list()
-      .filter((view) => ownsSchedule(context.get('caller'), ownerOf(view)));
+      .filter((view) => seesSchedule(context.get('caller'), ownerOf(view)));
     const rest = own.filter(({ id }) => id > after).sort((one, other) => (one.id < other.id ? -1 : 1));
     return context.json({ success: true, data: { count: own.length, schedules: rest.slice(0, limit) } });
   });
@@ -55,9 +55,9 @@ export function mountSchedules(
   });
   app.get('/api/schedules/:id', one, validate('query', historyQuery), (context) => {
     const id = context.req.param('id');
-    const isOwn = ownsSchedule(context.get('caller'), schedules().ownerOf(id));
-    const known = isOwn ? schedules().get(id) : undefined;
-    const history = isOwn ? schedules().history(id, context.req.valid('query').limit) : [];
+    const isSeen = seesSchedule(context.get('caller'), schedules().ownerOf(id));
+    const known = isSeen ? schedules().get(id) : undefined;
+    const history = isSeen ? schedules().history(id, context.req.valid('query').limit) : [];
     if (known === undefined && history.length === 0)
       throw schedule_unknown({ words: `There is no schedule ${id}.` });
     return context.json({ success: true, data: { schedule: known ?? null, history } });
