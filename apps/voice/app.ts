@@ -4,15 +4,15 @@ import {
   callerGuard,
   createApp,
   createMetrics,
-  type HttpErrorOptions,
   listRoutes,
   type Metrics,
   type RunningServer,
   serve,
   servePages,
 } from '@trunkline/http';
-import { operatorOf, type Service, type Surroundings } from '@trunkline/service';
-import { PersonaUnavailableError, renderVoiceError, voiceErrors } from './errors.ts';
+import type { Principal } from '@trunkline/identity';
+import type { Service, Surroundings } from '@trunkline/service';
+import { PersonaUnavailableError, renderVoiceError } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { LatencyLog } from './metrics/latency.ts';
 import type { VoiceOptions } from './options.ts';
@@ -48,7 +48,7 @@ import { advertiseApiKey } from './turn/card-scheme.ts';
 import { Conversations } from './turn/conversations.ts';
 import type { Persona } from './turn/persona.ts';
 import { createTextTurn } from './turn/text-turn.ts';
-import { defaultUser, operatorUser, type User } from './users/user.ts';
+import { defaultUser, type User } from './users/user.ts';
 
 const megabyte = 1024 * 1024;
 
@@ -77,6 +77,7 @@ export async function launch(
     url: server.url,
     missing: voice.missing,
     routes: () => listRoutes(voice.app),
+    requiresKey: () => voice.users.source !== 'empty' || options.a2aAuthToken !== undefined,
     stop: () => running.disposeAsync(),
   };
   return { service, voice };
@@ -124,7 +125,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
     talks,
     errands: tools.errands,
     mcp: tools.mcp,
-    missing: () => missingParts(core.gateway.describe(), core.users),
+    missing: () => missingParts(core.gateway.describe(), core),
     /** Tells where the service listens. */
     announce: (server: RunningServer) => {
       address.url ??= server.url;
@@ -133,12 +134,13 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
 }
 
 function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): VoiceApp {
-  const { options, surroundings, users, sessions, delegates, library, gateway, logger } = core;
+  const { options, surroundings, users, operator, admission, sessions, delegates, library, gateway, logger } =
+    core;
   const { services = () => [] } = surroundings;
   const model = () => gateway.describe();
   return createApp<User>({
     service: 'voice',
-    access: { operator: operatorOf(options, surroundings), serviceToken: surroundings.family?.secret },
+    access: { operator, serviceToken: surroundings.family?.secret },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,
@@ -154,6 +156,7 @@ function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): Voice
       body: healthBody({
         options,
         users,
+        admission,
         sessions,
         delegates,
         library,
@@ -166,21 +169,14 @@ function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): Voice
 }
 
 function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog): void {
-  const { options, users, library, selection, preferences, delegates, counters, sessions } = core;
-  const keyring = () => users.keyring;
-  const openCaller = () => users.openCaller;
-  const refuse = (options: HttpErrorOptions) => {
-    const { closedBecause: reason } = users;
-    return reason === undefined
-      ? voiceErrors.unknown_key(options)
-      : voiceErrors.roster_unusable({ reason }, options);
-  };
+  const { options, users, admission, library, selection, preferences, delegates, counters, sessions } = core;
+  const { openCaller, trustedCaller, refuse } = admission;
   app.use(
     '/api/*',
     callerGuard<User>({
-      keyring,
+      keyring: () => users.keyring,
       openCaller,
-      trustedCaller: ({ kind }) => (kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined),
+      trustedCaller,
       principalOf: ({ id }) => ({ kind: 'person', id: `voice:${id}`, via: [] }),
       refuse,
     }),
@@ -197,18 +193,18 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
 function mountAgent(
   app: VoiceApp,
   core: Core,
-  persona: (user: User) => Persona,
+  persona: (user: User, principal: Principal) => Persona,
   publicUrl: () => string,
   closing: AsyncDisposableStack,
 ): void {
-  const { options, users, delivery, tokens, questions, counters, database, places, logger } = core;
+  const { options, users, admission, delivery, tokens, questions, counters, database, places, logger } = core;
   const { a2aAuthToken: token, a2aUserId: id } = options;
   const recipient = () => users.find(id)?.id;
-  mountCallback(app, { delivery, tokens, questions, authToken: token, recipient });
-  const answering = () => {
+  mountCallback(app, { delivery, tokens, questions, authToken: token, admission, recipient });
+  const answering = (sender: Principal) => {
     // A roster that cannot be read may have limited this user.
     if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
-    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' });
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender);
   };
   const server = createA2aServer({
     directory: places.store,
@@ -217,6 +213,7 @@ function mountAgent(
     cardForm: '0.3',
     guardCard: token !== undefined,
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
+    closedBecause: admission.operatorOnlyBecause,
     allowedOrigins: options.a2aAllowedOrigins,
     observer: { turnStarted: () => counters.inboundMessage() },
     logger,
@@ -239,12 +236,13 @@ async function startTranslator(
     sidecarReferenceId: defaultVoice,
   } = options;
   if (port === undefined) return;
-  const { sidecar, users, logger } = voice;
+  const { sidecar, users, admission, logger } = voice;
   const app = createTranslator({
     sidecar,
     sampleRate,
     defaultVoice,
     users,
+    admission,
     version: manifest.version,
     allowedHosts: options.allowedHosts,
     logger,

@@ -5,11 +5,13 @@ import type { VoiceOptions } from './options.ts';
 import type { SessionRegistry } from './sessions/registry.ts';
 import type { SkillLibrary } from './skills/library.ts';
 import type { SpeechDescription } from './speech/speech.ts';
+import type { Admission } from './users/admission.ts';
 import type { UserDirectory } from './users/directory.ts';
 
 export interface HealthParts {
   options: VoiceOptions;
   users: UserDirectory;
+  admission: Admission;
   sessions: SessionRegistry;
   delegates: DelegateBook;
   library: SkillLibrary;
@@ -22,6 +24,7 @@ export interface HealthParts {
 export function healthBody({
   options,
   users,
+  admission,
   sessions,
   delegates,
   library,
@@ -46,20 +49,24 @@ export function healthBody({
     },
     speech: speech(),
     model: model(),
-    missing: missingParts(model(), users),
+    missing: missingParts(model(), { users, admission }),
     services: services(),
   };
 }
 
+type Who = Pick<HealthParts, 'users' | 'admission'>;
+
 /** What keeps the service from its full function, and what to do about it. */
-export function missingParts(model: ModelDescription, users: UserDirectory): Missing[] {
-  const hint = rosterHint(users);
+export function missingParts(model: ModelDescription, who: Who): Missing[] {
+  const hint = rosterHint(who);
   const missing = missingModel(model);
   return hint === undefined ? missing : [...missing, { what: 'Users', variable: 'CONFIG_DIR', hint }];
 }
 
-function rosterHint({ closedBecause, outdatedBecause }: UserDirectory): string | undefined {
+function rosterHint({ users, admission }: Who): string | undefined {
+  const { closedBecause, outdatedBecause } = users;
   if (closedBecause !== undefined)
     return `Nobody can call until the roster of users is mended. ${closedBecause}`;
-  return outdatedBecause && `The last good roster of users is in use. ${outdatedBecause}`;
+  if (outdatedBecause !== undefined) return `The last good roster of users is in use. ${outdatedBecause}`;
+  return admission.operatorOnlyBecause();
 }

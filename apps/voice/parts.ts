@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import type { Metrics } from '@trunkline/http';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import type { Surroundings } from '@trunkline/service';
+import { operatorOf, type Surroundings } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import {
   createCalculator,
@@ -46,6 +47,7 @@ import { McpServers } from './tools/mcp/servers.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
 import { type Persona, type PersonaParts, snapshotPersona } from './turn/persona.ts';
+import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
 import { createFileSource } from './users/file-source.ts';
 import { Preferences } from './users/preferences.ts';
@@ -76,6 +78,15 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const users = createUsers(options, places, logger, env);
   closing.defer(() => users.stop());
+  const operator = operatorOf(options, surroundings);
+  const admission = createAdmission({
+    users,
+    operator,
+    host: options.host,
+    rosterFile: places.users,
+    family: surroundings.family,
+    env,
+  });
   const library = new SkillLibrary(places.config, logger);
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
@@ -103,6 +114,8 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
     logger,
     env,
     users,
+    operator,
+    admission,
     library,
     preferences,
     tokens,
@@ -205,7 +218,7 @@ export function createSpeech({ options, library, places, logger }: Core, closing
   return { sidecar, speech: parts, cloner };
 }
 
-export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Persona {
+export function createPersonas(core: Core, toolbox: Toolbox) {
   const { options, selection, preferences, gateway, env, logger } = core;
   const models = new Models({
     gateway,
@@ -216,12 +229,12 @@ export function createPersonas(core: Core, toolbox: Toolbox): (user: User) => Pe
     logger,
   });
   const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };
-  return (user) => snapshotPersona(user, parts);
+  return (user: User, principal: Principal = anonymous): Persona => snapshotPersona(user, principal, parts);
 }
 
 /** What is said in calls, and by whom. */
 export interface Talk {
-  persona: (user: User) => Persona;
+  persona: (user: User, principal?: Principal) => Persona;
   speech: Speech['speech'];
   latency: LatencyLog;
 }

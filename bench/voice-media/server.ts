@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { createLogger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import { systemClock } from '@trunkline/schedule';
 import type { Line } from '../../apps/voice/call/line.ts';
 import { Calls } from '../../apps/voice/media/calls.ts';
@@ -64,7 +65,7 @@ function ours(): Answer {
   });
   return async (sdp) => {
     const offer = { sdp, id: undefined, restart: false, requestData: undefined };
-    return (await calls.offer(offer, defaultUser)).sdp;
+    return (await calls.offer(offer, defaultUser, anonymous)).sdp;
   };
 }
 

@@ -47,7 +47,15 @@ export async function talk(
   const latency = new LatencyLog((turn) => taken.push(turn));
   const instructions = skill.systemPrompt;
   const { begin } = createConversations({
-    persona: (user) => ({ user, skill, verbosity: 'silent', instructions, tools: [], model }),
+    persona: (user, principal) => ({
+      user,
+      principal,
+      skill,
+      verbosity: 'silent',
+      instructions,
+      tools: [],
+      model,
+    }),
     sessions: new SessionRegistry(),
     delivery: { deliver: () => false },
     speech,

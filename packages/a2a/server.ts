@@ -42,6 +42,8 @@ export interface A2aServerOptions {
   parkedTasks?: 'keep' | 'fail';
   /** More turns than this at once are refused; default 1000. */
   maximumRunning?: number;
+  /** Why callers that nobody knows are refused although no credentials are set, if so. */
+  closedBecause?: () => string | undefined;
   /** False for a service that warns of open doors itself; default true. */
   warnWhenOpen?: boolean;
   /** Told of turns, for counters. */
@@ -76,7 +78,7 @@ export function createA2aServer(options: A2aServerOptions): A2aServer {
 }
 
 function openServer(options: A2aServerOptions): A2aServer {
-  const guard = createCredentialsGuard(options.credentials ?? {});
+  const guard = createCredentialsGuard(options.credentials ?? {}, options.closedBecause);
   if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);
   const engine = createEngine(options);

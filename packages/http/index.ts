@@ -22,6 +22,7 @@ export { untilAborted } from './fetch/until-aborted.ts';
 export type { HealthReport } from './health/mount-health.ts';
 export { createMetrics, type Metrics } from './metrics/metrics.ts';
 export { describeRoute, type RouteDescription } from './openapi/describe-route.ts';
+export { isLoopbackHost } from './origins/loopback.ts';
 export { createOriginCheck, type OriginCheck } from './origins/origin-guard.ts';
 export { refuseForeignName } from './origins/page-guard.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';

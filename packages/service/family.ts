@@ -8,6 +8,8 @@ export interface Family {
   agentName: string;
   /** A member that runs. */
   find(name: string): ServiceLink | undefined;
+  /** The names of members that run and ask their callers for a key. */
+  membersWithKey(): string[];
   /** Tells of every member that begins to run. */
   onChange(listener: () => void): void;
 }

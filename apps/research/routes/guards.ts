@@ -1,4 +1,4 @@
-import { type AppEnv, callerGuard, createKeyring } from '@trunkline/http';
+import { type AppEnv, callerGuard, createKeyring, isLoopbackHost } from '@trunkline/http';
 import type { Hono, MiddlewareHandler } from 'hono';
 
 /** Asks for the token where one is set. The operator needs none. */
@@ -18,7 +18,6 @@ export function mountGuards(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
 
 /** Words of warning for a service that anyone on the network can use. */
 export function exposureWarning(host: string, token: string | undefined): string | undefined {
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host);
-  if (isLoopback || token !== undefined) return undefined;
+  if (isLoopbackHost(host) || token !== undefined) return undefined;
   return `SECURITY: Research listens on ${host} and no RESEARCH_AUTH_TOKEN is set: anyone who reaches it can use it.`;
 }

@@ -122,7 +122,9 @@ function resultOf(
 
 /** Credentials that were refused will be refused again. */
 function mayPass(error: unknown): boolean {
-  return !(error instanceof RemoteAgentError && error.code === 'agent_unauthorized');
+  return !(
+    error instanceof RemoteAgentError && ['agent_unauthorized', 'agent_unknown_caller'].includes(error.code)
+  );
 }
 
 function uuidOf(hex: string): string {

@@ -46,6 +46,7 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
     secret,
     agentName: read.agent.agentName,
     find: (name) => linksTo(members).find((service) => service.name === name),
+    membersWithKey: () => members.filter((each) => each.requiresKey?.() === true).map(({ name }) => name),
     onChange: (listener) => void listeners.push(listener),
   };
   try {

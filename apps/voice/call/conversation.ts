@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import { anonymous, type Principal } from '@trunkline/identity';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
@@ -18,7 +19,7 @@ export interface ConversationParts
   /** Writes summaries of long conversations. */
   summariser(): Model;
   /** As whom a user is answered from now on. */
-  persona(user: User): Persona;
+  persona(user: User, principal: Principal): Persona;
   sessions: SessionRegistry;
   /** Brings the results of tools that nobody waited for. */
   delivery: DeliveryPort;
@@ -26,7 +27,8 @@ export interface ConversationParts
 
 /** Holds a conversation with every caller that the media side has connected. */
 export interface Conversations {
-  begin(line: Line, user: User): void;
+  /** `principal`: who asked for the call. */
+  begin(line: Line, user: User, principal?: Principal): void;
   /** Cancels the tools that still run when all calls are over. */
   stop(): Promise<void>;
 }
@@ -38,8 +40,8 @@ export function createConversations(given: ConversationParts): Conversations {
   const runs = new ToolRuns({ delivery, logger: parts.logger });
   return {
     stop: () => runs.stop(),
-    begin(line, user) {
-      const answering = personaOf(persona, user, line, parts.logger);
+    begin(line, user, principal = anonymous) {
+      const answering = personaOf(() => persona(user, principal), user, line, parts.logger);
       if (answering === undefined) return;
       const call = new Call({ ...parts, line, persona: answering, phrases, histories, runs });
       const leave = sessions.open(call);
@@ -50,14 +52,9 @@ export function createConversations(given: ConversationParts): Conversations {
 }
 
 /** A persona whose model is not set up is told to the caller, and the line is given up. */
-function personaOf(
-  persona: (user: User) => Persona,
-  user: User,
-  line: Line,
-  logger: Logger,
-): Persona | undefined {
+function personaOf(persona: () => Persona, user: User, line: Line, logger: Logger): Persona | undefined {
   try {
-    return persona(user);
+    return persona();
   } catch (error) {
     logger.error({ err: error, user: user.id }, 'a call cannot be answered');
     line.send({ type: 'error', data: { message: wordsOf(error), fatal: true } });

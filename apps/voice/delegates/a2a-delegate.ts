@@ -108,6 +108,7 @@ function contextOf(sessionId: string, name: string): string {
 const codes: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
   agent_unreachable: 'delegate_unreachable',
   agent_unauthorized: 'delegate_refused',
+  agent_unknown_caller: 'delegate_refused',
   agent_timeout: 'delegate_silent',
   agent_no_answer: 'delegate_silent',
 };

@@ -1,9 +1,12 @@
+import { anonymous, decodePrincipal, encodePrincipal, type Principal } from '@trunkline/identity';
 import type { Database } from '@trunkline/storage';
 
 /** Something that a user sent the assistant off to do. */
 export interface Errand {
   id: string;
   userId: string;
+  /** On whose behalf it is done. */
+  principal: Principal;
   query: string;
   /** How often it was begun. */
   attempts: number;
@@ -14,6 +17,7 @@ interface Row {
   user_id: string;
   query: string;
   attempts: number;
+  principal: string | null;
 }
 
 /** Errands that are not done yet; they survive a restart. */
@@ -24,13 +28,13 @@ export class ErrandStore {
     this.#database = database;
   }
 
-  save({ id, userId, query, attempts }: Errand): void {
+  save({ id, userId, query, attempts, principal }: Errand): void {
     this.#database
       .prepare(
-        `INSERT INTO errands (id, user_id, query, attempts) VALUES (?, ?, ?, ?)
+        `INSERT INTO errands (id, user_id, query, attempts, principal) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET attempts = excluded.attempts`,
       )
-      .run(id, userId, query, attempts);
+      .run(id, userId, query, attempts, encodePrincipal(principal));
   }
 
   remove(id: string): void {
@@ -38,7 +42,13 @@ export class ErrandStore {
   }
 
   all(): Errand[] {
-    const rows = this.#database.prepare<Row>('SELECT id, user_id, query, attempts FROM errands').all();
-    return rows.map(({ user_id, ...row }) => ({ ...row, userId: user_id }));
+    const rows = this.#database
+      .prepare<Row>('SELECT id, user_id, query, attempts, principal FROM errands')
+      .all();
+    return rows.map(({ user_id, principal, ...row }) => ({
+      ...row,
+      userId: user_id,
+      principal: decodePrincipal(principal ?? '') ?? anonymous,
+    }));
   }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@trunkline/config';
+import { anonymous, type Principal } from '@trunkline/identity';
 import { questionKey } from '@trunkline/tools';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import { wordsOf } from '../errors.ts';
@@ -9,7 +10,7 @@ export interface ErrandsOptions {
   store: ErrandStore;
   delivery: DeliveryPort;
   /** Does the work and gives what to tell the user. */
-  work(query: string, signal: AbortSignal): Promise<string>;
+  work(errand: Errand, signal: AbortSignal): Promise<string>;
   logger: Logger;
 }
 
@@ -28,10 +29,10 @@ export class Errands {
   }
 
   /** Begins an errand, unless the same one is under way; false when too many are. */
-  begin(userId: string, query: string): boolean {
+  begin(userId: string, query: string, principal: Principal = anonymous): boolean {
     if (this.#isUnderWay(userId, query)) return true;
     if (this.#running.size >= mostAtOnce) return false;
-    this.#start({ id: randomUUID(), userId, query, attempts: 0 });
+    this.#start({ id: randomUUID(), userId, principal, query, attempts: 0 });
     return true;
   }
 
@@ -63,7 +64,7 @@ export class Errands {
   }
 
   async #run(errand: Errand): Promise<void> {
-    const text = await this.#work(errand.query);
+    const text = await this.#work(errand);
     if (this.#controller.signal.aborted) return;
     try {
       this.#finish(errand, text);
@@ -73,12 +74,12 @@ export class Errands {
     }
   }
 
-  async #work(query: string): Promise<string> {
+  async #work(errand: Errand): Promise<string> {
     try {
-      return await this.#options.work(query, this.#controller.signal);
+      return await this.#options.work(errand, this.#controller.signal);
     } catch (error) {
       if (!this.#controller.signal.aborted) this.#options.logger.warn({ err: error }, 'an errand failed');
-      return `I could not finish "${query}": ${wordsOf(error)}`;
+      return `I could not finish "${errand.query}": ${wordsOf(error)}`;
     }
   }
 

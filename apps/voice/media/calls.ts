@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
@@ -16,7 +17,7 @@ export interface CallsOptions {
   /** How many there may be at once. */
   limit: number;
   /** Called for every caller that has connected. */
-  converse(line: Line, user: User): void;
+  converse(line: Line, user: User, principal: Principal): void;
   observer: CallObserver;
   /** Of time limits. */
   clock: Clock;
@@ -63,12 +64,14 @@ export class Calls {
     });
   }
 
-  async offer(offer: Offer, user: User): Promise<Answer> {
+  async offer(offer: Offer, user: User, principal: Principal): Promise<Answer> {
     if (!mediaKinds(offer.sdp).includes('audio'))
       throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
     const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
-    if (known !== undefined) return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
-    const call = await this.#open(offer, user);
+    // Whoever takes a call over gets the rights of the one who opened it: in single-user mode all have one user id.
+    if (known !== undefined && isSame(known.principal, principal))
+      return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
+    const call = await this.#open(offer, user, principal);
     try {
       return { id: call.id, sdp: await call.answer(offer.sdp) };
     } catch (error) {
@@ -90,20 +93,21 @@ export class Calls {
     for (const call of [...this.#calls.values()]) call.close('the service stops');
   }
 
-  async #open({ requestData }: Offer, user: User): Promise<PeerLine> {
+  async #open({ requestData }: Offer, user: User, principal: Principal): Promise<PeerLine> {
     const { settings, limit, observer, clock, mediaClock, logger, loadPeers } = this.#options;
     const makePeer = await loadPeers();
     if (this.#calls.size >= limit) throw mediaErrors.lines_busy({ calls: limit });
     const call = new PeerLine({
       id: this.#nextId(),
       user,
+      principal,
       requestData,
       makePeer: (events) => makePeer(settings, events),
       pacer: this.#pacer,
       clock,
       mediaClock,
       logger,
-      onConnected: (line) => this.#converse(line, user),
+      onConnected: (line) => this.#converse(line),
       onLate: (frames) => observer.framesLate(frames),
     });
     this.#calls.set(call.id, call);
@@ -111,11 +115,11 @@ export class Calls {
     return call;
   }
 
-  #converse(call: PeerLine, user: User): void {
+  #converse(call: PeerLine): void {
     const { observer, converse } = this.#options;
     observer.connected();
     call.onClose(() => observer.ended());
-    converse(call, user);
+    converse(call, call.user, call.principal);
   }
 
   #complain(): void {
@@ -141,4 +145,8 @@ export class Calls {
     const call = this.#calls.get(id);
     return call?.user.id === user.id ? call : undefined;
   }
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return one.kind === other.kind && one.id === other.id;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
@@ -16,6 +17,8 @@ const lastWordsMs = 1000;
 export interface PeerLineOptions {
   id: string;
   user: User;
+  /** Who asked for the call. */
+  principal: Principal;
   requestData: unknown;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
@@ -32,6 +35,7 @@ export interface PeerLineOptions {
 export class PeerLine implements Line {
   readonly id: string;
   readonly user: User;
+  readonly principal: Principal;
   readonly requestData: unknown;
   readonly speaker: PacedSpeaker;
   readonly #options: PeerLineOptions;
@@ -48,10 +52,11 @@ export class PeerLine implements Line {
   #work: Promise<unknown> = Promise.resolve();
 
   constructor(options: PeerLineOptions) {
-    const { id, user, requestData, clock, logger } = options;
+    const { id, user, principal, requestData, clock, logger } = options;
     this.#options = options;
     this.id = id;
     this.user = user;
+    this.principal = principal;
     this.requestData = requestData;
     this.speaker = new PacedSpeaker({
       send: (frame) => this.#peer.play(frame),

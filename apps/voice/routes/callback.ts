@@ -5,6 +5,7 @@ import type { CallbackGrant, CallbackTokens } from '../delivery/callback-tokens.
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import { type Pushed, readPushed } from '../delivery/pushed.ts';
 import { voiceErrors } from '../errors.ts';
+import type { Admission } from '../users/admission.ts';
 import type { VoiceApp } from './voice-app.ts';
 
 export interface CallbackRouteOptions {
@@ -13,6 +14,7 @@ export interface CallbackRouteOptions {
   questions: OpenQuestions;
   /** When set, callers show it or the token of a delegation. */
   authToken: string | undefined;
+  admission: Pick<Admission, 'operatorOnlyBecause' | 'refuse'>;
   /** Whose news they are when the sender does not tell by a token. */
   recipient: () => string | undefined;
 }
@@ -55,7 +57,11 @@ function accept(
   return { ok: true, delivered: false, reason: 'no active session', stashed: true };
 }
 
-function createIdentify({ authToken, tokens }: CallbackRouteOptions): (context: Context) => Sender {
+function createIdentify({
+  authToken,
+  tokens,
+  admission,
+}: CallbackRouteOptions): (context: Context) => Sender {
   const keyring = createKeyring([{ key: authToken, caller: true }]);
   return (context) => {
     if (keyring.size === 0) refuseForeignName(context);
@@ -66,6 +72,12 @@ function createIdentify({ authToken, tokens }: CallbackRouteOptions): (context: 
     }
     if (keyring.size > 0 && !shown.some((token) => keyring.find(token)))
       throw voiceErrors.unknown_key({ headers: { 'www-authenticate': 'Bearer' } });
+    if (
+      keyring.size === 0 &&
+      context.get('principal').kind === 'anonymous' &&
+      admission.operatorOnlyBecause()
+    )
+      throw admission.refuse({ headers: { 'www-authenticate': 'Bearer' } });
     return {};
   };
 }

@@ -42,7 +42,7 @@ export function mountOffer(app: VoiceApp, calls: Calls): void {
     async (context) => {
       const { sdp, pc_id, restart_pc, request_data: requestData } = context.req.valid('json');
       const offer = { sdp, id: pc_id ?? undefined, restart: restart_pc ?? false, requestData };
-      const answer = await calls.offer(offer, context.get('caller'));
+      const answer = await calls.offer(offer, context.get('caller'), context.get('principal'));
       return context.json({ sdp: answer.sdp, type: 'answer', pc_id: answer.id });
     },
   );

@@ -37,6 +37,9 @@ const memories = `
     PRIMARY KEY (user_id, skill)
   ) STRICT, WITHOUT ROWID`;
 
+/** Who sent the assistant off, as JSON. */
+const errandPrincipals = 'ALTER TABLE errands ADD COLUMN principal TEXT';
+
 /** Every answer looks for the oldest memories, and must not read all of them for that. */
 const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
 
@@ -51,6 +54,7 @@ export function openVoiceDatabase(directory: string): Database {
     memories,
     ttlTableMigration('open_questions'),
     memoriesByAge,
+    errandPrincipals,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }

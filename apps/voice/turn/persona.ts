@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import type { SkillSelection } from '../skills/selection.ts';
 import type { Skill } from '../skills/skill.ts';
@@ -9,6 +10,8 @@ import type { Model } from './model-settings.ts';
 /** As whom, how and with what a user is answered; taken when a session connects and kept for its length. */
 export interface Persona {
   user: User;
+  /** On whose behalf its tools act, and whom it names to the services that it asks. */
+  principal: Principal;
   skill: Skill;
   verbosity: Verbosity;
   instructions: string;
@@ -26,12 +29,13 @@ export interface PersonaParts {
 }
 
 /** The persona that answers a user now. What is reloaded or chosen later does not change it. */
-export function snapshotPersona(user: User, parts: PersonaParts): Persona {
+export function snapshotPersona(user: User, principal: Principal, parts: PersonaParts): Persona {
   const skill = parts.selection.snapshot(user);
   const chosen = parts.preferences.verbosityOf(user.id);
   const verbosity = isVerbosity(chosen) ? chosen : (skill.verbosity ?? parts.verbosity);
   return {
     user,
+    principal,
     skill,
     verbosity,
     instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,

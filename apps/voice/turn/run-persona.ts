@@ -19,8 +19,8 @@ const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
 
 /** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
 export function runPersona(
-  { model, instructions, tools }: Persona,
+  { model, instructions, tools, principal }: Persona,
   turn: PersonaTurn,
 ): AsyncGenerator<TurnEvent, void> {
-  return runTurn({ model, instructions, tools, limits, ...turn });
+  return runTurn({ model, instructions, tools, limits, principal, ...turn });
 }

@@ -1,4 +1,5 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import { PersonaUnavailableError } from '../errors.ts';
@@ -7,8 +8,8 @@ import type { Persona } from './persona.ts';
 import { runPersona } from './run-persona.ts';
 
 export interface TextTurnOptions {
-  /** As whom a message is answered now. */
-  persona: () => Persona;
+  /** As whom a message that somebody sent is answered now. */
+  persona: (sender: Principal) => Persona;
   conversations: Conversations;
 }
 
@@ -16,7 +17,7 @@ export interface TextTurnOptions {
 export function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
   return {
     async *execute(request, signal) {
-      const answering = personaOf(persona);
+      const answering = personaOf(() => persona(request.principal));
       if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
       const messages = [...conversations.get(request.task.contextId), userMessage(request)];
       const sessionId = request.task.contextId;

@@ -21,7 +21,8 @@ export function createAgentFetch(
     const response = await send(agent, input, { ...init, headers, redirect: 'manual' });
     if (response.status === 401 || response.status === 403) {
       await response.body?.cancel();
-      throw new RemoteAgentError('agent_unauthorized', agent);
+      const isStranger = agent.peer !== undefined && principal.kind === 'anonymous';
+      throw new RemoteAgentError(isStranger ? 'agent_unknown_caller' : 'agent_unauthorized', agent);
     }
     if (response.status >= 300 && response.status < 400) {
       await response.body?.cancel();

@@ -36,7 +36,10 @@ const tokenHolder: Principal = { kind: 'agent', id: 'a2a', via: [] };
  * The operator, and whoever one of our services asks for, come in without the credentials. A service that asks for
  * nobody known comes in only where nobody needs them.
  */
-export function createCredentialsGuard(credentials: A2aCredentials): CredentialsGuard {
+export function createCredentialsGuard(
+  credentials: A2aCredentials,
+  closedBecause: () => string | undefined = () => undefined,
+): CredentialsGuard {
   const { require = 'all' } = credentials;
   const schemes = [
     createScheme('bearer', credentials.bearer, bearerToken, 'Bearer'),
@@ -57,8 +60,12 @@ export function createCredentialsGuard(credentials: A2aCredentials): Credentials
     handler: async (context: Context<AppEnv>, next) => {
       const principal = context.get('principal');
       if (schemes.length === 0) refuseForeignName(context);
-      if (schemes.length === 0 || principal.kind !== 'anonymous') return next();
-      if (!isOpen(context)) return refusal(context, principal, schemes);
+      if (principal.kind !== 'anonymous') return next();
+      if (schemes.length === 0) {
+        const reason = closedBecause();
+        return reason === undefined ? next() : refusal(context, reason, schemes);
+      }
+      if (!isOpen(context)) return refusal(context, refusalDetail(principal), schemes);
       context.set('principal', tokenHolder);
       return next();
     },
@@ -80,13 +87,15 @@ function bearerToken(context: Context): string | undefined {
   return /^bearer +(\S+) *$/i.exec(context.req.header('authorization') ?? '')?.[1];
 }
 
+function refusalDetail({ via }: Principal): string {
+  return via.length === 0
+    ? 'missing or wrong credentials'
+    : `${via.join(', then ')} asks for somebody who showed no key; this service needs one`;
+}
+
 /** In every form that a caller of this endpoint may look for. */
-function refusal(context: Context, { via }: Principal, schemes: readonly Scheme[]): Response {
-  const challenge = schemes.map((scheme) => scheme.challenge).join(', ');
-  const detail =
-    via.length === 0
-      ? 'missing or wrong credentials'
-      : `${via.join(', then ')} asks for somebody who showed no key; this service needs one`;
+function refusal(context: Context, detail: string, schemes: readonly Scheme[]): Response {
+  const challenge = schemes.map((scheme) => scheme.challenge).join(', ') || 'Bearer';
   const isRpc = context.req.path.endsWith('/a2a');
   const body = isRpc
     ? { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Unauthorized' }, detail }

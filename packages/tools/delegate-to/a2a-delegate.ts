@@ -93,6 +93,7 @@ function allText(artifacts: RemoteReply['artifacts']): string {
 const CODES: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
   agent_unreachable: 'delegate_unreachable',
   agent_unauthorized: 'delegate_refused',
+  agent_unknown_caller: 'delegate_refused',
 };
 
 /** The client's words can be spoken as they are. */

@@ -1,3 +1,4 @@
+import { anonymous } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { z } from 'zod';
@@ -144,6 +145,7 @@ export class Stage {
     const { verbosity = 'brief', behavior = {}, tools = {} } = this.#setup;
     return {
       user: defaultUser,
+      principal: anonymous,
       skill: { ...plainSkill, behavior },
       verbosity,
       instructions: 'You are a test.',

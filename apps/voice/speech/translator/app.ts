@@ -9,6 +9,7 @@ import {
 } from '@trunkline/http';
 import { z } from 'zod';
 import { wordsOf } from '../../errors.ts';
+import type { Admission } from '../../users/admission.ts';
 import type { UserDirectory } from '../../users/directory.ts';
 import type { User } from '../../users/user.ts';
 import type { Sidecar } from '../sidecar/sidecar.ts';
@@ -20,6 +21,7 @@ export interface TranslatorOptions {
   /** What the voice `default` stands for; the sidecar's own when not given. */
   defaultVoice: string | undefined;
   users: UserDirectory;
+  admission: Pick<Admission, 'openCaller'>;
   version: string;
   /** Names of the internet under which it answers without a key. */
   allowedHosts?: readonly string[];
@@ -45,7 +47,7 @@ const renderError: RenderError = ({ message, code, status }) => ({
 
 /** An OpenAI-style speech endpoint in front of the sidecar. */
 export function createTranslator(options: TranslatorOptions) {
-  const { users, version, logger, sampleRate, allowedHosts = [] } = options;
+  const { users, admission, version, logger, sampleRate, allowedHosts = [] } = options;
   const app = createApp<User>({
     service: 'voice-translator',
     version,
@@ -59,7 +61,7 @@ export function createTranslator(options: TranslatorOptions) {
     '/v1/*',
     callerGuard<User>({
       keyring: () => users.keyring,
-      openCaller: () => users.openCaller,
+      openCaller: admission.openCaller,
       refuse: errors.invalid_api_key,
     }),
   );

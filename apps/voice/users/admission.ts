@@ -1,0 +1,82 @@
+import { type Environment, readVariable } from '@trunkline/config';
+import { type HttpError, type HttpErrorOptions, isLoopbackHost } from '@trunkline/http';
+import type { OperatorAccess, Principal } from '@trunkline/identity';
+import type { Family } from '@trunkline/service';
+import { voiceErrors } from '../errors.ts';
+import type { UserDirectory } from './directory.ts';
+import { operatorUser, type User } from './user.ts';
+
+export interface AdmissionOptions {
+  users: UserDirectory;
+  operator: OperatorAccess;
+  /** Where the service listens. */
+  host: string;
+  /** Where a roster belongs. */
+  rosterFile: string;
+  /** The services that run together with this one; for one that runs alone the environment tells of the others. */
+  family: Family | undefined;
+  env: Environment;
+}
+
+/** Who gets in without a key of the roster. */
+export interface Admission {
+  /** The user that everybody is; undefined where there is a roster, or where only the operator is answered. */
+  openCaller(): User | undefined;
+  /** As whom the operator, or somebody that one of our services asks for, is answered. */
+  trustedCaller(principal: Principal): User | undefined;
+  /** Why only the operator is answered, and what to do about it; undefined where this is not so. */
+  operatorOnlyBecause(): string | undefined;
+  refuse(options: HttpErrorOptions): HttpError;
+}
+
+/**
+ * Without a roster everybody who reaches the service is its admin. That is right for one person on a machine of their
+ * own, and wrong as soon as others reach the service or a service beside it asks for a key: an anonymous caller would
+ * go round that key. Then only the operator is answered.
+ */
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { users, operator, rosterFile } = options;
+  const operatorOnlyBecause = () => {
+    if (users.openCaller === undefined || operator.isOpen) return undefined;
+    const reason = exposure(options);
+    return (
+      reason &&
+      `${reason} Only the operator is answered until ${rosterFile} says who else may call: ${example}`
+    );
+  };
+  return {
+    openCaller: () => (operatorOnlyBecause() === undefined ? users.openCaller : undefined),
+    trustedCaller: ({ kind }) => (kind === 'operator' ? (users.openCaller ?? operatorUser) : undefined),
+    operatorOnlyBecause,
+    refuse(given) {
+      if (users.closedBecause !== undefined)
+        return voiceErrors.roster_unusable({ reason: users.closedBecause }, given);
+      const reason = operatorOnlyBecause();
+      return reason === undefined
+        ? voiceErrors.unknown_key(given)
+        : voiceErrors.operator_only({ reason }, given);
+    },
+  };
+}
+
+const example = 'users: [{ id: ann, api_key: a-long-random-text, role: admin }]';
+
+function exposure({ host, family, env }: AdmissionOptions): string | undefined {
+  if (!isLoopbackHost(host)) return `Voice listens on ${host} and has no roster of users.`;
+  const keyed = family?.membersWithKey() ?? [];
+  if (keyed.length > 0) return `Voice has no roster of users, but ${keyed.join(' and ')} asks for a key.`;
+  const variable = keyVariables(env).find((name) => readVariable(name, env) !== undefined);
+  return variable && `Voice has no roster of users, but ${variable} is set.`;
+}
+
+/** What closes a service of this home to those who do not know it. */
+function keyVariables(env: Environment): string[] {
+  const agentName = readVariable('AGENT_NAME', env) ?? 'trunkline-agent';
+  return [
+    'A2A_AUTH_TOKEN',
+    'CORE_OPERATOR_TOKEN',
+    'RESEARCH_AUTH_TOKEN',
+    'SWITCHBOARD_API_KEY',
+    `${agentName.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`,
+  ];
+}
