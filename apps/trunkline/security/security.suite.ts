@@ -39,8 +39,8 @@ export type Name = (typeof names)[number];
 
 interface Setup {
   env?: Environment;
-  /** Put under the home before the start, by path. */
-  files?: Record<string, string>;
+  /** Put under the home before the start, by path; undefined leaves out what the suite puts there. */
+  files?: Record<string, string | undefined>;
 }
 
 interface Target extends Service {
@@ -53,7 +53,7 @@ export async function startLocked({ env = {}, files = {} }: Setup = {}) {
   const home = join(outside.path, 'deep', 'down', 'home');
   const roster = `users: [{ id: ada, api_key: ${keys.voice}, role: admin }]`;
   for (const [path, content] of Object.entries({ 'voice/config/users.yaml': roster, ...files }))
-    put(join(home, path), content);
+    if (content !== undefined) put(join(home, path), content);
   const variables = { ...quiet, ...locks, TRUNKLINE_HOME: home, ...env };
   const log: string[] = [];
   const hidden = new Set<string>();
