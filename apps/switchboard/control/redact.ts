@@ -11,7 +11,7 @@ const wordsForUnreadable = '# Not shown: it is no valid YAML, and may hold secre
 
 /** Whether the files of this kind may hold credentials. */
 export function holdsSecrets(kind: string): boolean {
-  return kind in kinds && (kinds[kind as keyof typeof kinds] as Kind).secret === true;
+  return kind in kinds && (kinds[kind as keyof typeof kinds] as Kind).confidential === true;
 }
 
 /** The text of such a file without its credentials, all else as it is written; `${VARIABLE}` is none. */

@@ -82,7 +82,7 @@ export class FollowedFiles {
   async #load<Schema extends z.ZodType>(kind: FileKind<Schema>): Promise<z.output<Schema> | undefined> {
     const { env, problems, logger } = this.#settings;
     const path = join(this.#directory, this.#standing(kind));
-    if (kind.secret) restrictFile(path, logger);
+    if (kind.confidential) restrictFile(path, logger);
     const value = await loadYaml(path, kind.schema, { allowMissing: true, expand: kind.expand, env });
     const [first, second] = kind.exact ? [path, path] : spellingsOf(path);
     const isTwice = !kind.exact && standsTwice(this.#directory, kind.file);
@@ -104,14 +104,14 @@ export class FollowedFiles {
 /** A folder with one entry a file, each of which must be called like its entry. */
 export async function followFolder<Schema extends z.ZodType>(
   root: string,
-  { folder, schema, key, expand, secret }: FolderKind<Schema>,
+  { folder, schema, key, expand, confidential }: FolderKind<Schema>,
   { problems, changed, env, logger }: FollowSettings,
 ): Promise<Followed<z.output<Schema>[]>> {
   const directory = join(root, folder);
   const nameOf = (value: z.output<Schema>) => String((value as Record<string, unknown>)[key]);
   const shelf = new Shelf<z.output<Schema>>({ directory, problems, nameOf, key });
   const restrict = (file: string) => {
-    if (secret) restrictFile(join(directory, file), logger);
+    if (confidential) restrictFile(join(directory, file), logger);
   };
   const watch = await watchDirectory(directory, schema, {
     expand,

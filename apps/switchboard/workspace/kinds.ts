@@ -21,7 +21,7 @@ export interface FolderKind<Schema extends z.ZodType = z.ZodType> {
   /** Whether `${VARIABLE}` is replaced in its values. */
   expand: boolean;
   /** It can hold credentials: its files are for their owner alone, and nothing shows their values. */
-  secret?: boolean;
+  confidential?: boolean;
 }
 
 /** A file of its own, which may be missing. */
@@ -31,7 +31,7 @@ export interface FileKind<Schema extends z.ZodType = z.ZodType> {
   expand: boolean;
   /** Called so and not otherwise: a setting names it. */
   exact?: boolean;
-  secret?: boolean;
+  confidential?: boolean;
 }
 
 export type Kind = FolderKind | FileKind;
@@ -39,15 +39,15 @@ export type Kind = FolderKind | FileKind;
 /** Everything that a workspace holds, but for `agents.yaml` (AGENTS_YAML may put it elsewhere) and `keys.yaml`. */
 export const kinds = {
   agent: { folder: 'agents', schema: agentSchema, key: 'name', expand: false },
-  a2a: { folder: 'agents.d', schema: externalAgentSchema, key: 'name', expand: true, secret: true },
-  mcp: { folder: 'mcp-servers.d', schema: mcpServerSchema, key: 'name', expand: true, secret: true },
+  a2a: { folder: 'agents.d', schema: externalAgentSchema, key: 'name', expand: true, confidential: true },
+  mcp: { folder: 'mcp-servers.d', schema: mcpServerSchema, key: 'name', expand: true, confidential: true },
   route: { folder: 'routes.d', schema: routeSchema, key: 'name', expand: false },
   cron: { folder: 'crons', schema: cronSchema, key: 'id', expand: false },
   ceremony: { folder: 'ceremonies', schema: ceremonySchema, key: 'id', expand: false },
   channels: { file: 'channels.yaml', schema: channelsSchema, expand: true },
   fleet: { file: 'fleet.yaml', schema: fleetSchema, expand: true },
   incidents: { file: 'incidents.yaml', schema: incidentsSchema, expand: false },
-  targets: { file: 'a2a.yaml', schema: targetsSchema, expand: true, secret: true },
+  targets: { file: 'a2a.yaml', schema: targetsSchema, expand: true, confidential: true },
   chat: { file: 'chat.yaml', schema: chatSchema, expand: true },
   codehost: { file: 'codehost.yaml', schema: codehostSchema, expand: true },
   cloud: { file: 'cloud.yaml', schema: cloudSchema, expand: true },

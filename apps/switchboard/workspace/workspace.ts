@@ -136,7 +136,7 @@ async function followExternalAgents(
   };
   const place = agentsFile ?? join(directory, 'agents.yaml');
   const files = await openFiles(dirname(place), { ...follow, changed }, closing);
-  const kind = { file: basename(place), schema: externalAgentsSchema, expand: true, secret: true };
+  const kind = { file: basename(place), schema: externalAgentsSchema, expand: true, confidential: true };
   const listed = await files.follow({ ...kind, exact: agentsFile !== undefined });
   const folder = await followFolder(directory, kinds.a2a, { ...follow, changed });
   closing.defer(() => folder.close());
