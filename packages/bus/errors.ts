@@ -34,6 +34,11 @@ export class BusError extends Error {
   }
 }
 
+/** Thrown by a durable handler that no further attempt can help: the message becomes a dead letter at once. */
+export class NonRetryableError extends Error {
+  override readonly name = 'NonRetryableError';
+}
+
 /** The message of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -1,5 +1,5 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
-export { BusError, type BusErrorCode } from './errors.ts';
+export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
 export type { NatsBusOptions } from './nats/options.ts';

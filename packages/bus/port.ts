@@ -52,6 +52,11 @@ export interface Delivery {
    * that counts as no attempt, and the message comes again after the start.
    */
   readonly stopping: AbortSignal;
+  /**
+   * Counts the attempt: a crash before this call is not held against the message. Called by the bus itself unless the
+   * subscription asked for `explicitBegin`.
+   */
+  begin(): Promise<void>;
 }
 
 export type Handler = (message: Message, delivery: Delivery) => void | Promise<void>;
@@ -70,6 +75,8 @@ export interface SubscribeOptions {
   queueLimit?: number;
   /** Default `drop-oldest`. A durable subscription drops nothing: what does not fit waits in the journal. */
   policy?: QueuePolicy;
+  /** Durable only: the handler calls `delivery.begin()` when it starts to work, having waited for its turn before. */
+  explicitBegin?: boolean;
   /** Named in `system.error` when the handler fails. */
   plugin?: string;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, messageOf } from '../errors.ts';
+import { BusError, messageOf, NonRetryableError } from '../errors.ts';
 import type { Handler, Message } from '../port.ts';
 import type { DeliveryContext } from './live-subscription.ts';
 
@@ -39,6 +39,8 @@ export interface RetryPolicy {
 export interface Member {
   readonly handler: Handler;
   readonly plugin: string | undefined;
+  /** The handler itself says when its attempt begins. */
+  readonly explicitBegin: boolean;
 }
 
 const longestRetryDelayMs = 5000;
@@ -60,19 +62,24 @@ export interface AttemptContext {
  */
 export async function handleEntry(entry: Entry, member: Member, context: AttemptContext): Promise<void> {
   const { retry, closing } = context;
-  const before = entry.redelivered ? await begunBefore(entry, context) : 0;
+  const before = entry.redelivered ? await recorded(entry, context) : 0;
   if (before >= retry.maxAttempts) return buryDeadly(entry, member, before, context);
+  const count = new AttemptCount(entry, before, context);
   let spared = 0;
   for (let attempt = before + 1; !closing.aborted; attempt += 1) {
-    const failure = await attemptOnce(entry, member, { attempt, spared }, context);
-    if (failure === undefined) return clear(entry, before, context);
-    if (closing.aborted) return attempt === before + 1 ? takeBack(entry, before, context) : undefined;
+    const failure = await attemptOnce(entry, member, { attempt, spared, count }, context);
+    if (failure === undefined) return clear(entry, count, context);
+    if (closing.aborted) return attempt === before + 1 ? count.takeBack() : undefined;
     if (isDiskFull(failure.error)) spared += 1;
-    else if (attempt - spared >= retry.maxAttempts)
+    else if (isLast(failure.error, attempt - spared, retry))
       return bury(entry, attempt, messageOf(failure.error), context);
     else await record(entry, attempt - spared, context);
     await pause(attempt, context);
   }
+}
+
+function isLast(error: unknown, attempt: number, { maxAttempts }: RetryPolicy): boolean {
+  return attempt >= maxAttempts || error instanceof NonRetryableError;
 }
 
 /** No fault of the message: it waits until there is room. */
@@ -81,25 +88,40 @@ function isDiskFull(error: unknown): boolean {
   return ('code' in error && error.code === 'disk_full') || isDiskFull(error.cause);
 }
 
-/** Counts the coming attempt before it begins: should it end the process, the next one knows. */
-async function begunBefore(entry: Entry, context: AttemptContext): Promise<number> {
-  const before = await recorded(entry, context);
-  if (before < context.retry.maxAttempts) await record(entry, before + 1, context);
-  return before;
+/**
+ * Counts the first attempt at a redelivered entry before it begins: should it end the process, the next one knows.
+ * What is cut short by a stop is no failure of the message, and is taken back.
+ */
+class AttemptCount {
+  readonly #entry: Entry;
+  readonly #before: number;
+  readonly #context: AttemptContext;
+  #isCounted = false;
+
+  constructor(entry: Entry, before: number, context: AttemptContext) {
+    this.#entry = entry;
+    this.#before = before;
+    this.#context = context;
+  }
+
+  async add(): Promise<void> {
+    if (this.#isCounted || !this.#entry.redelivered) return;
+    this.#isCounted = true;
+    await record(this.#entry, this.#before + 1, this.#context);
+  }
+
+  async takeBack(): Promise<void> {
+    if (this.#isCounted) await record(this.#entry, this.#before, this.#context);
+  }
 }
 
 /**
  * The engine keeps the end of an entry a little later. Should the next message end the process before that, this one
  * comes again and must not be blamed: the attempt that was counted beforehand is taken back first.
  */
-async function clear(entry: Entry, before: number, context: AttemptContext): Promise<void> {
-  await takeBack(entry, before, context);
+async function clear(entry: Entry, count: AttemptCount, context: AttemptContext): Promise<void> {
+  await count.takeBack();
   context.ledger.finish(entry);
-}
-
-/** What was cut short by the end is no failure of the message. */
-async function takeBack(entry: Entry, before: number, context: AttemptContext): Promise<void> {
-  if (entry.redelivered) await record(entry, before, context);
 }
 
 async function recorded(entry: Entry, context: AttemptContext): Promise<number> {
@@ -123,16 +145,18 @@ async function record(entry: Entry, attempts: number, context: AttemptContext): 
 async function attemptOnce(
   { message }: Entry,
   member: Member,
-  { attempt, spared }: { attempt: number; spared: number },
+  { attempt, spared, count }: { attempt: number; spared: number; count: AttemptCount },
   context: AttemptContext,
 ): Promise<{ error: unknown } | undefined> {
   try {
     const { closing, delivery } = context;
-    await member.handler(message, { attempt, signal: delivery.signal, stopping: closing });
+    const begin = () => count.add();
+    if (!member.explicitBegin) await begin();
+    await member.handler(message, { attempt, signal: delivery.signal, stopping: closing, begin });
     return undefined;
   } catch (error) {
     if (context.closing.aborted) return { error };
-    const buried = attempt - spared >= context.retry.maxAttempts && !isDiskFull(error);
+    const buried = isLast(error, attempt - spared, context.retry) && !isDiskFull(error);
     report(message, member, { attempt, buried, error }, context);
     return { error };
   }

@@ -2,14 +2,14 @@ import { BusError } from '../errors.ts';
 import { checkName } from '../names.ts';
 import type { Handler, SubscribeOptions } from '../port.ts';
 import { checkPattern } from '../topics/topic.ts';
-import type { DurableOptions } from './attempts.ts';
+import type { DurableOptions, Member } from './attempts.ts';
 import type { LiveLimits, LiveOptions } from './live-subscription.ts';
 
 const defaultLimits: LiveLimits = { concurrency: 1, queueLimit: 1000, policy: 'drop-oldest' };
 
 export type CheckedSubscription =
   | { kind: 'live'; group: string | undefined; live: LiveOptions }
-  | { kind: 'durable'; durable: DurableOptions };
+  | { kind: 'durable'; durable: DurableOptions; member: Member };
 
 /** Checks what a subscriber asks for and fills in the defaults. */
 export function checkSubscription(
@@ -24,11 +24,16 @@ export function checkSubscription(
   const concurrency = checkCount('concurrency', options.concurrency ?? defaultLimits.concurrency);
   const queueLimit = checkCount('queueLimit', options.queueLimit ?? defaultLimits.queueLimit);
   if (durable === undefined) {
+    if (options.explicitBegin) throw new BusError('options_refused', beginWords);
     const limits = sharedLimits({ concurrency, queueLimit, policy: policy ?? defaultLimits.policy });
     return { kind: 'live', group, live: { pattern, handler, plugin, limits } };
   }
   if (policy !== undefined) throw new BusError('options_refused', policyWords);
-  return { kind: 'durable', durable: { name: durable, pattern, group, concurrency, queueLimit } };
+  return {
+    kind: 'durable',
+    durable: { name: durable, pattern, group, concurrency, queueLimit },
+    member: { handler, plugin, explicitBegin: options.explicitBegin ?? false },
+  };
 }
 
 /** Most subscriptions have the defaults: those hold one object together. */
@@ -52,3 +57,6 @@ function checkCount(option: string, value: number): number {
 
 const policyWords =
   'A durable subscription drops nothing, so it takes no "policy": leave it out, or subscribe without "durable".';
+
+const beginWords =
+  'Only the attempts of a durable subscription are counted, so others take no "explicitBegin": leave it out, or give "durable".';

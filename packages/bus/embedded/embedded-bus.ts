@@ -113,6 +113,7 @@ class EmbeddedBus implements Bus {
         attempt: 1,
         signal: this.#abort.signal,
         stopping: this.#abort.signal,
+        begin: async () => undefined,
       }),
       live: this.#liveCounters,
     };
@@ -141,7 +142,7 @@ class EmbeddedBus implements Bus {
     const checked = checkSubscription(pattern, handler, options);
     if (checked.kind === 'live') return this.#live.add(checked.live, checked.group);
     this.#durableTopics.checkCovers(pattern);
-    return this.#durable.add(checked.durable, { handler, plugin: options.plugin });
+    return this.#durable.add(checked.durable, checked.member);
   }
 
   request(topic: string, payload: unknown, options: RequestOptions): Promise<Message> {

@@ -102,6 +102,7 @@ class NatsBus implements Bus {
         attempt: 1,
         signal: this.#abort.signal,
         stopping: this.#abort.signal,
+        begin: async () => undefined,
       }),
       live: this.#liveCounters,
     };
@@ -135,7 +136,7 @@ class NatsBus implements Bus {
     const checked = checkSubscription(pattern, handler, options);
     if (checked.kind === 'live') return this.#live.add(checked.live, checked.group);
     this.#setup.durableTopics.checkCovers(pattern);
-    return this.#durable.add(checked.durable, { handler, plugin: options.plugin });
+    return this.#durable.add(checked.durable, checked.member);
   }
 
   request(topic: string, payload: unknown, options: RequestOptions): Promise<Message> {

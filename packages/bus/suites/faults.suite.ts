@@ -118,6 +118,23 @@ export function describeFaults(placeIn: (directory: string) => BusPlace): void {
       ]);
       await bus.stop();
     });
+
+    it('is not blamed while it only waited for its turn', async () => {
+      place = { ...place, maxAttempts: 2 };
+      await prepareName('reader');
+      const sender = await openBus(place);
+      await sender.publish({ topic: 'message.inbound.x', payload: 'deadly' });
+      await sender.stop();
+      for (const _ of numbers(4)) await start(crasher, [JSON.stringify(place), 'waiting']).exited;
+      const bus = await openBus(place);
+      const seen: unknown[] = [];
+      await bus.subscribe('message.inbound.#', ({ payload }) => void seen.push(payload), {
+        durable: 'reader',
+      });
+      await waitFor(() => seen.length === 1, { timeoutMs: 30_000 });
+      expect(await bus.deadLetters()).toEqual([]);
+      await bus.stop();
+    });
   });
 }
 

@@ -1,3 +1,4 @@
+import { NonRetryableError } from '@trunkline/bus';
 import { StorageError } from '@trunkline/storage';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listen, numbers, patience, type World, type WorldFactory } from './world.suite.ts';
@@ -80,6 +81,35 @@ export function describeRedelivery(createWorld: WorldFactory): void {
         expect.objectContaining({ error: 'no 1', attempt: 1, durable: 'reader', plugin: 'p', buried: false }),
         expect.objectContaining({ error: 'no 2', attempt: 2 }),
       ]);
+      expect(await bus.deadLetters()).toEqual([]);
+    });
+
+    it('for good becomes a dead letter at once, which can be replayed', async () => {
+      const bus = await world.open({ retryDelayMs: 60_000 });
+      const errors = await listen(bus, 'system.error');
+      let isMended = false;
+      const seen: number[] = [];
+      await bus.subscribe(
+        pattern,
+        (_, { attempt }) => {
+          seen.push(attempt);
+          if (!isMended) throw new NonRetryableError('nobody is there');
+        },
+        { durable: 'reader' },
+      );
+      await bus.publish({ topic, payload: 'hopeless' });
+      await errors.count(1);
+      expect(errors.payloads()).toEqual([
+        expect.objectContaining({ error: 'nobody is there', attempt: 1, buried: true }),
+      ]);
+      const [letter] = await vi.waitFor(async () => {
+        const letters = await bus.deadLetters();
+        expect(letters).toMatchObject([{ durable: 'reader', attempts: 1, error: 'nobody is there' }]);
+        return letters;
+      }, patience);
+      isMended = true;
+      await bus.replay({ deadLetterId: letter?.id ?? '' });
+      await vi.waitFor(() => expect(seen).toHaveLength(2), patience);
       expect(await bus.deadLetters()).toEqual([]);
     });
 
