@@ -22,7 +22,7 @@ import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
 import { agentFiles, createExchange, type Exchange } from './exchange.ts';
-import { createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
+import { admitTask, createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
 import { ParkedAnswers } from './gateway/parked-answers.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
@@ -155,7 +155,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     listedElsewhere: () => workspace.listedElsewhere(),
   });
   mountChanges(app, commandBus, exchange.stores.changes);
-  mountOpenAi(app, { bus, routing: exchange.routing });
+  mountOpenAi(app, { bus, routing: exchange.routing, lanes: exchange.lanes });
   // Known only when the server listens.
   let address = '';
   const { registrar } = exchange;
@@ -227,12 +227,14 @@ interface GatewaySettings {
 
 /** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
 function openGateway({ options, home, bus, exchange, logger, url }: GatewaySettings) {
-  const { routing, desk } = exchange;
+  const { routing, desk, lanes } = exchange;
   const { apiKey } = options;
+  const parts = { bus, desk, routing, lanes };
   const parked = new ParkedAnswers(logger);
   const server = createA2aServer({
     directory: join(home, 'a2a'),
-    executor: createGatewayExecutor({ bus, desk, routing }, parked),
+    executor: createGatewayExecutor(parts, parked),
+    admit: (request) => admitTask(request, parts),
     card: () => ({
       name: 'switchboard',
       description: manifest.description,

@@ -63,7 +63,7 @@ export interface Exchange {
 
 /** Where commands of agents find programs when PATH is not set. */
 const programs = '/usr/local/bin:/usr/bin:/bin';
-/** For each request that an executor works on, so many may wait. */
+/** For each request that an executor works on, so many may wait in memory; the rest waits in the journal. */
 const waitingForEach = 7;
 
 /** Puts router, dispatcher, agents and flows together. */
@@ -75,7 +75,12 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const questions = new SurfaceQuestions({ bus, desk, logger });
   const registrar = new Registrar({ directory: workspace.directory, changes: stores.changes, env });
   const incidents = new IncidentBook(workspace, registrar, bus);
-  const mcpServers = new McpServers({ servers: workspace.mcpServers, registry, logger });
+  const mcpServers = new McpServers({
+    servers: workspace.mcpServers,
+    registry,
+    store: stores.skills,
+    logger,
+  });
   closing.defer(() => mcpServers.close());
   const concurrency = options.executorConcurrency;
   const lanes = new Lanes({
@@ -122,6 +127,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       refreshAgents();
       workspace.onChange(refresh);
       broker?.start();
+      mcpServers.restore();
       await runner.refresh();
       void mcpServers.refresh();
       await abTests.start();
@@ -157,6 +163,9 @@ function createDispatcher(
     cooldowns: new Cooldowns(env),
     lanes,
     arms: abTests,
+    skills: stores.skills,
+    queueConcurrency: options.executorConcurrency * (1 + waitingForEach),
+    executorWaitMs: options.executorWaitMs,
     timeoutMs: options.skillTimeoutMs,
     callbackUrl: (id) => publicUrl && `${publicUrl.replace(/\/+$/, '')}/api/a2a/callback/${id}`,
     logger,
@@ -171,6 +180,8 @@ function createBroker(
   if (options.disableSkillBroker) return undefined;
   const broker = new SkillBroker({
     agents: workspace.externalAgents,
+    expected: workspace.expectedAgents,
+    store: stores.skills,
     registry,
     lanes,
     timeoutMs: options.skillTimeoutMs,

@@ -88,7 +88,13 @@ export const switchboardOptions = defineOptions(
       default: 8,
       min: 1,
       max: 64,
-      doc: 'Requests that one agent works on at once; seven times as many wait, more are refused.',
+      doc: 'Requests that one agent works on at once. Seven times as many wait in memory, the rest in the journal; callers that wait for their answer get 503 then.',
+    }),
+    executorWaitMs: integer({
+      env: 'SWITCHBOARD_EXECUTOR_WAIT_MS',
+      default: 86_400_000,
+      min: 1000,
+      doc: 'Milliseconds that accepted work waits after a restart for an MCP server or an agent that has not answered yet; then it is a dead letter, which can be replayed.',
     }),
     delegationWaitMs: integer({
       env: 'SWITCHBOARD_DELEGATION_WAIT_MS',

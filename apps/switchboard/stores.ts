@@ -3,6 +3,7 @@ import type { Logger } from '@trunkline/config';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
 import { hourly } from './core/hourly.ts';
+import { SkillStore } from './dispatch/skill-store.ts';
 import { TaskStore } from './dispatch/task-store.ts';
 import { AbStore } from './experiments/ab-store.ts';
 import { FlowStore } from './flows/flow-store.ts';
@@ -15,6 +16,7 @@ export interface Stores {
   questions: QuestionStore;
   conversations: ConversationStore;
   tasks: TaskStore;
+  skills: SkillStore;
   experiments: AbStore;
 }
 
@@ -31,6 +33,7 @@ export function openStores(home: string, closing: AsyncDisposableStack, logger: 
     questions: open((path) => new QuestionStore(path), 'questions.db'),
     conversations: open((path) => new ConversationStore(path), 'conversations.db'),
     tasks: open((path) => new TaskStore(path), 'tasks.db'),
+    skills: open((path) => new SkillStore(path), 'skills.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
   };
   const { flows, conversations, questions } = stores;

@@ -9,6 +9,7 @@ import { Cooldowns } from '../../apps/switchboard/dispatch/cooldowns.ts';
 import { Dispatcher } from '../../apps/switchboard/dispatch/dispatcher.ts';
 import { Lanes } from '../../apps/switchboard/dispatch/lanes.ts';
 import { ExecutorRegistry } from '../../apps/switchboard/dispatch/registry.ts';
+import { SkillStore } from '../../apps/switchboard/dispatch/skill-store.ts';
 import { TaskStore } from '../../apps/switchboard/dispatch/task-store.ts';
 import { FlowStore } from '../../apps/switchboard/flows/flow-store.ts';
 import { mountPublish } from '../../apps/switchboard/routes/publish.ts';
@@ -42,6 +43,9 @@ export async function startOurs(): Promise<Contestant> {
     cooldowns: new Cooldowns({}),
     lanes: new Lanes({ running: 64, waiting: 100_000, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
+    skills: new SkillStore(':memory:'),
+    queueConcurrency: 512,
+    executorWaitMs: 60_000,
     timeoutMs: 60_000,
     callbackUrl: () => undefined,
     logger,

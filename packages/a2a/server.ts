@@ -8,7 +8,7 @@ import { buildCard } from './card/build-card.ts';
 import { mountCard } from './card/card-routes.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { ProtocolVersion } from './dialects/version.ts';
-import { TaskEngine } from './engine/engine.ts';
+import { type EngineOptions, TaskEngine } from './engine/engine.ts';
 import type { Executor } from './engine/executor.ts';
 import type { TaskObserver } from './engine/task-observer.ts';
 import {
@@ -27,6 +27,8 @@ export interface A2aServerOptions {
   /** Where `a2a-tasks.db` and `a2a-push.db` stand: one directory for each instance. */
   directory: string;
   executor: Executor;
+  /** Asked before a message is accepted: a refusal is answered with 503 and Retry-After. */
+  admit?: EngineOptions['admit'];
   /** Asked each time, as the address and the skills may become known late. */
   card: () => AgentDescription;
   /** The form of the card for callers who name no version; default 1.0. */
@@ -159,6 +161,7 @@ function createEngine(options: A2aServerOptions): TaskEngine {
   return new TaskEngine({
     path: join(options.directory, 'a2a-tasks.db'),
     executor: options.executor,
+    admit: options.admit,
     parkedTasks: options.parkedTasks ?? 'keep',
     maximumRunning: options.maximumRunning ?? 1000,
     clock: options.clock ?? systemClock,

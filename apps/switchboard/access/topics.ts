@@ -1,10 +1,12 @@
 import { matchesTopic } from '@trunkline/bus';
 
 /**
- * What only the switchboard writes. Answers: whoever could write them could forge what an agent or a person said. And what
+ * What only the switchboard writes. Requests in the queues of agents, and answers: whoever could write them could forge
+ * what an agent was asked, or what it or a person said. And what
  * switchboards on one bus tell each other: it changes the workspace of all of them, and brings the keys of sealed commands.
  */
 const ownTopics = [
+  'agent.skill.queue.#',
   'agent.skill.response.#',
   'agent.input.response.#',
   'agent.input.given',

@@ -3,10 +3,15 @@ import type { Logger } from '@trunkline/config';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
 import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import type { SkillStore } from '../dispatch/skill-store.ts';
 import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
 
 export interface BrokerSettings {
   agents: () => readonly ExternalAgent[];
+  /** Names of agents that are to come: services that start beside this one. */
+  expected: () => readonly string[];
+  /** Holds the skills of each card over a restart. */
+  store: SkillStore;
   registry: ExecutorRegistry;
   lanes: Lanes;
   timeoutMs: number;
@@ -25,6 +30,10 @@ export interface Sighting {
 }
 
 const cardTimeoutMs = 10_000;
+const heartbeatMs = 60_000;
+/** Before an agent that has not answered since the start is asked again; doubled each time. */
+const firstRetryMs = 1000;
+const longestRetryMs = 5000;
 
 /** Registers the agents of `agents.yaml` and `agents.d/`, and asks each for its card every minute. */
 export class SkillBroker {
@@ -33,6 +42,7 @@ export class SkillBroker {
   readonly #cards = new Map<string, RemoteCard>();
   readonly #sightings = new Map<string, Sighting>();
   readonly #closing = new AbortController();
+  readonly #retries = new Map<string, { timer: NodeJS.Timeout; count: number }>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(settings: BrokerSettings) {
@@ -42,11 +52,12 @@ export class SkillBroker {
 
   start(): void {
     this.refresh();
-    this.#timer = setInterval(() => this.refresh(), this.#settings.heartbeatMs ?? 60_000).unref();
+    this.#timer = setInterval(() => this.refresh(), this.#settings.heartbeatMs ?? heartbeatMs).unref();
   }
 
   close(): void {
     clearInterval(this.#timer);
+    for (const { timer } of this.#retries.values()) clearTimeout(timer);
     this.#closing.abort();
   }
 
@@ -63,32 +74,77 @@ export class SkillBroker {
   async #sight({ name, agent }: ExternalAgent): Promise<void> {
     const options = { signal: this.#closing.signal, timeoutMs: cardTimeoutMs };
     try {
-      this.#cards.set(name, await this.#client.card(agent, options));
+      const card = await this.#client.card(agent, options);
+      this.#cards.set(name, card);
+      this.#keep(name, card);
+      clearTimeout(this.#retries.get(name)?.timer);
+      this.#retries.delete(name);
       this.#sightings.set(name, { reachable: true, at: Date.now() });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       const words = error instanceof Error ? error.message : String(error);
       this.#sightings.set(name, { reachable: false, at: Date.now(), error: words });
       this.#settings.logger.warn({ agent: name }, words);
+      if (!this.#cards.has(name)) this.#sightAgain(name);
     }
     this.#register();
   }
 
+  /** Work may be waiting for its card, so the next heartbeat is too late. */
+  #sightAgain(name: string): void {
+    const { timer: last, count = 0 } = this.#retries.get(name) ?? {};
+    clearTimeout(last);
+    const pause = Math.min(firstRetryMs * 2 ** count, longestRetryMs);
+    const retry = () => {
+      const entry = this.#settings.agents().find((agent) => agent.name === name);
+      if (entry === undefined) this.#retries.delete(name);
+      else void this.#sight(entry);
+    };
+    this.#retries.set(name, { timer: setTimeout(retry, pause).unref(), count: count + 1 });
+  }
+
+  #keep(name: string, { skills }: RemoteCard): void {
+    const { store, logger } = this.#settings;
+    try {
+      store.keep(
+        'a2a',
+        name,
+        skills.map(({ id, description }) => ({ id, description })),
+      );
+    } catch (error) {
+      logger.warn({ err: error, agent: name }, 'failed to store the skills of an agent');
+    }
+  }
+
   #register(): void {
-    this.#settings.registry.replace(
-      'broker',
-      this.#settings.agents().map((entry) => this.#executorOf(entry)),
-    );
+    const { agents, expected, registry } = this.#settings;
+    const listed = agents();
+    const missing = expected().filter((name) => !listed.some((entry) => entry.name === name));
+    registry.replace('broker', [
+      ...listed.map((entry) => this.#executorOf(entry)),
+      ...missing.flatMap((name) => this.#absent(name)),
+    ]);
+  }
+
+  /** An agent that had skills before the restart and is not there yet; the dispatcher lets its work wait. */
+  #absent(name: string): SkillExecutor[] {
+    const skills = skillsOf([], this.#settings.store.recall<CardSkill>('a2a', name), true);
+    if (skills.length === 0) return [];
+    const execute = async () => {
+      throw new Error(`${name} has not started yet; try again later`);
+    };
+    return [{ agent: name, type: 'a2a', skills, execute }];
   }
 
   #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
     const card = this.#cards.get(name);
-    const { registry, lanes, timeoutMs, memory } = this.#settings;
+    const { registry, lanes, timeoutMs, memory, store } = this.#settings;
+    const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
       client: this.#client,
       // An agent without a card is spoken to as the contract says, with nothing asked beforehand.
       agent: card === undefined ? { ...agent, protocol: '0.3' } : agent,
-      skills: skillsOf(skills, card),
+      skills: skillsOf(skills, offered, card === undefined),
       streaming: card !== undefined && (streaming ?? card.streaming),
       chain,
       findAgent: (other) => {
@@ -102,11 +158,23 @@ export class SkillBroker {
   }
 }
 
-/** What the file names always stands and wins; the card adds what it has now. */
-function skillsOf(named: ExternalAgent['skills'], card: RemoteCard | undefined): OfferedSkill[] {
+/** What is used of a skill on a card. */
+type CardSkill = Pick<RemoteCard['skills'][number], 'id' | 'description'>;
+
+/** What the file names always stands and wins; the card adds what it has, or had before the restart. */
+function skillsOf(
+  named: ExternalAgent['skills'],
+  offered: readonly CardSkill[],
+  isRemembered: boolean,
+): OfferedSkill[] {
   const own = named.map(({ name, description = '' }) => ({ name, description, keywords: [] }));
-  const added = (card?.skills ?? [])
+  const added = offered
     .filter(({ id }) => !named.some(({ name }) => name === id))
-    .map(({ id, description }) => ({ name: id, description, keywords: [] }));
+    .map(({ id, description }) => ({
+      name: id,
+      description,
+      keywords: [],
+      ...(isRemembered && { pending: true }),
+    }));
   return [...own, ...added];
 }

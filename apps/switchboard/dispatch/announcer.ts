@@ -40,7 +40,12 @@ export class Announcer {
   }
 
   /** The answer, for whoever waits for this correlation and for the place that the message named. */
-  async answer(dispatch: Dispatch, result: SkillResult, durationMs: number): Promise<void> {
+  async answer(
+    dispatch: Dispatch,
+    result: SkillResult,
+    durationMs: number,
+    purpose: 'reply' | 'gave-up' = 'reply',
+  ): Promise<void> {
     const { correlationId, message } = dispatch;
     const { unavailable: _, usage, ...told } = result;
     const payload = { ...told, usage: usage && plain(usage), correlationId, durationMs };
@@ -49,7 +54,7 @@ export class Announcer {
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
     // The same id after a restart, so that the answer is not brought twice.
-    await this.#bus.publish({ ...draft, id: derivedId(message.id, 'reply') });
+    await this.#bus.publish({ ...draft, id: derivedId(message.id, purpose) });
   }
 
   /** What is said to an agent and by it; tools of MCP servers do not talk. */

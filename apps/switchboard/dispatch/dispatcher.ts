@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import type { Bus, Delivery, Message, Subscription } from '@trunkline/bus';
+import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { untilAborted } from '@trunkline/http';
 import { derivedId } from '../core/derived-id.ts';
 import type { Flow, FlowStore } from '../flows/flow-store.ts';
+import { type AgentQueueSettings, AgentQueues } from './agent-queues.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
 import { Ending, TimeLimit } from './ending.ts';
 import type { Place, RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import { resolveQueued, waitForExecutor } from './executor-wait.ts';
 import type { Lanes } from './lanes.ts';
-import type { DropReason, ExecutorRegistry } from './registry.ts';
+import { type DropReason, type ExecutorRegistry, isPending } from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
+import type { SkillStore } from './skill-store.ts';
 import type { TaskStore, TrackedTask } from './task-store.ts';
 
 /** Chooses between agents where a test of two is under way. */
@@ -28,6 +31,11 @@ export interface DispatcherSettings {
   lanes: Lanes;
   tasks: TaskStore;
   arms: ArmChooser;
+  skills: SkillStore;
+  /** Requests of one agent that are taken on at once from its queue in the journal. */
+  queueConcurrency: number;
+  /** How long work waits for an executor that has not answered since the start. */
+  executorWaitMs: number;
   /** How long one skill may take in this process. */
   timeoutMs: number;
   /** Where other services tell that a task is over; undefined when they cannot reach this one. */
@@ -35,8 +43,10 @@ export interface DispatcherSettings {
   logger: Logger;
 }
 
-/** More than all lanes of a busy switchboard together, so that a slow executor holds up no other. */
-const atOnce = 256;
+/** Requests that are taken on at once, of all agents together. */
+const atOnce = 1024;
+/** From so many on, all that nobody waits for goes to the queue of its agent: there is always room to hand it on. */
+const queuedFrom = 768;
 
 /** Doors at which the one who asked waits, and may be an agent that holds a place here meanwhile. */
 const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
@@ -47,6 +57,8 @@ interface Run {
   dispatch: Dispatch;
   executor: SkillExecutor;
   ending: Ending;
+  /** Counts the attempt; called when the agent has a place for it. */
+  begin(): Promise<void>;
   startedAt: number;
   /** What a callback of the other service must bring; made when it is first needed. */
   token?: string;
@@ -58,17 +70,28 @@ interface Run {
 export class Dispatcher {
   readonly #settings: DispatcherSettings;
   readonly #announcer: Announcer;
+  readonly #queues: AgentQueues;
+  readonly #startedAt = Date.now();
   /** Messages that are being worked on in this process. */
   readonly #live = new Set<string>();
+  #taken = 0;
 
   constructor(settings: DispatcherSettings) {
     this.#settings = settings;
-    this.#announcer = new Announcer(settings.bus, settings.logger);
+    const { bus, logger, skills: store, queueConcurrency: concurrency } = settings;
+    this.#announcer = new Announcer(bus, logger);
+    const handle: AgentQueueSettings['handle'] = (...given) => this.#handleQueued(...given);
+    this.#queues = new AgentQueues({ bus, concurrency, handle, store, logger });
   }
 
-  start(): Promise<Subscription> {
+  async start(): Promise<void> {
+    const { bus, registry } = this.#settings;
+    const agents = () => registry.list().map(({ agent }) => agent);
     const options = { durable: 'dispatcher', group: 'dispatcher', concurrency: atOnce, plugin: 'dispatcher' };
-    return this.#settings.bus.subscribe('agent.skill.request', (...given) => this.#handle(...given), options);
+    const handle = (message: Message, delivery: Delivery) => this.#handle(message, delivery);
+    await bus.subscribe('agent.skill.request', handle, { ...options, explicitBegin: true });
+    await this.#queues.start(agents());
+    registry.onChange(() => this.#queues.ensureAll(agents()));
   }
 
   /** Whether the task of another service is still followed by the one who asked for it. */
@@ -83,6 +106,15 @@ export class Dispatcher {
   }
 
   async #handle(message: Message, delivery: Delivery): Promise<void> {
+    this.#taken += 1;
+    try {
+      await this.#take(message, delivery);
+    } finally {
+      this.#taken -= 1;
+    }
+  }
+
+  async #take(message: Message, delivery: Delivery): Promise<void> {
     const { registry, cooldowns, tasks, arms } = this.#settings;
     const dispatch = readDispatch(message);
     const flow = await this.#open(dispatch, delivery.attempt === 1);
@@ -94,12 +126,67 @@ export class Dispatcher {
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const executor = arms.choose(dispatch, found.executor);
+    const why = this.#mustQueue(executor, dispatch);
+    if (why === undefined) return await this.#begin(flow.id, dispatch, executor, delivery);
+    this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });
+    await this.#queues.add(executor.agent, message);
+  }
+
+  /** Why a request waits in the queue of its agent; undefined when it can be taken on. */
+  #mustQueue(executor: SkillExecutor, dispatch: Dispatch): string | undefined {
+    const { agent } = executor;
+    if (isPending(executor, dispatch.skill)) return `${agent} has not answered since the start`;
+    if (this.#taken > queuedFrom) return 'too much work is under way';
+    if (this.#isAwaited(dispatch) || !this.#settings.lanes.isCrowded(agent)) return undefined;
+    return `${agent} has more to do than it can take on (SWITCHBOARD_EXECUTOR_CONCURRENCY)`;
+  }
+
+  /** Whoever waited for what was asked before the start is gone. */
+  #isAwaited({ message }: Dispatch): boolean {
+    return awaitedInterfaces.has(message.source?.interface ?? '') && message.timestamp >= this.#startedAt;
+  }
+
+  /** Takes on a request from the queue of an agent, once that agent is there. */
+  async #handleQueued(queue: string, message: Message, delivery: Delivery, queuedAt: number): Promise<void> {
+    const { registry, tasks, executorWaitMs } = this.#settings;
+    const dispatch = readDispatch(message);
+    const flow = await this.#open(dispatch, false);
+    if (flow.status === 'complete' || tasks.isTracked(message.id)) return;
+    const found = await waitForExecutor(
+      registry,
+      () => resolveQueued(registry, queue, dispatch),
+      dispatch.skill,
+      { deadline: Math.max(queuedAt, this.#startedAt) + executorWaitMs, stopping: delivery.stopping },
+    );
+    if (found === undefined) return await this.#giveUp(flow.id, dispatch, queue);
+    if ('reason' in found) return await this.#drop(flow.id, dispatch, found.reason, found.why);
+    await this.#begin(flow.id, dispatch, found.executor, delivery);
+  }
+
+  /** Tells whoever asked, and leaves the request among the dead letters of the bus. */
+  async #giveUp(flowId: string, dispatch: Dispatch, agent: string): Promise<never> {
+    const { flows, executorWaitMs } = this.#settings;
+    const error = `${agent} has not answered for ${executorWaitMs / 1000} s (SWITCHBOARD_EXECUTOR_WAIT_MS), so ${dispatch.skill} was not done. The request is among the dead letters: replay it when ${agent} is back.`;
+    flows.trace(flowId, 'dead-letter', { why: error });
+    flows.block(flowId, true);
+    await this.#announcer.answer(dispatch, { content: '', error, taskState: 'failed' }, 0, 'gave-up');
+    throw new NonRetryableError(error);
+  }
+
+  async #begin(
+    flowId: string,
+    dispatch: Dispatch,
+    executor: SkillExecutor,
+    delivery: Delivery,
+  ): Promise<void> {
+    const { id } = dispatch.message;
     using ending = new Ending(delivery);
-    this.#live.add(message.id);
+    this.#live.add(id);
     try {
-      await this.#run({ flowId: flow.id, dispatch, executor, ending, startedAt: Date.now() });
+      const begin = () => delivery.begin();
+      await this.#run({ flowId, dispatch, executor, ending, begin, startedAt: Date.now() });
     } finally {
-      this.#live.delete(message.id);
+      this.#live.delete(id);
     }
   }
 
@@ -126,11 +213,14 @@ export class Dispatcher {
     const { executor, flowId, dispatch } = run;
     const { signal: stopping } = run.ending;
     const work = async (place: Place) => {
+      run.ending.waits(false);
+      await run.begin();
       run.startedAt = Date.now();
       await this.#announceStart(run);
       return await this.#execute(run, place);
     };
-    const isAwaited = awaitedInterfaces.has(dispatch.message.source?.interface ?? '');
+    const isAwaited = this.#isAwaited(dispatch);
+    run.ending.waits(true);
     const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
@@ -211,7 +301,7 @@ export class Dispatcher {
     if (frame.type !== 'progress') this.#settings.flows.trace(flowId, frame.type, frame);
     if (frame.type === 'input-start' || frame.type === 'input-end') {
       this.#settings.flows.block(flowId, frame.type === 'input-start');
-      ending.asks(frame.type === 'input-start');
+      ending.waits(frame.type === 'input-start');
     } else if (dispatch.stream) this.#announcer.frame(dispatch, frame);
   }
 

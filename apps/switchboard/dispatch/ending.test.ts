@@ -10,6 +10,7 @@ import { Dispatcher } from './dispatcher.ts';
 import type { SkillResult } from './executor.ts';
 import { Lanes } from './lanes.ts';
 import { ExecutorRegistry } from './registry.ts';
+import { SkillStore } from './skill-store.ts';
 import { TaskStore } from './task-store.ts';
 
 let [directory, bus, flows, tasks] = [] as unknown as [TemporaryDirectory, Bus, FlowStore, TaskStore];
@@ -29,6 +30,9 @@ beforeEach(async () => {
     cooldowns: new Cooldowns({}),
     lanes: new Lanes({ running: 4, waiting: 100, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
+    skills: new SkillStore(':memory:'),
+    queueConcurrency: 32,
+    executorWaitMs: 60_000,
     timeoutMs: 50,
     callbackUrl: () => undefined,
     logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),

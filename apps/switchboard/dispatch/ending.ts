@@ -1,13 +1,13 @@
 import type { Delivery } from '@trunkline/bus';
 
 /**
- * What cuts a run short: the bus that will not wait any longer, or that begins to stop while the run waits for a person,
- * who is asked again after the start. Given up when the run is over, as the bus outlives many thousands of them.
+ * What cuts a run short: the bus that will not wait any longer, or that begins to stop while the run waits for a place or
+ * for a person, which it does again after the start. Given up when the run is over, as the bus outlives many thousands of them.
  */
 export class Ending implements Disposable {
   readonly #delivery: Delivery;
   readonly #cut = new AbortController();
-  #isAsking = false;
+  #isWaiting = false;
 
   constructor(delivery: Delivery) {
     this.#delivery = delivery;
@@ -20,9 +20,9 @@ export class Ending implements Disposable {
     return this.#cut.signal;
   }
 
-  /** Says that the run waits for a person, or no longer does. */
-  asks(isAsking: boolean): void {
-    this.#isAsking = isAsking;
+  /** Says that the run waits for a place or a person, or no longer does. */
+  waits(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting;
     this.#look();
   }
 
@@ -34,7 +34,7 @@ export class Ending implements Disposable {
   readonly #look = (): void => {
     const { signal, stopping } = this.#delivery;
     if (signal.aborted) this.#cut.abort(signal.reason);
-    else if (this.#isAsking && stopping.aborted) this.#cut.abort(new Error('The switchboard stops.'));
+    else if (this.#isWaiting && stopping.aborted) this.#cut.abort(new Error('The switchboard stops.'));
   };
 }
 

@@ -77,6 +77,8 @@ export interface OfferedSkill {
   name: string;
   description: string;
   keywords: readonly string[];
+  /** Known from before the restart: its executor has not answered yet, so work for it waits in the journal. */
+  pending?: boolean;
 }
 
 /** An agent, wherever it runs, as the dispatcher sees it. */

@@ -13,6 +13,10 @@ export class Lane {
   readonly #places: number;
   readonly #returning = new Set<() => void>();
   readonly #coming = new Set<() => void>();
+  /** Work that was taken on and has not ended, at work, waiting or lent. */
+  occupancy = 0;
+  /** Callers that wait for their answer at a door of this process. */
+  callers = 0;
   #running = 0;
 
   constructor(places: number, now: () => number) {

@@ -6,11 +6,25 @@ import { LanePlace } from './place.ts';
 export interface LaneLimits {
   /** Skills that one executor runs at once. */
   running: number;
-  /** Requests that wait for it; more are refused. */
+  /** Requests that wait for it in memory; what is accepted beyond that waits in the journal, callers are refused. */
   waiting: number;
   /** How long work that another agent waits for may wait itself. */
   delegationWaitMs: number;
 }
+
+/** How work is taken on. */
+interface RunOptions {
+  /** Somebody waits for the answer, and may hold a place here meanwhile: it waits for `delegationWaitMs` at most. */
+  isAwaited?: boolean;
+  /** It was not accepted yet, and is refused when too many wait. */
+  isRefusable?: boolean;
+}
+
+/** A caller's place among those that wait for an answer; given back when it has one or leaves. */
+export type Admission = { release: () => void } | { refusal: string };
+
+/** Callers that wait for answers of all agents together. */
+export const mostCallers = 256;
 
 export interface Load {
   running: number;
@@ -25,6 +39,7 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #limits: LaneLimits;
   readonly #now: () => number;
+  #callers = 0;
 
   constructor(limits: LaneLimits, now: () => number = Date.now) {
     this.#limits = limits;
@@ -36,21 +51,43 @@ export class Lanes {
     agent: string,
     signal: AbortSignal,
     work: Work,
-    { isAwaited = false }: { isAwaited?: boolean } = {},
+    { isAwaited = false, isRefusable = false }: RunOptions = {},
   ): Promise<SkillResult> {
     const lane = this.#laneOf(agent);
     const waitMs = isAwaited ? this.#limits.delegationWaitMs : undefined;
-    const refusal = lane.breaker.refusal() ?? this.#fullness(lane);
+    const refusal = lane.breaker.refusal() ?? (isRefusable ? this.#fullness(lane) : undefined);
     if (refusal !== undefined) return refused(agent, refusal);
-    if (!(await lane.enter(signal, { waitMs }))) return refused(agent, busyWords(lane, waitMs));
-    const place = new LanePlace(lane);
+    lane.occupancy += 1;
     try {
-      const late = lane.breaker.refusal();
-      if (late !== undefined) return refused(agent, late);
-      return await watched(lane.breaker, signal, () => work(place));
+      if (!(await lane.enter(signal, { waitMs }))) return refused(agent, busyWords(lane, waitMs));
+      return await this.#inside(agent, lane, signal, work);
     } finally {
-      place.leave();
+      lane.occupancy -= 1;
     }
+  }
+
+  /** So much of its work is taken on that more waits in the journal. */
+  isCrowded(agent: string): boolean {
+    return this.#isCrowded(this.#laneOf(agent));
+  }
+
+  /** Lets a caller in that waits for an answer, or says why it must come again later. */
+  admit(agent: string): Admission {
+    const lane = this.#laneOf(agent);
+    const isFull = this.#isCrowded(lane) || lane.callers >= this.#limits.running + this.#limits.waiting;
+    if (isFull)
+      return {
+        refusal: `${agent} has ${lane.running} requests at work and ${lane.waiting} waiting (SWITCHBOARD_EXECUTOR_CONCURRENCY); try again later`,
+      };
+    if (this.#callers >= mostCallers)
+      return { refusal: `${mostCallers} callers wait for answers of agents already; try again later` };
+    this.#countCaller(lane, 1);
+    let isIn = true;
+    const release = () => {
+      if (isIn) this.#countCaller(lane, -1);
+      isIn = false;
+    };
+    return { release };
   }
 
   /**
@@ -65,6 +102,7 @@ export class Lanes {
       execute: (request, context) =>
         this.run(agent, context.signal, (place) => executor.execute(request, { ...context, place }), {
           isAwaited: true,
+          isRefusable: true,
         }),
     };
   }
@@ -72,6 +110,26 @@ export class Lanes {
   load(agent: string): Load {
     const { running = 0, waiting = 0, breaker } = this.#lanes.get(agent) ?? {};
     return { running, waiting, circuit: breaker?.state ?? 'closed' };
+  }
+
+  async #inside(agent: string, lane: Lane, signal: AbortSignal, work: Work): Promise<SkillResult> {
+    const place = new LanePlace(lane);
+    try {
+      const late = lane.breaker.refusal();
+      if (late !== undefined) return refused(agent, late);
+      return await watched(lane.breaker, signal, () => work(place));
+    } finally {
+      place.leave();
+    }
+  }
+
+  #isCrowded({ occupancy }: Lane): boolean {
+    return occupancy >= this.#limits.running + this.#limits.waiting;
+  }
+
+  #countCaller(lane: Lane, change: number): void {
+    lane.callers += change;
+    this.#callers += change;
   }
 
   #laneOf(agent: string): Lane {

@@ -107,13 +107,13 @@ export class FlowStore {
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
     return this.#database
       .prepare<Flow>(
-        `UPDATE flows SET stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
+        `UPDATE flows SET status = 'active', stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
          RETURNING ${columns}`,
       )
       .get(this.#now(), executorType, targetAgent, id);
   }
 
-  /** Marks a flow as waiting for a person, or as going on. */
+  /** Marks a flow as waiting for a person (an answer, or the replay of a dead letter), or as going on. */
   block(id: string, isBlocked: boolean): void {
     this.#database
       .prepare('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?')

@@ -1,16 +1,18 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
+import type { Admission, Lanes } from '../dispatch/lanes.ts';
 import { text } from '../dispatch/request.ts';
 import type { HumanDesk } from '../human/human-desk.ts';
 import type { Surroundings } from '../router/decide.ts';
 import { type Answer, askSkill, listen } from './ask-skill.ts';
 import type { Answers, Parked, ParkedAnswers } from './parked-answers.ts';
-import { targetOf } from './target.ts';
+import { admit, targetOf } from './target.ts';
 
 export interface GatewayParts {
   bus: Bus;
   desk: HumanDesk;
   routing: Surroundings;
+  lanes: Lanes;
 }
 
 /** The switchboard as one A2A agent: each task is a request for a skill, untargeted ones for the helm's. */
@@ -32,6 +34,15 @@ export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers
       }
     },
   };
+}
+
+/** Only what becomes a request of its own needs room; what cannot be done is told as the task's own end. */
+export function admitTask({ task, metadata, resume }: ExecutionRequest, parts: GatewayParts): Admission {
+  const target = targetOf(text(metadata.agent), text(metadata.skillHint), parts.routing);
+  const isAnswer =
+    resume !== undefined && parts.desk.pending().some(({ correlationId }) => correlationId === task.id);
+  if (isAnswer || 'error' in target) return { release: () => undefined };
+  return admit(target, parts.routing, parts.lanes);
 }
 
 /** Whoever drives the task leaves when it is parked; only then may more come for it. */

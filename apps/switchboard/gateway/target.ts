@@ -1,3 +1,5 @@
+import type { Admission, Lanes } from '../dispatch/lanes.ts';
+import { isPending } from '../dispatch/registry.ts';
 import type { Surroundings } from '../router/decide.ts';
 import type { SkillTarget } from './ask-skill.ts';
 
@@ -14,4 +16,19 @@ export function targetOf(
     return { error: `There is no agent ${name} with a skill.` };
   const found = registry.resolve(chosen, name);
   return 'reason' in found ? { error: `It cannot be done: ${found.why}.` } : { agent: name, skill: chosen };
+}
+
+/** Seconds after which a caller that was refused may ask again. */
+export const retryAfterSeconds = 5;
+
+/** Lets a caller in that waits for the answer of an agent, or says why not now; nothing is accepted before. */
+export function admit(
+  { agent, skill }: SkillTarget,
+  { registry }: Pick<Surroundings, 'registry'>,
+  lanes: Lanes,
+): Admission {
+  const executor = registry.agent(agent);
+  if (executor !== undefined && isPending(executor, skill))
+    return { refusal: `${agent} has not answered since the switchboard started; try again later` };
+  return lanes.admit(agent);
 }

@@ -3,14 +3,18 @@ import type { Tool } from '@trunkline/llm';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
+import type { SkillStore } from '../dispatch/skill-store.ts';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 import { toAgentTool } from './agent-tool.ts';
+import type { McpTool } from './mcp-link.ts';
 import { McpServerLine } from './server-line.ts';
 import { isEnabled, isGranted } from './trust.ts';
 
 export interface McpClientSettings {
   servers: () => readonly McpServer[];
   registry: ExecutorRegistry;
+  /** Holds the tools of each server over a restart. */
+  store: SkillStore;
   logger: Logger;
 }
 
@@ -22,6 +26,12 @@ export class McpServers {
 
   constructor(settings: McpClientSettings) {
     this.#settings = settings;
+  }
+
+  /** Registers what the servers offered before the restart; they are asked by `refresh`. */
+  restore(): void {
+    this.#addMissing();
+    this.#register();
   }
 
   /** Takes the servers as they are in the files now. */
@@ -48,23 +58,41 @@ export class McpServers {
   }
 
   async #reconcile(): Promise<void> {
-    const enabled = this.#settings.servers().filter(isEnabled);
-    const wanted = new Map(enabled.map((server) => [server.name, server]));
+    const wanted = this.#wanted();
     for (const [name, line] of this.#lines) {
       const server = wanted.get(name);
       if (server === undefined || JSON.stringify(server) !== JSON.stringify(line.server))
         await this.#remove(name);
     }
-    const added = [...wanted.values()].filter(({ name }) => !this.#lines.has(name));
-    await Promise.all(added.map((server) => this.#add(server)));
+    this.restore();
+    const added = [...this.#lines.values()].filter(({ isOpened }) => !isOpened);
+    await Promise.all(added.map((line) => line.open()));
     this.#register();
   }
 
-  async #add(server: McpServer): Promise<void> {
-    const { logger } = this.#settings;
-    const line = new McpServerLine(server, logger.child({ server: server.name }), () => this.#register());
-    this.#lines.set(server.name, line);
-    await line.open();
+  #wanted(): Map<string, McpServer> {
+    const enabled = this.#settings.servers().filter(isEnabled);
+    return new Map(enabled.map((server) => [server.name, server]));
+  }
+
+  #addMissing(): void {
+    const { logger, store } = this.#settings;
+    for (const [name, server] of this.#wanted()) {
+      if (this.#lines.has(name)) continue;
+      const remembered = store.recall<McpTool>('mcp', name);
+      const onTools = (line: McpServerLine) => this.#confirm(line);
+      this.#lines.set(name, new McpServerLine(server, remembered, logger.child({ server: name }), onTools));
+    }
+  }
+
+  #confirm({ server: { name }, tools }: McpServerLine): void {
+    const { logger, store } = this.#settings;
+    try {
+      store.keep('mcp', name, tools);
+    } catch (error) {
+      logger.warn({ err: error, server: name }, 'failed to store the tools of an MCP server');
+    }
+    this.#register();
   }
 
   async #remove(name: string): Promise<void> {
@@ -88,6 +116,7 @@ function executorOf(line: McpServerLine): SkillExecutor {
       name: `${server}.${name}`,
       description,
       keywords: [],
+      ...(!line.isConfirmed && { pending: true }),
     })),
     execute: async (request, { signal }) => {
       const tool = request.skill.slice(server.length + 1);

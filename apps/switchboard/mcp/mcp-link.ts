@@ -9,6 +9,7 @@ import {
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
+import { isOffered } from './trust.ts';
 
 export interface McpTool {
   name: string;
@@ -98,10 +99,6 @@ function isAnswer(error: unknown): boolean {
     error.code !== ErrorCode.ConnectionClosed &&
     error.code !== ErrorCode.RequestTimeout
   );
-}
-
-function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {
-  return (allowedTools === undefined || allowedTools.includes(tool)) && !excludeTools.includes(tool);
 }
 
 function textOf(content: unknown): string {

@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { McpServer } from '../workspace/schema/mcp-server.ts';
 import type { McpLink, McpTool } from './mcp-link.ts';
+import { isOffered } from './trust.ts';
 
 const firstPauseMs = 1000;
 const longestPauseMs = 60_000;
@@ -11,18 +12,26 @@ const startMs = 30_000;
 export class McpServerLine {
   readonly server: McpServer;
   readonly #logger: Logger;
-  readonly #onTools: () => void;
+  readonly #onTools: (line: McpServerLine) => void;
   #link: McpLink | undefined;
   #opening: Promise<McpLink> | undefined;
-  #tools: readonly McpTool[] = [];
+  #tools: readonly McpTool[];
+  #isConfirmed = false;
+  #isOpened = false;
   #error: string | undefined = 'it has not answered yet';
   #failures = 0;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
-  /** `onTools` is told when the tools of the server may have changed. */
-  constructor(server: McpServer, logger: Logger, onTools: () => void) {
+  /** `remembered` are the tools that it had before the restart; `onTools` is told when it has answered with its own. */
+  constructor(
+    server: McpServer,
+    remembered: readonly McpTool[],
+    logger: Logger,
+    onTools: (line: McpServerLine) => void,
+  ) {
     this.server = server;
+    this.#tools = remembered.filter(({ name }) => isOffered(server, name));
     this.#logger = logger;
     this.#onTools = onTools;
   }
@@ -32,12 +41,22 @@ export class McpServerLine {
     return this.#tools;
   }
 
+  /** The server itself has said since the start which tools it has. */
+  get isConfirmed(): boolean {
+    return this.#isConfirmed;
+  }
+
+  get isOpened(): boolean {
+    return this.#isOpened;
+  }
+
   get error(): string | undefined {
     return this.#error;
   }
 
   /** The first attempt; further ones follow by themselves. */
   async open(): Promise<void> {
+    this.#isOpened = true;
     await this.#connect().catch(() => undefined);
   }
 
@@ -83,9 +102,10 @@ export class McpServerLine {
       });
       this.#link = link;
       this.#tools = link.tools;
+      this.#isConfirmed = true;
       this.#error = undefined;
       this.#failures = 0;
-      this.#onTools();
+      this.#onTools(this);
       return link;
     } catch (error) {
       this.#lose(error instanceof Error ? error.message : String(error));

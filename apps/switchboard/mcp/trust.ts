@@ -10,3 +10,8 @@ export function isGranted({ trust, grants }: McpServer, agent: string): boolean 
   if (grants === undefined) return trust === 'builtin';
   return grants.includes(agent) || grants.includes('*');
 }
+
+/** Which of its tools the entry of a server lets through. */
+export function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {
+  return (allowedTools === undefined || allowedTools.includes(tool)) && !excludeTools.includes(tool);
+}

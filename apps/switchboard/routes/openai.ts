@@ -1,13 +1,15 @@
 import { defineErrors, describeRoute, type SseFrame, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { confirmed } from '../dispatch/registry.ts';
 import type { GatewayParts } from '../gateway/a2a-gateway.ts';
 import { type Answer, askSkill } from '../gateway/ask-skill.ts';
-import { targetOf } from '../gateway/target.ts';
+import { admit, retryAfterSeconds, targetOf } from '../gateway/target.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   model_not_found: [404, ({ words }: { words: string }) => `${words} GET /v1/models lists what there is.`],
+  agent_busy: [503, ({ words }: { words: string }) => words],
   upstream_error: [502, ({ words }: { words: string }) => words],
 });
 
@@ -26,23 +28,31 @@ type Body = z.output<typeof completionBody>;
 type Answers = AsyncGenerator<Answer, void>;
 
 /** Agents as models of an OpenAI-compatible API: `agent` or `agent/skill`; none stands for the helm. */
-export function mountOpenAi(app: Hono<SwitchboardEnv>, { bus, routing }: Omit<GatewayParts, 'desk'>): void {
+export function mountOpenAi(
+  app: Hono<SwitchboardEnv>,
+  { bus, routing, lanes }: Omit<GatewayParts, 'desk'>,
+): void {
   app.get('/v1/models', describeRoute({ summary: 'Agents and their skills as models' }), (context) => {
     const ids = routing.registry
       .list()
-      .flatMap(({ agent, skills }) => [agent, ...skills.map(({ name }) => `${agent}/${name}`)]);
+      .flatMap(({ agent, skills }) => [agent, ...confirmed(skills).map(({ name }) => `${agent}/${name}`)]);
     const data = ids.map((id) => ({ id, object: 'model', created: 0, owned_by: 'switchboard' }));
     return context.json({ object: 'list', data });
   });
   const description = describeRoute({
     summary: 'A skill in the form of a chat completion',
-    errors: [errors.model_not_found, errors.upstream_error],
+    errors: [errors.model_not_found, errors.agent_busy, errors.upstream_error],
   });
   app.post('/v1/chat/completions', description, validate('json', completionBody), async (context) => {
     const body = context.req.valid('json');
     const [agent, ...skill] = body.model.split('/');
     const target = targetOf(agent || undefined, skill.join('/') || undefined, routing);
     if ('error' in target) throw errors.model_not_found({ words: target.error });
+    const admission = admit(target, routing, lanes);
+    if ('refusal' in admission) {
+      const headers = { 'retry-after': String(retryAfterSeconds) };
+      throw errors.agent_busy({ words: admission.refusal }, { headers });
+    }
     const correlationId = crypto.randomUUID();
     const head = {
       id: `chatcmpl-${correlationId}`,
@@ -50,16 +60,26 @@ export function mountOpenAi(app: Hono<SwitchboardEnv>, { bus, routing }: Omit<Ga
       model: body.model || target.agent,
     };
     const isLive = routing.registry.agent(target.agent)?.type === 'in-process';
+    const question = { content: contentOf(body), correlationId, source: { interface: 'openai' } };
     const ask = (signal: AbortSignal) =>
-      askSkill(bus, target, {
-        content: contentOf(body),
-        correlationId,
-        source: { interface: 'openai' },
-        signal,
-      });
+      releasing(admission, signal, askSkill(bus, target, { ...question, signal }));
     if (!body.stream) return context.json(await wholeAnswer(ask(context.req.raw.signal), head));
     return sse(context, { events: ({ signal }) => chunks(ask(signal), head, isLive) });
   });
+}
+
+/** Gives the caller's place back when it has its answer, or is gone. */
+function releasing({ release }: { release: () => void }, signal: AbortSignal, answers: Answers): Answers {
+  signal.addEventListener('abort', release, { once: true });
+  if (signal.aborted) release();
+  const heard = async function* (): Answers {
+    try {
+      yield* answers;
+    } finally {
+      release();
+    }
+  };
+  return heard();
 }
 
 /** The last words alone when nothing was said before, else the conversation with its speakers. */

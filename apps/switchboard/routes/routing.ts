@@ -4,6 +4,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Sighting } from '../broker/skill-broker.ts';
 import type { Load } from '../dispatch/lanes.ts';
+import { confirmed } from '../dispatch/registry.ts';
 import { busFailure } from '../errors.ts';
 import {
   type Decision,
@@ -37,7 +38,7 @@ export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, in
     const agents = around.registry.list().map(({ agent, type, skills }) => ({
       name: agent,
       type,
-      skills,
+      skills: confirmed(skills),
       load: insights.load(agent),
       ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
     }));

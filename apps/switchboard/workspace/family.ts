@@ -12,6 +12,10 @@ export function withFamily(workspace: Workspace, family: Family | undefined): Wo
       const known = new Set([...listed, ...workspace.agents()].map(({ name }) => name));
       return [...listed, ...membersOf(family).filter(({ name }) => !known.has(name))];
     },
+    expectedAgents() {
+      const known = new Set([...workspace.externalAgents(), ...workspace.agents()].map(({ name }) => name));
+      return Object.keys(familyRoles).filter((name) => !known.has(name));
+    },
     listedElsewhere() {
       const members = membersOf(family).map(({ name }) => [name, 'the services that run beside it'] as const);
       return new Map([...members, ...workspace.listedElsewhere()]);

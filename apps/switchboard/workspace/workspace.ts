@@ -36,6 +36,8 @@ export interface Workspace {
   readonly directory: string;
   agents(): readonly AgentDefinition[];
   externalAgents(): readonly ExternalAgent[];
+  /** Names of agents that join by themselves when their service has started. */
+  expectedAgents(): readonly string[];
   /** Where agents of other services stand that have no file of their own in the workspace, by name. */
   listedElsewhere(): ReadonlyMap<string, string>;
   channels(): readonly Channel[];
@@ -127,7 +129,7 @@ async function followExternalAgents(
   { directory, agentsFile, env, logger }: WorkspaceSettings,
   follow: FollowSettings,
   closing: AsyncDisposableStack,
-): Promise<Pick<Workspace, 'externalAgents' | 'listedElsewhere'>> {
+): Promise<Pick<Workspace, 'externalAgents' | 'expectedAgents' | 'listedElsewhere'>> {
   let known: readonly ExternalAgent[] = [];
   let read = () => known;
   const changed = (path: string) => {
@@ -150,6 +152,7 @@ async function followExternalAgents(
   known = read();
   return {
     externalAgents: () => known,
+    expectedAgents: () => [],
     listedElsewhere: () => new Map((listed()?.agents ?? []).map(({ name }) => [name, place])),
   };
 }

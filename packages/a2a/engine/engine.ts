@@ -9,6 +9,8 @@ import { LiveTask } from './live-task.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import { runTurn } from './run-turn.ts';
 import {
+  type Admit,
+  accept,
   cannotContinue,
   newTask,
   requestKeyOf,
@@ -29,6 +31,8 @@ export interface EngineOptions {
   /** The file that holds the tasks. */
   path: string;
   executor: Executor;
+  /** Asked before a message is accepted; left out, all are taken. */
+  admit?: Admit | undefined;
   /** What a restart does to tasks that wait for an answer. */
   parkedTasks: 'keep' | 'fail';
   /** More turns than this at once are refused. */
@@ -171,21 +175,21 @@ export class TaskEngine {
     const requestKey = requestKeyOf(command);
     const origin = { sequence: 0, stored: false, requestKey };
     const live = new LiveTask(newTask(this.#store.newId(now), command, now), origin);
-    command.prepare?.(live.snapshot());
+    const release = accept(live.snapshot(), command, this.#options.admit);
     this.#follow(live);
     this.#memory.keep(live, now);
-    const started = this.#runWhenStored(live, command, undefined, () => this.#drop(live));
+    const started = this.#runWhenStored(live, command, undefined, release, () => this.#drop(live));
     this.#repeated.add(requestKey, started);
     return started;
   }
 
   #resume(live: LiveTask, command: SendCommand): StartedTurn {
     const parked = live.snapshot();
-    command.prepare?.(parked);
+    const release = accept(parked, command, this.#options.admit);
     live.remember(withinTask(command.message, parked));
     live.enter('working', this.#options.clock.now());
     this.#memory.keep(live, this.#options.clock.now());
-    return this.#runWhenStored(live, command, parked.question, () => {
+    return this.#runWhenStored(live, command, parked.question, release, () => {
       live.restore(parked, this.#options.clock.now());
       this.#memory.keep(live, this.#options.clock.now());
     });
@@ -196,12 +200,15 @@ export class TaskEngine {
     live: LiveTask,
     command: SendCommand,
     question: Question | undefined,
+    release: () => void,
     onFailure: () => void,
   ): StartedTurn {
     const turn = new Turn(live, this.#options.clock);
     const stored = this.#writer.saveTask(live).then((isStored) => {
+      const isRun = isStored && !this.#stopped && live.state === 'working';
       if (!isStored) onFailure();
-      else if (!this.#stopped && live.state === 'working') this.#run(live, turn, command, question);
+      if (isRun) void this.#run(live, turn, command, question).finally(release);
+      else release();
       return isStored;
     });
     return { live, stored };
@@ -229,11 +236,11 @@ export class TaskEngine {
     return live;
   }
 
-  #run(live: LiveTask, turn: Turn, command: SendCommand, question: Question | undefined): void {
+  #run(live: LiveTask, turn: Turn, command: SendCommand, question: Question | undefined): Promise<void> {
     const { executor, logger } = this.#options;
     live.controller = new AbortController();
     this.#observers.tell((observer) => observer.turnStarted?.(live.snapshot(), question === undefined));
-    void runTurn(live, turn, requestOf(live.snapshot(), command, question), { executor, logger });
+    return runTurn(live, turn, requestOf(live.snapshot(), command, question), { executor, logger });
   }
 
   /** Keeps disk, memory and observers in step with the task. */

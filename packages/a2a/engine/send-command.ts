@@ -23,6 +23,29 @@ export interface StartedTurn {
   stored: Promise<boolean>;
 }
 
+/** Whether a message may come in; `release` is called when its turn is over. */
+export type AdmissionDecision = { release: () => void } | { refusal: string };
+
+export type Admit = (request: ExecutionRequest) => AdmissionDecision;
+
+/** For callers that are refused because the executor has too much to do. */
+const retryAfterSeconds = 5;
+
+/** Throws when the message may not come in; then nothing has happened. Gives what to call when its turn is over. */
+export function accept(task: Task, command: SendCommand, admit: Admit | undefined): () => void {
+  const decision = admit?.(requestOf(task, command, task.question));
+  if (decision !== undefined && 'refusal' in decision)
+    throw new A2aError('OVERLOADED', decision.refusal, { retryAfterSeconds });
+  const release = decision?.release ?? (() => undefined);
+  try {
+    command.prepare?.(task);
+    return release;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
 export function newTask(id: string, { message, metadata }: SendCommand, now: number): Task {
   const place = { id, contextId: message.contextId ?? crypto.randomUUID() };
   return {

@@ -29,14 +29,26 @@ const catalogue = {
 
 export type A2aErrorReason = keyof typeof catalogue;
 
+interface A2aErrorOptions extends ErrorOptions {
+  /** Nothing was accepted: the caller may ask again after so many seconds. */
+  retryAfterSeconds?: number;
+}
+
 /** A failure that is told to the caller as it is. */
 export class A2aError extends Error {
   readonly reason: A2aErrorReason;
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(reason: A2aErrorReason, message: string, options?: ErrorOptions) {
+  constructor(reason: A2aErrorReason, message: string, options: A2aErrorOptions = {}) {
     super(message, options);
     this.name = 'A2aError';
     this.reason = reason;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  /** For the HTTP answer that carries the error. */
+  get headers(): Record<string, string> {
+    return this.retryAfterSeconds === undefined ? {} : { 'retry-after': String(this.retryAfterSeconds) };
   }
 
   get binding(): ErrorBinding {

@@ -10,5 +10,5 @@ export function restError(error: A2aError, dialect: Dialect): Response {
     dialect.version === '1.0'
       ? { error: { code: status, status: statusName, message, details: errorDetails(error) } }
       : { code, message };
-  return Response.json(body, { status });
+  return Response.json(body, { status, headers: error.headers });
 }

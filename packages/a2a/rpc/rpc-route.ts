@@ -63,8 +63,15 @@ async function answerOne(
   } catch (error) {
     if (error instanceof HttpError) throw error;
     // A wrong request without an id cannot be told from one that forgot it, so it is answered too.
-    return jsonAnswer(context, errorText(idOf(body) ?? null, reportError(error, options.logger), dialect));
+    const reported = reportError(error, options.logger);
+    const text = errorText(idOf(body) ?? null, reported, dialect);
+    return reported.retryAfterSeconds === undefined ? jsonAnswer(context, text) : later(text, reported);
   }
+}
+
+/** JSON-RPC answers errors with 200, but what may be sent again is told to HTTP clients in their own way. */
+function later(text: string, { binding, headers }: A2aError): Response {
+  return new Response(text, { status: binding.status, headers: { ...jsonHeaders, ...headers } });
 }
 
 async function answerStream(

@@ -7,6 +7,7 @@ export const defaultDurableTopics: readonly string[] = [
   'message.inbound.#',
   'message.outbound.#',
   'agent.skill.request',
+  'agent.skill.queue.#',
   'cron.#',
   'command.#',
 ];
