@@ -1,20 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { untilAborted } from '@trunkline/http';
-import { derivedId } from '../core/derived-id.ts';
 import type { Flow, FlowStore } from '../flows/flow-store.ts';
 import { type AgentQueueSettings, AgentQueues } from './agent-queues.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
 import { Ending, TimeLimit } from './ending.ts';
-import type { Place, RemoteTask, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import type { Place, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import { resolveQueued, waitForExecutor } from './executor-wait.ts';
 import type { Lanes } from './lanes.ts';
 import { type DropReason, type ExecutorRegistry, isPending } from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
 import type { SkillStore } from './skill-store.ts';
 import type { TaskStore, TrackedTask } from './task-store.ts';
+import { TaskTracker, type TrackedRun } from './task-tracker.ts';
 
 /** Chooses between agents where a test of two is under way. */
 export interface ArmChooser {
@@ -52,18 +51,10 @@ const queuedFrom = 768;
 const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 /** A skill under way. */
-interface Run {
-  flowId: string;
-  dispatch: Dispatch;
-  executor: SkillExecutor;
+interface Run extends TrackedRun {
   ending: Ending;
   /** Counts the attempt; called when the agent has a place for it. */
   begin(): Promise<void>;
-  startedAt: number;
-  /** What a callback of the other service must bring; made when it is first needed. */
-  token?: string;
-  /** The task of another service that works on it. */
-  task?: RemoteTask;
 }
 
 /** Brings every request for a skill to an executor, and always an answer back. */
@@ -71,6 +62,7 @@ export class Dispatcher {
   readonly #settings: DispatcherSettings;
   readonly #announcer: Announcer;
   readonly #queues: AgentQueues;
+  readonly #tracker: TaskTracker;
   readonly #startedAt = Date.now();
   /** Messages that are being worked on in this process. */
   readonly #live = new Set<string>();
@@ -80,6 +72,7 @@ export class Dispatcher {
     this.#settings = settings;
     const { bus, logger, skills: store, queueConcurrency: concurrency } = settings;
     this.#announcer = new Announcer(bus, logger);
+    this.#tracker = new TaskTracker(settings);
     const handle: AgentQueueSettings['handle'] = (...given) => this.#handleQueued(...given);
     this.#queues = new AgentQueues({ bus, concurrency, handle, store, logger });
   }
@@ -224,13 +217,13 @@ export class Dispatcher {
     const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
-      this.#track(run, { taskId, ...(contextId !== undefined && { contextId }) });
+      this.#tracker.track(run, { taskId, ...(contextId !== undefined && { contextId }) });
       return;
     }
     // What the end of the process cut short is done again after the start.
     if (stopping.aborted && result.error !== undefined) throw new Error('The switchboard stopped meanwhile.');
     await this.#settle(flowId, dispatch, executor.agent, result, run.startedAt);
-    if (run.task !== undefined) this.#settings.tasks.remove(trackId(dispatch));
+    this.#tracker.end(run);
   }
 
   async #announceStart({ flowId, executor, dispatch }: Run): Promise<void> {
@@ -264,37 +257,13 @@ export class Dispatcher {
   }
 
   #contextOf(run: Run, signal: AbortSignal): SkillContext {
-    const callback = this.#settings.callbackUrl(trackId(run.dispatch));
+    const callback = this.#tracker.callbackFor(run);
     return {
       signal,
       tell: (frame) => this.#tell(run, frame),
-      track: (task) => this.#trackIfItCan(run, task),
-      ...(callback !== undefined && { callback: { url: callback, token: tokenOf(run) } }),
+      track: (task) => this.#tracker.tryTrack(run, task),
+      ...(callback !== undefined && { callback }),
     };
-  }
-
-  /** What cannot be noted (the disk is full) is followed on the line alone, and asked for again when that ends early. */
-  #trackIfItCan(run: Run, task: RemoteTask): void {
-    try {
-      this.#track(run, task);
-    } catch (error) {
-      const { executor, dispatch } = run;
-      this.#settings.logger.warn(
-        { err: error, agent: executor.agent, message: dispatch.message.id },
-        'a task of another service could not be noted; it is followed on the line alone',
-      );
-    }
-  }
-
-  #track(run: Run, task: RemoteTask): void {
-    if (run.task !== undefined) return;
-    const { flowId, dispatch, executor, startedAt } = run;
-    const { message } = dispatch;
-    const place = { id: trackId(dispatch), messageId: message.id, flowId, message, agent: executor.agent };
-    const { taskId, contextId } = task;
-    this.#settings.tasks.add({ ...place, taskId, contextId, token: tokenOf(run), startedAt });
-    run.task = task;
-    this.#settings.flows.trace(flowId, 'remote-task', { agent: executor.agent, taskId });
   }
 
   #tell({ flowId, dispatch, ending }: Run, frame: SkillFrame): void {
@@ -332,15 +301,6 @@ export class Dispatcher {
     });
     await this.#announcer.flow('completed', flow, dispatch);
   }
-}
-
-function trackId({ message }: Dispatch): string {
-  return derivedId(message.id, 'task');
-}
-
-function tokenOf(run: Run): string {
-  run.token ??= randomBytes(24).toString('base64url');
-  return run.token;
 }
 
 function messageOf(error: unknown): string {

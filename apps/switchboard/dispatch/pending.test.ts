@@ -23,6 +23,8 @@ const startCard = (port = 0, skills = ['far']) =>
     },
     { port, skills },
   );
+const echoFile = () =>
+  `name: echo\ntrust: trusted\ntransport: http\nurl: ${tools.url}\nheaders: { Authorization: "Bearer ${key}" }`;
 const startBoard = (env: Record<string, string> = {}) =>
   startSwitchboard({
     home: home.path,
@@ -31,7 +33,7 @@ const startBoard = (env: Record<string, string> = {}) =>
       'agents.yaml': `agents: [{ name: scout, url: "${card.url}" }]`,
       'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]'),
       'channels.yaml': 'channels: [{ id: den, platform: chat, channelId: den, agent: scout }]',
-      'mcp-servers.d/echo.yaml': `name: echo\ntrust: trusted\ntransport: http\nurl: ${tools.url}\nheaders: { Authorization: "Bearer ${key}" }`,
+      'mcp-servers.d/echo.yaml': echoFile(),
     },
   });
 
@@ -70,7 +72,7 @@ const queued = async (id: string) => (await flow(id))?.trace?.some(({ event }: J
 const letters = async (): Promise<Json[]> => (await board.call('/api/dead-letters')).body.data.letters;
 const back = async (skills?: string[]) => {
   card = await startCard(portOf(card.url), skills);
-  tools = await startHttpServer(key, portOf(tools.url));
+  tools = await startHttpServer(key, { port: portOf(tools.url) });
 };
 
 it('work for an executor that is not there yet waits for it, and only the rest is dropped', async () => {
@@ -98,7 +100,7 @@ it('work for an executor that is not there yet waits for it, and only the rest i
   );
   expect(seen.messages.filter(({ topic }) => topic.startsWith('dispatch.dropped'))).toHaveLength(1);
   seen.close();
-});
+}, 60_000);
 
 it('is dropped with words when the agent comes back without the skill, or is no longer listed', async () => {
   board = await startBoard();
@@ -106,7 +108,11 @@ it('is dropped with words when the agent comes back without the skill, or is no 
   await ask('far', 'gone-skill');
   await ask('echo.echo', 'gone-server');
   for (const id of ['gone-skill', 'gone-server']) await waitFor(() => queued(id));
-  board.write('mcp-servers.d/echo.yaml', `name: echo\nenabled: false\ntransport: http\nurl: ${tools.url}`);
+  board.write(
+    'mcp-servers.d/echo.yaml',
+    `${echoFile()}
+enabled: false`,
+  );
   await waitFor(async () => (await flow('gone-server')).stage === 'error', { timeoutMs: 30_000 });
   await back(['near']);
   for (const id of ['gone-skill', 'gone-server']) {
@@ -117,7 +123,7 @@ it('is dropped with words when the agent comes back without the skill, or is no 
     expect((await seen.first(`agent.skill.response.${id}`)).payload.taskState).toBe('rejected');
   }
   seen.close();
-});
+}, 60_000);
 
 it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that is replayed', async () => {
   board = await startBoard({ SWITCHBOARD_EXECUTOR_WAIT_MS: '1000' });
@@ -143,4 +149,4 @@ it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that i
   );
   expect(await letters()).toEqual([]);
   seen.close();
-});
+}, 60_000);
