@@ -234,7 +234,7 @@ function openGateway({ options, home, bus, exchange, logger, url }: GatewaySetti
   const server = createA2aServer({
     directory: join(home, 'a2a'),
     executor: createGatewayExecutor(parts, parked),
-    admit: (request) => admitTask(request, parts),
+    admit: (request) => admitTask(request, parts, parked),
     card: () => ({
       name: 'switchboard',
       description: manifest.description,

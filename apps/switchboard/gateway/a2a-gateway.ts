@@ -36,13 +36,17 @@ export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers
   };
 }
 
-/** Only what becomes a request of its own needs room; what cannot be done is told as the task's own end. */
-export function admitTask({ task, metadata, resume }: ExecutionRequest, parts: GatewayParts): Admission {
-  const target = targetOf(text(metadata.agent), text(metadata.skillHint), parts.routing);
-  const isAnswer =
-    resume !== undefined && parts.desk.pending().some(({ correlationId }) => correlationId === task.id);
-  if (isAnswer || 'error' in target) return { release: () => undefined };
-  return admit(target, parts.routing, parts.lanes);
+/** Only what becomes a request of its own needs room; what cannot be done is told as the end of the task. */
+export function admitTask(
+  { task, metadata, resume }: ExecutionRequest,
+  { desk, routing, lanes }: GatewayParts,
+  parked: ParkedAnswers,
+): Admission {
+  const asked = desk.pending().some(({ correlationId }) => correlationId === task.id);
+  const goesOn = resume !== undefined && (asked || parked.wentOn(task.id));
+  const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
+  if (goesOn || 'error' in target) return { release: () => undefined };
+  return admit(target, routing, lanes);
 }
 
 /** Whoever drives the task leaves when it is parked; only then may more come for it. */

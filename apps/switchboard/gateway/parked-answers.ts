@@ -54,6 +54,11 @@ export class ParkedAnswers {
     if (this.#parked.size > mostParked && oldest !== undefined) this.take(oldest)?.ending.abort();
   }
 
+  /** Whether a task goes on with what came for it while it waited. */
+  wentOn(taskId: string): boolean {
+    return this.#parked.get(taskId)?.wentOn === true;
+  }
+
   take(taskId: string): Parked | undefined {
     const parked = this.#parked.get(taskId);
     this.#parked.delete(taskId);

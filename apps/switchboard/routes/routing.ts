@@ -35,13 +35,18 @@ export interface Insights {
 /** Who can do what, and where a message would go. */
 export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, insights: Insights): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
-    const agents = around.registry.list().map(({ agent, type, skills }) => ({
-      name: agent,
-      type,
-      skills: confirmed(skills),
-      load: insights.load(agent),
-      ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
-    }));
+    const agents = around.registry
+      .list()
+      .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))
+      // An MCP server is its tools: it is listed when it has said which.
+      .filter(({ type, skills }) => type !== 'mcp' || skills.length > 0)
+      .map(({ agent, type, skills }) => ({
+        name: agent,
+        type,
+        skills,
+        load: insights.load(agent),
+        ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
+      }));
     return context.json({ success: true, data: agents });
   });
   app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>
