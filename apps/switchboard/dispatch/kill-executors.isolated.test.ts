@@ -23,7 +23,7 @@ import { startHttpServer, type WebServer } from '../mcp/fixtures/web-server.ts';
  */
 const seed = Number(readVariable('KILL_SEED') ?? Math.floor(Math.random() * 2 ** 31));
 const forEach = 125;
-const kills = 6;
+const kills = 4;
 const publishers = 24;
 const callers = 6;
 const key = 'let-me-in';
