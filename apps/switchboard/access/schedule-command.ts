@@ -30,7 +30,7 @@ export function seesSchedule(caller: Caller, owner: string | null | undefined): 
   return caller.guest === true || ownsSchedule(caller, owner);
 }
 
-export function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined): boolean {
+function ownsSchedule({ admin, name }: Caller, owner: string | null | undefined): boolean {
   return admin || owner === name;
 }
 
