@@ -81,7 +81,7 @@ it('a scheduled prompt runs as a turn of its own and shows in the feed [A005] [A
   const when = new Date(Date.now() + 1500).toISOString();
   const planned = await agent.fetch('/api/scheduler/jobs', {
     ...post({ prompt: 'What is 6 * 7?', when, job_id: 'sum' }),
-    headers: { authorization: 'Bearer token' },
+    headers: { 'content-type': 'application/json', authorization: 'Bearer token' },
   });
   expect(planned.status).toBe(200);
   const told: Record<string, unknown>[] = [];
