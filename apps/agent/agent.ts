@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import type { OperatorAccess } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
 import { type Family, familyOrigins } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
@@ -13,6 +13,8 @@ import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { Telemetry } from './activity/telemetry.ts';
+import { createApprovalGate } from './approvals/approval-gate.ts';
+import { canAnswer, chatPerson, scopesOf } from './callers.ts';
 import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { Compiler } from './compiler.ts';
 import { createGoalKeeper } from './goals/goal-keeper.ts';
@@ -30,7 +32,7 @@ import { SkillShelf } from './skills/skill-shelf.ts';
 import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
 import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
 import { type AgentStores, openStores } from './stores/stores.ts';
-import { programPath, Toolset } from './toolset.ts';
+import { programPath, runsCommands, Toolset } from './toolset.ts';
 import { describeAgent } from './turns/agent-card.ts';
 import { converse } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
@@ -44,6 +46,9 @@ export interface Base {
   options: AgentOptions;
   env: Environment | undefined;
   family: Family | undefined;
+  operator: OperatorAccess;
+  /** Shown by our own services, and by this one when it calls itself. */
+  serviceToken: string;
   /** The folder of the configuration. */
   directory: string;
   live: LiveConfig;
@@ -73,8 +78,12 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
     stores,
     scheduler,
     plugins: () => allPlugins(base),
-    inbound: async ({ contextId, text }) =>
-      taskText(await converse(a2a.engine, contextId, text, chatPerson(contextId), platformMetadata)),
+    inbound: async ({ contextId, text, author }) => {
+      const mayAnswer = canAnswer(base, state);
+      const principal = chatPerson(base, author);
+      const message = { contextId, text, principal, metadata: platformMetadata };
+      return taskText(await converse(a2a.engine, message, mayAnswer));
+    },
     onMoreTools: () => compiler.again(),
   });
   closing.defer(() => toolset.close());
@@ -85,7 +94,8 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   const observers = [...observersOf(base, measured, stores), changes.turns];
   const recorder = new ChatRecorder(state.chats, base.logger);
   closing.defer(() => recorder.stop());
-  const executor = createExecutor(base, { graph, state, stores, shelf, observers });
+  const consoleUrl = () => (base.ui === 'none' ? undefined : `${address.public}/app#/tasks`);
+  const executor = createExecutor(base, { graph, state, stores, shelf, observers, consoleUrl });
   const a2a = createTasks(base, executor, recorder, () => ({
     agentName,
     version: manifest.version,
@@ -128,11 +138,6 @@ export async function createAgent(base: Base, closing: AsyncDisposableStack) {
   };
 }
 
-/** Somebody who writes on the chat platform. */
-function chatPerson(contextId: string): Principal {
-  return { kind: 'person', id: `chat:${contextId}`, via: [] };
-}
-
 type Measured = ReturnType<typeof measure>;
 
 /** The model with all that counts its calls. */
@@ -166,12 +171,13 @@ async function openAllStores(
 }
 
 function openScheduler(
-  { options, places, keys, logger }: Base,
+  { options, places, keys, serviceToken, logger }: Base,
   url: () => string,
   closing: AsyncDisposableStack,
 ): ScheduleBackend | undefined {
   const headers = () => headersFor(keys);
-  const scheduler = chooseBackend(options, { directory: places.scheduler, url, headers, logger });
+  const directory = places.scheduler;
+  const scheduler = chooseBackend(options, { directory, url, headers, serviceToken, logger });
   closing.defer(() => scheduler?.stop());
   return scheduler;
 }
@@ -192,20 +198,30 @@ interface ExecutorParts {
   stores: AgentStores;
   shelf: SkillShelf;
   observers: readonly TurnObserver[];
+  consoleUrl(): string | undefined;
 }
 
 function createExecutor(
-  { live, places, env }: Base,
-  { graph: holder, state, stores, shelf, observers }: ExecutorParts,
+  base: Base,
+  { graph: holder, state, stores, shelf, observers, consoleUrl }: ExecutorParts,
 ): TurnExecutor {
+  const { live, places, env, operator } = base;
   const graph = () => holder.current();
   const findSkill = (name: string) => shelf.find(name);
   const memory = () => memoryOf(live, state);
-  const runner = new TurnRunner({ ...state, graph, findSkill, memory, observers });
-  const verifiers = createGoalVerifiers({ workspace: places.workspace, path: programPath(env), graph });
+  const scopeOf = scopesOf(base);
+  const runner = new TurnRunner({ ...state, graph, findSkill, memory, observers, scopeOf, consoleUrl });
+  const mayRun = () => runsCommands(live.config);
+  const verifiers = createGoalVerifiers({
+    workspace: places.workspace,
+    path: programPath(env),
+    mayRun,
+    graph,
+  });
   const limits = () => live.config.goal;
-  const goals = createGoalKeeper({ goals: stores.goals, verifiers, limits });
-  return new TurnExecutor(runner, state.checkpoints, goals);
+  const watch = createGoalKeeper({ goals: stores.goals, verifiers, limits });
+  const gate = createApprovalGate({ access: operator, consoleUrl });
+  return new TurnExecutor({ runner, checkpoints: state.checkpoints, watch, gate });
 }
 
 async function startTracing({ options, logger }: Base, closing: AsyncDisposableStack): Promise<void> {

@@ -11,10 +11,12 @@ import {
 import { type Family, missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
+import { canAnswer, scopesOf } from './callers.ts';
 import { openAiErrorBody } from './openai/errors.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
+import { mountApprovals } from './routes/console/approvals.ts';
 import { mountAudit } from './routes/console/audit.ts';
 import { mountChats } from './routes/console/chats.ts';
 import { mountConfig } from './routes/console/config.ts';
@@ -46,10 +48,10 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
   const base = await prepare(options, surroundings, closing);
   const agent = await createAgent(base, closing);
   const missing = () => missingModel(agent.model.gateway.describe());
-  const operator = operatorOf(options, surroundings);
+  const { operator, serviceToken } = base;
   const app = createApp({
     service: 'agent',
-    access: { operator, serviceToken: surroundings.family?.secret },
+    access: { operator, serviceToken },
     a2aOrigins: options.allowedOrigins,
     homePath: base.ui === 'console' ? '/app' : '/',
     version: manifest.version,
@@ -79,9 +81,10 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
 
 async function prepare(
   options: AgentOptions,
-  { logger, env, family }: Surroundings,
+  surroundings: Surroundings,
   closing: AsyncDisposableStack,
 ): Promise<Base> {
+  const { logger, env, family } = surroundings;
   const directory = configDirectoryOf(options);
   const live = await openLiveConfig({ directory, file: configFileOf(options), env, logger });
   closing.defer(() => live.close());
@@ -96,6 +99,8 @@ async function prepare(
     options: withSwitchboard(options, family),
     env,
     family,
+    operator: operatorOf(options, surroundings),
+    serviceToken: family?.secret ?? crypto.randomUUID(),
     directory,
     live,
     keys,
@@ -122,31 +127,34 @@ function facts({ directory, ui }: Base, { model }: Agent) {
 }
 
 function mountRoutes(app: App, base: Base, agent: Agent): void {
-  const { options, live, directory } = base;
+  const { options, live, directory, operator } = base;
   const { a2a, state, stores, feed, graph, model, shelf, telemetry, observers } = agent;
   const { engine } = a2a;
   const { agentName } = options;
-  mountGuards(app, base.keys);
+  const scopeOf = scopesOf(base);
+  mountGuards(app, base.keys, operator);
   mountLive(app, agent.changes);
   mountEvents(app, feed);
-  mountChat(app, { engine, ...state });
+  mountChat(app, { engine, ...state, mayAnswer: canAnswer(base, state) });
+  mountApprovals(app, { engine, checkpoints: state.checkpoints, operator });
   mountChats(app, { engine, chats: state.chats, recorder: agent.recorder });
   mountInbox(app, { inbox: stores.inbox, engine, feed });
-  mountOpenAi(app, { graph: () => graph.current(), observers, agentName });
+  mountOpenAi(app, { graph: () => graph.current(), observers, agentName, scopeOf });
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
   mountRuntime(app, {
     graph,
     engine,
     telemetry,
     observers,
+    scopeOf,
     facts: () => ({ ...identity, ...facts(base, agent) }),
   });
   mountStores(app, () => stores);
-  mountKnowledge(
-    app,
-    () => (live.config.middleware.knowledge ? stores.knowledge : undefined),
-    () => live.config.knowledge.top_k,
-  );
+  mountKnowledge(app, {
+    store: () => (live.config.middleware.knowledge ? stores.knowledge : undefined),
+    topK: () => live.config.knowledge.top_k,
+    scopeOf,
+  });
   mountAudit(app, () => stores.audit);
   mountSkills(app, shelf, () => agent.compiler.again());
   mountScheduler(app, () => (live.config.middleware.scheduler ? agent.scheduler : undefined));

@@ -9,6 +9,7 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { writeConfig } from './fixtures/start-agent.ts';
 import { startAgentProcess } from './fixtures/start-agent-process.ts';
 
 const goesAway = "setsid sh -c 'echo $$ > away; sleep 300' & echo $$ > here; sleep 300";
@@ -27,7 +28,10 @@ afterEach(async () => {
   home.remove();
 });
 
-const startProcess = () => startAgentProcess(home, model, children, { CORE_WORKSPACE: home.path });
+const startProcess = () => {
+  writeConfig(home.path, 'filesystem: { run_command: true }');
+  return startAgentProcess(home, model, children, { CORE_WORKSPACE: home.path });
+};
 
 /** An agent in the middle of an approved command, one part of which has left its group. */
 async function startCommand() {

@@ -1,7 +1,8 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import type { Family } from '@trunkline/service';
-import { type ApprovedTool, answerApproval, createRunCommand, type Delegate } from '@trunkline/tools';
+import { type ApprovedTool, createRunCommand, type Delegate } from '@trunkline/tools';
+import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
 import { type OpenPlugins, openPlugins, type PluginState } from './plugins/open-plugins.ts';
 import type { Inbound, Plugin } from './plugins/plugin.ts';
@@ -12,9 +13,9 @@ import { familyDelegates } from './setup/family.ts';
 import type { AgentStores } from './stores/stores.ts';
 import { createCodeWith } from './tools/acp/code-with.ts';
 import { createAgentTools } from './tools/agent-tools.ts';
+import { createSetGoal } from './tools/goals/set-goal.ts';
 import { type McpServerState, type McpSources, openMcpSources } from './tools/mcp/mcp-source.ts';
 import { readPeers } from './tools/peers/peers.ts';
-import type { Approvals } from './turns/approvals.ts';
 
 export interface ToolsetOptions {
   options: AgentOptions;
@@ -75,7 +76,7 @@ export class Toolset {
     const named = delegatesOf(config, { workspace, env });
     this.#delegates = [...named, ...familyDelegates(family, named)];
     const coding = codingTool(codingAgentsOf(config, { workspace, env }));
-    const approved = [...this.#commands(config), ...coding.approved];
+    const approved = [...this.#commands(config), this.#goals(config), ...coding.approved];
     const tools = createAgentTools({
       stores: { ...stores, knowledge: config.middleware.knowledge ? stores.knowledge : undefined },
       schedules: config.middleware.scheduler ? scheduler : undefined,
@@ -122,11 +123,21 @@ export class Toolset {
     return [...opened.tools, ...mcp.tools];
   }
 
-  #commands({ filesystem }: AgentConfig): ApprovedTool[] {
-    if (!filesystem.enabled || !filesystem.run_command) return [];
+  #commands(config: AgentConfig): ApprovedTool[] {
     const { workspace, env } = this.#options;
-    return [createRunCommand({ directory: workspace, path: programPath(env) })];
+    return runsCommands(config) ? [createRunCommand({ directory: workspace, path: programPath(env) })] : [];
   }
+
+  #goals(config: AgentConfig): ApprovedTool {
+    const { stores, workspace } = this.#options;
+    const commandDirectory = runsCommands(config) ? workspace : undefined;
+    return createSetGoal({ goals: stores.goals, commandDirectory });
+  }
+}
+
+/** Whether the operator has turned commands on. */
+export function runsCommands({ filesystem }: AgentConfig): boolean {
+  return filesystem.enabled && filesystem.run_command;
 }
 
 /** code_with, as a tool that runs or as one that asks first. */
@@ -134,11 +145,4 @@ function codingTool(agents: ReturnType<typeof codingAgentsOf>): { tools: Tool[];
   if (agents.length === 0) return { tools: [], approved: [] };
   const { tool, approved } = createCodeWith(agents);
   return { tools: tool === undefined ? [] : [tool], approved: approved === undefined ? [] : [approved] };
-}
-
-function approvalsOf(approved: readonly ApprovedTool[]): Approvals {
-  return {
-    question: ({ name, input }) => approved.find(({ tool }) => tool.name === name)?.question(input),
-    answer: (call, answer, signal) => answerApproval(approved, call, answer, signal),
-  };
 }

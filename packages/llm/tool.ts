@@ -8,6 +8,8 @@ export interface ToolContext {
   toolCallId: string;
   /** On whose behalf the turn runs; anonymous when not given. */
   principal?: Principal | undefined;
+  /** Whose memories the turn may read and write; see the agent's memory scopes. */
+  scope?: string | undefined;
 }
 
 interface ToolHead<Input> {
@@ -26,6 +28,8 @@ export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   callKey?(input: Input): string;
   /** Who is named as the source of a result that is announced later; the tool itself if left out. */
   answeredBy?(input: Input): string;
+  /** For these inputs the call waits for an answer from outside, as with a pausing tool, and does not run. */
+  pausesFor?(input: Input): boolean;
   execute(input: Input, context: ToolContext): Promise<string>;
 }
 

@@ -35,6 +35,8 @@ export interface TurnOptions {
   sessionId: string;
   /** On whose behalf the turn runs: its tools are told. Anonymous when not given. */
   principal?: Principal | undefined;
+  /** Whose memories its tools may use. */
+  scope?: string | undefined;
   signal?: AbortSignal;
   compaction?: CompactionOptions;
   /** Dollars for a call of the named model, undefined when not known. */

@@ -10,6 +10,7 @@ export interface ToolSurroundings {
   toolTimeoutMs: number;
   sessionId: string;
   principal?: Principal | undefined;
+  scope?: string | undefined;
   signal: AbortSignal;
   /** Failed calls of this turn with what they said. */
   failures: Map<string, string[]>;
@@ -37,7 +38,8 @@ export async function prepare(call: RequestedCall, { tools, failures }: ToolSurr
     return refuse(`the arguments for ${call.name} do not fit: ${z.prettifyError(parsed.error)}`);
   const before = failures.get(keyOf(call)) ?? [];
   if (before.length >= mostFailures) return refuse(repeated(call.name, before));
-  return tool.pause ? { kind: 'wait' } : { kind: 'run', tool, input: parsed.data };
+  if (tool.pause || tool.pausesFor?.(parsed.data)) return { kind: 'wait' };
+  return { kind: 'run', tool, input: parsed.data };
 }
 
 /** Runs a tool within its time; whatever happens, the result is a text. */
@@ -50,8 +52,8 @@ export async function run(
   if (surroundings.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? surroundings.toolTimeoutMs;
   const deadline = startDeadline(surroundings.signal, limitMs);
-  const { sessionId, principal } = surroundings;
-  const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal };
+  const { sessionId, principal, scope } = surroundings;
+  const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal, scope };
   const execution = async () => tool.execute(input, context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));

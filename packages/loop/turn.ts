@@ -82,7 +82,7 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
 }
 
 function surroundingsOf(
-  { tools, limits, sessionId, principal }: TurnOptions,
+  { tools, limits, sessionId, principal, scope }: TurnOptions,
   signal: AbortSignal,
 ): ToolSurroundings {
   return {
@@ -90,6 +90,7 @@ function surroundingsOf(
     toolTimeoutMs: limits.toolTimeoutMs,
     sessionId,
     principal,
+    scope,
     signal,
     failures: new Map(),
   };

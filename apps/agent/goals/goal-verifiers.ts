@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { runTurn } from '@trunkline/loop';
 import { resolveInside } from '@trunkline/storage';
-import { runCommand } from '@trunkline/tools';
+import { changedWords, commandSubject, runCommand } from '@trunkline/tools';
 import type { Finding, GoalVerifiers } from '../stores/goals/goal-check.ts';
+import type { GoalApproval } from '../stores/goals/goal-store.ts';
 import type { Graph } from '../turns/graph.ts';
 
 export interface GoalVerifierOptions {
   workspace: string;
+  /** Whether the operator has turned commands on. */
+  mayRun(): boolean;
   /** Where programs are looked for. */
   path: string;
   graph(): Promise<Graph>;
@@ -20,7 +24,7 @@ const judgement =
 /** The ways to find out whether a goal is reached. */
 export function createGoalVerifiers(options: GoalVerifierOptions): GoalVerifiers {
   return {
-    command: (command, signal) => checkByCommand(command, signal, options),
+    command: (command, approval, signal) => checkByCommand(command, approval, signal, options),
     data: (path, contains) => checkByFile(options.workspace, path, contains),
     llm: (condition, output, signal) => checkByModel(condition, output, signal, options),
   };
@@ -28,19 +32,34 @@ export function createGoalVerifiers(options: GoalVerifierOptions): GoalVerifiers
 
 async function checkByCommand(
   command: string,
+  approval: GoalApproval | undefined,
   signal: AbortSignal,
-  { workspace: directory, path }: GoalVerifierOptions,
+  { workspace: directory, path, mayRun }: GoalVerifierOptions,
 ): Promise<Finding> {
-  const { exitCode, output } = await runCommand(command, {
-    directory,
-    path,
-    timeoutMs: commandLimitMs,
-    signal,
-  });
+  const obstacle = await whyNot(command, approval, directory, mayRun);
+  if (obstacle !== undefined) return { reached: false, evidence: `The check did not run: ${obstacle}` };
+  const limits = { directory, path, timeoutMs: commandLimitMs, signal };
+  const { exitCode, output } = await runCommand(command, limits);
   return {
     reached: exitCode === 0,
     evidence: `exit code ${exitCode ?? 'none, it took too long'}\n${output}`,
   };
+}
+
+/** Why a command may not run now; undefined when it is still as it was approved. */
+async function whyNot(
+  command: string,
+  approval: GoalApproval | undefined,
+  directory: string,
+  mayRun: () => boolean,
+): Promise<string | undefined> {
+  if (!mayRun()) return 'commands are off (filesystem.run_command in the configuration).';
+  if (approval === undefined) return 'nobody approved its command. Set the goal anew.';
+  const now = await commandSubject('', command, directory);
+  const approved = { ...now, ...approval };
+  return isDeepStrictEqual(now, approved)
+    ? undefined
+    : `${changedWords(now, approved)} Set the goal anew to have it approved.`;
 }
 
 async function checkByFile(workspace: string, path: string, contains: string): Promise<Finding> {

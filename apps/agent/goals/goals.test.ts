@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -90,24 +90,61 @@ describe('a goal', () => {
     },
   );
 
-  it('can be judged by the model, and by a command that a person has approved before', async () => {
-    await begin();
+  it('can be judged by the model, and by a command that was approved with the goal', async () => {
+    await begin('filesystem: { run_command: true }');
     model.enqueue(setGoal({ type: 'llm' }), 'Written.', 'YES, it says so.');
     expect(wordsOf(await agent.send('Go.'))).toBe('Written.');
     const command = 'test -f proof';
     model.enqueue(setGoal({ type: 'command', command }), 'I may not.');
-    await agent.send('Go.');
-    expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: /);
+    const denied = await agent.send('Go.');
+    expect(wordsOf(denied)).toContain('May I check a goal with this command');
+    await agent.send('no', { taskId: denied.id });
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: the person did not approve/);
     writeFileSync(join(agent.home, 'agent', 'workspace', 'proof'), '');
-    model.enqueue(
-      { toolCalls: [{ name: 'run_command', arguments: { command } }] },
-      setGoal({ type: 'command', command }),
-      'There.',
-    );
+    model.enqueue(setGoal({ type: 'command', command }), 'There.');
     const parked = await agent.send('Go.');
     const done = await agent.send('yes', { taskId: parked.id });
     expect([done.status.state, wordsOf(done)]).toEqual(['completed', 'There.']);
     const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: { status: string }[] };
     expect(goals.filter(({ status }) => status === 'achieved')).toHaveLength(2);
+  });
+
+  it('is not checked by a script that was changed after its approval', async () => {
+    await begin('filesystem: { run_command: true }');
+    const workspace = join(agent.home, 'agent', 'workspace');
+    writeFileSync(join(workspace, 'check.sh'), 'exit 1\n');
+    model.enqueue(
+      setGoal({ type: 'test', command: 'sh check.sh' }),
+      'Began.',
+      { toolCalls: [{ name: 'write_file', arguments: { path: 'check.sh', content: 'touch evil' } }] },
+      'Made it easy.',
+      'Again.',
+      'And again.',
+    );
+    const parked = await agent.send('Go.');
+    const done = await agent.send('yes', { taskId: parked.id });
+    expect(statusWords(done)).toMatch(/^The goal was not reached/);
+    expect(existsSync(join(workspace, 'evil'))).toBe(false);
+    const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: { evidence: string }[] };
+    expect(goals[0]?.evidence).toMatch(/check\.sh changed after it was shown for approval/);
+  });
+
+  it('that was stored before commands were approved runs none', async () => {
+    await begin('filesystem: { run_command: true }');
+    const goal = {
+      session_id: 'old',
+      condition: 'x',
+      verifier: { type: 'command', command: 'touch evil' },
+      status: 'active',
+      iteration: 0,
+      reason: '',
+      evidence: '',
+    };
+    mkdirSync(join(agent.home, 'agent', 'goals'), { recursive: true });
+    writeFileSync(join(agent.home, 'agent', 'goals', 'old.json'), JSON.stringify(goal));
+    model.enqueue('One.', 'Two.', 'Three.');
+    const task = await agent.send('Go.', { contextId: 'old' });
+    expect(statusWords(task)).toMatch(/^The goal was not reached/);
+    expect(existsSync(join(agent.home, 'agent', 'workspace', 'evil'))).toBe(false);
   });
 });

@@ -1,7 +1,11 @@
 import type { HttpError } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import { type ErrorEvent, runTurn, type TurnEvent } from '@trunkline/loop';
+import { actingFor } from '../approvals/approvals.ts';
 import type { Graph } from '../turns/graph.ts';
+import { withoutQuestions } from '../turns/human-tools.ts';
+import type { ScopeRequest } from '../turns/memory-scope.ts';
 import { Spending } from '../turns/spending.ts';
 import { subagentTools } from '../turns/subagents.ts';
 import type { TurnObserver } from '../turns/turn-runner.ts';
@@ -12,6 +16,8 @@ import { type CompletionRequest, callerTools, systemWords, toMessages } from './
 export interface CompletionSurroundings {
   graph(): Promise<Graph>;
   observers: readonly TurnObserver[];
+  /** Whose memories a turn may use. */
+  scopeOf(request: ScopeRequest): string;
 }
 
 /**
@@ -20,19 +26,21 @@ export interface CompletionSurroundings {
  */
 export async function* completionTurn(
   request: CompletionRequest,
+  asker: Principal,
   signal: AbortSignal,
-  { graph: compiled, observers }: CompletionSurroundings,
+  { graph: compiled, observers, scopeOf }: CompletionSurroundings,
 ): AsyncGenerator<TurnEvent, void> {
   const graph = await compiled();
   // Apart from the sessions of A2A, whatever the caller chooses to call itself.
   const sessionId = `openai-${request.user || crypto.randomUUID()}`;
+  const principal = actingFor(asker);
+  const scope = scopeOf({ principal, sessionId, user: request.user ?? undefined });
   const spending = new Spending(graph.limits);
   const observe = (event: TurnEvent) => {
     for (const observer of observers) observer.turnEvent?.(sessionId, event);
   };
   const own = callerTools(request);
-  const running = graph.tools.filter(({ pause }) => pause !== true);
-  const mine = [...running, ...subagentTools({ graph, spending, onEvent: observe })];
+  const mine = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent: observe })];
   const compaction = graph.compaction();
   const events = runTurn({
     model: withRequestSettings(graph.model(), request),
@@ -40,6 +48,8 @@ export async function* completionTurn(
     tools: [...own, ...mine.filter(({ name }) => !own.some((tool) => tool.name === name))],
     limits: spending.limits,
     sessionId,
+    principal,
+    scope,
     signal,
     cost: graph.cost,
     messages: toMessages(request),

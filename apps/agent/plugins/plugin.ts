@@ -3,7 +3,13 @@ import type { Tool } from '@trunkline/llm';
 type LogMethod = (fields: object, message: string) => void;
 
 /** A message that came to the agent through a plugin; the answer goes back the same way. */
-export type Inbound = (message: { text: string; source: string; contextId: string }) => Promise<string>;
+export type Inbound = (message: {
+  text: string;
+  source: string;
+  contextId: string;
+  /** Who wrote it, by the platform's own id. */
+  author: string;
+}) => Promise<string>;
 
 /** What a plugin may use of the service. */
 export interface PluginContext {

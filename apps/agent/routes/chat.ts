@@ -4,11 +4,11 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import { chatMetadata } from '../chats/chat-recorder.ts';
 import type { ChatStore } from '../chats/chat-store.ts';
-import { converse } from '../turns/converse.ts';
+import { converse, type MayAnswer } from '../turns/converse.ts';
 import type { SessionMemory } from '../turns/session-memory.ts';
+import { plainMessages } from '../turns/session-record.ts';
 import type { SessionStore } from '../turns/session-store.ts';
 import { taskText } from '../turns/task-text.ts';
-import { plainMessages } from '../turns/turn-runner.ts';
 import { fromEngine } from './engine-failure.ts';
 
 export interface ChatRoutes {
@@ -16,6 +16,7 @@ export interface ChatRoutes {
   sessions: SessionStore;
   memory: SessionMemory;
   chats: ChatStore;
+  mayAnswer: MayAnswer;
 }
 
 const body = z.object({
@@ -24,7 +25,10 @@ const body = z.object({
 });
 
 /** Plain chat: one message in, one answer out; a question of the agent is answered by the next message. */
-export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory, chats }: ChatRoutes): void {
+export function mountChat(
+  app: Hono<AppEnv>,
+  { engine, sessions, memory, chats, mayAnswer }: ChatRoutes,
+): void {
   app.post(
     '/api/chat',
     describeRoute({ summary: 'Say something and get the answer' }),
@@ -32,7 +36,16 @@ export function mountChat(app: Hono<AppEnv>, { engine, sessions, memory, chats }
     async (context) => {
       const { message, session_id } = context.req.valid('json');
       const task = await fromEngine(() =>
-        converse(engine, session_id, message, context.get('principal'), chatMetadata),
+        converse(
+          engine,
+          {
+            contextId: session_id,
+            text: message,
+            principal: context.get('principal'),
+            metadata: chatMetadata,
+          },
+          mayAnswer,
+        ),
       );
       return context.json({
         response: taskText(task),

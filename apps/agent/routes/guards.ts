@@ -1,5 +1,5 @@
-import { type AppEnv, callerGuard, createKeyring } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import { type AppEnv, callerGuard, createKeyring, requireOperator } from '@trunkline/http';
+import type { OperatorAccess, Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 
 export interface Keys {
@@ -7,14 +7,34 @@ export interface Keys {
   token: string | undefined;
   /** <AGENT_NAME>_API_KEY: asked for besides, by the OpenAI-compatible API and A2A. */
   apiKey: string | undefined;
-  /** CORE_OPERATOR_TOKEN: opens what the operator does, instead of the token that other agents hold. */
+  /** CORE_OPERATOR_TOKEN: the operator's, for the console and what only the operator may do. */
   operatorToken?: string | undefined;
 }
 
 type Caller = 'operator' | 'agent' | 'open';
 
+/**
+ * What configures, runs programs or reveals secrets: open to the operator in person alone, also where the agent has
+ * no token. Approvals are not listed: a paired approver may answer them, see routes/console/approvals.ts.
+ */
+const operatorRoutes: readonly [methods: string, path: string][] = [
+  ['GET PUT PATCH', '/api/config'],
+  ['POST', '/api/config/check'],
+  ['POST', '/api/config/setup'],
+  ['POST', '/api/config/test-model'],
+  ['POST', '/api/mcp/servers/test'],
+  ['POST', '/api/delegates/:name/test'],
+  ['PUT DELETE', '/api/skills/:slug'],
+  ['GET', '/api/audit'],
+  ['GET POST PUT DELETE PATCH', '/mcp'],
+];
+
 /** Guards all that is not A2A, which brings guards of its own. The feed of events stays open. */
-export function mountGuards(app: Hono<AppEnv>, { token, apiKey, operatorToken }: Keys): void {
+export function mountGuards(
+  app: Hono<AppEnv>,
+  { token, apiKey, operatorToken }: Keys,
+  access: OperatorAccess,
+): void {
   const common = { trustedCaller, principalOf, openCaller: (): Caller => 'open' };
   const bearer = (entry: { key: string | undefined; caller: Caller }) =>
     callerGuard<Caller>({
@@ -28,19 +48,24 @@ export function mountGuards(app: Hono<AppEnv>, { token, apiKey, operatorToken }:
     keyring: createKeyring([{ key: apiKey, caller: 'agent' }]),
     credentials: ['x-api-key'],
   });
-  const operator = bearer(
+  const console = bearer(
     operatorToken === undefined
       ? { key: token, caller: 'agent' }
       : { key: operatorToken, caller: 'operator' },
   );
-  app.use('/api/*', operator);
-  app.use('/mcp', operator);
+  app.use('/api/*', console);
+  app.use('/mcp', console);
   app.use('/v1/*', bearer({ key: token, caller: 'agent' }), key);
+  for (const [methods, path] of operatorRoutes) app.on(methods.split(' '), path, requireOperator(access));
 }
 
-/** The operator and those for whom our own services ask show no key of the agent. */
-function trustedCaller({ kind }: Principal): Caller {
-  return kind === 'operator' ? 'operator' : 'agent';
+/**
+ * The operator and those for whom our own services ask show no key of the agent. Somebody whose token another guard
+ * found still has to show the key that is asked for besides.
+ */
+function trustedCaller({ kind, via }: Principal): Caller | undefined {
+  if (kind === 'operator') return 'operator';
+  return via.length > 0 ? 'agent' : undefined;
 }
 
 function principalOf(caller: Caller): Principal {

@@ -1,10 +1,12 @@
 import { A2aError, type TaskEngine } from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
 import { activityContext } from '../activity/activity-observer.ts';
 import { FireLimit } from '../activity/fire-limit.ts';
+import { actingFor } from '../approvals/approvals.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
 import { fromStore } from './store-failure.ts';
 
@@ -51,7 +53,7 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
       return context.json({
         ok: true,
         item,
-        fired: priority === 'now' && limit.take() && (await fire(engine, item)),
+        fired: priority === 'now' && limit.take() && (await fire(engine, item, context.get('principal'))),
       });
     },
   );
@@ -83,17 +85,20 @@ function itemAt(cursor: string): Pick<InboxItem, 'priority' | 'id'> {
   return { priority: priority as InboxItem['priority'], id: Number(id) };
 }
 
-/** Starts a turn for an urgent item in the agent's conversation with itself; says whether it was taken. */
-async function fire(engine: TaskEngine, item: InboxItem): Promise<boolean> {
+/**
+ * Starts a turn for an urgent item in the agent's conversation with itself, with no more rights than its sender has;
+ * says whether it was taken.
+ */
+async function fire(engine: TaskEngine, item: InboxItem, sender: Principal): Promise<boolean> {
   try {
-    return await start(engine, item);
+    return await start(engine, item, sender);
   } catch (error) {
     if (error instanceof A2aError) return false;
     throw error;
   }
 }
 
-function start(engine: TaskEngine, { id, text, source }: InboxItem): Promise<boolean> {
+function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Principal): Promise<boolean> {
   const from = source === '' ? '' : ` from ${source}`;
   const words = `${text}\n\n(This just came in${from} and is urgent.)`;
   const { stored } = engine.start({
@@ -104,7 +109,7 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem): Promise<boo
       contextId: activityContext,
     },
     metadata: { inbox_item_id: id },
-    principal: { kind: 'service', id: 'inbox', via: [] },
+    principal: actingFor(sender, 'inbox'),
     strict: false,
   });
   return stored;

@@ -2,7 +2,7 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { mcpServerSection } from '../setup/config-schema.ts';
-import type { McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
+import type { createMcpHandler, McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
 import type { McpServerState } from '../tools/mcp/mcp-source.ts';
 import { consoleErrors } from './console/errors.ts';
 
@@ -19,7 +19,7 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
   const handle = lazyHandler(routes);
   app.all('/mcp', describeRoute({ summary: 'The tools of the agent for MCP clients' }), (context) => {
     if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
-    return handle(context.req.raw);
+    return handle(context.req.raw, context.get('principal'));
   });
   app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) =>
     context.json({ servers: routes.servers() }),
@@ -33,10 +33,10 @@ export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
 }
 
 /** The protocol's library is heavy: it is loaded with the first client. */
-function lazyHandler(options: McpHandlerOptions): (request: Request) => Promise<Response> {
-  let loading: Promise<(request: Request) => Promise<Response>> | undefined;
-  return async (request) => {
+function lazyHandler(options: McpHandlerOptions): ReturnType<typeof createMcpHandler> {
+  let loading: Promise<ReturnType<typeof createMcpHandler>> | undefined;
+  return async (request, principal) => {
     loading ??= import('../tools/mcp/mcp-server.ts').then((module) => module.createMcpHandler(options));
-    return (await loading)(request);
+    return (await loading)(request, principal);
   };
 }

@@ -44,7 +44,7 @@ async function complete(
   const controller = new AbortController();
   const leave = () => controller.abort();
   context.req.raw.signal.addEventListener('abort', leave, { once: true });
-  const events = completionTurn(request, controller.signal, routes);
+  const events = completionTurn(request, context.get('principal'), controller.signal, routes);
   if (!request.stream) return wholeAnswer(events, head);
   // Until something has come, a failure can still be an HTTP status.
   const first = await firstEvent(events);

@@ -1,5 +1,7 @@
 import { ConfigError } from '@trunkline/config';
+import { encodePrincipal, type Principal, principalHeader } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
+import { actingFor } from '../approvals/approvals.ts';
 import { createInvoke } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
 import type { ScheduleBackend } from './schedule-backend.ts';
@@ -22,8 +24,10 @@ export interface BackendSurroundings {
   directory: string;
   /** The address of this service. */
   url: () => string;
-  /** Keys of this service. */
+  /** Keys of this service, for an address of it that the settings name. */
   headers?: () => Readonly<Record<string, string>>;
+  /** Lets this service call itself for others. */
+  serviceToken: string;
   clock?: Clock;
   logger: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
 }
@@ -34,15 +38,20 @@ export function chooseBackend(
   around: BackendSurroundings,
 ): ScheduleBackend | undefined {
   if (settings.schedulerDisabled) return undefined;
-  if (settings.schedulerBackend === 'switchboard') return remote(settings);
+  if (settings.schedulerBackend === 'switchboard') return remote(settings, around.serviceToken);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
-  const { directory, url, headers, clock, logger } = around;
+  const { directory, url, headers, serviceToken, clock, logger } = around;
+  const forOthers = (principal: Principal) => ({
+    authorization: `Bearer ${serviceToken}`,
+    [principalHeader]: encodePrincipal(actingFor(principal, 'scheduler')),
+  });
   const invoke = createInvoke({
     agentName,
     url: () => schedulerInvokeUrl ?? url(),
     timeoutS,
     logger,
-    ...(headers === undefined ? {} : { headers }),
+    // The service token goes to this very service, to no address that was written down somewhere.
+    headers: schedulerInvokeUrl === undefined ? forOthers : () => headers?.() ?? {},
   });
   return new LocalBackend({
     directory,
@@ -53,7 +62,7 @@ export function chooseBackend(
   });
 }
 
-function remote(settings: SchedulerSettings): ScheduleBackend {
+function remote(settings: SchedulerSettings, serviceToken: string): ScheduleBackend {
   const {
     agentName,
     switchboardApiBase: url,
@@ -64,5 +73,5 @@ function remote(settings: SchedulerSettings): ScheduleBackend {
     throw new ConfigError('SCHEDULER_BACKEND is switchboard:', [
       'set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too',
     ]);
-  return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix });
+  return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix, isPeer: apiKey === serviceToken });
 }

@@ -1,9 +1,12 @@
 import { createGuardedFetch, type GuardedResponse } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { z } from 'zod';
 
 export interface DueJob {
   jobId: string;
   prompt: string;
+  /** Who asked for it. */
+  principal: Principal;
   /** The same for every attempt at one time, so that the agent can tell a repetition. */
   fireId: string;
 }
@@ -15,8 +18,8 @@ export interface InvokeOptions {
   agentName: string;
   /** Asked at each fire, as the port may be known only after the start. */
   url: () => string;
-  /** Keys that the service asks for. */
-  headers?: () => Readonly<Record<string, string>>;
+  /** What to show the service for a job of theirs. */
+  headers?: (principal: Principal) => Readonly<Record<string, string>>;
   timeoutS: number;
   logger: { warn(fields: object, message: string): void };
 }
@@ -45,7 +48,7 @@ export function createInvoke({
     try {
       const response = await fetch(address, {
         method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers() },
+        headers: { 'content-type': 'application/json', ...headers(job.principal) },
         body: JSON.stringify(envelope(job, agentName)),
         signal: AbortSignal.any([signal, limit]),
       });

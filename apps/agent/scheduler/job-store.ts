@@ -10,6 +10,8 @@ export interface StoredJob {
   last_fired: number | null;
   /** 1 while it is. */
   paused: number;
+  /** For whom it runs, as JSON; null for the operator. */
+  principal: string | null;
 }
 
 const schema = `CREATE TABLE jobs (
@@ -21,6 +23,7 @@ const schema = `CREATE TABLE jobs (
   last_fired INTEGER
 ) STRICT`;
 const pausing = 'ALTER TABLE jobs ADD COLUMN paused INTEGER NOT NULL DEFAULT 0';
+const owners = 'ALTER TABLE jobs ADD COLUMN principal TEXT';
 
 /** The jobs of one agent, in a database of its own. */
 export class JobStore {
@@ -28,19 +31,20 @@ export class JobStore {
 
   constructor(directory: string, agentName: string) {
     const path = join(directory, safeFileName(agentName), 'jobs.db');
-    this.#database = openDatabase(path, { migrations: [schema, pausing], durability: 'full' });
+    this.#database = openDatabase(path, { migrations: [schema, pausing, owners], durability: 'full' });
   }
 
   all(): StoredJob[] {
     return this.#database.prepare<StoredJob>('SELECT * FROM jobs ORDER BY created_at, id').all();
   }
 
-  put({ id, prompt, schedule, timezone, created_at, last_fired, paused }: StoredJob): void {
+  put({ id, prompt, schedule, timezone, created_at, last_fired, paused, principal }: StoredJob): void {
     this.#database
       .prepare(
-        'INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired, paused) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        `INSERT OR REPLACE INTO jobs (id, prompt, schedule, timezone, created_at, last_fired, paused, principal)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .run(id, prompt, schedule, timezone, created_at, last_fired, paused);
+      .run(id, prompt, schedule, timezone, created_at, last_fired, paused, principal);
   }
 
   fired(id: string, scheduledAt: number): void {

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { type Clock, type Fire, type Job, Scheduler, systemClock } from '@trunkline/schedule';
 import { StoreError } from '../stores/store-error.ts';
 import type { Invoke } from './invoke.ts';
@@ -24,6 +25,7 @@ interface Log {
 
 interface PromptJob extends Job {
   prompt: string;
+  principal: Principal;
 }
 
 const MOST_JOBS = 1000;
@@ -74,6 +76,7 @@ export class LocalBackend implements ScheduleBackend {
       created_at: now,
       last_fired: null,
       paused: 0,
+      principal: given.principal === undefined ? null : JSON.stringify(given.principal),
     };
     this.#writeNotes();
     this.#store.put(job);
@@ -117,7 +120,8 @@ export class LocalBackend implements ScheduleBackend {
     return new Scheduler<PromptJob>({
       clock: this.#clock,
       timezone: this.#timezone,
-      fire: (job, fire) => invoke({ jobId: job.id, prompt: job.prompt, fireId: fire.fireId }, fire.signal),
+      fire: ({ id: jobId, prompt, principal }, { fireId, signal }) =>
+        invoke({ jobId, prompt, principal, fireId }, signal),
       afterFire: (job, fire, failure) => this.#afterFire(job, fire, failure !== undefined),
       onSkipped: (job, fire) => this.#note(job.id, () => this.#store.fired(job.id, fire.scheduledAt)),
       onMissed: (job, missed) => {
@@ -160,7 +164,10 @@ export class LocalBackend implements ScheduleBackend {
   }
 }
 
-function toJob({ id, prompt, schedule, timezone, created_at, last_fired, paused }: StoredJob): PromptJob {
+const operator: Principal = { kind: 'operator', id: 'operator', via: [] };
+
+function toJob(stored: StoredJob): PromptJob {
+  const { id, prompt, schedule, timezone, created_at, last_fired, paused, principal } = stored;
   const fired = last_fired === null ? {} : { lastFired: last_fired };
   return {
     id,
@@ -170,6 +177,7 @@ function toJob({ id, prompt, schedule, timezone, created_at, last_fired, paused 
     createdAt: created_at,
     overlap: 'skip',
     paused: paused === 1,
+    principal: principal === null ? operator : (JSON.parse(principal) as Principal),
     ...fired,
   };
 }

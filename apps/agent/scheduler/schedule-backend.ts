@@ -1,3 +1,5 @@
+import type { Principal } from '@trunkline/identity';
+
 /** What is to run as a turn of its own at some time. */
 export interface NewSchedule {
   prompt: string;
@@ -5,6 +7,8 @@ export interface NewSchedule {
   when: string;
   /** A name for it; a new one is made when left out. The same name again replaces the job. */
   jobId?: string | undefined;
+  /** Who asked for it: it runs for them, with no more rights than they have. The operator when left out. */
+  principal?: Principal | undefined;
 }
 
 export interface ScheduledJob {

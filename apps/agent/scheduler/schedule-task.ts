@@ -1,3 +1,4 @@
+import { anonymous } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
@@ -16,9 +17,9 @@ export function createScheduleTask(backend: Pick<ScheduleBackend, 'add'>): Tool 
     name: 'schedule_task',
     description: 'Schedules a prompt to run later, once or again and again.',
     input,
-    execute: ({ prompt, when, job_id }, { signal }) =>
+    execute: ({ prompt, when, job_id }, { signal, principal = anonymous }) =>
       orRefusal(async () => {
-        const { id, next } = await backend.add({ prompt, when, jobId: job_id });
+        const { id, next } = await backend.add({ prompt, when, jobId: job_id, principal });
         return `Scheduled job ${id} next at ${next}.`;
       }, signal),
   });

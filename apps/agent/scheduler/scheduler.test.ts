@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { anonymous } from '@trunkline/identity';
 import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../tools/answering-server.suite.ts';
@@ -73,7 +74,9 @@ describe('the schedule tools', () => {
       schedulerDisabled: true,
       schedulerFireTimeoutS: 1,
     };
-    expect(chooseBackend(settings, { directory: home.path, url: () => '', logger })).toBeUndefined();
+    expect(
+      chooseBackend(settings, { directory: home.path, url: () => '', serviceToken: 'service', logger }),
+    ).toBeUndefined();
   });
 });
 
@@ -188,7 +191,7 @@ describe('a fire', () => {
       }));
     return { url, seen, stop };
   }
-  const job = { jobId: 'j', prompt: 'do it', fireId: 'j@1' };
+  const job = { jobId: 'j', prompt: 'do it', principal: anonymous, fireId: 'j@1' };
   const signal = new AbortController().signal;
 
   it('is a message/send with the job in its metadata [A057] [A011] [A014]', async () => {
@@ -250,7 +253,7 @@ describe('a fire', () => {
       schedulerDisabled: false,
       schedulerFireTimeoutS: 1,
     };
-    const around = { directory: home.path, url: () => '', logger };
+    const around = { directory: home.path, url: () => '', serviceToken: 'service', logger };
     expect(() => chooseBackend(settings, around)).toThrow('SWITCHBOARD_API_KEY');
     const backend = chooseBackend(
       { ...settings, switchboardApiBase: url, switchboardApiKey: 'key' },

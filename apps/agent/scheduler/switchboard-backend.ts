@@ -1,4 +1,5 @@
 import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
+import { encodePrincipal, handedOn, principalHeader } from '@trunkline/identity';
 import { checkSchedule } from './new-job.ts';
 import type { NewSchedule, ScheduleBackend } from './schedule-backend.ts';
 
@@ -7,6 +8,8 @@ export interface SwitchboardBackendOptions {
   /** Address of the switchboard. */
   url: string;
   apiKey: string;
+  /** Whether the key is the token between our own services: then the agent asks in its own name. */
+  isPeer?: boolean;
   /** Schedules fire on `<prefix>.<job id>`; `cron.<agent_name>` when left out. */
   topicPrefix?: string | undefined;
   now?: () => number;
@@ -14,6 +17,7 @@ export interface SwitchboardBackendOptions {
 
 const TIMEOUT_MS = 15_000;
 const TIMEZONE = 'UTC';
+const asAgent = handedOn({ kind: 'service', id: 'agent', via: [] }, 'agent');
 
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
 export class SwitchboardBackend implements ScheduleBackend {
@@ -73,10 +77,14 @@ export class SwitchboardBackend implements ScheduleBackend {
   }
 
   async #command(payload: object): Promise<void> {
-    const { url, apiKey } = this.#options;
+    const { url, apiKey, isPeer = false } = this.#options;
     const response = await this.#fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': apiKey,
+        ...(isPeer && { [principalHeader]: encodePrincipal(asAgent) }),
+      },
       body: JSON.stringify({ topic: 'command.schedule', payload }),
     });
     if (response.status === 401 || response.status === 403)

@@ -140,6 +140,14 @@ export const configSchema = section(
         path: z.string().default(''),
         max_sessions: z.int().nonnegative().default(10),
         max_tokens: z.int().nonnegative().default(2000),
+        /** Everybody has the operator's memories, and adds to them. */
+        shared: z.boolean().default(false),
+      }),
+    ),
+    approvals: section(
+      z.strictObject({
+        /** Chat identities that may approve beside the operator. */
+        approvers: z.array(z.string().regex(/^chat:\S+$/, 'expected chat:<user id>')).default([]),
       }),
     ),
     skills: section(z.strictObject({ disabled: z.array(z.string()).default([]) })),
@@ -180,7 +188,7 @@ export const configSchema = section(
     instance: section(z.strictObject({ id: z.string().default('') })),
     auth: section(z.strictObject({ token: z.string().default('') })),
     filesystem: section(
-      z.strictObject({ enabled: z.boolean().default(true), run_command: z.boolean().default(true) }),
+      z.strictObject({ enabled: z.boolean().default(true), run_command: z.boolean().default(false) }),
     ),
     egress: section(z.strictObject({ allowed_hosts: z.array(z.string()).default([]) })),
     chat: section(z.strictObject({ bot_token: z.string().default('') })),

@@ -56,7 +56,7 @@ describe('the tools of the agent', () => {
       ...['current_time', 'calculator', 'web_search', 'fetch_url'],
       ...['notes_list', 'notes_read', 'notes_write', 'notes_revert'],
       ...['memory_ingest', 'memory_recall', 'memory_list', 'memory_stats', 'daily_log'],
-      ...['beads_create', 'beads_list', 'beads_update', 'beads_close', 'check_inbox', 'set_goal'],
+      ...['beads_create', 'beads_list', 'beads_update', 'beads_close', 'check_inbox'],
       ...['schedule_task', 'list_schedules', 'cancel_schedule'],
       ...['list_dir', 'read_file', 'find_files', 'search_files', 'write_file', 'edit_file', 'run_command'],
       ...['delegate_to', 'peer_list', 'peer_consult'],

@@ -25,7 +25,7 @@ export interface AgentToolDependencies {
   schedules?: ScheduleBackend | undefined;
   /** The directory of the file tools. */
   workspace?: string | undefined;
-  /** Tools that ask a person first, such as run_command. */
+  /** Tools that the operator approves first, such as run_command. */
   approved?: readonly ApprovedTool[];
   peers?: readonly Peer[];
   delegates?: readonly Delegate[];
@@ -41,11 +41,9 @@ export interface AgentToolDependencies {
 /** All tools of the agent but those that only the lead agent has. Of two with one name the first stays. */
 export function createAgentTools(dependencies: AgentToolDependencies): Tool[] {
   const { stores, schedules, approved = [], disabled = [], more = [] } = dependencies;
-  const runCommand = approved.find(({ tool }) => tool.name === 'run_command');
-  const isApproved = (command: string) => runCommand?.wasApproved?.({ command }) ?? false;
   const tools = [
     ...commonTools(dependencies),
-    ...storeTools(stores, isApproved),
+    ...storeTools(stores),
     ...schedulerTools(schedules),
     ...(dependencies.workspace === undefined ? [] : fileTools(dependencies.workspace)),
     ...approved.map(({ tool }) => tool),

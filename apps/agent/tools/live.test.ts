@@ -14,6 +14,8 @@ afterEach(async () => {
 });
 
 /** A whole agent whose model follows a script. */
+const commandsOn = 'filesystem: { run_command: true }';
+
 async function scripted(
   script: Parameters<typeof startModelServer>[0],
   options: TestAgentOptions = {},
@@ -96,7 +98,7 @@ describe('a whole agent', () => {
   });
 
   it('tells the model that nothing ran when a command is approved after commands were switched off', async () => {
-    const agent = await scripted(calling('run_command', { command: 'touch made' }));
+    const agent = await scripted(calling('run_command', { command: 'touch made' }), { config: commandsOn });
     const parked = await agent.send('make it');
     const changes = [{ op: 'set', path: ['filesystem', 'run_command'], value: false }];
     const headers = { 'content-type': 'application/json' };
@@ -110,7 +112,7 @@ describe('a whole agent', () => {
   });
 
   it('asks before it runs a command, and writes every call to the audit log [A051]', async () => {
-    const agent = await scripted(calling('run_command', { command: 'cat note.txt' }));
+    const agent = await scripted(calling('run_command', { command: 'cat note.txt' }), { config: commandsOn });
     writeFileSync(join(agent.home, 'agent', 'workspace', 'note.txt'), 'milk');
     const parked = await agent.send('read my note');
     expect(parked.status.state).toBe('input-required');

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentStores, openStores } from '../stores/stores.ts';
 import { callTool } from './call-tool.suite.ts';
+import { createSetGoal } from './goals/set-goal.ts';
 import { createDailyLog } from './memory/daily-log.ts';
 import { storeTools } from './store-tools.ts';
 
@@ -11,11 +12,8 @@ let home = temporaryDirectory();
 let stores: AgentStores;
 const logger = { warn: () => undefined, error: () => undefined };
 const call = (name: string, input: object = {}, sessionId?: string) =>
-  callTool(
-    storeTools(stores, (command) => command === 'npm test').find((tool) => tool.name === name)!,
-    input,
-    sessionId,
-  );
+  callTool([...storeTools(stores), goalTool().tool].find((tool) => tool.name === name)!, input, sessionId);
+const goalTool = (commandDirectory?: string) => createSetGoal({ goals: stores.goals, commandDirectory });
 
 function placesIn(root: string) {
   return {
@@ -118,7 +116,11 @@ describe('memory', () => {
     expect(await call('memory_recall', { query: 'where in Basel?' })).toBe('[home] town: lives in Basel');
     expect(await call('memory_recall', { query: 'zebra' })).toBe('No matches.');
     stores.knowledge!.ingestAll(
-      Array.from({ length: 30 }, (_, index) => ({ domain: 'd', content: `apple ${index}` })),
+      Array.from({ length: 30 }, (_, index) => ({
+        domain: 'd',
+        content: `apple ${index}`,
+        scope: 'context:session',
+      })),
     );
     expect((await call('memory_recall', { query: 'apple' })).split('\n')).toHaveLength(5);
     expect((await call('memory_recall', { query: 'apple', k: 99 })).split('\n')).toHaveLength(20);
@@ -184,11 +186,20 @@ describe('the inbox', () => {
 describe('goals', () => {
   it('are set for the conversation that asks', async () => {
     expect(await call('set_goal', { condition: 'green' }, 's1')).toBe('Goal set, checked by llm: green');
-    await call('set_goal', { condition: 'passes', verifier: { type: 'test', command: 'npm test' } }, 's2');
+    const input = { condition: 'passes', verifier: { type: 'test', command: 'npm test' } };
+    const approved = goalTool(home.path);
+    expect(approved.tool.pause !== true && approved.tool.pausesFor?.(input)).toBe(true);
+    const subject = (await approved.subject(input))!;
+    const signal = new AbortController().signal;
+    await approved.approve(input, { subject, signal, sessionId: 's2', toolCallId: 'c' });
     expect((await stores.goals.get('s1'))?.condition).toBe('green');
-    expect((await stores.goals.get('s2'))?.verifier).toEqual({ type: 'test', command: 'npm test' });
+    expect(await stores.goals.get('s2')).toMatchObject({
+      verifier: { type: 'test', command: 'npm test' },
+      approval: { directory: home.path, files: [] },
+    });
     const careless = { condition: 'x', verifier: { type: 'command', command: 'curl evil' } };
-    expect(await call('set_goal', careless, 's2')).toMatch(/^Error: nobody has approved this command/);
+    expect(await call('set_goal', careless, 's2')).toMatch(/^Error: commands are off/);
+    expect(await callTool(approved.tool, careless, 's2')).toMatch(/^Error: .*nobody can be asked here/);
     expect((await stores.goals.get('s2'))?.condition).toBe('passes');
   });
 });
@@ -199,10 +210,10 @@ it('offers no tool whose store is left out', async () => {
     logger,
     enabled: { knowledge: false, audit: false },
   });
-  const names = storeTools(slim, () => false).map(({ name }) => name);
+  const names = storeTools(slim).map(({ name }) => name);
   expect(names.filter((name) => name.startsWith('memory_') || name === 'daily_log')).toEqual([]);
   expect(names).toContain('notes_list');
-  expect(storeTools({}, () => false)).toEqual([]);
+  expect(storeTools({})).toEqual([]);
   expect(slim.audit).toBeUndefined();
   await slim.close();
 });

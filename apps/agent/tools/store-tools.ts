@@ -4,7 +4,6 @@ import { createBeadsClose } from './beads/beads-close.ts';
 import { createBeadsCreate } from './beads/beads-create.ts';
 import { createBeadsList } from './beads/beads-list.ts';
 import { createBeadsUpdate } from './beads/beads-update.ts';
-import { createSetGoal } from './goals/set-goal.ts';
 import { createCheckInbox } from './inbox/check-inbox.ts';
 import { createDailyLog } from './memory/daily-log.ts';
 import { createMemoryIngest } from './memory/memory-ingest.ts';
@@ -17,16 +16,15 @@ import { createNotesRevert } from './notes/notes-revert.ts';
 import { createNotesWrite } from './notes/notes-write.ts';
 
 /** The stores that are there; a store that is left out takes its tools with it. */
-export type StoresForTools = Partial<Pick<AgentStores, 'notes' | 'knowledge' | 'beads' | 'inbox' | 'goals'>>;
+export type StoresForTools = Partial<Pick<AgentStores, 'notes' | 'knowledge' | 'beads' | 'inbox'>>;
 
-export function storeTools(stores: StoresForTools, isApproved: (command: string) => boolean): Tool[] {
-  const { notes, knowledge, beads, inbox, goals } = stores;
+export function storeTools(stores: StoresForTools): Tool[] {
+  const { notes, knowledge, beads, inbox } = stores;
   return [
     ...(notes === undefined ? [] : noteTools(notes)),
     ...(knowledge === undefined ? [] : memoryTools(knowledge)),
     ...(beads === undefined ? [] : beadTools(beads)),
     ...(inbox === undefined ? [] : [createCheckInbox(inbox)]),
-    ...(goals === undefined ? [] : [createSetGoal({ goals, isApproved })]),
   ];
 }
 

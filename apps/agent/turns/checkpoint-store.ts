@@ -1,5 +1,7 @@
+import { anonymous, type Principal } from '@trunkline/identity';
 import type { Checkpoint } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
+import type { PendingApproval } from '../approvals/approvals.ts';
 
 /** A turn that waits for an answer. */
 export interface ParkedTurn {
@@ -8,12 +10,32 @@ export interface ParkedTurn {
   /** The version of the session when the turn began. */
   sessionVersion: number;
   skill: string | undefined;
+  /** Who asked for the work; the rest of it is done for them, whoever answers. */
+  principal: Principal;
+  /** The user whom they named, where they speak for several. */
+  user: string | undefined;
+  /** Set where the answer is an approval. */
+  approval: PendingApproval | undefined;
+}
+
+/** An approval that waits, with the task it belongs to. */
+export interface WaitingApproval {
+  taskId: string;
+  approval: PendingApproval;
+  principal: Principal;
+  /** Milliseconds since 1970. */
+  savedAt: number;
 }
 
 interface Row {
+  task_id: string;
   checkpoint: string;
   session_version: number;
   skill: string | null;
+  principal: string | null;
+  user: string | null;
+  approval: string | null;
+  saved_at: number;
 }
 
 /** Waiting turns on disk, by the task they belong to, so that an answer finds them after a crash too. */
@@ -24,25 +46,51 @@ export class CheckpointStore {
     this.#database = database;
   }
 
+  /** The first who asked stays the one for whom it is done. */
   save(taskId: string, turn: ParkedTurn & { checkpoint: Checkpoint }): void {
+    const { checkpoint, sessionVersion, skill, principal, user, approval } = turn;
     this.#database
       .prepare(
-        `INSERT INTO checkpoint (task_id, checkpoint, session_version, skill, saved_at) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (task_id) DO UPDATE SET checkpoint = excluded.checkpoint, saved_at = excluded.saved_at`,
+        `INSERT INTO checkpoint (task_id, checkpoint, session_version, skill, principal, user, approval, saved_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (task_id) DO UPDATE SET
+           checkpoint = excluded.checkpoint, approval = excluded.approval, saved_at = excluded.saved_at,
+           principal = coalesce(principal, excluded.principal)`,
       )
-      .run(taskId, JSON.stringify(turn.checkpoint), turn.sessionVersion, turn.skill ?? null, Date.now());
+      .run(
+        taskId,
+        JSON.stringify(checkpoint),
+        sessionVersion,
+        skill ?? null,
+        JSON.stringify(principal),
+        user ?? null,
+        approval === undefined ? null : JSON.stringify(approval),
+        Date.now(),
+      );
   }
 
   load(taskId: string): ParkedTurn | undefined {
-    const row = this.#database
-      .prepare<Row>('SELECT checkpoint, session_version, skill FROM checkpoint WHERE task_id = ?')
-      .get(taskId);
-    if (row === undefined) return undefined;
-    return {
-      checkpoint: JSON.parse(row.checkpoint),
-      sessionVersion: row.session_version,
-      skill: row.skill ?? undefined,
-    };
+    const row = this.#database.prepare<Row>('SELECT * FROM checkpoint WHERE task_id = ?').get(taskId);
+    return row === undefined ? undefined : parkedTurn(row);
+  }
+
+  /** The approvals that nobody has answered, oldest first. */
+  approvals(): WaitingApproval[] {
+    const sql = 'SELECT * FROM checkpoint WHERE approval IS NOT NULL ORDER BY saved_at, task_id';
+    return this.#database
+      .prepare<Row>(sql)
+      .all()
+      .flatMap((row) => {
+        const { principal, approval } = parkedTurn(row);
+        return approval === undefined
+          ? []
+          : { taskId: row.task_id, principal, approval, savedAt: row.saved_at };
+      });
+  }
+
+  /** Uses an approval up, before what it is for is done: it never counts twice, not even after a crash. */
+  take(taskId: string): void {
+    this.#database.prepare('UPDATE checkpoint SET approval = NULL WHERE task_id = ?').run(taskId);
   }
 
   delete(taskId: string): void {
@@ -53,4 +101,15 @@ export class CheckpointStore {
   prune(before: number): number {
     return this.#database.prepare('DELETE FROM checkpoint WHERE saved_at < ?').run(before).changes;
   }
+}
+
+function parkedTurn({ checkpoint, session_version, skill, principal, user, approval }: Row): ParkedTurn {
+  return {
+    checkpoint: JSON.parse(checkpoint),
+    sessionVersion: session_version,
+    skill: skill ?? undefined,
+    principal: principal === null ? anonymous : (JSON.parse(principal) as Principal),
+    user: user ?? undefined,
+    approval: approval === null ? undefined : (JSON.parse(approval) as PendingApproval),
+  };
 }

@@ -1,15 +1,26 @@
 import { requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 
-/** One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. */
+export interface Said {
+  contextId: string;
+  text: string;
+  principal: Principal;
+  metadata?: Record<string, unknown>;
+}
+
+/** Whether words that name no task are the answer which a task waits for. */
+export type MayAnswer = (taskId: string, principal: Principal, text: string) => boolean;
+
+/**
+ * One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. While
+ * an approval waits, others can go on with the conversation.
+ */
 export async function converse(
   engine: TaskEngine,
-  contextId: string,
-  text: string,
-  principal: Principal,
-  metadata: Record<string, unknown> = {},
+  { contextId, text, principal, metadata = {} }: Said,
+  mayAnswer: MayAnswer,
 ): Promise<Task> {
-  const taskId = parkedTask(engine, contextId);
+  const taskId = parkedTasks(engine, contextId).find((id) => mayAnswer(id, principal, text));
   const { live, stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
@@ -27,7 +38,9 @@ export async function converse(
   return live.snapshot();
 }
 
-/** The task of a conversation that waits for an answer. */
-function parkedTask(engine: TaskEngine, contextId: string): string | undefined {
-  return engine.list({ contextId, state: 'input-required', pageSize: 1 }).tasks[0]?.id;
+const mostParked = 20;
+
+/** The tasks of a conversation that wait for an answer, the newest first. */
+function parkedTasks(engine: TaskEngine, contextId: string): string[] {
+  return engine.list({ contextId, state: 'input-required', pageSize: mostParked }).tasks.map(({ id }) => id);
 }

@@ -1,5 +1,7 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
 import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
+import type { ApprovalGate } from '../approvals/approval-gate.ts';
+import { actingFor } from '../approvals/approvals.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Spending } from './spending.ts';
 import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
@@ -17,25 +19,36 @@ interface EndedTurn {
   turns: number;
 }
 
+export interface TurnExecutorOptions {
+  runner: TurnRunner;
+  checkpoints: CheckpointStore;
+  watch: GoalWatch;
+  gate: ApprovalGate;
+}
+
 /** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
 export class TurnExecutor implements Executor {
-  readonly #runner: TurnRunner;
-  readonly #checkpoints: CheckpointStore;
-  readonly #watch: GoalWatch;
+  readonly #options: TurnExecutorOptions;
 
-  constructor(runner: TurnRunner, checkpoints: CheckpointStore, watch: GoalWatch) {
-    this.#runner = runner;
-    this.#checkpoints = checkpoints;
-    this.#watch = watch;
+  constructor(options: TurnExecutorOptions) {
+    this.#options = options;
   }
 
   async *execute(request: ExecutionRequest, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
-    const { task, text, metadata, principal, resume } = request;
-    const skill = typeof metadata.skill === 'string' ? metadata.skill : undefined;
-    const turn = { sessionId: task.contextId, taskId: task.id, text, skill, principal, signal };
-    const events = resume === undefined ? this.#runner.run(turn) : this.#runner.resume(turn);
+    const { runner, gate } = this.#options;
+    const { task, text, metadata, resume } = request;
+    const parked = resume === undefined ? undefined : this.#options.checkpoints.load(task.id);
+    const again = parked?.approval && gate(parked.approval, request);
+    if (again !== undefined) return yield again;
+    const principal = parked?.principal ?? actingFor(request.principal);
+    const place = { sessionId: task.contextId, taskId: task.id };
+    const named = { skill: wordOf(metadata.skill), user: wordOf(metadata.user) };
+    const turn = { ...place, ...named, text, principal, signal };
+    const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
+    const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
     try {
-      yield* this.#toTheGoal(turn, events, new UsageCounter(this.#usedBefore(request)));
+      // The engine has counted already what a turn used before it waited.
+      yield* this.#toTheGoal(turn, events, new UsageCounter(used));
     } catch (error) {
       if (!(error instanceof TurnRefusal)) throw error;
       yield { type: 'failed', message: error.message };
@@ -55,25 +68,22 @@ export class TurnExecutor implements Executor {
       const conclusion = conclude(end);
       const verdict =
         conclusion.type === 'completed'
-          ? await this.#watch({ sessionId: turn.sessionId, output: end.text, turns }, turn.signal)
+          ? await this.#options.watch({ sessionId: turn.sessionId, output: end.text, turns }, turn.signal)
           : undefined;
       if (verdict === undefined) return yield conclusion;
       if ('note' in verdict) return yield { type: 'completed', message: verdict.note };
       yield { type: 'progress', text: 'The goal is not reached yet: going on' };
       yield { type: 'text-delta', text: '\n\n' };
       [events, counter] = [
-        this.#runner.run({ ...turn, text: verdict.goOnWith }),
+        this.#options.runner.run({ ...turn, text: verdict.goOnWith }),
         new UsageCounter(undefined),
       ];
     }
   }
+}
 
-  /** The engine has counted already what a turn used before it waited. */
-  #usedBefore({ task, resume }: ExecutionRequest): TurnUsage | undefined {
-    if (resume === undefined) return undefined;
-    const stored = this.#checkpoints.load(task.id)?.checkpoint as { usage?: TurnUsage } | undefined;
-    return stored?.usage;
-  }
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** Tells what a turn does; gives back its end, which is not told yet. */
@@ -123,11 +133,17 @@ function* translate(event: RunnerEvent, counter: UsageCounter): Generator<Execut
   }
 }
 
-function question({ name, input, question: words }: PauseEvent): ExecutionEvent {
+function question({
+  name,
+  input,
+  question: words,
+  approval,
+}: PauseEvent & Pick<RunnerEvent, 'approval'>): ExecutionEvent {
   return {
     type: 'input-required',
     question: words,
     ...(name === 'request_user_input' && { schema: input }),
+    ...(approval !== undefined && { schema: { approval } }),
   };
 }
 

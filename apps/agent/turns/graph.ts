@@ -1,8 +1,8 @@
 import { costOf, type ModelGateway, priceOf, type TokenCounts, type Tool } from '@trunkline/llm';
 import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
 import type { SkillHead } from '../skills/skill-shelf.ts';
-import type { Approvals } from './approvals.ts';
 import { leadInstructions } from './instructions.ts';
 
 type Model = ReturnType<ModelGateway['languageModel']>;
@@ -20,7 +20,7 @@ export interface Graph {
   tools: readonly Tool[];
   /** Tools that wait for a person. */
   humanTools: readonly Tool[];
-  /** What becomes of the tools that need a person's leave. */
+  /** The tools that need an approval. */
   approvals: Approvals;
   subagents: readonly Subagent[];
   limits: TurnLimits;

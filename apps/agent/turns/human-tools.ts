@@ -1,4 +1,4 @@
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type RunningTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 
 const askHuman = defineTool({
@@ -32,3 +32,13 @@ const requestUserInput = defineTool({
 
 /** Tools that park the task until a person answers. Only the lead agent has them. */
 export const humanTools: readonly Tool[] = [askHuman, requestUserInput];
+
+/** The tools for a turn in which nobody can be asked: calls that would wait are refused by the tool itself. */
+export function withoutQuestions(tools: readonly Tool[]): RunningTool[] {
+  return tools
+    .filter((tool) => tool.pause !== true)
+    .map((tool) => {
+      const { pausesFor: _asks, ...running } = tool;
+      return running;
+    });
+}

@@ -20,7 +20,8 @@ const open = async (write = true) => {
   await memory.load();
   return memory;
 };
-const session = (id: string, asked: string) => ({
+const session = (id: string, asked: string, scope = 'operator') => ({
+  scope,
   session_id: id,
   trace_id: null,
   messages: [{ role: 'user', content: asked }],
@@ -32,13 +33,13 @@ const roomy = { sessions: 10, tokens: 2000 };
 it('tells of the newest sessions first, within its limits, and never of the session itself [A045]', async () => {
   const memory = await open();
   for (const id of ['one', 'two', 'three']) memory.keep(session(id, `topic ${id}`));
-  const digest = memory.digest('two', roomy);
+  const digest = memory.digest('operator', 'two', roomy);
   expect(digest.indexOf('topic three')).toBeLessThan(digest.indexOf('topic one'));
   expect(digest).not.toContain('topic two');
-  expect(memory.digest('none', { sessions: 1, tokens: 2000 })).not.toContain('topic two');
-  expect(memory.digest('none', { sessions: 10, tokens: 5 })).toBe('');
+  expect(memory.digest('operator', 'none', { sessions: 1, tokens: 2000 })).not.toContain('topic two');
+  expect(memory.digest('operator', 'none', { sessions: 10, tokens: 5 })).toBe('');
   memory.keep(session('long', 'word '.repeat(5000)));
-  expect(memory.digest('none', roomy).length).toBeLessThan(3000);
+  expect(memory.digest('operator', 'none', roomy).length).toBeLessThan(3000);
 });
 
 it('comes back after a restart, without files that are damaged', async () => {
@@ -47,9 +48,33 @@ it('comes back after a restart, without files that are damaged', async () => {
   await memory.settled();
   writeFileSync(join(home.path, 'broken.json'), '{"session_id": ');
   const next = await open();
-  expect(next.digest('none', roomy)).toContain('slashes');
+  expect(next.digest('operator', 'none', roomy)).toContain('slashes');
   expect(log.join()).toContain('broken.json');
   await next.forget('a/b');
   expect(readdirSync(home.path)).toEqual(['broken.json']);
-  expect(next.digest('none', roomy)).toBe('');
+  expect(next.digest('operator', 'none', roomy)).toBe('');
+});
+
+it("tells nobody of others' sessions, also after a restart", async () => {
+  const memory = await open();
+  memory.keep(session('a', 'topic of ann', 'person:ann'));
+  memory.keep(session('b', 'topic of ben', 'person:ben'));
+  memory.keep(session('c', 'topic of nobody', 'context:c'));
+  const told = (from: SessionMemory) =>
+    ['person:ann', 'person:ben', 'operator', 'context:c', 'context:d'].map(
+      (scope) => from.digest(scope, 'none', roomy).match(/topic of (?:ann|ben|nobody)/g) ?? [],
+    );
+  const own = [['topic of ann', 'topic of ann'], ['topic of ben', 'topic of ben'], [], [], []];
+  expect(told(memory)).toEqual(own);
+  await memory.settled();
+  expect(told(await open())).toEqual(own);
+});
+
+it("takes what was kept before sessions had owners for the operator's", async () => {
+  const { scope: _new, ...old } = session('old', 'topic of old');
+  const record = { ...old, summary: 'topic of old', timestamp: '2026-01-01T00:00:00Z' };
+  writeFileSync(join(home.path, 'old.json'), JSON.stringify(record));
+  const memory = await open();
+  expect(memory.digest('operator', 'none', roomy)).toContain('topic of old');
+  expect(memory.digest('person:ann', 'none', roomy)).toBe('');
 });

@@ -4,6 +4,7 @@ import type { Logger } from '@trunkline/config';
 import { estimateTokens } from '@trunkline/loop';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import { isOfOneConversation, operatorScope } from './memory-scope.ts';
 
 const recordSchema = z.object({
   session_id: z.string(),
@@ -14,6 +15,8 @@ const recordSchema = z.object({
   /** What was asked and what came of it, in a line or two. */
   summary: z.string().default(''),
   timestamp: z.string(),
+  /** Whose memory it is. */
+  scope: z.string().default(operatorScope),
 });
 
 export type SessionRecord = z.output<typeof recordSchema>;
@@ -49,24 +52,31 @@ export class SessionMemory {
     );
     records.sort((left, right) => left.record.timestamp.localeCompare(right.record.timestamp));
     for (const { name } of records.slice(0, -mostFiles)) await rm(join(this.#options.directory, name));
-    for (const { record } of records.slice(-mostRecent)) this.#recent.set(record.session_id, record);
+    const told = records.filter(({ record }) => !isOfOneConversation(record.scope));
+    for (const { record } of told.slice(-mostRecent)) this.#recent.set(record.session_id, record);
   }
 
   /** Keeps a session as it stands after a turn; the file follows in the background. */
   keep(session: Omit<SessionRecord, 'summary' | 'timestamp'>): void {
     const record = { ...session, summary: summaryOf(session), timestamp: new Date().toISOString() };
+    if (this.#options.write) this.#write(record);
+    // No other conversation is ever told of it.
+    if (isOfOneConversation(record.scope)) return;
     this.#recent.delete(record.session_id);
     this.#recent.set(record.session_id, { ...record, messages: [] });
     const oldest = this.#recent.keys().next().value;
     if (this.#recent.size > mostRecent && oldest !== undefined) this.#recent.delete(oldest);
-    if (this.#options.write) this.#write(record);
   }
 
-  /** Earlier sessions in words, newest first, within the limits. */
-  digest(exceptSession: string, { sessions, tokens }: { sessions: number; tokens: number }): string {
+  /** Earlier sessions of the same scope in words, newest first, within the limits. */
+  digest(
+    scope: string,
+    exceptSession: string,
+    { sessions, tokens }: { sessions: number; tokens: number },
+  ): string {
     const others = [...this.#recent.values()]
       .reverse()
-      .filter(({ session_id }) => session_id !== exceptSession);
+      .filter((record) => record.scope === scope && record.session_id !== exceptSession);
     const lines: string[] = [];
     let size = 0;
     for (const { timestamp, summary } of others.slice(0, sessions)) {

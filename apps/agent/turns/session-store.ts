@@ -1,5 +1,6 @@
 import type { EndEvent } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
+import { operatorScope } from './memory-scope.ts';
 
 export type Messages = EndEvent['messages'];
 
@@ -7,11 +8,14 @@ export interface Session {
   messages: Messages;
   /** Rises with each turn; 0 for a session that has none yet. */
   version: number;
+  /** Whose memory it belongs to: that of whoever began it. Undefined for one that has not begun. */
+  scope?: string | undefined;
 }
 
 interface Row {
   messages: string;
   version: number;
+  scope: string | null;
 }
 
 /** Conversations on disk, by session id. */
@@ -24,10 +28,11 @@ export class SessionStore {
 
   load(sessionId: string): Session {
     const row = this.#database
-      .prepare<Row>('SELECT messages, version FROM session WHERE session_id = ?')
+      .prepare<Row>('SELECT messages, version, scope FROM session WHERE session_id = ?')
       .get(sessionId);
     if (row === undefined) return { messages: [], version: 0 };
-    return { messages: JSON.parse(row.messages) as Messages, version: row.version };
+    const { version, scope } = row;
+    return { messages: JSON.parse(row.messages) as Messages, version, scope: scope ?? operatorScope };
   }
 
   /** The version alone: a long conversation is not read for it. */
@@ -38,14 +43,14 @@ export class SessionStore {
     return row?.version ?? 0;
   }
 
-  save(sessionId: string, { messages, version }: Session): void {
+  save(sessionId: string, { messages, version, scope = operatorScope }: Session): void {
     this.#database
       .prepare(
-        `INSERT INTO session (session_id, messages, version, updated_at) VALUES (?, ?, ?, ?)
+        `INSERT INTO session (session_id, messages, version, scope, updated_at) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (session_id) DO UPDATE
          SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
       )
-      .run(sessionId, JSON.stringify(messages), version, Date.now());
+      .run(sessionId, JSON.stringify(messages), version, scope, Date.now());
   }
 
   /** Says whether there was one. */

@@ -61,7 +61,7 @@ describe('sessions, skills and helpers', () => {
   });
 
   it('runs a command only after a plain yes', async () => {
-    const running = await begin();
+    const running = await begin('filesystem: { run_command: true }');
     const ask = {
       toolCalls: [{ name: 'run_command', arguments: { command: 'echo made > proof.txt; cat proof.txt' } }],
     };

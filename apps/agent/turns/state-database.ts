@@ -31,6 +31,10 @@ const migrations = [
    ) STRICT;
    CREATE INDEX chat_turn_by_session ON chat_turn (session_id, number);`,
   `ALTER TABLE chat ADD COLUMN origin TEXT NOT NULL DEFAULT 'chat';`,
+  `ALTER TABLE checkpoint ADD COLUMN principal TEXT;
+   ALTER TABLE checkpoint ADD COLUMN user TEXT;
+   ALTER TABLE checkpoint ADD COLUMN approval TEXT;
+   ALTER TABLE session ADD COLUMN scope TEXT;`,
 ];
 
 /** What the turns of one instance keep: conversations, what people saw of them, and questions that wait. */

@@ -2,6 +2,7 @@ import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext }
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { z } from 'zod';
 import type { Graph, Subagent } from './graph.ts';
+import { withoutQuestions } from './human-tools.ts';
 import { subagentInstructions } from './instructions.ts';
 import type { Spending } from './spending.ts';
 
@@ -50,7 +51,7 @@ export function subagentTools(around: SubagentSurroundings): RunningTool[] {
 export async function runSubagent(
   name: string,
   prompt: string,
-  { sessionId, signal }: Pick<ToolContext, 'sessionId' | 'signal'>,
+  { sessionId, signal, principal, scope }: Omit<ToolContext, 'toolCallId'>,
   around: SubagentSurroundings,
 ): Promise<string> {
   const { graph } = around;
@@ -64,6 +65,8 @@ export async function runSubagent(
         tools: toolsFor(subagent, graph.tools),
         limits: { ...around.spending.limits, steps: subagent.steps },
         sessionId: `${sessionId}/${name}`,
+        principal,
+        scope,
         signal,
         cost: graph.cost,
         messages: [{ role: 'user', content: prompt }],
@@ -89,8 +92,9 @@ async function finish(events: AsyncIterable<TurnEvent>, around: SubagentSurround
 }
 
 function toolsFor(subagent: Subagent, tools: readonly Tool[]): Tool[] {
-  const mayHave = ({ name }: Tool) => subagent.tools === undefined || subagent.tools.includes(name);
-  return tools.filter((tool) => tool.pause !== true && mayHave(tool));
+  const mayHave = ({ name }: { name: string }) =>
+    subagent.tools === undefined || subagent.tools.includes(name);
+  return withoutQuestions(tools).filter(mayHave);
 }
 
 function available({ subagents }: Graph): string {

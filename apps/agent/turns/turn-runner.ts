@@ -5,19 +5,30 @@ import {
   type EndEvent,
   type ErrorEvent,
   type PauseEvent,
+  parseCheckpoint,
   type RunTurnOptions,
   resumeTurn,
   runTurn,
   type TurnEvent,
   type TurnOptions,
 } from '@trunkline/loop';
+import { changedWords, notApproved, readVerdict } from '@trunkline/tools';
+import {
+  type Approvals,
+  type ApprovalView,
+  approvalQuestion,
+  viewOf,
+  type WaitingCall,
+  waitingCall,
+} from '../approvals/approvals.ts';
 import type { Skill } from '../skills/skill-shelf.ts';
-import { type Approvals, waitingCall } from './approvals.ts';
-import type { CheckpointStore } from './checkpoint-store.ts';
+import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';
+import type { ScopeRequest } from './memory-scope.ts';
 import type { SessionLocks } from './session-locks.ts';
 import type { SessionMemory } from './session-memory.ts';
+import { appended, recordOf } from './session-record.ts';
 import type { Messages, Session, SessionStore } from './session-store.ts';
 import { Spending } from './spending.ts';
 import { subagentTools } from './subagents.ts';
@@ -37,6 +48,10 @@ export interface TurnRunnerOptions {
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
   observers: readonly TurnObserver[];
+  /** Whose memories a turn may use. */
+  scopeOf(request: ScopeRequest): string;
+  /** Where the console shows approvals that wait. */
+  consoleUrl(): string | undefined;
 }
 
 export interface TurnRequest {
@@ -45,17 +60,22 @@ export interface TurnRequest {
   taskId: string;
   text: string;
   skill?: string | undefined;
-  /** Who sent the message. */
+  /** For whom the work is done. */
   principal: Principal;
+  /** The user whom a program with a token speaks for, where it names one. */
+  user?: string | undefined;
   signal: AbortSignal;
 }
 
-/** What a turn reports, with what its helpers have used so far. */
-export type RunnerEvent = TurnEvent & { spending: Spending };
+/** What a turn reports, with what its helpers have used so far; a question may ask for an approval. */
+export type RunnerEvent = TurnEvent & { spending: Spending; approval?: ApprovalView };
+
+/** A pause with a word on why it is asked again. */
+type NotedEvent = TurnEvent & { note?: string };
 
 interface Prepared {
   approvals: Approvals;
-  options: TurnOptions;
+  options: TurnOptions & { scope: string };
   spending: Spending;
   session: Session;
 }
@@ -76,30 +96,31 @@ export class TurnRunner {
     });
   }
 
-  /** The rest of a turn whose question is answered. */
+  /** The rest of a turn whose question is answered. It goes on for whoever asked for it, whoever answered. */
   async *resume(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     const parked = this.#options.checkpoints.load(request.taskId);
     if (parked === undefined) {
       throw new TurnRefusal('The question of this task is no longer stored. Send the task again.');
     }
-    yield* this.#exclusively({ ...request, skill: parked.skill }, (prepared) => {
+    const { skill, principal, user } = parked;
+    const rest = { ...request, skill, principal, user };
+    yield* this.#exclusively(rest, (prepared) => {
       prepared.session.version = parked.sessionVersion;
-      return answered(parked.checkpoint, request, prepared);
+      return this.#answered(parked, rest, prepared);
     });
   }
 
   async *#exclusively(
     request: TurnRequest,
-    begin: (prepared: Prepared) => AsyncIterable<TurnEvent>,
+    begin: (prepared: Prepared) => AsyncIterable<NotedEvent>,
   ): AsyncGenerator<RunnerEvent, void> {
     const release = await this.#options.locks.acquire(request.sessionId);
     try {
       const prepared = await this.#prepare(request);
-      const { spending, session, approvals } = prepared;
+      const { spending } = prepared;
       for await (const event of begin(prepared)) {
         this.#observe(request.sessionId, event);
-        this.#settle(event, request, session);
-        yield { ...withQuestion(event, approvals), spending };
+        yield { ...(await this.#settle(event, request, prepared)), spending };
       }
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
@@ -114,13 +135,15 @@ export class TurnRunner {
     const skill = await this.#skill(request.skill);
     const spending = new Spending(graph.limits);
     const compaction = graph.compaction();
-    const options: TurnOptions = {
+    const scope = this.#options.scopeOf(request);
+    const options = {
       model: graph.model(),
-      instructions: turnInstructions(graph.instructions, skill, this.#earlier(request.sessionId)),
+      instructions: turnInstructions(graph.instructions, skill, this.#earlier(scope, request.sessionId)),
       tools: chosenBy(skill, this.#tools(graph, spending, request)),
       limits: spending.limits,
       sessionId: request.sessionId,
       principal: request.principal,
+      scope,
       signal: request.signal,
       cost: graph.cost,
       ...(compaction && { compaction }),
@@ -141,30 +164,80 @@ export class TurnRunner {
     return skill;
   }
 
-  #earlier(sessionId: string): string {
+  #earlier(scope: string, sessionId: string): string {
     const memory = this.#options.memory();
-    return memory === undefined ? '' : memory.store.digest(sessionId, memory);
+    return memory === undefined ? '' : memory.store.digest(scope, sessionId, memory);
   }
 
   /** Saves before anybody is told, so that what was told is never lost. */
-  #settle(event: TurnEvent, request: TurnRequest, session: Session): void {
-    if (event.type === 'pause') this.#park(event, request, session);
-    else if (event.type === 'end' || event.type === 'error') this.#finish(event, request, session);
+  async #settle(
+    event: NotedEvent,
+    request: TurnRequest,
+    prepared: Prepared,
+  ): Promise<TurnEvent & { approval?: ApprovalView }> {
+    if (event.type === 'pause') return await this.#park(event, request, prepared);
+    if (event.type === 'end' || event.type === 'error') this.#finish(event, request, prepared);
+    return event;
   }
 
-  #park({ checkpoint }: PauseEvent, { taskId, skill }: TurnRequest, { version }: Session): void {
-    this.#options.checkpoints.save(taskId, { checkpoint, sessionVersion: version, skill });
+  async #park(event: PauseEvent & { note?: string }, request: TurnRequest, prepared: Prepared) {
+    const { taskId, skill, principal, user, signal } = request;
+    const subject = await prepared.approvals.subject(event);
+    if (signal.aborted) return event;
+    const approval = subject === undefined ? undefined : { id: crypto.randomUUID(), subject };
+    const { checkpoint, note } = event;
+    const sessionVersion = prepared.session.version;
+    const parked = { checkpoint, sessionVersion, skill, principal, user, approval };
+    this.#options.checkpoints.save(taskId, parked);
+    if (approval === undefined) return event;
+    const question = approvalQuestion(approval, this.#options.consoleUrl(), note);
+    return { ...event, question, approval: viewOf(approval) };
   }
 
-  #finish(event: EndEvent | ErrorEvent, request: TurnRequest, begun: Session): void {
+  /** The rest of a turn. A call that waited for an approval is carried out or refused first, and shows like any other. */
+  async *#answered(
+    { checkpoint, approval }: ParkedTurn,
+    { text, taskId }: TurnRequest,
+    { options, approvals }: Prepared,
+  ): AsyncGenerator<NotedEvent, void> {
+    const call = askedBy(checkpoint);
+    if (call !== undefined && !options.tools.some(({ name }) => name === call.name)) {
+      const answer = `Error: ${call.name} is no longer offered and was not run. The person had answered: ${text}`;
+      return yield* resumeTurn({ ...options, checkpoint, answer });
+    }
+    if (call === undefined) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+    if (approval === undefined) {
+      const isQuestion = (await approvals.subject(call)) === undefined;
+      if (isQuestion) return yield* resumeTurn({ ...options, checkpoint, answer: text });
+      return yield askedAgain(call, checkpoint);
+    }
+    const { toolCallId, name, input } = call;
+    this.#options.checkpoints.take(taskId);
+    yield { type: 'tool-start', toolCallId, name, input };
+    const start = performance.now();
+    const context = { ...options, toolCallId, signal: options.signal ?? new AbortController().signal };
+    const outcome =
+      readVerdict(text) === 'yes'
+        ? await approvals.run(call, approval.subject, context)
+        : { result: notApproved(text) };
+    const changed = 'changed' in outcome ? changedWords(outcome.changed, approval.subject) : undefined;
+    const result = 'result' in outcome ? outcome.result : `Error: ${changed}`;
+    const durationMs = Math.round(performance.now() - start);
+    yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
+    if (changed !== undefined) yield askedAgain(call, checkpoint, `Asked again: ${changed}`);
+    else yield* resumeTurn({ ...options, checkpoint, answer: result });
+  }
+
+  #finish(event: EndEvent | ErrorEvent, request: TurnRequest, { session: begun, options }: Prepared): void {
     const { sessions, checkpoints } = this.#options;
     checkpoints.delete(request.taskId);
     const version = sessions.version(request.sessionId);
     const messages =
       version === begun.version ? event.messages : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
-    sessions.save(request.sessionId, { messages, version: version + 1 });
-    this.#options.memory()?.store.keep(recordOf(request.sessionId, messages, event));
+    const scope = begun.scope ?? options.scope;
+    sessions.save(request.sessionId, { messages, version: version + 1, scope });
+    this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope });
   }
 
   #observe(sessionId: string, event: TurnEvent): void {
@@ -175,26 +248,22 @@ export class TurnRunner {
 /** A turn that could not begin, in words for the one who asked. */
 export class TurnRefusal extends Error {}
 
-/** The rest of a turn. A call that waited for leave is carried out or refused first, and shows like any other. */
-async function* answered(
-  checkpoint: unknown,
-  { text, signal }: TurnRequest,
-  { options, approvals }: Prepared,
-): AsyncGenerator<TurnEvent, void> {
-  const call = askedBy(checkpoint);
-  if (call !== undefined && !options.tools.some(({ name }) => name === call.name)) {
-    const answer = `Error: ${call.name} is no longer offered and was not run. The person had answered: ${text}`;
-    return yield* resumeTurn({ ...options, checkpoint, answer });
-  }
-  if (call === undefined || approvals.question(call) === undefined)
-    return yield* resumeTurn({ ...options, checkpoint, answer: text });
+/** The question of a stored turn once more. */
+function askedAgain(call: WaitingCall, stored: unknown, note?: string): NotedEvent {
+  const checkpoint = parseCheckpoint(stored);
+  const { usage } = checkpoint;
   const { toolCallId, name, input } = call;
-  yield { type: 'tool-start', toolCallId, name, input };
-  const start = performance.now();
-  const result = (await approvals.answer(call, text, signal)) ?? text;
-  const durationMs = Math.round(performance.now() - start);
-  yield { type: 'tool-end', toolCallId, name, result, failed: result.startsWith('Error:'), durationMs };
-  yield* resumeTurn({ ...options, checkpoint, answer: result });
+  const pause = {
+    type: 'pause',
+    toolCallId,
+    name,
+    input,
+    question: '',
+    checkpoint,
+    text: '',
+    usage,
+  } as const;
+  return note === undefined ? pause : { ...pause, note };
 }
 
 function askedBy(checkpoint: unknown) {
@@ -207,41 +276,7 @@ function askedBy(checkpoint: unknown) {
   }
 }
 
-function withQuestion<Event extends TurnEvent>(event: Event, approvals: Approvals): Event {
-  if (event.type !== 'pause') return event;
-  return { ...event, question: approvals.question(event) ?? event.question };
-}
-
 function chosenBy(skill: Skill | undefined, tools: Tool[]): Tool[] {
   const names = skill?.tools;
   return names === undefined ? tools : tools.filter(({ name }) => names.includes(name));
-}
-
-/** Other turns of the session ended while this one waited: only its question and its answer are added to theirs. */
-function appended({ messages }: Session, { text }: EndEvent | ErrorEvent, request: TurnRequest): Messages {
-  const answer = text === '' ? [] : [{ role: 'assistant' as const, content: text }];
-  return [...messages, { role: 'user', content: request.text }, ...answer];
-}
-
-function recordOf(sessionId: string, messages: Messages, event: EndEvent | ErrorEvent) {
-  return {
-    session_id: sessionId,
-    trace_id: null,
-    messages: plainMessages(messages),
-    tool_calls: messages.filter(({ role }) => role === 'tool').length,
-    final_output: event.type === 'error' && event.text === '' ? event.message : event.text,
-  };
-}
-
-/** What people said to each other, without the traffic with tools. */
-export function plainMessages(messages: Messages): { role: string; content: string }[] {
-  return messages
-    .filter(({ role }) => role === 'user' || role === 'assistant')
-    .map(({ role, content }) => ({ role, content: textOf(content) }))
-    .filter(({ content }) => content !== '');
-}
-
-function textOf(content: Messages[number]['content']): string {
-  if (typeof content === 'string') return content;
-  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

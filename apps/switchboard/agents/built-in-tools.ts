@@ -1,6 +1,12 @@
 import type { Tool } from '@trunkline/llm';
 import { defineTool } from '@trunkline/llm';
-import { type ApprovedTool, answerApproval, createRunCommand, fileTools } from '@trunkline/tools';
+import {
+  type ApprovedTool,
+  answerApproval,
+  approvalText,
+  createRunCommand,
+  fileTools,
+} from '@trunkline/tools';
 import { z } from 'zod';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { askLimitMs } from '../human/ask-human.ts';
@@ -31,13 +37,18 @@ export function builtInTools(
 
 const input = z.object({ command: z.string().min(1).max(4000).describe('A shell command.') });
 
-function runs({ approve }: ApprovedTool): Tool {
+function runs({ subject, approve }: ApprovedTool): Tool {
   return defineTool({
     name: 'run_command',
     description: 'Runs a shell command in the directory of the file tools.',
     input,
     timeoutMs: commandTimeoutMs + 5000,
-    execute: (given, { signal }) => approve(given, signal),
+    async execute(given, context) {
+      const approved = await subject(given);
+      return approved === undefined
+        ? 'Error: there is no command.'
+        : approve(given, { ...context, subject: approved });
+    },
   }) as Tool;
 }
 
@@ -53,15 +64,17 @@ function asksFirst(
     description: 'Runs a shell command in the directory of the file tools, after a person has approved it.',
     input,
     timeoutMs: askLimitMs + commandTimeoutMs + 5000,
-    async execute(given, { signal }) {
-      const question = `${agent}: ${command.question(given)}`;
+    async execute(given, call) {
+      const subject = await command.subject(given);
+      if (subject === undefined) return 'Error: there is no command.';
+      const { signal } = call;
+      const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
       const answer = await desk.ask(correlationId, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';
-      const call = { name: 'run_command', input: given };
-      return (await answerApproval([command], call, answer, signal)) ?? 'Error: the command is not known.';
+      return answerApproval(command, given, answer, { ...call, subject });
     },
   }) as Tool;
 }

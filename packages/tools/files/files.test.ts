@@ -13,7 +13,7 @@ import { mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { answerApproval } from '../approved-tool.ts';
+import { type ApprovedTool, answerApproval, approvalText } from '../approval/approved-tool.ts';
 import { callTool } from '../call-tool.suite.ts';
 import { fileTools } from './file-tools.ts';
 import { endAbandonedProcesses } from './marked-processes.ts';
@@ -168,7 +168,7 @@ describe('the file tools', () => {
     expect(await call('read_file', { path: 'big/huge.txt' })).toMatch(/^Error: .*larger than/);
     expect(await call('read_file', { path: 'big/data.bin' })).toMatch(/^Error: .*not a text file/);
     const fifo = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
-    await fifo.approve({ command: 'mkfifo pipe' }, new AbortController().signal);
+    await allow(fifo, 'mkfifo pipe');
     expect(await call('read_file', { path: 'pipe' })).toMatch(/^Error: pipe is not a file/);
   });
 
@@ -216,33 +216,18 @@ describe('the file tools', () => {
 });
 
 describe('run_command', () => {
-  const signal = new AbortController().signal;
-  const answer = (command: string, words: string, timeoutMs = 5000) => {
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin', timeoutMs });
-    return answerApproval([tool], { name: 'run_command', input: { command } }, words, signal);
-  };
+  const answer = (command: string, words: string, timeoutMs = 5000) =>
+    allow(createRunCommand({ directory: root, path: '/usr/bin:/bin', timeoutMs }), command, words);
 
-  it('waits for a person and runs only after a plain yes', async () => {
-    const { tool, question } = createRunCommand({ directory: root, path: '' });
+  it('waits for an approval and runs only after a yes', async () => {
+    const { tool, subject } = createRunCommand({ directory: root, path: '' });
     expect(tool.pause).toBe(true);
-    expect(question({ command: 'rm -rf x' })).toContain('rm -rf x');
+    expect(approvalText((await subject({ command: 'rm -rf x' }))!)).toContain('rm -rf x');
     expect(await answer('echo hi; pwd', 'Yes.')).toBe(`hi\n${root}\n`);
-    for (const words of ['no', 'yes, but not now', 'yesterday', ''])
-      expect(await answer('touch made', words)).toMatch(/^Error: the person did not approve/);
+    expect(await answer('touch made', 'no')).toMatch(/^Error: the person did not approve/);
+    for (const words of ['yes, but not now', 'yesterday', ''])
+      expect(await answer('touch made', words)).toMatch(/^Error: it was not approved/);
     expect(readdirSync(root)).toEqual(['src']);
-    expect(await answerApproval([], { name: 'ask_human', input: {} }, 'yes', signal)).toBeUndefined();
-  });
-
-  it('remembers what was approved, for checks that run it again', async () => {
-    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
-    expect(tool.wasApproved?.({ command: 'true' })).toBe(false);
-    await answerApproval([tool], { name: 'run_command', input: { command: 'false' } }, 'no', signal);
-    await answerApproval([tool], { name: 'run_command', input: { command: 'true' } }, 'yes', signal);
-    expect(['true', 'false', 'true; id'].map((command) => tool.wasApproved?.({ command }))).toEqual([
-      true,
-      false,
-      false,
-    ]);
   });
 
   it('says how it ended, hands on no environment and stops all it started', async () => {
@@ -264,9 +249,8 @@ describe('run_command', () => {
     await noneIsLeft();
     writeFileSync(join(root, 'pids'), '');
     const stopped = new AbortController();
-    const call = { name: 'run_command', input: { command: `${away}; wait` } };
     const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
-    const running = answerApproval([tool], call, 'yes', stopped.signal);
+    const running = allow(tool, `${away}; wait`, 'yes', stopped.signal);
     await waitFor(() => pids().length === 2);
     stopped.abort();
     expect(await running).toBe('Error: the command was stopped with the task.\n');
@@ -286,6 +270,17 @@ describe('run_command', () => {
     expect(await long).toBe('whole\n');
   });
 });
+
+/** Asks for an approval and answers it. */
+async function allow(
+  tool: ApprovedTool,
+  command: string,
+  words = 'yes',
+  signal = new AbortController().signal,
+): Promise<string> {
+  const subject = (await tool.subject({ command }))!;
+  return answerApproval(tool, { command }, words, { subject, signal, sessionId: 's', toolCallId: 'c' });
+}
 
 /** One that has ended but whose new parent has not taken note of it runs no more. */
 function isRunning(pid: number): boolean {

@@ -1,6 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import type { ApprovedTool } from '../approved-tool.ts';
+import type { ApprovalSubject, ApprovedTool } from '../approval/approved-tool.ts';
+import { scriptFiles } from '../approval/script-files.ts';
 import { orRefusal } from '../refusal.ts';
 import { type CommandResult, runCommand } from './command.ts';
 import { endAbandonedProcesses } from './marked-processes.ts';
@@ -11,12 +12,11 @@ const input = z.object({
     .min(1)
     .max(4000)
     .describe(
-      'A shell command; it runs in the workspace after a person has approved it. Nothing it starts outlives it.',
+      'A shell command; it runs in the workspace after the operator has approved it. Nothing it starts outlives it.',
     ),
 });
 
 const TIMEOUT_MS = 120_000;
-const MOST_REMEMBERED = 1000;
 
 export interface RunCommandOptions {
   directory: string;
@@ -27,34 +27,39 @@ export interface RunCommandOptions {
 
 let sweep: Promise<void> | undefined;
 
-/** Pauses for a person's yes, then runs. What commands of a killed service left behind is ended first, once. */
+/** Runs a command once it is approved. What commands of a killed service left behind is ended first, once. */
 export function createRunCommand({
   directory,
   path,
   timeoutMs = TIMEOUT_MS,
 }: RunCommandOptions): ApprovedTool {
   sweep ??= endAbandonedProcesses();
-  const approved = new Set<string>();
   const tool: Tool = defineTool({
     name: 'run_command',
-    description: 'Runs a shell command in the workspace, after a person has approved it.',
+    description: 'Runs a shell command in the workspace, after the operator has approved it.',
     input,
     pause: true,
   });
   return {
     tool,
-    question: (given) =>
-      `May I run this command in the workspace? Answer yes or no.\n${input.parse(given).command}`,
-    approve: (given, signal) =>
+    subject: (given) => commandSubject('May I run this command?', input.parse(given).command, directory),
+    approve: (given, { signal }) =>
       orRefusal(async () => {
         const { command } = input.parse(given);
-        if (approved.size < MOST_REMEMBERED) approved.add(command);
         await sweep;
         const result = await runCommand(command, { directory, path, timeoutMs, signal });
         return signal.aborted ? stopped(result) : report(result, timeoutMs);
       }, signal),
-    wasApproved: (given) => approved.has(input.parse(given).command),
   };
+}
+
+/** What the approval of a shell command is for. */
+export async function commandSubject(
+  title: string,
+  command: string,
+  directory: string,
+): Promise<ApprovalSubject> {
+  return { title, noun: 'command', text: command, directory, files: await scriptFiles(command, directory) };
 }
 
 function stopped({ output }: CommandResult): string {

@@ -96,9 +96,10 @@ class Answering {
     return isDirect ? this.#adminIds.includes(authorId) : mentionsBot;
   }
 
-  async #answer({ channelId, content }: ChatMessage): Promise<void> {
+  async #answer({ channelId, authorId: author, content }: ChatMessage): Promise<void> {
     try {
-      const answer = await this.#inbound({ text: content, source: 'chat', contextId: `chat:${channelId}` });
+      const contextId = `chat:${channelId}`;
+      const answer = await this.#inbound({ text: content, source: 'chat', contextId, author });
       for (const piece of splitMessage(answer)) {
         const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
         await this.#api(`/channels/${channelId}/messages`, {

@@ -155,7 +155,7 @@ describe('the bot', () => {
     });
     await waitFor(() => discord.requests.length === 2);
     expect(sent()).toEqual(['you said direct', 'you said in public']);
-    expect(heard[0]).toEqual({ text: 'direct', source: 'chat', contextId: 'chat:5' });
+    expect(heard[0]).toEqual({ text: 'direct', source: 'chat', contextId: 'chat:5', author: '1' });
   });
 
   it('beats, and resumes where it was when the line is lost', async () => {

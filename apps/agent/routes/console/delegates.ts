@@ -1,4 +1,5 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
 import { type Delegate, DelegateError } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -29,16 +30,20 @@ export function mountDelegates(app: Hono<AppEnv>, { delegates, plugins }: Delega
       const name = context.req.param('name');
       const delegate = delegates().find((candidate) => candidate.name === name);
       if (delegate === undefined) throw consoleErrors.not_found({ what: `delegate named ${name}` });
-      return context.json(await tryOut(delegate, context.req.valid('json').query));
+      return context.json(await tryOut(delegate, context.req.valid('json').query, context.get('principal')));
     },
   );
 }
 
-async function tryOut(delegate: Delegate, query: string): Promise<{ ok: boolean; answer: string }> {
+async function tryOut(
+  delegate: Delegate,
+  query: string,
+  principal: Principal,
+): Promise<{ ok: boolean; answer: string }> {
   const signal = AbortSignal.timeout(trialLimitMs);
   try {
     const sessionId = `test-${crypto.randomUUID()}`;
-    return { ok: true, answer: await delegate.ask(query, { signal, sessionId }) };
+    return { ok: true, answer: await delegate.ask(query, { signal, sessionId, principal }) };
   } catch (error) {
     if (error instanceof DelegateError) return { ok: false, answer: error.message };
     if (signal.aborted)

@@ -6,6 +6,16 @@ export const consoleErrors = defineErrors({
     409,
     ({ what }: { what: string }) => `${what} is not loaded. Turn it on in the configuration.`,
   ],
+  approver_required: [
+    403,
+    ({ keyFile }: { keyFile: string }) =>
+      `Only the operator in person, or a chat identity listed in approvals.approvers, may approve. In a browser, open the link that "trunkline login" prints; in a terminal, run "trunkline approvals", which reads the key of ${keyFile}.`,
+  ],
+  approval_gone: [
+    404,
+    ({ id }: { id: string }) =>
+      `Nothing waits for the approval ${id}: it was answered, its task was stopped, or what it runs has changed. Load the list again.`,
+  ],
   not_found: [404, ({ what }: { what: string }) => `There is no ${what}.`],
   model_key_needed: [
     400,

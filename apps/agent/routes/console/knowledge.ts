@@ -1,7 +1,8 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Chunk, KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
+import { operatorScope, type ScopeRequest } from '../../turns/memory-scope.ts';
 import { consoleErrors, loaded } from './errors.ts';
 
 const search = z.object({
@@ -23,20 +24,35 @@ const newChunk = z.object({
 });
 const place = z.object({ id: z.coerce.number().int().positive() });
 
-/** The memory of the agent, as the console searches and mends it. */
-export function mountKnowledge(
-  app: Hono<AppEnv>,
-  store: () => KnowledgeStore | undefined,
-  topK: () => number,
-): void {
+export interface KnowledgeRoutes {
+  store(): KnowledgeStore | undefined;
+  topK(): number;
+  /** Whose memories somebody has. */
+  scopeOf(request: ScopeRequest): string;
+}
+
+/** What somebody sees of all memories. */
+interface Sight {
+  /** Where they write. */
+  own: string;
+  /** What they read; all scopes when undefined. */
+  reads: string | undefined;
+}
+
+/** The memory of the agent, as the console searches and mends it: the operator all of it, others their own. */
+export function mountKnowledge(app: Hono<AppEnv>, { store, topK, scopeOf }: KnowledgeRoutes): void {
   const knowledge = () => loaded(store(), 'The knowledge store');
+  const sightOf = (context: Context<AppEnv>): Sight => {
+    const own = scopeOf({ principal: context.get('principal'), sessionId: '' });
+    return { own, reads: own === operatorScope ? undefined : own };
+  };
   app.get(
     '/api/knowledge/search',
     describeRoute({ summary: 'Look something up in the knowledge store' }),
     validate('query', search),
     async (context) => {
       const { q, k = topK() } = context.req.valid('query');
-      return context.json({ results: await knowledge().recall(q, k) });
+      return context.json({ results: await knowledge().recall(q, k, sightOf(context).reads) });
     },
   );
   app.get(
@@ -45,23 +61,40 @@ export function mountKnowledge(
     validate('query', pageQuery),
     (context) => {
       const { limit, domain, before } = context.req.valid('query');
-      const found = knowledge().page(limit + 1, { domain, before: placeOf(before) });
+      const found = knowledge().page(limit + 1, {
+        domain,
+        before: placeOf(before),
+        scope: sightOf(context).reads,
+      });
       const chunks = found.slice(0, limit);
       return context.json({ chunks, next: found.length > limit ? cursorOf(chunks.at(-1)) : null });
     },
   );
   app.get('/api/knowledge/stats', describeRoute({ summary: 'How much each domain holds' }), (context) =>
-    context.json({ domains: knowledge().stats() }),
+    context.json({ domains: knowledge().stats(sightOf(context).reads) }),
   );
-  mountChanges(app, knowledge);
+  mountChanges(app, knowledge, sightOf);
 }
 
-function mountChanges(app: Hono<AppEnv>, knowledge: () => KnowledgeStore): void {
+function mountChanges(
+  app: Hono<AppEnv>,
+  knowledge: () => KnowledgeStore,
+  sightOf: (context: Context<AppEnv>) => Sight,
+): void {
+  const require = (context: Context<AppEnv>, id: number) => {
+    const { reads } = sightOf(context);
+    const chunk = knowledge().get(id);
+    if (chunk === undefined || (reads !== undefined && chunk.scope !== reads))
+      throw consoleErrors.not_found({ what: `chunk ${id}` });
+  };
   app.post(
     '/api/knowledge/chunks',
     describeRoute({ summary: 'Remember something' }),
     validate('json', newChunk),
-    (context) => context.json({ chunk: knowledge().ingest(context.req.valid('json')) }),
+    (context) =>
+      context.json({
+        chunk: knowledge().ingest({ ...context.req.valid('json'), scope: sightOf(context).own }),
+      }),
   );
   app.put(
     '/api/knowledge/chunks/:id',
@@ -70,9 +103,8 @@ function mountChanges(app: Hono<AppEnv>, knowledge: () => KnowledgeStore): void 
     validate('json', newChunk.pick({ content: true })),
     (context) => {
       const { id } = context.req.valid('param');
-      const chunk = knowledge().edit(id, context.req.valid('json').content);
-      if (chunk === undefined) throw consoleErrors.not_found({ what: `chunk ${id}` });
-      return context.json({ chunk });
+      require(context, id);
+      return context.json({ chunk: knowledge().edit(id, context.req.valid('json').content) });
     },
   );
   app.delete(
@@ -81,7 +113,8 @@ function mountChanges(app: Hono<AppEnv>, knowledge: () => KnowledgeStore): void 
     validate('param', place),
     (context) => {
       const { id } = context.req.valid('param');
-      if (!knowledge().remove(id)) throw consoleErrors.not_found({ what: `chunk ${id}` });
+      require(context, id);
+      knowledge().remove(id);
       return context.json({ ok: true });
     },
   );

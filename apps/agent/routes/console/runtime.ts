@@ -3,7 +3,9 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Telemetry } from '../../activity/telemetry.ts';
+import { actingFor } from '../../approvals/approvals.ts';
 import type { GraphHolder } from '../../turns/graph-holder.ts';
+import type { ScopeRequest } from '../../turns/memory-scope.ts';
 import { Spending } from '../../turns/spending.ts';
 import { runSubagent } from '../../turns/subagents.ts';
 import type { TurnObserver } from '../../turns/turn-runner.ts';
@@ -14,6 +16,8 @@ export interface RuntimeRoutes {
   engine: TaskEngine;
   telemetry: Telemetry;
   observers: readonly TurnObserver[];
+  /** Whose memories a turn may use. */
+  scopeOf(request: ScopeRequest): string;
   /** What else the console shows of the service. */
   facts(): Record<string, unknown>;
 }
@@ -60,7 +64,7 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
   mountSubagents(app, routes);
 }
 
-function mountSubagents(app: Hono<AppEnv>, { graph, observers }: RuntimeRoutes): void {
+function mountSubagents(app: Hono<AppEnv>, { graph, observers, scopeOf }: RuntimeRoutes): void {
   app.get('/api/subagents', describeRoute({ summary: 'Helpers of the agent' }), async (context) =>
     context.json({ subagents: (await graph.current()).subagents }),
   );
@@ -75,10 +79,11 @@ function mountSubagents(app: Hono<AppEnv>, { graph, observers }: RuntimeRoutes):
         throw consoleErrors.not_found({ what: `subagent named ${name}` });
       }
       const sessionId = `console-${crypto.randomUUID()}`;
+      const principal = actingFor(context.get('principal'));
       const result = await runSubagent(
         name,
         context.req.valid('json').prompt,
-        { sessionId, signal: context.req.raw.signal },
+        { sessionId, principal, scope: scopeOf({ principal, sessionId }), signal: context.req.raw.signal },
         {
           graph: compiled,
           spending: new Spending(compiled.limits),

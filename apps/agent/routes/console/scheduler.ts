@@ -23,7 +23,8 @@ export function mountScheduler(app: Hono<AppEnv>, backend: () => ScheduleBackend
     validate('json', newJob),
     async (context) => {
       const { prompt, when, job_id } = context.req.valid('json');
-      const job = await fromStore(() => scheduler().add({ prompt, when, jobId: job_id }));
+      const principal = context.get('principal');
+      const job = await fromStore(() => scheduler().add({ prompt, when, jobId: job_id, principal }));
       return context.json({ job });
     },
   );

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Goal, GoalStore, GoalVerifier } from './goal-store.ts';
+import type { Goal, GoalApproval, GoalStore, GoalVerifier } from './goal-store.ts';
 
 /** What a look at the world found. */
 export interface Finding {
@@ -9,8 +9,8 @@ export interface Finding {
 
 /** The ways to look; one for each type of verifier. */
 export interface GoalVerifiers {
-  /** Runs a command in the workspace; exit code 0 means reached. */
-  command(command: string, signal: AbortSignal): Promise<Finding>;
+  /** Runs a command as it was approved; exit code 0 means reached. */
+  command(command: string, approval: GoalApproval | undefined, signal: AbortSignal): Promise<Finding>;
   /** Reads a file of the workspace. */
   data(path: string, contains: string): Promise<Finding>;
   /** Lets a model judge what the agent has said. */
@@ -63,7 +63,7 @@ function look(goal: Goal, output: string, verifiers: GoalVerifiers, signal: Abor
   switch (verifier.type) {
     case 'command':
     case 'test':
-      return verifiers.command(verifier.command, signal);
+      return verifiers.command(verifier.command, goal.approval, signal);
     case 'data':
       return verifiers.data(verifier.path, verifier.contains);
     case 'llm':

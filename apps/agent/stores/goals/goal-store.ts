@@ -13,6 +13,12 @@ export const verifierSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('llm') }),
 ]);
 
+/** Where the approved command of a goal runs, and the scripts that it runs, as they were approved. */
+const approvalSchema = z.object({
+  directory: z.string(),
+  files: z.array(z.object({ path: z.string(), sha256: z.string() })),
+});
+
 const goalSchema = z.object({
   session_id: z.string(),
   condition: z.string(),
@@ -23,10 +29,13 @@ const goalSchema = z.object({
   evidence: z.string(),
   /** How often in a row a check found the same. */
   stuck: z.number().default(0),
+  /** Missing where nobody approved a command: then none is run. */
+  approval: approvalSchema.optional(),
 });
 
 export type GoalVerifier = z.output<typeof verifierSchema>;
 export type Goal = z.output<typeof goalSchema>;
+export type GoalApproval = z.output<typeof approvalSchema>;
 
 /** What a session works towards, one JSON file a session. */
 export class GoalStore {
@@ -36,9 +45,20 @@ export class GoalStore {
     this.#directory = directory;
   }
 
-  async set(sessionId: string, condition: string, verifier: GoalVerifier): Promise<Goal> {
+  async set(
+    sessionId: string,
+    condition: string,
+    verifier: GoalVerifier,
+    approval?: GoalApproval,
+  ): Promise<Goal> {
     const start = { status: 'active', iteration: 0, reason: '', evidence: '', stuck: 0 } as const;
-    return await this.save({ session_id: sessionId, condition, verifier, ...start });
+    return await this.save({
+      session_id: sessionId,
+      condition,
+      verifier,
+      ...start,
+      ...(approval && { approval }),
+    });
   }
 
   async save(goal: Goal): Promise<Goal> {

@@ -29,6 +29,8 @@ function setting(findings: Finding[]) {
   return { goals, asked, check };
 }
 
+const approval = { directory: '/work', files: [{ path: '/work/check.sh', sha256: 'ab' }] };
+
 describe('goals', () => {
   it('are kept in a file per session [A050]', async () => {
     const { goals } = setting([]);
@@ -42,13 +44,13 @@ describe('goals', () => {
   });
 
   it.each([
-    [{ type: 'command', command: 'true' } as const, ['command', 'true']],
-    [{ type: 'test', command: 'npm test' } as const, ['command', 'npm test']],
+    [{ type: 'command', command: 'true' } as const, ['command', 'true', approval]],
+    [{ type: 'test', command: 'npm test' } as const, ['command', 'npm test', approval]],
     [{ type: 'data', path: 'a.txt', contains: 'x' } as const, ['data', 'a.txt', 'x']],
     [{ type: 'llm' } as const, ['llm', 'c', 'said']],
   ])('are verified by %j', async (verifier, question) => {
     const { goals, asked, check } = setting([{ reached: true, evidence: 'seen' }]);
-    await goals.set('s/1', 'c', verifier);
+    await goals.set('s/1', 'c', verifier, approval);
     expect(await check()).toMatchObject({ status: 'achieved', evidence: 'seen', iteration: 1 });
     expect(asked).toEqual([question]);
     expect((await check())?.iteration).toBe(1);

@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from '@trunkline/storage';
+import { operatorScope } from '../../turns/memory-scope.ts';
 import type { Embedder } from './embedder.ts';
 import { EmbeddingQueue } from './embedding-queue.ts';
 import { fuse } from './fuse.ts';
@@ -11,6 +12,8 @@ export interface Chunk {
   domain: string;
   heading: string;
   content: string;
+  /** Whose memory it is. */
+  scope: string;
   updated_at: string;
 }
 
@@ -20,8 +23,17 @@ export type ChunkPlace = Pick<Chunk, 'updated_at' | 'id'>;
 export interface NewChunk {
   content: string;
   domain: string;
-  /** The same heading in the same domain replaces what was stored under it. */
+  /** The same heading in the same domain and scope replaces what was stored under it. */
   heading?: string | undefined;
+  /** The operator's when left out. */
+  scope?: string | undefined;
+}
+
+/** Which chunks a page shows; all when nothing is named. */
+export interface ChunkQuery {
+  domain?: string | undefined;
+  before?: ChunkPlace | undefined;
+  scope?: string | undefined;
 }
 
 export interface KnowledgeOptions {
@@ -32,7 +44,9 @@ export interface KnowledgeOptions {
   logger: { warn(fields: object, message: string): void };
 }
 
-const columns = 'chunks.id, domain, heading, content, updated_at';
+const columns = 'chunks.id, domain, heading, content, scope, updated_at';
+/** How much further a search looks when others' memories took the places of those that were asked for. */
+const WIDEN = 8;
 
 /** What the agent was told to remember, found again by words and by meaning. */
 export class KnowledgeStore {
@@ -70,10 +84,13 @@ export class KnowledgeStore {
     this.#queue?.wake();
   }
 
-  /** The best matches by words and by meaning together; holding every word says more than holding some. */
-  async recall(query: string, count: number): Promise<Chunk[]> {
-    const { every, some } = this.#matchWords(query, count * 2);
-    const close = await this.recallByMeaning(query, count * 2);
+  /**
+   * The best matches by words and by meaning together; holding every word says more than holding some. Of all scopes
+   * when none is given.
+   */
+  async recall(query: string, count: number, scope?: string): Promise<Chunk[]> {
+    const { every, some } = this.#matchWords(query, count * 2, scope);
+    const close = await this.recallByMeaning(query, count * 2, scope);
     const lists = [
       { items: every, weight: 1.5 },
       { items: close, weight: 1 },
@@ -83,18 +100,19 @@ export class KnowledgeStore {
   }
 
   /** First what holds every word, then what holds any of them; the best of each first. */
-  recallByWords(query: string, count: number): Chunk[] {
-    const { every, some } = this.#matchWords(query, count);
+  recallByWords(query: string, count: number, scope?: string): Chunk[] {
+    const { every, some } = this.#matchWords(query, count, scope);
     return [...every, ...some].slice(0, count);
   }
 
   /** Nothing when there is no embedder or it fails: words alone must do then. */
-  async recallByMeaning(query: string, count: number): Promise<Chunk[]> {
+  async recallByMeaning(query: string, count: number, scope?: string): Promise<Chunk[]> {
     if (this.#embedder === undefined || this.#vectors === undefined || query.trim() === '') return [];
     try {
       const [vector] = await this.#embedder.embed([query]);
       if (vector === undefined) return [];
-      const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness);
+      const isWanted = (id: number) => scope === undefined || this.#get(id)?.scope === scope;
+      const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness, isWanted);
       return nearest.flatMap(({ id }) => this.#get(id) ?? []);
     } catch (error) {
       if (!this.#warned) this.#logger.warn({ err: error }, 'recall by meaning failed, words alone are used');
@@ -104,28 +122,29 @@ export class KnowledgeStore {
   }
 
   /** What is stored under a heading. */
-  find(domain: string, heading: string): Chunk | undefined {
-    const id = this.#byHeading(domain, heading);
+  find(domain: string, heading: string, scope: string = operatorScope): Chunk | undefined {
+    const id = this.#byHeading(scope, domain, heading);
     return id === undefined ? undefined : this.#get(id);
   }
 
   /** The most recent first. */
-  list(limit: number, domain?: string): Chunk[] {
-    const where = domain === undefined ? '' : 'WHERE domain = ?';
-    const order = 'ORDER BY updated_at DESC, id DESC LIMIT ?';
-    const statement = this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks ${where} ${order}`);
-    return domain === undefined ? statement.all(limit) : statement.all(domain, limit);
+  list(limit: number, domain?: string, scope?: string): Chunk[] {
+    return this.page(limit, { domain, scope });
   }
 
   /** A page of all chunks, the most recent first. */
-  page(
-    limit: number,
-    { domain, before }: { domain?: string | undefined; before?: ChunkPlace | undefined },
-  ): Chunk[] {
+  page(limit: number, { domain, before, scope }: ChunkQuery): Chunk[] {
     const { updated_at, id } = before ?? { updated_at: '9999', id: 0 };
-    const sql = `SELECT ${columns} FROM chunks WHERE (updated_at, id) < (?, ?) AND (? IS NULL OR domain = ?)
-      ORDER BY updated_at DESC, id DESC LIMIT ?`;
-    return this.#database.prepare<Chunk>(sql).all(updated_at, id, domain ?? null, domain ?? null, limit);
+    const filters = Object.entries({ domain, scope }).filter(([, value]) => value !== undefined);
+    const where = ['(updated_at, id) < (?, ?)', ...filters.map(([column]) => `${column} = ?`)].join(' AND ');
+    const sql = `SELECT ${columns} FROM chunks WHERE ${where} ORDER BY updated_at DESC, id DESC LIMIT ?`;
+    const values = filters.map(([, value]) => value ?? '');
+    return this.#database.prepare<Chunk>(sql).all(updated_at, id, ...values, limit);
+  }
+
+  /** A chunk, if there is one. */
+  get(id: number): Chunk | undefined {
+    return this.#get(id);
   }
 
   /** Puts other words in place of a chunk's; undefined when there is none. */
@@ -143,9 +162,11 @@ export class KnowledgeStore {
   }
 
   /** How many chunks each domain holds. */
-  stats(): { domain: string; chunks: number }[] {
-    const sql = 'SELECT domain, count(*) AS chunks FROM chunks GROUP BY domain ORDER BY domain';
-    return this.#database.prepare<{ domain: string; chunks: number }>(sql).all();
+  stats(scope?: string): { domain: string; chunks: number }[] {
+    const where = scope === undefined ? '' : 'WHERE scope = ?';
+    const sql = `SELECT domain, count(*) AS chunks FROM chunks ${where} GROUP BY domain ORDER BY domain`;
+    const values = scope === undefined ? [] : [scope];
+    return this.#database.prepare<{ domain: string; chunks: number }>(sql).all(...values);
   }
 
   /** Says whether there was one. */
@@ -168,13 +189,13 @@ export class KnowledgeStore {
     this.#database.close();
   }
 
-  #store({ content, domain, heading = '' }: NewChunk): Chunk {
-    const now = this.#now().toISOString();
-    const known = heading === '' ? undefined : this.#byHeading(domain, heading);
-    const id =
-      known === undefined ? this.#insert(domain, heading, content, now) : this.#change(known, content, now);
+  #store({ content, domain, heading = '', scope = operatorScope }: NewChunk): Chunk {
+    const updated_at = this.#now().toISOString();
+    const chunk = { domain, heading, content, scope, updated_at };
+    const known = heading === '' ? undefined : this.#byHeading(scope, domain, heading);
+    const id = known === undefined ? this.#insert(chunk) : this.#change(known, content, updated_at);
     this.#index(id, heading, content);
-    return { id, domain, heading, content, updated_at: now };
+    return { id, ...chunk };
   }
 
   #index(id: number, heading: string, content: string): void {
@@ -183,10 +204,11 @@ export class KnowledgeStore {
       .run(id, indexText(heading), indexText(content));
   }
 
-  #insert(domain: string, heading: string, content: string, now: string): number {
-    return this.#database
-      .prepare('INSERT INTO chunks (domain, heading, content, created_at, updated_at) VALUES (?, ?, ?, ?, ?)')
-      .run(domain, heading, content, now, now).lastInsertRowid;
+  #insert({ domain, heading, content, scope, updated_at }: Omit<Chunk, 'id'>): number {
+    const sql = `INSERT INTO chunks (domain, heading, content, scope, created_at, updated_at)
+      VALUES (?, ?, ?, ?, ?, ?)`;
+    return this.#database.prepare(sql).run(domain, heading, content, scope, updated_at, updated_at)
+      .lastInsertRowid;
   }
 
   #change(id: number, content: string, now: string): number {
@@ -198,28 +220,33 @@ export class KnowledgeStore {
     return id;
   }
 
-  #byHeading(domain: string, heading: string): number | undefined {
-    const sql = 'SELECT id FROM chunks WHERE domain = ? AND heading = ?';
-    return this.#database.prepare<{ id: number }>(sql).get(domain, heading)?.id;
+  #byHeading(scope: string, domain: string, heading: string): number | undefined {
+    const sql = "SELECT id FROM chunks WHERE scope = ? AND domain = ? AND heading = ? AND heading <> ''";
+    return this.#database.prepare<{ id: number }>(sql).get(scope, domain, heading)?.id;
   }
 
   #get(id: number): Chunk | undefined {
     return this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks WHERE id = ?`).get(id);
   }
 
-  #matchWords(query: string, count: number): { every: Chunk[]; some: Chunk[] } {
+  #matchWords(query: string, count: number, scope?: string): { every: Chunk[]; some: Chunk[] } {
     const words = queryWords(query);
     if (words.length === 0) return { every: [], some: [] };
-    const every = this.#match(matchAll(words), count);
+    const every = this.#match(matchAll(words), count, scope);
     if (every.length >= count || words.length === 1) return { every, some: [] };
     const seen = new Set(every.map(({ id }) => id));
-    return { every, some: this.#match(matchAny(words), count).filter(({ id }) => !seen.has(id)) };
+    return { every, some: this.#match(matchAny(words), count, scope).filter(({ id }) => !seen.has(id)) };
   }
 
-  #match(query: string, count: number): Chunk[] {
+  /** The index does not know scopes: what is not of the wanted one is left out, and the search goes on for more. */
+  #match(query: string, count: number, scope: string | undefined): Chunk[] {
     const sql = `SELECT ${columns} FROM (
         SELECT rowid AS found, rank FROM chunk_words WHERE chunk_words MATCH ? ORDER BY rank LIMIT ?
       ) JOIN chunks ON chunks.id = found ORDER BY rank`;
-    return this.#database.prepare<Chunk>(sql).all(query, count);
+    for (let limit = count; ; limit *= WIDEN) {
+      const found = this.#database.prepare<Chunk>(sql).all(query, limit);
+      const wanted = scope === undefined ? found : found.filter((chunk) => chunk.scope === scope);
+      if (wanted.length >= count || found.length < limit) return wanted.slice(0, count);
+    }
   }
 }

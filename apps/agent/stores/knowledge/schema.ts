@@ -21,4 +21,9 @@ export const knowledgeMigrations: readonly Migration[] = [
      model TEXT NOT NULL,
      vector BLOB NOT NULL
    ) STRICT;`,
+  // What was stored before memories had owners is the operator's.
+  `ALTER TABLE chunks ADD COLUMN scope TEXT NOT NULL DEFAULT 'operator';
+   DROP INDEX chunks_by_heading;
+   CREATE UNIQUE INDEX chunks_by_heading ON chunks (scope, domain, heading) WHERE heading <> '';
+   CREATE INDEX chunks_by_scope ON chunks (scope, updated_at, id);`,
 ];

@@ -37,15 +37,21 @@ export class VectorIndex {
     if (this.#loaded) this.#place(id, small);
   }
 
-  /** The chunks whose meaning is closest, the closest first. */
-  nearest(vector: readonly number[], count: number, least: number): Nearest[] {
+  /** The wanted chunks whose meaning is closest, the closest first. */
+  nearest(
+    vector: readonly number[],
+    count: number,
+    least: number,
+    isWanted: (id: number) => boolean = () => true,
+  ): Nearest[] {
     this.#load();
     const query = quantised(vector);
     if (query.length !== this.#width) return [];
     const found: Nearest[] = [];
     for (const [row, id] of this.#ids.entries()) {
       const likeness = this.#likeness(row, query);
-      if (likeness >= least) insert(found, { id, likeness }, count);
+      if (likeness < least || !isAmong(found, likeness, count)) continue;
+      if (isWanted(id)) insert(found, { id, likeness }, count);
     }
     return found;
   }
@@ -98,8 +104,11 @@ function quantised(vector: readonly number[]): Int8Array {
   return Int8Array.from(vector, (value) => Math.round((value / length) * SCALE));
 }
 
+function isAmong(found: readonly Nearest[], likeness: number, count: number): boolean {
+  return found.length < count || likeness > (found.at(-1)?.likeness ?? 0);
+}
+
 function insert(found: Nearest[], entry: Nearest, count: number): void {
-  if (found.length >= count && entry.likeness <= (found.at(-1)?.likeness ?? 0)) return;
   const place = found.findIndex(({ likeness }) => entry.likeness > likeness);
   found.splice(place === -1 ? found.length : place, 0, entry);
   if (found.length > count) found.pop();

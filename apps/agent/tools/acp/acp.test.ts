@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
-import { answerApproval, createDelegateTo } from '@trunkline/tools';
+import { answerApproval, approvalText, createDelegateTo } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
 import { createAcpDelegate } from './acp-delegate.ts';
@@ -88,12 +88,11 @@ describe('code_with', () => {
     expect(tool).toBeUndefined();
     const input = { agent: 'coder', task: 'tidy up' };
     expect(approved!.tool.pause).toBe(true);
-    expect(approved!.question(input)).toContain('tidy up');
-    const signal = new AbortController().signal;
-    expect(await answerApproval([approved!], { name: 'code_with', input }, 'yes', signal)).toContain(
-      'did tidy up',
-    );
-    expect(await answerApproval([approved!], { name: 'code_with', input }, 'no', signal)).toMatch(/^Error: /);
+    const subject = (await approved!.subject(input))!;
+    expect(approvalText(subject)).toContain('tidy up');
+    const call = { subject, signal: new AbortController().signal, sessionId: 's', toolCallId: 'c' };
+    expect(await answerApproval(approved!, input, 'yes', call)).toContain('did tidy up');
+    expect(await answerApproval(approved!, input, 'no', call)).toMatch(/^Error: /);
   });
 
   it('takes an unknown kind for something that changes things', () => {

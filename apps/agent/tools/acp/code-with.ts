@@ -5,11 +5,11 @@ import { giveTask } from './give-task.ts';
 import type { AcpAgent } from './run-agent.ts';
 
 export interface CodingAgent extends AcpAgent {
-  /** A person must say yes before it is given a task. */
+  /** The operator must approve each task that it is given. */
   confirm: boolean;
 }
 
-/** Gives a task to a coding agent. When one of the agents is to be confirmed, the tool asks a person first. */
+/** Gives a task to a coding agent. When one of the agents is to be confirmed, each task is approved first. */
 export function createCodeWith(agents: readonly CodingAgent[]) {
   const [first, ...others] = agents.map(({ name }) => name);
   if (first === undefined) throw new TypeError('code_with needs at least one agent');
@@ -32,11 +32,12 @@ export function createCodeWith(agents: readonly CodingAgent[]) {
   }
   const approved: ApprovedTool = {
     tool: defineTool({ ...head, pause: true }),
-    question: (given) => {
+    async subject(given) {
       const { agent, task } = input.parse(given);
-      return `May I give this task to ${agent}? Answer yes or no.\n${task}`;
+      const { directory = '' } = agents.find(({ name }) => name === agent) ?? {};
+      return { title: `May I give this task to ${agent}?`, noun: 'task', text: task, directory, files: [] };
     },
-    approve: (given, signal) => run(input.parse(given), signal),
+    approve: (given, { signal }) => run(input.parse(given), signal),
   };
   return { approved };
 }

@@ -2,9 +2,12 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { Principal } from '@trunkline/identity';
 import type { RunningTool, Tool } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import { z } from 'zod';
+import { withoutQuestions } from '../../turns/human-tools.ts';
+import { operatorScope } from '../../turns/memory-scope.ts';
 
 export interface McpHandlerOptions {
   name: string;
@@ -21,9 +24,11 @@ export interface McpHandlerOptions {
 const SESSION = 'mcp';
 
 /** Serves the agent's tools to MCP clients over streamable HTTP; each request stands for itself. */
-export function createMcpHandler(options: McpHandlerOptions): (request: Request) => Promise<Response> {
-  return async (request) => {
-    const server = serverFor(options, request.signal);
+export function createMcpHandler(
+  options: McpHandlerOptions,
+): (request: Request, principal: Principal) => Promise<Response> {
+  return async (request, principal) => {
+    const server = serverFor(options, principal, request.signal);
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await server.connect(transport as Transport);
     try {
@@ -34,17 +39,22 @@ export function createMcpHandler(options: McpHandlerOptions): (request: Request)
   };
 }
 
-function serverFor(options: McpHandlerOptions, left: AbortSignal): Server {
+function serverFor(options: McpHandlerOptions, principal: Principal, left: AbortSignal): Server {
   const { name, version, tools } = options;
   const server = new Server({ name, version }, { capabilities: { tools: {} } });
-  const running = () => tools().filter((tool): tool is RunningTool => tool.execute !== undefined);
+  const running = () => withoutQuestions(tools());
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: running().map(describe) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = running().find((each) => each.name === params.name);
     const text =
       tool === undefined
         ? `Error: there is no tool ${params.name}.`
-        : await told(tool, params.arguments ?? {}, AbortSignal.any([signal, left]), options);
+        : await told(
+            tool,
+            params.arguments ?? {},
+            { principal, signal: AbortSignal.any([signal, left]) },
+            options,
+          );
     return { content: [{ type: 'text', text }], isError: isFailure(text) };
   });
   return server;
@@ -59,27 +69,36 @@ function describe({ name, description, input }: RunningTool) {
 async function told(
   tool: RunningTool,
   input: unknown,
-  signal: AbortSignal,
+  caller: Pick<Run, 'principal' | 'signal'>,
   { observe, toolTimeoutMs }: McpHandlerOptions,
 ): Promise<string> {
   const { name } = tool;
   const toolCallId = crypto.randomUUID();
   const start = performance.now();
   observe(SESSION, { type: 'tool-start', toolCallId, name, input });
-  const result = await run(tool, input, { signal, toolCallId, limitMs: tool.timeoutMs ?? toolTimeoutMs() });
+  const result = await run(tool, input, {
+    ...caller,
+    toolCallId,
+    limitMs: tool.timeoutMs ?? toolTimeoutMs(),
+  });
   const durationMs = Math.round(performance.now() - start);
   observe(SESSION, { type: 'tool-end', toolCallId, name, result, failed: isFailure(result), durationMs });
   return result;
 }
 
 interface Run {
+  principal: Principal;
   signal: AbortSignal;
   toolCallId: string;
   limitMs: number;
 }
 
 /** Runs a call until it is done, its time is up or its client has left; whatever happens, the result is a text. */
-async function run(tool: RunningTool, input: unknown, { signal, toolCallId, limitMs }: Run): Promise<string> {
+async function run(
+  tool: RunningTool,
+  input: unknown,
+  { principal, signal, toolCallId, limitMs }: Run,
+): Promise<string> {
   const parsed = await tool.input.safeParseAsync(input);
   if (!parsed.success) return `Error: the arguments do not fit: ${z.prettifyError(parsed.error)}`;
   const limit = AbortSignal.timeout(limitMs);
@@ -89,7 +108,9 @@ async function run(tool: RunningTool, input: unknown, { signal, toolCallId, limi
     if (ended.aborted) reject(ended.reason);
   });
   try {
-    const work = tool.execute(parsed.data, { signal: ended, sessionId: SESSION, toolCallId });
+    // Only the operator gets here.
+    const context = { signal: ended, sessionId: SESSION, toolCallId, principal, scope: operatorScope };
+    const work = tool.execute(parsed.data, context);
     return await Promise.race([work, stopped]);
   } catch (error) {
     if (limit.aborted) return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;

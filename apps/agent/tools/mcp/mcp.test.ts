@@ -11,6 +11,8 @@ import { callTool } from '../call-tool.suite.ts';
 import { createMcpHandler } from './mcp-server.ts';
 import { type McpSources, openMcpSources } from './mcp-source.ts';
 
+const operator = { kind: 'operator', id: 'operator', via: [] } as const;
+
 const fixture = fileURLToPath(new URL('./fixtures/server.ts', import.meta.url));
 const stdio = {
   name: 'box',
@@ -128,6 +130,7 @@ describe('the agent as an MCP server', () => {
       );
       const answer = await handle(
         new Request(`http://localhost${path}`, { method, headers: fields, ...(body !== '' && { body }) }),
+        operator,
       );
       return {
         status: answer.status,
@@ -179,7 +182,10 @@ describe('the agent as an MCP server', () => {
         return { status, body: { jsonrpc: '2.0', error: { code: -32000, message }, id: null } };
       if (method !== 'POST') return { status: 405 };
       const fields = { accept: String(headers.accept), 'content-type': 'application/json' };
-      const answer = await handle(new Request(`http://localhost${path}`, { method, headers: fields, body }));
+      const answer = await handle(
+        new Request(`http://localhost${path}`, { method, headers: fields, body }),
+        operator,
+      );
       return {
         status: answer.status,
         headers: { ...Object.fromEntries(answer.headers), 'mcp-session-id': `session-${generation}` },

@@ -3,6 +3,7 @@ import { clamp, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
 import { chunkLine } from './chunk-line.ts';
+import { scopeOfCall } from './scope-of-call.ts';
 
 const MOST = 200;
 
@@ -16,9 +17,10 @@ export function createMemoryList(knowledge: Pick<KnowledgeStore, 'list'>): Tool 
     name: 'memory_list',
     description: 'Lists what was stored, the most recent first.',
     input,
-    execute: ({ domain, limit }) =>
+    execute: ({ domain, limit }, context) =>
       orRefusal(() => {
-        const chunks = knowledge.list(clamp(limit, 1, MOST), domain?.trim() || undefined);
+        const named = domain?.trim() || undefined;
+        const chunks = knowledge.list(clamp(limit, 1, MOST), named, scopeOfCall(context));
         return chunks.length === 0 ? 'Nothing is stored.' : chunks.map(chunkLine).join('\n');
       }),
   });

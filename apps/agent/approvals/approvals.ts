@@ -1,0 +1,93 @@
+import { handedOn, isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
+import type { ToolContext } from '@trunkline/llm';
+import { parseCheckpoint } from '@trunkline/loop';
+import {
+  type ApprovalSubject,
+  type ApprovedContext,
+  type ApprovedResult,
+  type ApprovedTool,
+  approvalText,
+  runApproved,
+  textSize,
+  visibleText,
+} from '@trunkline/tools';
+
+/** A call that waits for an answer. */
+export interface WaitingCall {
+  toolCallId: string;
+  name: string;
+  input: unknown;
+}
+
+/** A request that waits for the operator. Its id is good for one answer. */
+export interface PendingApproval {
+  id: string;
+  subject: ApprovalSubject;
+}
+
+/** The tools that do their work only after it was approved. */
+export interface Approvals {
+  /** What the call asks for, as the disk stands now; undefined when it needs no approval. */
+  subject(call: WaitingCall): Promise<ApprovalSubject | undefined>;
+  /** Does what was approved, unless it has changed since. */
+  run(call: WaitingCall, subject: ApprovalSubject, context: ToolContext): Promise<ApprovedResult>;
+}
+
+export function approvalsOf(tools: readonly ApprovedTool[]): Approvals {
+  const find = ({ name }: WaitingCall) => tools.find(({ tool }) => tool.name === name);
+  return {
+    subject: async (call) => await find(call)?.subject(call.input),
+    async run(call, subject, context) {
+      const tool = find(call);
+      if (tool === undefined) return { result: `Error: ${call.name} is no longer offered and was not run.` };
+      const approved: ApprovedContext = { ...context, subject };
+      return await runApproved(tool, call.input, approved);
+    },
+  };
+}
+
+/**
+ * Whether an answer of theirs approves: the operator in person, or a chat identity that the operator paired. What
+ * another service hands on counts only when it is such a person's own word, straight from the chat surface.
+ */
+export function mayApprove({ kind, via }: Principal, { isOpen }: Pick<OperatorAccess, 'isOpen'>): boolean {
+  if (kind === 'approver') return via.length <= 1;
+  if (isOpen) return via.length === 0 && kind !== 'service';
+  return isDirectOperator({ kind, id: '', via });
+}
+
+/** The principal for work that is done for them: an approver's own answers count, those of a model for them do not. */
+export function actingFor(principal: Principal, by?: string): Principal {
+  const { id, via } = principal;
+  const person: Principal = principal.kind === 'approver' ? { kind: 'person', id, via } : principal;
+  return by === undefined ? person : handedOn(person, by);
+}
+
+/** An approval as pages, the command line and other agents are shown it. */
+export interface ApprovalView extends ApprovalSubject {
+  id: string;
+  /** The text with its lines numbered and everything in it made visible. */
+  shown: string;
+  /** "3 lines, 120 characters". */
+  size: string;
+}
+
+export function viewOf({ id, subject }: PendingApproval): ApprovalView {
+  return { id, ...subject, shown: visibleText(subject.text), size: textSize(subject.text) };
+}
+
+/** The question of a task that waits for an approval. */
+export function approvalQuestion(
+  { id, subject }: PendingApproval,
+  consoleUrl: string | undefined,
+  note = '',
+): string {
+  const page = consoleUrl === undefined ? '' : ` in the console at ${consoleUrl}, or`;
+  const where = `Only the operator can approve it:${page} with "trunkline approvals approve ${id}".`;
+  return [note, approvalText(subject), where].filter((words) => words !== '').join('\n');
+}
+
+/** The call of a stored turn that an answer goes to. */
+export function waitingCall(checkpoint: unknown): WaitingCall | undefined {
+  return parseCheckpoint(checkpoint).calls.find(({ result }) => result === undefined);
+}

@@ -1,0 +1,173 @@
+// One caller's words never stand in another caller's prompt.
+import { readFileSync } from 'node:fs';
+import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
+import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
+
+const serviceToken = 'the-service-token';
+let model: ModelServer;
+let agent: TestAgent;
+
+beforeEach(async () => {
+  model = await startModelServer();
+});
+afterEach(async () => {
+  await agent.stop();
+  await model.stop();
+});
+
+async function begin(config = '', env: Record<string, string> = {}, home?: string) {
+  agent = await startAgent({
+    env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0', ...env },
+    config: `knowledge: { embeddings: "off" }\n${config}`,
+    serviceToken,
+    ...(home !== undefined && { home }),
+  });
+}
+
+const operator = () => ({
+  authorization: `Bearer ${readFileSync(operatorAccess(agent.home).keyFile, 'utf8').trim()}`,
+});
+const person = (id: string) => handed({ kind: 'person', id, via: ['voice'] });
+const handed = (principal: Principal) => ({
+  authorization: `Bearer ${serviceToken}`,
+  [principalHeader]: encodePrincipal(principal),
+});
+const token = { authorization: 'Bearer token' };
+type Headers = Record<string, string>;
+
+/** Sends a message over A2A and waits for its answer. */
+async function say(headers: Headers, text: string, contextId: string, metadata: object = {}) {
+  const message = { role: 'user', parts: [{ kind: 'text', text }], contextId };
+  const init = post({ jsonrpc: '2.0', id: 1, method: 'message/send', params: { message, metadata } });
+  const response = await agent.fetch('/a2a', { ...init, headers: { ...init.headers, ...headers } });
+  expect(response.status).toBe(200);
+  return await response.json();
+}
+
+const prompt = () => JSON.stringify(model.chats().at(-1)?.messages);
+const tool = (name: string, args: object = {}) => ({ toolCalls: [{ name, arguments: args }] });
+
+/** What is known of a secret that a first caller told, in a prompt or by a tool of a second. */
+async function leaks(first: Headers, second: Headers, metadata: object = {}): Promise<string[]> {
+  model.enqueue(tool('memory_ingest', { content: 'The code is PINEAPPLE', heading: 'code' }), 'Kept.');
+  await say(first, 'My code is PINEAPPLE.', 'one', metadata);
+  model.enqueue(tool('daily_log', { content: 'PINEAPPLE day' }), 'Logged.');
+  await say(first, 'Log it.', 'one', metadata);
+  model.enqueue(
+    tool('memory_recall', { query: 'code PINEAPPLE' }),
+    tool('memory_list'),
+    tool('memory_stats'),
+    tool('daily_log', { content: 'nothing' }),
+    tool('memory_list'),
+    'Done.',
+  );
+  await say(second, 'What do you know?', 'two', metadata);
+  const [start, ...rest] = model.chats().slice(-6);
+  return [
+    ...(JSON.stringify(start?.messages).includes('PINEAPPLE') ? ['the prompt'] : []),
+    ...rest.flatMap(({ messages }) => {
+      const result = String(messages.at(-1)?.content);
+      return /PINEAPPLE|total: [1-9]/.test(result) ? [result] : [];
+    }),
+  ];
+}
+
+describe('memories', () => {
+  it.each<[string, () => Headers, () => Headers, Record<string, string>]>([
+    ['of the operator stay from a stranger', operator, () => ({}), {}],
+    ['of one stranger stay from another', () => ({}), () => ({}), {}],
+    ['of one person stay from another', () => person('voice:ava'), () => person('voice:ben'), {}],
+    ['of a person stay from the operator', () => person('voice:ava'), operator, {}],
+    ['of the operator stay from a person', operator, () => person('voice:ava'), {}],
+    [
+      'of one conversation of a token holder stay from the next',
+      () => token,
+      () => token,
+      { A2A_AUTH_TOKEN: 'token' },
+    ],
+  ])('%s', async (_, first, second, env) => {
+    await begin('', env);
+    expect(await leaks(first(), second())).toEqual([]);
+  });
+
+  it.each<[string, () => Headers, () => Headers]>([
+    ['the operator has in every chat', operator, operator],
+    [
+      'a person has in every chat, by whatever way they come',
+      () => person('voice:ava'),
+      () => handed({ kind: 'approver', id: 'voice:ava', via: ['switchboard'] }),
+    ],
+  ])('%s', async (_, first, second) => {
+    await begin();
+    expect((await leaks(first(), second())).length).toBeGreaterThan(3);
+  });
+
+  it('are of the user whom a token holder names', async () => {
+    await begin('', { A2A_AUTH_TOKEN: 'token' });
+    expect((await leaks(token, token, { user: 'ann' })).length).toBeGreaterThan(3);
+    model.enqueue(tool('memory_recall', { query: 'PINEAPPLE' }), 'Done.');
+    await say(token, 'And me?', 'three', { user: 'ben' });
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toBe('No matches.');
+  });
+
+  it('are everybody’s when the operator shares them', async () => {
+    await begin('memory: { shared: true }');
+    expect((await leaks(operator(), {})).length).toBeGreaterThan(3);
+  });
+
+  it('show to the operator in the console, and to others only their own', async () => {
+    await begin();
+    await leaks(person('voice:ava'), {});
+    const read = async (path: string, headers: Headers) => (await agent.fetch(path, { headers })).text();
+    for (const path of ['/api/knowledge/search?q=PINEAPPLE', '/api/knowledge/chunks']) {
+      expect(await read(path, operator())).toContain('PINEAPPLE');
+      expect(await read(path, person('voice:ava'))).toContain('PINEAPPLE');
+      expect(await read(path, {})).not.toContain('PINEAPPLE');
+      expect(await read(path, person('voice:ben'))).not.toContain('PINEAPPLE');
+    }
+    const { chunks } = JSON.parse(await read('/api/knowledge/chunks', operator())) as {
+      chunks: { id: number }[];
+    };
+    for (const { id } of chunks) {
+      const removed = await agent.fetch(`/api/knowledge/chunks/${id}`, { method: 'DELETE' });
+      expect(removed.status).toBe(404);
+    }
+  });
+
+  it('stay apart after a restart', async () => {
+    const home = temporaryDirectory();
+    onTestFinished(home.remove);
+    await begin('', {}, home.path);
+    model.enqueue('Hello, Ava.');
+    await say(person('voice:ava'), 'My code is PINEAPPLE.', 'one');
+    await agent.stop();
+    await begin('', {}, home.path);
+    model.enqueue('Hello.', 'Hello again.');
+    await say(person('voice:ben'), 'Hi', 'two');
+    expect(prompt()).not.toContain('PINEAPPLE');
+    await say(person('voice:ava'), 'Hi', 'three');
+    expect(prompt()).toContain('PINEAPPLE');
+  });
+
+  it('of a schedule are those of whoever planned it', async () => {
+    await begin();
+    model.enqueue(tool('memory_ingest', { content: 'The code is PINEAPPLE' }), 'Kept.');
+    await say(operator(), 'Remember.', 'one');
+    const plan = async (headers: Headers) => {
+      model.enqueue(tool('memory_recall', { query: 'PINEAPPLE' }), 'Ran.');
+      const before = model.chats().length;
+      const when = new Date(Date.now() + 60_000).toISOString();
+      const init = post({ prompt: 'Recall.', when, job_id: 'j' });
+      const sent = { ...init, headers: { ...init.headers, ...headers } };
+      expect((await agent.fetch('/api/scheduler/jobs', sent)).status).toBe(200);
+      await agent.fetch('/api/scheduler/jobs/j/run', { method: 'POST', headers });
+      await waitFor(() => model.chats().length === before + 2);
+      return model.chats().at(-1)?.messages.at(-1)?.content;
+    };
+    expect(await plan(operator())).toContain('PINEAPPLE');
+    expect(await plan({})).toBe('No matches.');
+    expect(await plan(person('voice:ava'))).toBe('No matches.');
+  });
+});

@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { access, open, realpath, stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** A file that a command runs, as it was when somebody looked. */
+export interface ScriptFile {
+  path: string;
+  /** Of what it holds, in hex. */
+  sha256: string;
+}
+
+const LARGEST_BYTES = 64 * 1024 * 1024;
+const DEEPEST = 4;
+
+/** Programs that run any file they are given. */
+const RUNNERS =
+  /^(?:(?:ba|da|z|k|a)?sh|busybox|node|nodejs|deno|bun|tsx|ts-node|npx|python[\d.]*|perl|ruby|php|lua|Rscript|java|make|gmake|awk|gawk|sed|env|sudo|doas|nice|nohup|setsid|timeout|time|xargs|command|exec|eval|source|\.|find|parallel|watch|docker|cmake|ninja|ansible-playbook)$/;
+const CODE =
+  /\.(?:sh|bash|zsh|[cm]?[jt]sx?|py|rb|pl|php|lua|r|jl|awk|sed|mk|sql|ps1|bat|jar|gradle)$|^(?:Make|Docker|Rake|Just)file$/i;
+/** What these programs run without naming it. */
+const UNNAMED: readonly [RegExp, readonly string[]][] = [
+  [/^(?:npm|npx|pnpm|yarn|bun)$/, ['package.json']],
+  [/^g?make$/, ['Makefile', 'makefile', 'GNUmakefile']],
+  [/^just$/, ['justfile', 'Justfile']],
+];
+
+/**
+ * The scripts that a shell command names, with their hashes: programs by path, what interpreters are given, and
+ * arguments that are code. What those load in turn, or what a variable stands for, cannot be seen from here.
+ */
+export async function scriptFiles(command: string, directory: string): Promise<ScriptFile[]> {
+  const paths = new Set<string>();
+  const places = [directory];
+  for (const [program = '', ...words] of segmentsOf(command)) {
+    if (program === 'cd' && words[0] !== undefined)
+      places.push(resolve(places.at(-1) ?? directory, words[0]));
+    const isRunner = RUNNERS.test(basename(program));
+    const unnamed = UNNAMED.flatMap(([name, files]) => (name.test(basename(program)) ? files : []));
+    for (const place of places) {
+      for (const word of [...unnamed, ...(program.includes('/') ? [program] : [])])
+        paths.add(resolve(place, word));
+      for (const word of words.flatMap(valuesOf)) {
+        const path = resolve(place, word);
+        if (!paths.has(path) && (await isScript(path, isRunner))) paths.add(path);
+      }
+    }
+  }
+  const files: ScriptFile[] = [];
+  for (const path of [...paths].sort()) {
+    const sha256 = await hashOf(path);
+    if (sha256 !== undefined) files.push({ path, sha256 });
+  }
+  return files;
+}
+
+/** `--config=x` and `@x` name x. */
+function valuesOf(word: string): string[] {
+  return [...new Set([word, word.replace(/^@/, ''), word.slice(word.indexOf('=') + 1)])].filter(
+    (value) => value !== '' && value.length < 4096,
+  );
+}
+
+async function isScript(path: string, isRun: boolean): Promise<boolean> {
+  const found = await fileAt(path);
+  if (found === undefined) return false;
+  return isRun || (found.mode & 0o111) !== 0 || CODE.test(basename(path)) || (await hasInterpreter(path));
+}
+
+async function hasInterpreter(path: string): Promise<boolean> {
+  if (!(await isReadable(path))) return true;
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(2), 0, 2, 0);
+    return bytesRead === 2 && buffer.toString('latin1') === '#!';
+  } finally {
+    await file.close();
+  }
+}
+
+async function fileAt(path: string) {
+  try {
+    const found = await stat(path);
+    return found.isFile() ? found : undefined;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (/^(?:ENOENT|ENOTDIR|EACCES|ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE)$/.test(code)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined where there is no file. The place that a link leads to counts too. */
+async function hashOf(path: string): Promise<string | undefined> {
+  const found = await fileAt(path);
+  if (found === undefined) return undefined;
+  const hash = createHash('sha256').update(`${await realpath(path)}\0`);
+  // Of what is large or may not be read, the time of its last change stands for what it holds.
+  if (found.size > LARGEST_BYTES || !(await isReadable(path)))
+    return hash.update(`${found.size} ${found.ctimeMs} ${found.ino}`).digest('hex');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+function isReadable(path: string): Promise<boolean> {
+  return access(path, constants.R_OK).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The simple commands of a command line, each as its program and its words; quoted text is read once more as one. */
+function segmentsOf(command: string, depth = 0): string[][] {
+  const segments: string[][] = [[]];
+  const quoted: string[] = [];
+  for (const [, single, double, bare, end] of command.matchAll(TOKEN)) {
+    if (end !== undefined) segments.push([]);
+    const text = single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? bare?.replace(/\\(.)/gs, '$1');
+    if (text === undefined) continue;
+    segments.at(-1)?.push(text);
+    if (bare === undefined && /[\s;|&`(]/.test(text)) quoted.push(text);
+  }
+  const plain = segments.map(withoutAssignments).filter((words) => words.length > 0);
+  return depth >= DEEPEST ? plain : [...plain, ...quoted.flatMap((text) => segmentsOf(text, depth + 1))];
+}
+
+/** A quoted text, a bare word, or whatever ends a simple command. */
+const TOKEN = /'([^']*)'|"((?:[^"\\]|\\.)*)"|((?:[^\s'"`;|&(){}<>\\]|\\.)+)|([;|&()`{}\n])/gs;
+
+/** `NAME=value program` runs the program; so does `! program` and what follows a word of the shell's grammar. */
+function withoutAssignments(words: string[]): string[] {
+  const start = words.findIndex((word) => !/^\w+=|^(?:!|if|then|elif|else|while|until|do|\$)$/.test(word));
+  return start === -1 ? [] : words.slice(start);
+}
