@@ -19,7 +19,16 @@ afterEach(() => home.remove());
 describe('an answer', () => {
   it.each([
     ...['yes', 'Yes.', 'YES!', 'y', 'yes please', 'Yes, please.', 'sure', 'Sure!', 'go ahead', 'ok', 'okay'],
-    ...['ok do it', 'OK, do it', 'yes, go ahead please', 'please do', 'approved', 'do it now', 'ja', 'all right'],
+    ...[
+      'ok do it',
+      'OK, do it',
+      'yes, go ahead please',
+      'please do',
+      'approved',
+      'do it now',
+      'ja',
+      'all right',
+    ],
   ])('%s is a yes', (words) => expect(readVerdict(words)).toBe('yes'));
 
   it.each([
@@ -28,7 +37,17 @@ describe('an answer', () => {
   ])('%s is a no', (words) => expect(readVerdict(words)).toBe('no'));
 
   it.each([
-    ...['', ' ', 'please', 'yes, but not now', 'yes?', 'yesterday', 'maybe', 'what does it do?', 'ok, and then?'],
+    ...[
+      '',
+      ' ',
+      'please',
+      'yes, but not now',
+      'yes?',
+      'yesterday',
+      'maybe',
+      'what does it do?',
+      'ok, and then?',
+    ],
     ...['yes if it is safe', 'sure about that', 'not sure', 'I said yes to something else', 'yes no', '👍'],
     ...['go ahead and delete the other one', 'worry not, yes'],
   ])('%j is unclear', (words) => expect(readVerdict(words)).toBe('unclear'));
@@ -115,7 +134,9 @@ describe('what was approved', () => {
     const context = { subject, signal, sessionId: 's', toolCallId: 'c' };
     for (const [name, text] of Object.entries({ 'work.sh': 'echo evil', 'more.sh': 'echo evil' })) {
       writeFileSync(join(root, name), text);
-      expect(await answerApproval(tool, input, 'yes', context)).toMatch(/^Error: it was not run, because .*\.sh/);
+      expect(await answerApproval(tool, input, 'yes', context)).toMatch(
+        /^Error: it was not run, because .*\.sh/,
+      );
     }
     const outcome = await runApproved(tool, input, { ...context, subject: (await tool.subject(input))! });
     expect(outcome).toEqual({ result: 'evil\nevil\n' });
