@@ -1,3 +1,4 @@
+import { anonymous } from '@trunkline/identity';
 import { FakeClock, mountSmallDisk, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { modelEnvironment, startAgent } from '../fixtures/start-agent.ts';
@@ -55,7 +56,10 @@ describe.skipIf(disk.leftOut !== undefined)('a one-shot that comes due while the
     expect(model.chats()).toHaveLength(1);
 
     // As after an answer that was lost.
-    await invoke({ jobId: 'once', prompt, fireId: fires[0] ?? '' }, AbortSignal.timeout(30_000));
+    await invoke(
+      { jobId: 'once', prompt, principal: anonymous, fireId: fires[0] ?? '' },
+      AbortSignal.timeout(30_000),
+    );
     expect(model.chats()).toHaveLength(1);
     const tasks = (await (await agent.fetch('/tasks', { headers: { 'a2a-version': '1.0' } })).json()) as {
       totalSize: number;
