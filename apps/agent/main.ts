@@ -13,10 +13,12 @@ export async function main(argv: readonly string[], env?: Environment): Promise<
     table: agentOptions,
     argv,
     env,
-    start: async (options, logger) => {
+    // Without pages there is nothing that a browser could sign in to.
+    signInUrl: ({ url }, { ui }) => (ui === 'none' ? undefined : url),
+    start: async (options, logger, hide) => {
       if (options.ui !== 'none')
         await ensurePages({ app: 'agent', onBuild: () => logger.info('building the web page') });
-      return start(options, { logger, ...(env && { env }) });
+      return start(options, { logger, hide, ...(env && { env }) });
     },
   });
 }

@@ -3,6 +3,8 @@ export {
   openOperatorAccess,
   operatorAccess,
   operatorKeyFile,
+  operatorLink,
+  readOperatorKey,
 } from './operator-access.ts';
 export {
   anonymous,

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
-import { readOrCreateSecret } from './secret-file.ts';
+import { readOrCreateSecret, readSecret } from './secret-file.ts';
 
 /** How the operator of an installation proves who they are: by the key, a one-time link, or a session cookie. */
 export interface OperatorAccess {
@@ -26,6 +26,23 @@ const CODE_MS = 15 * 60_000;
 
 export function operatorKeyFile(home: string): string {
   return join(home, 'operator-key');
+}
+
+/** The operator's key of a home; undefined where no service has created it yet. */
+export function readOperatorKey(home: string): string | undefined {
+  return readSecret(operatorKeyFile(home));
+}
+
+const LINK_MS = 3_600_000;
+
+/** A link that signs one browser in as the operator, once, within an hour; undefined where nobody needs to sign in. */
+export function operatorLink(access: OperatorAccess, url: string): string | undefined {
+  if (access.isOpen) return undefined;
+  const link = new URL('/operator/enter', url);
+  // Whoever listens on all addresses is reached on this machine by loopback.
+  if (link.hostname === '0.0.0.0' || link.hostname === '[::]') link.hostname = '127.0.0.1';
+  link.searchParams.set('code', access.createCode(LINK_MS));
+  return link.href;
 }
 
 /** Reads the operator's key from the home, or creates it on the first run. */

@@ -46,7 +46,7 @@ function publish(draft: string, path: string): string | undefined {
 }
 
 /** Undefined where there is none, or none that is whole. */
-function readSecret(path: string): string | undefined {
+export function readSecret(path: string): string | undefined {
   try {
     const secret = readFileSync(path, 'utf8').trim();
     if (!WHOLE.test(secret)) return undefined;

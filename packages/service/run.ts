@@ -12,6 +12,8 @@ import {
   readOptions,
   secretValues,
 } from '@trunkline/config';
+import { operatorAccess, operatorLink } from '@trunkline/identity';
+import { openInBrowser } from './browser.ts';
 import { stopSignal } from './signals.ts';
 import { outliveStrayFailures } from './stray-failures.ts';
 
@@ -26,8 +28,10 @@ export interface RunOptions<
   env: Environment | undefined;
   /** `hide` keeps another secret out of the log from then on. */
   start(options: OptionsOf<Table>, logger: Logger, hide: (secret: string) => void): Promise<Running>;
-  /** What to print once it runs; its address when not given. */
-  announce?(running: Running): string;
+  /** Where the operator signs in; the address of the service when not given. */
+  signInUrl?(running: Running, options: OptionsOf<Table>): string | undefined;
+  /** What to print once it runs, with the link that signs the operator in; the address and the link when not given. */
+  announce?(running: Running, link: string | undefined): string;
 }
 
 const BAD_SETTINGS = 2;
@@ -62,11 +66,39 @@ async function serveUntilSignal<
   flushCompileCache();
   const start = () => run.start(options, logger, (secret) => secrets.add(secret));
   const running = await startInHome(options, start);
-  print(run.announce?.(running) ?? `${run.table.title}\n${running.url}`);
+  const link = signInLink(run, running, options);
+  print(run.announce?.(running, link) ?? introduction(run.table.title, running.url, link));
+  if (link !== undefined && (options as HomeOptions).noBrowser !== true)
+    openInBrowser(
+      link,
+      { isTerminal: process.stdout.isTTY === true, platform: process.platform, env: run.env },
+      logger,
+    );
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
   await running.stop();
   return 0;
+}
+
+interface HomeOptions {
+  trunklineHome?: string;
+  trunklineOpen?: boolean;
+  noBrowser?: boolean;
+}
+
+function signInLink<Table extends OptionTable, Running extends { url: string; stop(): Promise<void> }>(
+  run: RunOptions<Table, Running>,
+  running: Running,
+  options: OptionsOf<Table>,
+): string | undefined {
+  const { trunklineHome: home, trunklineOpen: isOpen = false } = options as HomeOptions;
+  const url = run.signInUrl === undefined ? running.url : run.signInUrl(running, options);
+  if (home === undefined || isOpen || url === undefined) return undefined;
+  return operatorLink(operatorAccess(home), url);
+}
+
+function introduction(title: string, url: string, link: string | undefined): string {
+  return [title, url, ...(link === undefined ? [] : [`Open as operator: ${link}`])].join('\n');
 }
 
 /**
@@ -74,7 +106,7 @@ async function serveUntilSignal<
  * the service stumbles over it: one that keeps its data elsewhere needs none.
  */
 async function startInHome<Running>(options: object, start: () => Promise<Running>): Promise<Running> {
-  const { trunklineHome: home = '' } = options as { trunklineHome?: string };
+  const { trunklineHome: home = '' } = options as HomeOptions;
   const failure = home === '' ? undefined : await failureOfHome(home);
   try {
     return await start();

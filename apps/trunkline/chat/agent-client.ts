@@ -26,9 +26,15 @@ export class AgentClient {
   #taskId: string | undefined;
   #waiting = false;
 
-  constructor(url: string, token: string | undefined) {
+  /** `operatorHeaders`: who is at the terminal, where the agent may know it. */
+  constructor(url: string, token: string | undefined, operatorHeaders: Record<string, string> = {}) {
     const credentials = token === undefined ? {} : { credentials: { bearer: token } };
-    this.#agent = { name: `at ${url}`, url: new URL('/a2a', url).href, ...credentials };
+    this.#agent = {
+      name: `at ${url}`,
+      url: new URL('/a2a', url).href,
+      headers: operatorHeaders,
+      ...credentials,
+    };
   }
 
   /** Whether the agent asked something that the next message answers. */

@@ -1,4 +1,4 @@
-import { defineOptions, text, url } from '@trunkline/config';
+import { defineOptions, homeOptions, text, url } from '@trunkline/config';
 import { portOptions } from '../ports.ts';
 
 export const chatOptions = defineOptions(
@@ -12,6 +12,7 @@ export const chatOptions = defineOptions(
       defaultDoc: 'this machine, at AGENT_PORT',
     }),
     agentPort: portOptions.agentPort,
+    trunklineHome: homeOptions.trunklineHome,
     authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
   },
 );

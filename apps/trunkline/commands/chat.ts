@@ -4,6 +4,7 @@ import { type Environment, helpText, readOptions } from '@trunkline/config';
 import { AgentClient, adviceFor } from '../chat/agent-client.ts';
 import { chatOptions } from '../chat/options.ts';
 import { ChatWriter } from '../chat/render.ts';
+import { operatorHeaders } from '../operator/operator-headers.ts';
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -11,9 +12,9 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     console.log(helpText('trunkline chat', chatOptions));
     return 0;
   }
-  const { agentPort, authToken, ...given } = readOptions(chatOptions, { argv, env });
+  const { agentPort, authToken, trunklineHome, ...given } = readOptions(chatOptions, { argv, env });
   const agentUrl = given.agentUrl ?? `http://127.0.0.1:${agentPort}`;
-  const client = new AgentClient(agentUrl, authToken);
+  const client = new AgentClient(agentUrl, authToken, operatorHeaders(agentUrl, trunklineHome, env));
   const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
   const reader = createInterface({
     input: process.stdin,

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -68,6 +69,22 @@ describe('trunkline doctor', () => {
     const { port } = service.address() as AddressInfo;
     const { output } = await doctor({ AGENT_PORT: String(port), CORE_HOST: '127.0.0.2' });
     expect(output).toMatch(new RegExp(`^ok {6}port ${port} +a service answers there`, 'm'));
+  });
+
+  it("looks at the operator's key and at services that are open", async () => {
+    const home = temporaryHome();
+    cleanups.push(home.remove);
+    const variables = { TRUNKLINE_HOME: home.path, TRUNKLINE_OPEN: '0' };
+    expect((await doctor(variables)).output).toMatch(/^ok {6}operator's key +is created in /m);
+    writeFileSync(join(home.path, 'operator-key'), 'x'.repeat(43), { mode: 0o644 });
+    const { code, output } = await doctor({ ...variables, RESEARCH_HOST: '0.0.0.0' });
+    expect(output).toMatch(/^FAILED {2}operator's key +other accounts .*operator-key \(mode 644\)/m);
+    expect(output).toMatch(/^note {4}research is open +it listens on 0\.0\.0\.0/m);
+    expect(output).toContain('Set RESEARCH_AUTH_TOKEN');
+    expect(code).toBe(1);
+    expect((await doctor({ TRUNKLINE_OPEN: '1' })).output).toMatch(
+      /^note {4}operator's key +TRUNKLINE_OPEN=1/m,
+    );
   });
 
   it.skipIf(!canMount)('fails when the disk has no room for the data', () => {

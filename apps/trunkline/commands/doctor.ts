@@ -5,6 +5,7 @@ import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
 import { checkBus } from '../doctor/bus.ts';
 import { checkDirectories } from '../doctor/directories.ts';
 import { checkModel } from '../doctor/model.ts';
+import { checkOperator } from '../doctor/operator.ts';
 import { checkPorts } from '../doctor/ports.ts';
 import { renderDiagnosis } from '../doctor/render.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
@@ -26,6 +27,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     diagnoseSurfaces(services.switchboard),
     checkPorts(options, services),
     checkDirectories(options.trunklineHome),
+    checkOperator(options, services),
   ];
   const findings: Diagnosis[] = [];
   for (const check of checks) {

@@ -13,6 +13,10 @@ export const commands: Readonly<Record<string, Command>> = {
   agent: { summary: 'Run the agent service alone.', load: () => import('@trunkline/agent') },
   research: { summary: 'Run the research service alone.', load: () => import('@trunkline/research') },
   switchboard: { summary: 'Run the switchboard alone.', load: () => import('@trunkline/switchboard') },
+  login: {
+    summary: 'Print links that sign a browser in as the operator.',
+    load: () => import('./login.ts'),
+  },
   doctor: {
     summary: 'Check model, speech, NATS, ports and directories, and say what to do.',
     load: () => import('./doctor.ts'),

@@ -72,7 +72,9 @@ describe('trunkline send', () => {
     expect(await nobody.exited).toMatchObject({ code: 1 });
     expect(nobody.output()).toContain(`http://127.0.0.1:${port} could not be reached`);
     expect(nobody.output()).toContain('set SWITCHBOARD_URL');
-    const stranger = run(['send', '--url', url, 'x'], { SWITCHBOARD_API_KEY: 'wrong' });
+    // In the home of the switchboard the command line is the operator, whatever key is set.
+    const elsewhere = { TRUNKLINE_HOME: join(home.path, 'another'), SWITCHBOARD_API_KEY: 'wrong' };
+    const stranger = run(['send', '--url', url, 'x'], elsewhere);
     expect(await stranger.exited).toMatchObject({ code: 1 });
     expect(stranger.output()).toContain('SWITCHBOARD_API_KEY');
     const wrong = run(['send', '--urll', url, 'x']);

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { operatorHeaders } from '../operator/operator-headers.ts';
 import { sendOptions } from '../send/options.ts';
 import { SendError, SwitchboardClient } from '../send/switchboard-client.ts';
 
@@ -11,9 +12,14 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   }
   const { flags, words } = separate(argv);
   const options = readOptions(sendOptions, { argv: flags, env });
-  const { switchboardUrl, switchboardPort, apiKey, skill, timeoutS } = options;
+  const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
   const url = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
-  const client = new SwitchboardClient({ url, key: apiKey, timeoutS });
+  const client = new SwitchboardClient({
+    url,
+    key: apiKey,
+    operatorHeaders: operatorHeaders(url, trunklineHome, env),
+    timeoutS,
+  });
   const reader = createInterface({
     input: process.stdin,
     ...(process.stdin.isTTY && { output: process.stdout }),

@@ -55,7 +55,7 @@ async function answers(host: string, port: number): Promise<boolean> {
 }
 
 /** Who listens on all addresses is asked on loopback. */
-function reachable(host: string): string {
+export function reachable(host: string): string {
   if (['0.0.0.0', '::', ''].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;
 }

@@ -9,7 +9,7 @@ const purposes: Record<string, string> = {
 };
 
 /** What the terminal shows once everything runs: addresses, the model, and what is missing for full function. */
-export function introduce({ members, options, bus, missing }: Fleet): string {
+export function introduce({ members, options, bus, missing }: Fleet, link: string | undefined): string {
   const rows = members.map(({ name, url }): [string, string] => [
     name,
     `${url.padEnd(24)} ${purposes[name] ?? ''}`,
@@ -26,11 +26,25 @@ export function introduce({ members, options, bus, missing }: Fleet): string {
     ...columns(rows.sort()),
     '',
     ...columns(facts),
+    '',
+    ...signIn(link),
     ...(wants.length > 0 ? ['', '  For full function:', ...wants.map((want) => `  - ${want}`)] : []),
     '',
     '  Ctrl-C stops everything. "trunkline doctor" checks the set-up.',
     '',
   ].join('\n');
+}
+
+/** How the person at this terminal becomes the operator in their browser. */
+function signIn(link: string | undefined): string[] {
+  if (link === undefined)
+    return [
+      '  TRUNKLINE_OPEN=1: everybody who reaches these services may configure them and approve commands.',
+    ];
+  return [
+    `  Open as operator: ${link}`,
+    '  The link works once, within an hour, and signs the browser in to all four; "trunkline login" prints new ones.',
+  ];
 }
 
 function columns(rows: [string, string][]): string[] {

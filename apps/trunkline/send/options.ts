@@ -1,4 +1,4 @@
-import { defineOptions, integer, text, url } from '@trunkline/config';
+import { defineOptions, homeOptions, integer, text, url } from '@trunkline/config';
 import { portOptions } from '../ports.ts';
 
 export const sendOptions = defineOptions(
@@ -12,6 +12,7 @@ export const sendOptions = defineOptions(
       defaultDoc: 'this machine, at SWITCHBOARD_PORT',
     }),
     switchboardPort: portOptions.switchboardPort,
+    trunklineHome: homeOptions.trunklineHome,
     apiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the switchboard.' }),
     skill: text({
       flag: '--skill',

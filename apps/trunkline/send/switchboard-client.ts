@@ -5,6 +5,8 @@ import { z } from 'zod';
 export interface SwitchboardPlace {
   url: string;
   key: string | undefined;
+  /** Who is at the terminal, where the switchboard may know it. */
+  operatorHeaders: Record<string, string>;
   /** Seconds to wait for an answer. */
   timeoutS: number;
 }
@@ -74,8 +76,12 @@ export class SwitchboardClient {
   }
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
-    const { url, key } = this.#place;
-    const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'x-api-key': key }) };
+    const { url, key, operatorHeaders } = this.#place;
+    const headers = {
+      'content-type': 'application/json',
+      ...operatorHeaders,
+      ...(key !== undefined && { 'x-api-key': key }),
+    };
     const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, { ...init, headers }).catch(
       (error: unknown) => {
         throw new SendError(
@@ -85,12 +91,18 @@ export class SwitchboardClient {
       },
     );
     if (response.ok) return response;
-    if (response.status === 401 || response.status === 403)
-      throw new SendError('The switchboard wants a key: set SWITCHBOARD_API_KEY.');
+    if (response.status === 401 || response.status === 403) throw new SendError(await refusalOf(response));
     throw new SendError(
       `The switchboard answered ${response.status}: ${(await response.text()).slice(0, 300)}`,
     );
   }
+}
+
+/** The switchboard says itself what it lacks; a key is what this command can send. */
+async function refusalOf(response: Response): Promise<string> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
+  const reason = typeof error === 'string' ? ` It says: ${error}` : '';
+  return `The switchboard wants a key: set SWITCHBOARD_API_KEY, or TRUNKLINE_HOME to the home that it runs in.${reason}`;
 }
 
 async function* eventsOf(

@@ -35,6 +35,12 @@ export const homeOptions = group('Data', {
     doc: "Everybody who reaches a service may configure it and approve what its agents do, without the operator's key. Only for a throw-away machine.",
     default: false,
   }),
+  noBrowser: toggle({
+    env: 'TRUNKLINE_NO_BROWSER',
+    flag: '--no-open',
+    doc: 'Only print the link that signs the operator in; do not open it in the browser of this desktop.',
+    default: false,
+  }),
 });
 
 export const logOptions = group('Logging', {
