@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 const startProcess = () => {
-  writeConfig(home.path, 'filesystem: { run_command: true }');
+  writeConfig(home.environment.TRUNKLINE_HOME ?? '', 'filesystem: { run_command: true }');
   return startAgentProcess(home, model, children, { CORE_WORKSPACE: home.path });
 };
 
