@@ -30,6 +30,10 @@ function stepOf({ at, event, details }: TraceEntry, trace: readonly TraceEntry[]
   switch (event) {
     case 'request':
       return step('Request', `for ${text(fields.skill) || 'no skill'}${addressed(fields.agent)}`);
+    case 'queued':
+      return step('Queued', text(fields.why), 'waiting');
+    case 'dead-letter':
+      return step('Dead letter', text(fields.why), 'failed');
     case 'start':
       return step('Begun', `by ${text(fields.agent)}, ${text(fields.executor)}`, 'live');
     case 'dropped':
