@@ -86,12 +86,12 @@ function describeBacklog(environment: () => Record<string, string>): void {
     await waitFor(() => isDone('other'));
     expect(done).toEqual([]);
     gate.resolve();
-    await waitFor(() => done.length >= burst, { timeoutMs: 30_000 });
-    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 30_000 });
+    await waitFor(() => done.length >= burst, { timeoutMs: 60_000 });
+    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 60_000 });
     expect(done.toSorted()).toEqual(ids.toSorted());
     expect(most).toBe(2);
     expect(await loadOf('slow')).toMatchObject({ running: 0, waiting: 0 });
-  });
+  }, 90_000);
 
   it('what waits is not lost when the switchboard stops meanwhile', async () => {
     await fill();
@@ -99,9 +99,9 @@ function describeBacklog(environment: () => Record<string, string>): void {
     await waitFor(() => done.length > 0);
     await board.stop();
     board = await start();
-    await waitFor(() => new Set(done).size === burst, { timeoutMs: 30_000 });
-    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 30_000 });
-  });
+    await waitFor(() => new Set(done).size === burst, { timeoutMs: 60_000 });
+    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 60_000 });
+  }, 90_000);
 
   it('a caller that waits for its answer is refused before anything is accepted', async () => {
     await fill();
@@ -143,9 +143,9 @@ function describeBacklog(environment: () => Record<string, string>): void {
     const other = { ...chat, model: 'quick/run' };
     expect((await board.call('/v1/chat/completions', other)).body.choices[0].message.content).toBe('did now');
     gate.resolve();
-    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 30_000 });
+    for (const id of ids) await waitFor(() => isDone(id), { timeoutMs: 60_000 });
     expect((await board.call('/v1/chat/completions', chat)).body.choices[0].message.content).toBe('did now');
-  });
+  }, 90_000);
 }
 
 describe('on the embedded bus', () => describeBacklog(() => ({})));
