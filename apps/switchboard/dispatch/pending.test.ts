@@ -1,3 +1,4 @@
+import type { Family } from '@trunkline/service';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
@@ -149,4 +150,31 @@ it('is a dead letter after SWITCHBOARD_EXECUTOR_WAIT_MS, and is done when that i
   );
   expect(await letters()).toEqual([]);
   seen.close();
+}, 60_000);
+
+it('waits for a service beside the switchboard that starts after it', async () => {
+  const listeners: (() => void)[] = [];
+  let isThere = true;
+  const member = await startCard(0, ['dig']);
+  const url = new URL(member.url).origin;
+  const family: Family = {
+    secret: 'between-us',
+    agentName: 'agent',
+    find: (name) => (isThere && name === 'research' ? { name, url, state: 'live' } : undefined),
+    membersWithKey: () => [],
+    onChange: (listener) => void listeners.push(listener),
+  };
+  board = await startSwitchboard({ home: home.path, family });
+  await waitFor(async () => (await skillNames()).includes('dig'));
+  await board.stop();
+  isThere = false;
+  board = await startSwitchboard({ home: home.path, family });
+  await ask('dig', 'early');
+  await waitFor(() => queued('early'));
+  expect(done).toEqual([]);
+  isThere = true;
+  for (const listener of listeners) listener();
+  await waitFor(async () => (await flow('early')).stage === 'done', { timeoutMs: 30_000 });
+  expect(done).toEqual(['early']);
+  await member.stop();
 }, 60_000);
