@@ -63,6 +63,7 @@ export class SkillBroker {
 
   /** Takes the agents as they are in the files now, and asks for their cards. */
   refresh(): void {
+    if (this.#closing.signal.aborted) return;
     this.#register();
     for (const agent of this.#settings.agents()) void this.#sight(agent);
   }

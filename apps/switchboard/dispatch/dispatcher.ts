@@ -9,7 +9,8 @@ import { Ending, TimeLimit } from './ending.ts';
 import type { Place, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import { resolveQueued, waitForExecutor } from './executor-wait.ts';
 import type { Lanes } from './lanes.ts';
-import { type DropReason, type ExecutorRegistry, isPending } from './registry.ts';
+import { atOnce, isAwaitedBySomebody, reasonToQueue, type Situation } from './queue-rule.ts';
+import type { DropReason, ExecutorRegistry } from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
 import type { SkillStore } from './skill-store.ts';
 import type { TaskStore, TrackedTask } from './task-store.ts';
@@ -41,14 +42,6 @@ export interface DispatcherSettings {
   callbackUrl: (id: string) => string | undefined;
   logger: Logger;
 }
-
-/** Requests that are taken on at once, of all agents together. */
-const atOnce = 1024;
-/** From so many on, all that nobody waits for goes to the queue of its agent: there is always room to hand it on. */
-const queuedFrom = 768;
-
-/** Doors at which the one who asked waits, and may be an agent that holds a place here meanwhile. */
-const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 /** A skill under way. */
 interface Run extends TrackedRun {
@@ -119,24 +112,10 @@ export class Dispatcher {
     const cooling = delivery.attempt === 1 ? cooldowns.take(dispatch) : undefined;
     if (cooling !== undefined) return await this.#drop(flow.id, dispatch, 'cooldown', cooling);
     const executor = arms.choose(dispatch, found.executor);
-    const why = this.#mustQueue(executor, dispatch);
+    const why = reasonToQueue(executor, dispatch, this.#situation);
     if (why === undefined) return await this.#begin(flow.id, dispatch, executor, delivery);
     this.#settings.flows.trace(flow.id, 'queued', { agent: executor.agent, why });
     await this.#queues.add(executor.agent, message);
-  }
-
-  /** Why a request waits in the queue of its agent; undefined when it can be taken on. */
-  #mustQueue(executor: SkillExecutor, dispatch: Dispatch): string | undefined {
-    const { agent } = executor;
-    if (isPending(executor, dispatch.skill)) return `${agent} has not answered since the start`;
-    if (this.#taken > queuedFrom) return 'too much work is under way';
-    if (this.#isAwaited(dispatch) || !this.#settings.lanes.isCrowded(agent)) return undefined;
-    return `${agent} has more to do than it can take on (SWITCHBOARD_EXECUTOR_CONCURRENCY)`;
-  }
-
-  /** Whoever waited for what was asked before the start is gone. */
-  #isAwaited({ message }: Dispatch): boolean {
-    return awaitedInterfaces.has(message.source?.interface ?? '') && message.timestamp >= this.#startedAt;
   }
 
   /** Takes on a request from the queue of an agent, once that agent is there. */
@@ -183,6 +162,10 @@ export class Dispatcher {
     }
   }
 
+  get #situation(): Situation {
+    return { lanes: this.#settings.lanes, taken: this.#taken, startedAt: this.#startedAt };
+  }
+
   #open(dispatch: Dispatch, isFirst: boolean): Promise<Flow> {
     const { flows } = this.#settings;
     const { skill, agent, message, routing } = dispatch;
@@ -212,7 +195,7 @@ export class Dispatcher {
       await this.#announceStart(run);
       return await this.#execute(run, place);
     };
-    const isAwaited = this.#isAwaited(dispatch);
+    const isAwaited = isAwaitedBySomebody(dispatch, this.#startedAt);
     run.ending.waits(true);
     const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;

@@ -24,7 +24,7 @@ interface RunOptions {
 export type Admission = { release: () => void } | { refusal: string };
 
 /** Callers that wait for answers of all agents together. */
-export const mostCallers = 256;
+const mostCallers = 256;
 
 export interface Load {
   running: number;

@@ -3,7 +3,7 @@ import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
 import type { Logger } from '../protocol/logger.ts';
 import type { Question, Task } from '../protocol/model.ts';
 import { agentMessage, textPart } from '../protocol/parts.ts';
-import { isParked, isTerminal } from '../protocol/states.ts';
+import { isTerminal } from '../protocol/states.ts';
 import type { Executor } from './executor.ts';
 import { LiveTask } from './live-task.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
@@ -11,11 +11,10 @@ import { runTurn } from './run-turn.ts';
 import {
   type Admit,
   accept,
-  cannotContinue,
+  answeredTask,
   newTask,
   requestKeyOf,
   requestOf,
-  requireSameContext,
   type SendCommand,
   type StartedTurn,
   withinTask,
@@ -100,7 +99,7 @@ export class TaskEngine {
     if (this.running >= this.#options.maximumRunning) {
       throw new A2aError('OVERLOADED', 'Too many tasks are running at the moment: try again later');
     }
-    const parked = this.#parkedFor(command);
+    const parked = answeredTask(command, (id) => this.#known(id));
     return parked === undefined ? this.#begin(command) : this.#resume(parked, command);
   }
 
@@ -222,18 +221,6 @@ export class TaskEngine {
     const message = agentMessage(live.snapshot(), [textPart(unwritableReason)]);
     live.enter('failed', this.#options.clock.now(), { message });
     this.#observers.tell((observer) => observer.taskDropped?.(live.id));
-  }
-
-  /** The waiting task that the message answers, if it names one. */
-  #parkedFor({ message, strict }: SendCommand): LiveTask | undefined {
-    if (message.taskId === undefined) return undefined;
-    const live = this.#known(message.taskId);
-    if (live === undefined || !isParked(live.state)) {
-      if (strict) throw cannotContinue(message.taskId, live);
-      return undefined;
-    }
-    requireSameContext(live.snapshot(), message);
-    return live;
   }
 
   #run(live: LiveTask, turn: Turn, command: SendCommand, question: Question | undefined): Promise<void> {

@@ -2,6 +2,7 @@ import type { Principal } from '@trunkline/identity';
 import { A2aError, invalidParams, taskNotFound } from '../errors/a2a-error.ts';
 import type { Message, Metadata, Question, Task } from '../protocol/model.ts';
 import { textOf } from '../protocol/parts.ts';
+import { isParked } from '../protocol/states.ts';
 import type { ExecutionRequest } from './executor.ts';
 import type { LiveTask } from './live-task.ts';
 
@@ -24,7 +25,7 @@ export interface StartedTurn {
 }
 
 /** Whether a message may come in; `release` is called when its turn is over. */
-export type AdmissionDecision = { release: () => void } | { refusal: string };
+type AdmissionDecision = { release: () => void } | { refusal: string };
 
 export type Admit = (request: ExecutionRequest) => AdmissionDecision;
 
@@ -89,14 +90,29 @@ export function requestOf(
   };
 }
 
-export function cannotContinue(id: string, live: LiveTask | undefined): A2aError {
+/** The waiting task that the message answers, if it names one. */
+export function answeredTask(
+  { message, strict }: SendCommand,
+  find: (id: string) => LiveTask | undefined,
+): LiveTask | undefined {
+  if (message.taskId === undefined) return undefined;
+  const live = find(message.taskId);
+  if (live === undefined || !isParked(live.state)) {
+    if (strict) throw cannotContinue(message.taskId, live);
+    return undefined;
+  }
+  requireSameContext(live.snapshot(), message);
+  return live;
+}
+
+function cannotContinue(id: string, live: LiveTask | undefined): A2aError {
   if (live === undefined) return taskNotFound(id);
   const words = `This operation is not supported: task ${id} is ${live.state} and waits for no message`;
   return new A2aError('UNSUPPORTED_OPERATION', words);
 }
 
 /** An answer that names another conversation than that of its task is refused. */
-export function requireSameContext(task: Task, message: Message): void {
+function requireSameContext(task: Task, message: Message): void {
   if (message.contextId === undefined || message.contextId === task.contextId) return;
   throw invalidParams(`contextId does not belong to task ${task.id}: leave it away, or send the task's own`);
 }
