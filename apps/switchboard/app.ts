@@ -127,7 +127,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     }),
   });
   mountCallback(app, exchange.longTasks);
-  mountGuards(app, keys, operator);
+  mountGuards(app, { keys, access: operator, agentName: surroundings.family?.agentName });
   mountReady(app, () => bus.status().connected);
   const journalDraft = createJournalDraft(exchange.registrar, seal);
   const commandBus = createCommandBus(bus, journalDraft);

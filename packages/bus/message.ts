@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import { BusError } from './errors.ts';
 import { createId } from './identifier.ts';
 import { deepFreeze, frozenCopy } from './json.ts';
@@ -39,7 +40,7 @@ export function decodeMessage(text: string): Message {
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 function complete(draft: Draft, payload: unknown): Message {
-  const { topic, parentId, source, reply } = draft;
+  const { topic, parentId, source, reply, principal } = draft;
   checkTopic(topic);
   const id = draft.id === undefined ? createId() : checkIdentifier('id', draft.id);
   const message: Writable<Message> = {
@@ -53,6 +54,7 @@ function complete(draft: Draft, payload: unknown): Message {
   if (parentId !== undefined) message.parentId = checkIdentifier('parentId', parentId);
   if (source !== undefined) message.source = checkSource(source);
   if (reply !== undefined) message.reply = checkReply(reply);
+  if (principal !== undefined) message.principal = copyPrincipal(principal);
   return Object.freeze(message);
 }
 
@@ -93,6 +95,15 @@ function checkReply(reply: ReplyAddress): ReplyAddress {
   return Object.freeze({
     topic: reply.topic,
     ...(reply.format === undefined ? {} : { format: checkLabel('reply.format', reply.format, 64) }),
+  });
+}
+
+/** Its own copy: whoever gave it may go on changing theirs. */
+function copyPrincipal({ kind, id, via }: Principal): Principal {
+  return Object.freeze({
+    kind,
+    id: checkLabel('principal.id', id, 640),
+    via: Object.freeze(via.map((by) => checkLabel('principal.via', by, 128))),
   });
 }
 

@@ -1,3 +1,5 @@
+import type { Principal } from '@trunkline/identity';
+
 /** Where a message came from. */
 export interface Source {
   interface: string;
@@ -23,6 +25,8 @@ export interface Message {
   readonly payload: unknown;
   readonly source?: Source;
   readonly reply?: ReplyAddress;
+  /** On whose behalf it was published; set by who publishes, never read from what a client sent. Nobody known when missing. */
+  readonly principal?: Principal;
 }
 
 /** What a publisher gives: the id, the time and the correlation (the id then) are made when missing. */
@@ -35,6 +39,7 @@ export interface Draft {
   timestamp?: number | undefined;
   source?: Source | undefined;
   reply?: ReplyAddress | undefined;
+  principal?: Principal | undefined;
 }
 
 export interface Published {
@@ -94,6 +99,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
   correlationId?: string;
   source?: Source;
+  principal?: Principal | undefined;
 }
 
 export interface HistoryQuery {

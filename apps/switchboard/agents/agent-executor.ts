@@ -1,3 +1,4 @@
+import { anonymous, handedOn } from '@trunkline/identity';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
@@ -62,6 +63,7 @@ async function runAgent(
       turnTimeoutMs: parts.turnTimeoutMs,
     },
     sessionId: request.correlationId,
+    principal: request.principal ?? anonymous,
     signal: context.signal,
     messages: [...remembered(agent, request, parts), { role: 'user', content: request.content }],
   });
@@ -140,14 +142,16 @@ function toolsOf(
 
 function workTools(
   agent: AgentDefinition,
-  { correlationId }: SkillRequest,
+  { correlationId, principal }: SkillRequest,
   context: SkillContext,
   parts: AgentParts,
 ): Tool[] {
   const { name } = agent;
   const whitelist: readonly string[] = agent.tools;
   return [
-    ...whitelistedTools(parts, correlationId, agent).filter((tool) => whitelist.includes(tool.name)),
+    ...whitelistedTools(parts, { correlationId, principal }, agent).filter((tool) =>
+      whitelist.includes(tool.name),
+    ),
     ...builtInTools(parts.builtIn, parts.desk, { agent: name, correlationId }, context),
     ...parts.moreTools(name),
   ];
@@ -168,21 +172,30 @@ function delegatesOf(
       name,
       description,
       ask: (query, { signal }) => {
-        const wait = () => ask(lanes.visited(executor), skill.name, query, request, { signal, tell });
+        const wait = () =>
+          ask(lanes.visited(executor), skill.name, query, delegated(request, agent), { signal, tell });
         return place === undefined ? wait() : place.lend(signal, wait);
       },
     };
   });
 }
 
+/** Another agent's work for whoever asked, in the words of a model. */
+function delegated(
+  { requestId, correlationId, depth, principal = anonymous }: SkillRequest,
+  { name }: AgentDefinition,
+): Omit<SkillRequest, 'skill' | 'content'> {
+  return { requestId, correlationId, depth: depth + 1, principal: handedOn(principal, name) };
+}
+
 async function ask(
   executor: SkillExecutor,
   skill: string,
   content: string,
-  { requestId, correlationId, depth }: SkillRequest,
+  asked: Omit<SkillRequest, 'skill' | 'content'>,
   context: SkillContext,
 ): Promise<string> {
-  const request = { requestId, skill, content, correlationId, depth: depth + 1 };
+  const request = { ...asked, skill, content };
   const result = await runToEnd(executor, request, context);
   if (result.error !== undefined)
     throw new DelegateError('delegate_failed', `${executor.agent}: ${result.error}`);

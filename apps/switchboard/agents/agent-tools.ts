@@ -1,7 +1,9 @@
 import { type Bus, escapeSegment } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { isGuardedTopic, matchesAny } from '../access/topics.ts';
+import { onBehalf } from '../core/principals.ts';
 import type { Project, ProjectDirectory } from '../core/project-directory.ts';
 import type { IncidentBook } from '../incidents/incident-book.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
@@ -15,23 +17,30 @@ export interface ToolParts {
   ceremonies: () => readonly Ceremony[];
 }
 
+/** What the tools are made for. */
+interface Work {
+  correlationId: string;
+  principal?: Principal | undefined;
+}
+
 /** What the tools need to know of the agent that has them. */
 type ToolOwner = Pick<AgentDefinition, 'name' | 'publishes'>;
 
 /** The tools that the whitelist of an agent may name, made for one piece of work. */
-export function whitelistedTools(parts: ToolParts, correlationId: string, owner: ToolOwner): Tool[] {
+export function whitelistedTools(parts: ToolParts, work: Work, owner: ToolOwner): Tool[] {
   const { name: agent } = owner;
   return [
-    publishEvent(parts, correlationId, owner),
+    publishEvent(parts, work, owner),
     getProjects(parts),
     getIncidents(parts),
-    reportIncident(parts, agent),
+    reportIncident(parts, work, agent),
     getCeremonies(parts),
-    runCeremony(parts, correlationId, agent),
+    runCeremony(parts, work, agent),
   ] as Tool[];
 }
 
-function publishEvent({ bus }: ToolParts, correlationId: string, owner: ToolOwner) {
+function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
+  const { correlationId } = work;
   const { name, publishes } = owner;
   const allowed = publishes.join(', ') || 'none';
   return defineTool({
@@ -46,7 +55,13 @@ function publishEvent({ bus }: ToolParts, correlationId: string, owner: ToolOwne
       if (refusal !== undefined) return `Error: ${refusal}`;
       try {
         const source = { interface: 'agent', userId: name };
-        const { id } = await bus.publish({ topic, payload, correlationId, source });
+        const { id } = await bus.publish({
+          topic,
+          payload,
+          correlationId,
+          source,
+          principal: onBehalf(work, name),
+        });
         return `Published as ${id}.`;
       } catch (error) {
         return `Error: ${error instanceof Error ? error.message : String(error)}`;
@@ -78,7 +93,7 @@ function getIncidents({ incidents }: ToolParts) {
   });
 }
 
-function reportIncident({ incidents }: ToolParts, agent: string) {
+function reportIncident({ incidents }: ToolParts, work: Work, agent: string) {
   return defineTool({
     name: 'report_incident',
     description: 'Reports a new incident.',
@@ -89,7 +104,7 @@ function reportIncident({ incidents }: ToolParts, agent: string) {
     }),
     async execute({ title, severity, description }) {
       const given = { title, severity, ...(description && { description }) };
-      const { id } = await incidents.report(given, agent);
+      const { id } = await incidents.report(given, agent, onBehalf(work, agent));
       return `Reported as ${id}.`;
     },
   });
@@ -128,7 +143,7 @@ function getCeremonies({ ceremonies }: ToolParts) {
   });
 }
 
-function runCeremony({ bus, ceremonies }: ToolParts, correlationId: string, agent: string) {
+function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) {
   return defineTool({
     name: 'run_ceremony',
     description: 'Begins a ceremony now. It goes on by itself; its outcome is not waited for.',
@@ -136,7 +151,9 @@ function runCeremony({ bus, ceremonies }: ToolParts, correlationId: string, agen
     async execute({ id }) {
       if (!ceremonies().some((ceremony) => ceremony.id === id)) return `Error: there is no ceremony ${id}.`;
       const payload = { id, requestedBy: agent };
-      await bus.publish({ topic: `ceremony.${escapeSegment(id)}.execute`, payload, correlationId });
+      const topic = `ceremony.${escapeSegment(id)}.execute`;
+      const { correlationId } = work;
+      await bus.publish({ topic, payload, correlationId, principal: onBehalf(work, agent) });
       return `The ceremony ${id} has begun.`;
     },
   });

@@ -99,7 +99,7 @@ describe('tools of an agent', () => {
     const project = { id: 'p', name: 'Sea', slug: 'sea', path: '/srv/sea', github, defaultBranch: 'main' };
     const answer = (projects: (typeof project)[]) => {
       const parts = { projects: { list: () => projects }, ceremonies: () => [] } as never;
-      const tool = whitelistedTools(parts, 'c', { name: 'ava', publishes: [] }).find(
+      const tool = whitelistedTools(parts, { correlationId: 'c' }, { name: 'ava', publishes: [] }).find(
         ({ name }) => name === 'get_projects',
       );
       return tool?.execute?.({}, { signal: new AbortController().signal, sessionId: 's', toolCallId: 't' });

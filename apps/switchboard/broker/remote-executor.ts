@@ -3,11 +3,13 @@ import {
   type CallOptions,
   type OutgoingMessage,
   type RemoteAgent,
+  RemoteAgentError,
   type RemoteEvent,
   type RemoteReply,
   type RemoteState,
   toolCallMediaType,
 } from '@trunkline/a2a';
+import { anonymous, handedOn } from '@trunkline/identity';
 import type {
   OfferedSkill,
   SkillContext,
@@ -49,20 +51,38 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
     type: 'a2a',
     skills: parts.skills,
     async execute(request, context) {
-      return await settle(await call(request, context, parts), request, context, parts);
+      try {
+        return await settle(await call(request, context, parts), request, context, parts);
+      } catch (error) {
+        if (isClosedTo(error, request, parts)) return closed(parts.agent);
+        throw error;
+      }
     },
     async resume(request, { taskId }, context) {
       const { client, agent, timeoutMs } = parts;
-      const reply = await client.get(agent, taskId, { signal: context.signal, timeoutMs });
+      const { principal } = request;
+      const reply = await client.get(agent, taskId, { signal: context.signal, timeoutMs, principal });
       return await settle(reply, request, context, parts);
     },
   };
 }
 
+/** One of our own services asks for a key, which whoever asked has not shown; ours is not lent to them. */
+function isClosedTo(error: unknown, { principal }: SkillRequest, { agent }: RemoteParts): boolean {
+  const isUnknown = principal === undefined || principal.kind === 'anonymous';
+  const isRefusal = error instanceof RemoteAgentError && error.code === 'agent_unauthorized';
+  return isRefusal && agent.peer !== undefined && isUnknown;
+}
+
+function closed({ name }: RemoteAgent): SkillResult {
+  const error = `${name} is closed to strangers, and whoever asked showed no key. Ask with the operator's key or SWITCHBOARD_API_KEY.`;
+  return { content: '', error, taskState: 'rejected' };
+}
+
 async function call(request: SkillRequest, context: SkillContext, parts: RemoteParts): Promise<RemoteReply> {
   const { client, agent, streaming, timeoutMs } = parts;
   const message = messageOf(request, context, parts);
-  const options: CallOptions = { signal: context.signal, timeoutMs };
+  const options: CallOptions = { signal: context.signal, timeoutMs, principal: request.principal };
   if (!streaming) return await client.send(agent, message, options);
   for await (const event of client.stream(agent, message, options)) {
     if (event.type === 'task-end') return event.reply;
@@ -166,6 +186,7 @@ async function goOn(
   const content = `${request.content}\n\n${agent.name} answered:\n${result.content}`;
   const { signal, tell, place } = context;
   place?.leave();
-  const following = { ...request, agent: name, skill: skill.name, content, chained: true };
+  const principal = handedOn(request.principal ?? anonymous, agent.name);
+  const following = { ...request, agent: name, skill: skill.name, content, principal, chained: true };
   return { ...(await runToEnd(next, following, { signal, tell })), chained: true };
 }

@@ -1,3 +1,4 @@
+import { anonymous } from '@trunkline/identity';
 import { FakeClock, type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LeaderPlugin } from '../cluster/leader.ts';
@@ -54,7 +55,7 @@ describe('a ceremony', () => {
   const completed = () => board.on('ceremony.standup.completed') as Json[];
   const reply = ({ reply: { topic }, id, correlationId }: Json, payload: object) =>
     board.bus.publish({ topic, correlationId, parentId: id, payload });
-  const run = async () => (await plugin.run('standup', 'tester'))?.runId as string;
+  const run = async () => (await plugin.run('standup', 'tester', anonymous))?.runId as string;
 
   it('is performed at its time in UTC by all its agents, and told when all have answered [S142][S157]', async () => {
     await clock.advanceTo('2026-03-02T09:00:00Z');
@@ -114,7 +115,7 @@ describe('a ceremony', () => {
     expect((board.on('ceremony.nope.completed')[0] as Json).payload.outcome.detail).toContain(
       'ceremonies/nope.yaml',
     );
-    expect(await plugin.run('nope', 'me')).toBeUndefined();
+    expect(await plugin.run('nope', 'me', anonymous)).toBeUndefined();
     await close();
     ceremonies = [{ ...standup, enabled: false }];
     await open();

@@ -1,5 +1,6 @@
 import { type Bus, type Draft, escapeSegment, type Message, type Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { anonymous } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
@@ -60,7 +61,7 @@ export class Conductor {
     else if (event === 'completed') this.#completed(message);
   }
 
-  async #execute({ id, topic, payload, timestamp, source }: Message): Promise<void> {
+  async #execute({ id, topic, payload, timestamp, source, principal = anonymous }: Message): Promise<void> {
     const fields = fieldsOf(payload);
     const run = {
       runId: text(fields.runId) ?? id,
@@ -69,7 +70,7 @@ export class Conductor {
       scheduledAt: typeof fields.scheduledAt === 'number' ? fields.scheduledAt : null,
       startedAt: timestamp,
     };
-    this.#settings.store.begin(run);
+    this.#settings.store.begin(run, principal);
     const known = this.#settings.store.get(run.runId);
     if (known?.status === 'running' && this.#settings.leader.isLeader()) await this.#drive(known);
   }
@@ -93,7 +94,7 @@ export class Conductor {
 
   /** Asks everyone who has not been asked yet, and watches the time. */
   async #drive(run: Run): Promise<void> {
-    const { bus, clock, logger } = this.#settings;
+    const { bus, clock, store, logger } = this.#settings;
     const ceremony = this.#find(run);
     if (ceremony === undefined)
       return await this.#end(
@@ -109,7 +110,8 @@ export class Conductor {
       );
     };
     this.#timers.set(run.runId, clock.setTimer(left, tooLate));
-    for (const request of requestsOf(run, ceremony)) await bus.publish(request);
+    const principal = store.principalOf(run.runId);
+    for (const request of requestsOf(run, ceremony)) await bus.publish({ ...request, principal });
     await this.#endIfDone(run);
   }
 

@@ -1,3 +1,4 @@
+import type { Principal } from '@trunkline/identity';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import type { Run } from './run-store.ts';
 
@@ -12,7 +13,7 @@ export interface CeremonyView extends Ceremony {
 export interface CeremonyHall {
   list(): CeremonyView[];
   /** Begins a run at once and gives its id; undefined when there is no such ceremony. */
-  run(id: string, by: string): Promise<{ runId: string } | undefined>;
+  run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined>;
   runs(id: string, limit: number): Run[];
   /** Whether there is a file of it, which may be read in a moment, or not be usable. */
   isWritten(id: string): Promise<boolean>;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { escapeSegment } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { Leader } from '../cluster/leader.ts';
@@ -70,7 +71,7 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
     return (workspace?.ceremonies() ?? []).map((ceremony) => this.#view(ceremony));
   }
 
-  async run(id: string, by: string): Promise<{ runId: string } | undefined> {
+  async run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined> {
     if (this.#context === undefined || !this.list().some((ceremony) => ceremony.id === id)) return undefined;
     const runId = randomUUID();
     await this.#context.bus.publish({
@@ -78,6 +79,7 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
       timestamp: this.#clock.now(),
       payload: { runId, trigger: by },
       source: { interface: 'api', userId: by },
+      principal,
     });
     return { runId };
   }

@@ -1,3 +1,4 @@
+import { anonymous, decodePrincipal, encodePrincipal, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
 
 export type RunStatus = 'running' | 'success' | 'failure' | 'timeout';
@@ -32,8 +33,11 @@ const migrations = [
      runId TEXT NOT NULL REFERENCES runs (runId) ON DELETE CASCADE, requestId TEXT NOT NULL, error TEXT, content TEXT NOT NULL,
      PRIMARY KEY (runId, requestId)) STRICT, WITHOUT ROWID;
    CREATE TABLE sightings (ceremonyId TEXT PRIMARY KEY, schedule TEXT NOT NULL, since INTEGER NOT NULL) STRICT;`,
+  // Who set it off; those from before this column did it for nobody known.
+  `ALTER TABLE runs ADD COLUMN principal TEXT;`,
 ];
 
+const columns = 'runId, ceremonyId, trigger, scheduledAt, startedAt, endedAt, status, detail';
 const keptMs = 30 * 86_400_000;
 const longestContent = 4000;
 
@@ -46,17 +50,20 @@ export class RunStore {
   }
 
   /** Notes the beginning of a run; says whether it was new. */
-  begin({
-    runId,
-    ceremonyId,
-    trigger,
-    scheduledAt,
-    startedAt,
-  }: Omit<Run, 'endedAt' | 'status' | 'detail'>): boolean {
+  begin(run: Omit<Run, 'endedAt' | 'status' | 'detail'>, principal: Principal): boolean {
+    const { runId, ceremonyId, trigger, scheduledAt, startedAt } = run;
     const { changes } = this.#database
-      .prepare(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL) ON CONFLICT DO NOTHING`)
-      .run(runId, ceremonyId, trigger, scheduledAt, startedAt);
+      .prepare(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL, ?) ON CONFLICT DO NOTHING`)
+      .run(runId, ceremonyId, trigger, scheduledAt, startedAt, encodePrincipal(principal));
     return changes === 1;
+  }
+
+  /** On whose behalf a run was begun. */
+  principalOf(runId: string): Principal {
+    const row = this.#database
+      .prepare<{ principal: string | null }>('SELECT principal FROM runs WHERE runId = ?')
+      .get(runId);
+    return decodePrincipal(row?.principal ?? '') ?? anonymous;
   }
 
   answer(runId: string, { requestId, error, content }: Answer): void {
@@ -81,19 +88,21 @@ export class RunStore {
   }
 
   get(runId: string): Run | undefined {
-    return this.#database.prepare<Run>('SELECT * FROM runs WHERE runId = ?').get(runId);
+    return this.#database.prepare<Run>(`SELECT ${columns} FROM runs WHERE runId = ?`).get(runId);
   }
 
   running(): Run[] {
     return this.#database
-      .prepare<Run>(`SELECT * FROM runs WHERE status = 'running' ORDER BY startedAt`)
+      .prepare<Run>(`SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY startedAt`)
       .all();
   }
 
   /** The newest first. */
   list(ceremonyId: string, limit: number): Run[] {
     return this.#database
-      .prepare<Run>('SELECT * FROM runs WHERE ceremonyId = ? ORDER BY startedAt DESC, rowid DESC LIMIT ?')
+      .prepare<Run>(
+        `SELECT ${columns} FROM runs WHERE ceremonyId = ? ORDER BY startedAt DESC, rowid DESC LIMIT ?`,
+      )
       .all(ceremonyId, limit);
   }
 

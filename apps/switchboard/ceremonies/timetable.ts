@@ -81,6 +81,7 @@ export class Timetable {
       timestamp: clock.now(),
       payload: { runId: derivedId(fireId, 'run'), trigger: 'schedule', scheduledAt },
       source: { interface: 'ceremony', channelId: id },
+      principal: { kind: 'service', id: `ceremony:${id}`, via: [] },
     });
   }
 }

@@ -1,6 +1,7 @@
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { derivedId } from '../core/derived-id.ts';
+import { onBehalf } from '../core/principals.ts';
 import type { Flow } from '../flows/flow-store.ts';
 import type { SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { DropReason } from './registry.ts';
@@ -111,8 +112,10 @@ export class Announcer {
   }
 }
 
+/** What follows is done for whoever asked, by what an agent said: never in person. */
 function about({ message, correlationId }: Dispatch, topic: string, payload: unknown): Draft {
-  return { topic, payload, correlationId, parentId: message.id };
+  const principal = onBehalf(message, 'switchboard');
+  return { topic, payload, correlationId, parentId: message.id, principal };
 }
 
 /** As JSON carries it, whatever a model or a tool put in. */

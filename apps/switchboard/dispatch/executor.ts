@@ -1,3 +1,5 @@
+import type { Principal } from '@trunkline/identity';
+
 /** Work for one skill of one agent. */
 export interface SkillRequest {
   /** The same when the request comes again after a restart. */
@@ -11,6 +13,8 @@ export interface SkillRequest {
   conversationId?: string;
   /** How many agents have handed it on so far. */
   depth: number;
+  /** On whose behalf; nobody known when not given. */
+  principal?: Principal;
   /** It goes on with another agent's answer, so that no further chain follows. */
   chained?: boolean;
 }

@@ -1,4 +1,5 @@
 import type { Message } from '@trunkline/bus';
+import { principalOf } from '../core/principals.ts';
 import type { SkillRequest } from './executor.ts';
 
 interface RepositoryItem {
@@ -38,6 +39,7 @@ export function readDispatch(message: Message): Dispatch {
     content: text(payload.content) ?? JSON.stringify(message.payload),
     correlationId: message.correlationId,
     depth: 0,
+    principal: principalOf(message),
     ...(repo && { repo }),
     ...(arrivedAt !== undefined && { arrivedAt }),
     stream: payload.stream === true,

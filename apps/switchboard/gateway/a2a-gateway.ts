@@ -65,7 +65,7 @@ export function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal)
 }
 
 function answersFor(
-  { task, text: content, metadata, resume }: ExecutionRequest,
+  { task, text: content, metadata, principal, resume }: ExecutionRequest,
   ending: AbortController,
   { bus, desk, routing }: GatewayParts,
   parked: ParkedAnswers,
@@ -85,7 +85,7 @@ function answersFor(
   const correlationId = resume === undefined ? task.id : `${task.id}-${crypto.randomUUID()}`;
   const conversationId = `a2a:${task.contextId}`;
   const source = { interface: 'a2a' };
-  return askSkill(bus, target, { content, correlationId, conversationId, source, signal });
+  return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
 }
 
 async function* goingOn({ answers, next, ending }: Parked, signal: AbortSignal): Answers {

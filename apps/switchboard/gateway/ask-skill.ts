@@ -1,4 +1,5 @@
 import { type Bus, escapeSegment, type Message, type Source } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import type { SkillFrame, SkillResult } from '../dispatch/executor.ts';
 
 interface SkillQuestion {
@@ -71,12 +72,14 @@ export function askSkill(
     correlationId: string;
     conversationId?: string;
     source: Source;
+    principal: Principal;
     signal: AbortSignal;
   },
 ): AsyncGenerator<Answer, void> {
-  const { content, correlationId, conversationId, source, signal } = asked;
+  const { content, correlationId, conversationId, source, principal, signal } = asked;
   const head = { skillHint: skill, agent, content, stream: true };
   const payload = conversationId === undefined ? head : { ...head, conversationId };
-  const begin = () => bus.publish({ topic: 'agent.skill.request', payload, correlationId, source });
+  const begin = () =>
+    bus.publish({ topic: 'agent.skill.request', payload, correlationId, source, principal });
   return listen(bus, { correlationId, signal, begin });
 }

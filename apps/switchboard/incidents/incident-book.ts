@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
+import type { Principal } from '@trunkline/identity';
 import type { ChangeNote, Registrar } from '../control/registrar.ts';
 import type { Incident } from '../workspace/schema/incidents.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -31,7 +32,7 @@ export class IncidentBook {
   }
 
   /** Adds an incident under the next number and tells the bus. */
-  report(given: NewIncident, actor: string): Promise<Incident> {
+  report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
     return this.#inTurn(async () => {
       const known = this.list();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
@@ -41,6 +42,7 @@ export class IncidentBook {
       await this.#bus.publish({
         topic: 'security.incident.reported',
         payload: JSON.parse(JSON.stringify(incident)),
+        principal,
       });
       return incident;
     });

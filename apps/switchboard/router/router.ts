@@ -89,6 +89,7 @@ export function requestOf(
     },
     reply,
     source: message.source,
+    principal: message.principal,
   };
 }
 

@@ -32,7 +32,7 @@ export function mountCeremonies(app: Hono<SwitchboardEnv>, hall: CeremonyHall): 
   const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
   app.post('/api/ceremonies/:id/run', run, async (context) => {
     const id = context.req.param('id');
-    const begun = await hall.run(id, context.get('caller').name);
+    const begun = await hall.run(id, context.get('caller').name, context.get('principal'));
     if (begun === undefined) throw ceremony_unknown({ id });
     return context.json({ success: true, data: begun }, 202);
   });

@@ -41,9 +41,12 @@ export async function sendCommand(
   payload: object,
 ): Promise<number | undefined> {
   const source = { interface: 'api', userId: context.get('caller').name };
-  const answer = await bus.request(topic, payload, { timeoutMs, source }).catch((error: unknown) => {
-    throw busFailure(error);
-  });
+  const principal = context.get('principal');
+  const answer = await bus
+    .request(topic, payload, { timeoutMs, source, principal })
+    .catch((error: unknown) => {
+      throw busFailure(error);
+    });
   const { success, error = 'It was refused.', code, changeId } = answer.payload as Outcome;
   if (success) return changeId ?? undefined;
   const known = code !== undefined && code in commandErrors ? (code as CommandErrorCode) : 'command_refused';

@@ -67,7 +67,15 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
     const request = (await requestOf(origin, bus)) ?? raise(request_gone({ id }));
     const { topic, payload, reply, source } = request;
     const correlationId = randomUUID();
-    const draft = { topic, payload, reply, source, correlationId, parentId: origin.messageId };
+    const draft = {
+      topic,
+      payload,
+      reply,
+      source,
+      correlationId,
+      parentId: origin.messageId,
+      principal: context.get('principal'),
+    };
     await bus.publish(draft).catch((error: unknown) => {
       throw busFailure(error);
     });

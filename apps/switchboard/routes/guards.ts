@@ -1,3 +1,4 @@
+import { escapeSegment } from '@trunkline/bus';
 import { type AppEnv, callerGuard, requireOperator } from '@trunkline/http';
 import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import type { Hono, MiddlewareHandler } from 'hono';
@@ -115,20 +116,43 @@ export function isScopedPath(path: string): boolean {
   return scopedPaths.has(path) || path === '/api/schedules' || path.startsWith('/api/schedules/');
 }
 
-export function mountGuards(app: Hono<SwitchboardEnv>, keys: Keys, access: OperatorAccess): void {
+export interface GuardParts {
+  keys: Keys;
+  access: OperatorAccess;
+  /** The name under which our own agent service has its schedules. */
+  agentName: string | undefined;
+}
+
+export function mountGuards(app: Hono<SwitchboardEnv>, { keys, access, agentName }: GuardParts): void {
   const identify = callerGuard<Caller>({
     keyring: keys.keyring,
     openCaller: keys.openCaller,
-    trustedCaller,
+    trustedCaller: trustedCallers(agentName),
     principalOf: ({ name, admin }) => ({ kind: admin ? 'operator' : 'agent', id: `key:${name}`, via: [] }),
   });
   for (const path of guardedPaths) app.use(path, identify, endWithKey(keys), admit(access));
 }
 
-/** The operator is known by their own key too. Who speaks for them through another service may ask, not order. */
-function trustedCaller(principal: Principal): Caller | undefined {
-  if (isDirectOperator(principal)) return operator;
-  return principal.kind === 'operator' ? guest : undefined;
+/**
+ * The operator is known by their own key too. Who speaks for them through another service may ask, not order; our agent
+ * service, acting for itself, has its own schedules.
+ */
+function trustedCallers(agentName: string | undefined): (principal: Principal) => Caller | undefined {
+  const agent = agentName === undefined ? undefined : scheduler(agentName);
+  return (principal) => {
+    if (isDirectOperator(principal)) return operator;
+    if (principal.kind === 'service' && principal.id === 'agent') return agent;
+    return principal.kind === 'operator' ? guest : undefined;
+  };
+}
+
+function scheduler(name: string): Caller {
+  return {
+    name,
+    admin: false,
+    publish: ['command.schedule', `cron.${escapeSegment(name)}.#`],
+    subscribe: [],
+  };
 }
 
 /** Without a key, what is in no list is for the operator. */

@@ -31,6 +31,7 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentBoo
     const incident = await incidents.report(
       Object.fromEntries(known) as NewIncident,
       context.get('caller').name,
+      context.get('principal'),
     );
     return context.json({ success: true, data: incident }, 201);
   });

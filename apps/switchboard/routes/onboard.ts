@@ -19,7 +19,12 @@ export function mountOnboard(app: Hono<SwitchboardEnv>, bus: Bus): void {
   const about = describeRoute({ summary: 'Brings a project online', errors: [errors.onboard_slow] });
   app.post('/api/onboard', about, async (context) => {
     const request = await readJson(context.req);
-    const options = { timeoutMs: waitMs, signal: context.req.raw.signal, source: { interface: 'api' } };
+    const options = {
+      timeoutMs: waitMs,
+      signal: context.req.raw.signal,
+      source: { interface: 'api' },
+      principal: context.get('principal'),
+    };
     const answer = await bus.request('message.inbound.onboard', request, options).catch(explain);
     const result = answer.payload as OnboardResult;
     if (result.success) return context.json({ ...result, data: result });

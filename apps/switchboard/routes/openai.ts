@@ -60,7 +60,12 @@ export function mountOpenAi(
       model: body.model || target.agent,
     };
     const isLive = routing.registry.agent(target.agent)?.type === 'in-process';
-    const question = { content: contentOf(body), correlationId, source: { interface: 'openai' } };
+    const question = {
+      content: contentOf(body),
+      correlationId,
+      source: { interface: 'openai' },
+      principal: context.get('principal'),
+    };
     const ask = (signal: AbortSignal) =>
       releasing(admission, signal, askSkill(bus, target, { ...question, signal }));
     if (!body.stream) return context.json(await wholeAnswer(ask(context.req.raw.signal), head));

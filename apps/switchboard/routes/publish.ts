@@ -46,7 +46,11 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
   });
   app.post('/publish', description, validate('json', publishBody), async (context) => {
     const caller = context.get('caller');
-    const draft = checkPublish(caller, draftOf(context.req.valid('json'), caller), owners);
+    const draft = checkPublish(
+      caller,
+      { ...draftOf(context.req.valid('json'), caller), principal: context.get('principal') },
+      owners,
+    );
     const published = await bus.publish(journalDraft(draft)).catch((error: unknown) => {
       throw busFailure(error);
     });
@@ -56,10 +60,12 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
 
 const asJson = { 'content-type': 'application/json' };
 
-/** Only an admin may speak for a surface or a user; a scoped key speaks for itself. */
+/** Only an admin may speak for a surface or a user; a scoped key speaks for itself, a guest for users of its own. */
 function draftOf(body: z.output<typeof publishBody>, caller: Caller): Draft {
   const own = { interface: 'api', userId: caller.name };
-  const source = caller.admin ? (body.source ?? own) : own;
+  const guests = body.source && { ...body.source, userId: `${caller.name}:${body.source.userId ?? ''}` };
+  const given = caller.guest ? guests : caller.admin ? body.source : undefined;
+  const source = given ?? own;
   return withoutUndefined({
     ...body,
     source: withoutUndefined(source),

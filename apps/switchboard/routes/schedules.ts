@@ -116,9 +116,12 @@ async function sendTo(
   const caller = context.get('caller');
   const { payload } = checkPublish(caller, { topic, payload: given }, owners);
   const source = { interface: 'api', userId: caller.name };
-  const answer = await bus.request(topic, payload, { timeoutMs, source }).catch((error: unknown) => {
-    throw busFailure(error);
-  });
+  const principal = context.get('principal');
+  const answer = await bus
+    .request(topic, payload, { timeoutMs, source, principal })
+    .catch((error: unknown) => {
+      throw busFailure(error);
+    });
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;
   const { code, error: words } = outcome;

@@ -91,7 +91,7 @@ export class A2aCourier {
 
   async #sendOnce(
     target: RemoteAgent,
-    { id, payload }: Message,
+    { id, payload, principal }: Message,
     signal: AbortSignal,
   ): Promise<Omit<Result, 'attempts'>> {
     const { content, agent_name, scheduler_job_id } = fieldsOf(payload);
@@ -99,7 +99,7 @@ export class A2aCourier {
     // The same for every attempt, so that the other side can tell a repetition.
     const messageId = uuidOf(derivedId(id, 'a2a'));
     const outgoing = { text: text(content) ?? '', messageId, metadata };
-    const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal });
+    const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal, principal });
     return resultOf(target, reply);
   }
 

@@ -3,6 +3,7 @@ import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
+import { scheduled } from '../core/principals.ts';
 import { isRouted } from '../router/router.ts';
 import type { FireRow, FireStatus } from './ledger.ts';
 import type { Outcome, Outcomes } from './outcomes.ts';
@@ -187,5 +188,6 @@ function messageOf({ id, record }: ScheduleJob, { fireId, scheduledAt }: Fire): 
     correlationId: fireId,
     payload: { ...remote, ...record.payload, ...times },
     source: { interface: 'cron', channelId: channel, userId: sender },
+    principal: scheduled(id, record.owner),
   };
 }

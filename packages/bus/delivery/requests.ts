@@ -24,13 +24,14 @@ export class Requests {
     const id = createId();
     const replyTopic = `${this.#prefix}.${id}`;
     const answer = this.#answer(topic, replyTopic, options);
-    const { correlationId, source } = options;
+    const { correlationId, source, principal } = options;
     const published = this.#bus.publish({
       topic,
       payload,
       id,
       correlationId,
       source,
+      principal,
       reply: { topic: replyTopic },
     });
     // Whichever fails first tells; an answer may come before the publisher's own confirmation.

@@ -1,6 +1,7 @@
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import type { AutocompleteInteraction, ChatInputCommandInteraction } from 'discord.js';
 import { derivedId } from '../../core/derived-id.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
 import { fillContent, findSubcommand } from './commands.ts';
 import type { ChatState } from './state.ts';
@@ -30,7 +31,7 @@ export async function takeCommand(
   const { id, applicationId, token, channelId } = interaction;
   await state.openInteraction(id, { applicationId, token, channelId: channelId ?? undefined });
   await interaction.deferReply();
-  await bus.publish(draftOf(interaction, found));
+  await bus.publish(fromSurface(draftOf(interaction, found)));
 }
 
 function draftOf(

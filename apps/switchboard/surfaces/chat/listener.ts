@@ -1,5 +1,6 @@
 import type { GuildMember, Interaction, REST } from 'discord.js';
 import type { PluginContext } from '../../core/plugin.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { ProjectDirectory } from '../../core/project-directory.ts';
 import { ChatBot } from './bot.ts';
 import { commandBodies } from './commands.ts';
@@ -167,7 +168,7 @@ export class ChatListener {
       channels: context.workspace.channels(),
     });
     if (draft !== undefined) {
-      const { correlationId } = await context.bus.publish(draft);
+      const { correlationId } = await context.bus.publish(fromSurface(draft));
       progress.watch(correlationId, heard.channelId, bot.agent);
     }
   }

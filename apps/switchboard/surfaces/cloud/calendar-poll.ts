@@ -1,6 +1,7 @@
 import type { calendar_v3 } from '@googleapis/calendar';
 import type { Bus, Draft } from '@trunkline/bus';
 import { derivedId } from '../../core/derived-id.ts';
+import { fromSurface } from '../../core/principals.ts';
 import { type CloudAccount, CloudError } from './account.ts';
 import type { PollState } from './poll-state.ts';
 
@@ -25,7 +26,7 @@ export async function pollCalendar(
   const syncToken = await state.mark(name);
   try {
     const { events, next } = await readChanges(account, calendarId, syncToken, signal);
-    for (const event of events) await bus.publish(draftOf(event, calendarId));
+    for (const event of events) await bus.publish(fromSurface(draftOf(event, calendarId)));
     if (next !== undefined) await state.setMark(name, next);
   } catch (error) {
     // The mark is too old: what happened since then cannot be told apart from what was known.

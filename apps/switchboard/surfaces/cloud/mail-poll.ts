@@ -1,6 +1,7 @@
 import type { gmail_v1 } from '@googleapis/gmail';
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import { derivedId } from '../../core/derived-id.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { CloudFile } from '../../workspace/schema/cloud.ts';
 import type { CloudAccount } from './account.ts';
 import { headerOf, textOf } from './mail-text.ts';
@@ -52,7 +53,7 @@ async function pollLabel(
       const mail = await account.call(signal, (options) =>
         gmail.users.messages.get({ userId: 'me', id, format: 'full' }, options),
       );
-      if (!isOurs(mail.data)) await bus.publish(draftOf(mail.data, id, watched));
+      if (!isOurs(mail.data)) await bus.publish(fromSurface(draftOf(mail.data, id, watched)));
     }
     await state.see(id);
   }

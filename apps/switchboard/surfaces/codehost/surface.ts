@@ -1,4 +1,5 @@
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
 import { TakenDeliveries } from '../taken-deliveries.ts';
@@ -107,7 +108,7 @@ class Running {
     const bots = workspace.fleet().codehost.reviewerBotLogins.map((login) => login.toLowerCase());
     const ownLogins = new Set([...this.#ownLogins, ...bots]);
     const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins });
-    for (const draft of drafts) await bus.publish(draft);
+    for (const draft of drafts) await bus.publish(fromSurface(draft));
     if (seen !== undefined) void this.#acknowledge(seen);
   }
 

@@ -1,5 +1,6 @@
 import type { Leader } from '../../cluster/leader.ts';
 import type { Plugin } from '../../core/plugin.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
 import { readEnvelope } from './inbound.ts';
@@ -24,7 +25,7 @@ export function createMessengerSurface(
       close = await desk.open({ surface: 'messenger', patterns: ['message.outbound.messenger.#'], send });
       const take = async (received: unknown) => {
         const draft = readEnvelope(received);
-        if (draft !== undefined) await bus.publish(draft);
+        if (draft !== undefined) await bus.publish(fromSurface(draft));
       };
       // One of several switchboards listens, so that a message comes in once.
       leader.onChange((token) => {

@@ -1,4 +1,5 @@
 import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import { fromSurface } from '../../core/principals.ts';
 import type { SwitchboardOptions } from '../../options.ts';
 import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
 import { TakenDeliveries } from '../taken-deliveries.ts';
@@ -98,7 +99,7 @@ function createTaker({ bus, logger }: PluginContext, api: TrackerApi, stopping: 
   return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
     if (draft === undefined) return;
-    await bus.publish(draft);
+    await bus.publish(fromSurface(draft));
     if (hook.agentSession === undefined || hook.action !== 'created') return;
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(signMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };

@@ -1,0 +1,32 @@
+import type { Draft } from '@trunkline/bus';
+import { anonymous, handedOn, type Principal } from '@trunkline/identity';
+import { guest } from '../access/caller.ts';
+
+/** A message, or work that is done for somebody. */
+interface Asked {
+  readonly principal?: Principal | undefined;
+}
+
+/** On whose behalf a message was published. */
+export function principalOf({ principal }: Asked): Principal {
+  return principal ?? anonymous;
+}
+
+/** What an agent or another part does on with a message: for the same principal, who is no longer there in person. */
+export function onBehalf(asked: Asked, by: string): Principal {
+  return handedOn(principalOf(asked), by);
+}
+
+/** What a surface received, for whom it says that it came from. */
+export function fromSurface(draft: Draft): Draft {
+  const { interface: surface = 'surface', userId = 'unknown' } = draft.source ?? {};
+  return { ...draft, principal: { kind: 'person', id: `${surface}:${userId}`, via: [] } };
+}
+
+/** A schedule has the rights of whoever made it at most: the operator, a key, or nobody. */
+export function scheduled(id: string, owner: string | undefined): Principal {
+  const own = `schedule:${id}`;
+  if (owner === undefined) return { kind: 'service', id: own, via: [] };
+  if (owner === guest.name) return handedOn(anonymous, own);
+  return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
+}
