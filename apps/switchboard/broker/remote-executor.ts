@@ -54,8 +54,9 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
       try {
         return await settle(await call(request, context, parts), request, context, parts);
       } catch (error) {
-        if (isClosedTo(error, request, parts)) return closed(parts.agent);
-        throw error;
+        // Nothing is wrong with the agent: our own services are not lent to strangers.
+        if (!(error instanceof RemoteAgentError) || error.code !== 'agent_unknown_caller') throw error;
+        return { content: '', error: error.message, taskState: 'rejected' };
       }
     },
     async resume(request, { taskId }, context) {
@@ -65,18 +66,6 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
       return await settle(reply, request, context, parts);
     },
   };
-}
-
-/** One of our own services asks for a key, which whoever asked has not shown; ours is not lent to them. */
-function isClosedTo(error: unknown, { principal }: SkillRequest, { agent }: RemoteParts): boolean {
-  const isUnknown = principal === undefined || principal.kind === 'anonymous';
-  const isRefusal = error instanceof RemoteAgentError && error.code === 'agent_unauthorized';
-  return isRefusal && agent.peer !== undefined && isUnknown;
-}
-
-function closed({ name }: RemoteAgent): SkillResult {
-  const error = `${name} is closed to strangers, and whoever asked showed no key. Ask with the operator's key or SWITCHBOARD_API_KEY.`;
-  return { content: '', error, taskState: 'rejected' };
 }
 
 async function call(request: SkillRequest, context: SkillContext, parts: RemoteParts): Promise<RemoteReply> {
