@@ -1,11 +1,12 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { encodePrincipal, principalHeader } from '@trunkline/identity';
 import { type Child, startChild, temporaryHome, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const home = temporaryHome();
-/** Every door is closed to strangers, so that only the secret of the family opens it. */
+/** Every door is closed to strangers: a service of the family opens it for those on whose behalf it asks. */
 const keys = {
   A2A_AUTH_TOKEN: 'token-of-the-agent',
   RESEARCH_AUTH_TOKEN: 'token-of-research',
@@ -51,8 +52,32 @@ describe('four services as a family', () => {
     ] as const) {
       const ask = (token: string) =>
         fetch(`${urls[name]}${path}`, { headers: { authorization: `Bearer ${token}` } });
-      expect([(await ask('wrong')).status, (await ask(secret)).status]).toEqual([401, 200]);
+      // A service that names nobody asks for nobody: the secret alone opens nothing.
+      expect([(await ask('wrong')).status, (await ask(secret)).status]).toEqual([401, 401]);
     }
+  });
+
+  it('have no rights of their own on the switchboard but for the schedules of the agent', async () => {
+    const secret = readFileSync(join(home.environment.TRUNKLINE_HOME ?? '', 'family-secret'), 'utf8').trim();
+    const principal = { kind: 'service', id: 'agent', via: ['agent'] } as const;
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      [principalHeader]: encodePrincipal(principal),
+      'content-type': 'application/json',
+    };
+    const publish = async (topic: string, payload: object) => {
+      const body = JSON.stringify({ topic, payload });
+      return (await fetch(`${urls.switchboard}/publish`, { method: 'POST', headers, body })).status;
+    };
+    const job = { action: 'add', schedule: '0 0 1 1 *', payload: { content: 'x' } };
+    const own = { ...job, id: 'trunkline-agent-x', topic: 'cron.trunkline-agent.x' };
+    expect(await publish('command.schedule', own)).toBe(200);
+    expect(await publish('command.schedule', { ...own, id: 'other' })).toBe(403);
+    expect(await publish('command.schedule', { ...own, topic: 'cron.other.x' })).toBe(403);
+    expect(await publish('command.schedule', { ...own, topic: 'command.agent.upsert' })).toBe(403);
+    expect(await publish('command.agent.upsert', { name: 'x', file: 'x.yaml', yaml: 'name: x' })).toBe(403);
+    expect(await publish('message.inbound.cli', { content: 'x' })).toBe(403);
+    expect((await fetch(`${urls.switchboard}/api/flows`, { headers })).status).toBe(403);
   });
 
   it('know each other: the switchboard sees the cards of the three', async () => {
