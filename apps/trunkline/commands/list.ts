@@ -29,6 +29,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Hold a conversation with the agent service in this terminal.',
     load: () => import('./chat.ts'),
   },
+  approvals: {
+    summary: 'Show what waits for your approval; approve ID or deny ID.',
+    load: () => import('./approvals.ts'),
+  },
   send: {
     summary: 'Send a message through the switchboard, or many line by line, and print the answers.',
     load: () => import('./send.ts'),

@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { separateFlags } from '../arguments.ts';
 import { operatorHeaders } from '../operator/operator-headers.ts';
 import { sendOptions } from '../send/options.ts';
 import { SendError, SwitchboardClient } from '../send/switchboard-client.ts';
@@ -10,7 +11,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     console.log(helpText('trunkline send [TEXT]', sendOptions));
     return 0;
   }
-  const { flags, words } = separate(argv);
+  const { flags, words } = separateFlags(argv);
   const options = readOptions(sendOptions, { argv: flags, env });
   const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
   const url = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
@@ -35,18 +36,6 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   } finally {
     reader.close();
   }
-}
-
-/** Every flag of this command takes a value; what is left are the words of the message. */
-function separate(argv: readonly string[]): { flags: string[]; words: string[] } {
-  const [flags, words]: [string[], string[]] = [[], []];
-  for (let at = 0; at < argv.length; at += 1) {
-    const token = argv[at] ?? '';
-    if (!token.startsWith('--')) words.push(token);
-    else if (token.includes('=')) flags.push(token);
-    else flags.push(token, ...argv.slice(at + 1, ++at + 1));
-  }
-  return { flags, words };
 }
 
 async function converse(

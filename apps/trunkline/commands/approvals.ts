@@ -1,0 +1,124 @@
+import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { z } from 'zod';
+import { separateFlags } from '../arguments.ts';
+import { chatOptions } from '../chat/options.ts';
+import { operatorHeaders } from '../operator/operator-headers.ts';
+
+const LIMIT_MS = 15_000;
+const usage = 'trunkline approvals [approve ID | deny ID [REASON]]';
+
+const approvalSchema = z.object({
+  id: z.string(),
+  title: z.string(),
+  noun: z.string(),
+  shown: z.string(),
+  size: z.string(),
+  directory: z.string(),
+  files: z.array(z.object({ path: z.string(), sha256: z.string() })),
+  asked_by: z.string(),
+  asked_at: z.string(),
+});
+const listSchema = z.object({ approvals: z.array(approvalSchema) });
+type Approval = z.output<typeof approvalSchema>;
+
+/** Lists what waits for the operator's approval, or answers one of them. */
+export async function main(argv: readonly string[], env: Environment): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    console.log(helpText(usage, chatOptions));
+    return 0;
+  }
+  const { flags, words } = separateFlags(argv);
+  const { agentPort, agentUrl, authToken, trunklineHome } = readOptions(chatOptions, { argv: flags, env });
+  const url = agentUrl ?? `http://127.0.0.1:${agentPort}`;
+  const headers = {
+    ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
+    ...operatorHeaders(url, trunklineHome, env),
+  };
+  const [action = 'list', id = '', ...reason] = words;
+  try {
+    if (action === 'list') return await list(url, headers);
+    if ((action === 'approve' || action === 'deny') && id !== '')
+      return await answer(url, headers, { id, approve: action === 'approve', note: reason.join(' ') });
+  } catch (error) {
+    if (!(error instanceof ApprovalsError)) throw error;
+    console.error(error.message);
+    return 1;
+  }
+  console.error(`Usage: ${usage}`);
+  return 2;
+}
+
+/** What stands in the way, in words for the terminal. */
+class ApprovalsError extends Error {}
+
+async function list(url: string, headers: Record<string, string>): Promise<number> {
+  const waiting = await load(url, headers);
+  if (waiting.length === 0) console.log('Nothing waits for an approval.');
+  for (const approval of waiting) console.log(`${describe(approval)}\n`);
+  if (waiting.length > 0) console.log('Answer with "trunkline approvals approve ID" or "… deny ID REASON".');
+  return 0;
+}
+
+interface Answer {
+  id: string;
+  approve: boolean;
+  note: string;
+}
+
+async function answer(
+  url: string,
+  headers: Record<string, string>,
+  { id, approve, note }: Answer,
+): Promise<number> {
+  const matching = (await load(url, headers)).filter((approval) => approval.id.startsWith(id));
+  const [found] = matching;
+  if (found === undefined)
+    throw new ApprovalsError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
+  if (matching.length > 1)
+    throw new ApprovalsError(`${id} fits ${matching.length} approvals. Give more of it.`);
+  const body = JSON.stringify({ approve, ...(note !== '' && { note }) });
+  await ask(`${url}/api/approvals/${found.id}`, { method: 'POST', headers, body });
+  console.log(`${approve ? 'Approved' : 'Denied'}:\n${describe(found)}`);
+  return 0;
+}
+
+async function load(url: string, headers: Record<string, string>): Promise<Approval[]> {
+  const parsed = listSchema.safeParse(await ask(`${url}/api/approvals`, { headers }));
+  if (!parsed.success) throw new ApprovalsError(`${url} is no agent service of this version.`);
+  return parsed.data.approvals;
+}
+
+async function ask(url: string, init: RequestInit & { headers: Record<string, string> }): Promise<unknown> {
+  const headers = { ...init.headers, ...(init.body !== undefined && { 'content-type': 'application/json' }) };
+  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(LIMIT_MS) }).catch(
+    (error: unknown) => {
+      throw new ApprovalsError(
+        `Cannot reach the agent at ${new URL(url).origin}. Start it with "npm start", or set AGENT_URL to where it runs.`,
+        { cause: error },
+      );
+    },
+  );
+  const answered = await response.json().catch(() => undefined);
+  if (response.ok) return answered;
+  const detail = z.object({ detail: z.string() }).safeParse(answered);
+  const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
+  throw new ApprovalsError(`The agent at ${new URL(url).origin} refused: ${words}`);
+}
+
+/** The text of the agent is shown as it was made visible there, so that nothing in it moves the cursor. */
+function describe({ id, title, noun, shown, size, directory, files, asked_by, asked_at }: Approval): string {
+  return [
+    `${id}  asked by ${asked_by} at ${asked_at}`,
+    `  ${title} The ${noun} (${size}):`,
+    ...shown.split('\n').map((line) => `    ${line}`),
+    `  Directory: ${directory}`,
+    ...files.map(({ path, sha256 }) => `  Runs ${path} (SHA-256 ${sha256.slice(0, 16)}…)`),
+  ]
+    .map(withoutControls)
+    .join('\n');
+}
+
+/** Whatever a name of a file or a caller holds, a terminal is not told to do anything. */
+function withoutControls(line: string): string {
+  return line.replace(/\p{Cc}|\p{Cf}/gu, '\ufffd');
+}
