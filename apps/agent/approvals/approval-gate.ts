@@ -20,7 +20,7 @@ export function createApprovalGate({ access, consoleUrl }: ApprovalGateOptions):
     const note = objection(principal, text, access);
     if (note === undefined) return undefined;
     const question = approvalQuestion(approval, consoleUrl(), note);
-    return { type: 'input-required', question, schema: { approval: viewOf(approval) } };
+    return { type: 'input-required', question, schema: { approval: viewOf(approval, note) } };
   };
 }
 

@@ -11,6 +11,7 @@ import {
   textSize,
   visibleText,
 } from '@trunkline/tools';
+import type { ApprovalView } from './approval-view.ts';
 
 /** A call that waits for an answer. */
 export interface WaitingCall {
@@ -63,17 +64,9 @@ export function actingFor(principal: Principal, by?: string): Principal {
   return by === undefined ? person : handedOn(person, by);
 }
 
-/** An approval as pages, the command line and other agents are shown it. */
-export interface ApprovalView extends ApprovalSubject {
-  id: string;
-  /** The text with its lines numbered and everything in it made visible. */
-  shown: string;
-  /** "3 lines, 120 characters". */
-  size: string;
-}
-
-export function viewOf({ id, subject }: PendingApproval): ApprovalView {
-  return { id, ...subject, shown: visibleText(subject.text), size: textSize(subject.text) };
+export function viewOf({ id, subject }: PendingApproval, note = ''): ApprovalView {
+  const { text } = subject;
+  return { id, ...subject, shown: visibleText(text), size: textSize(text), ...(note !== '' && { note }) };
 }
 
 /** The question of a task that waits for an approval. */

@@ -90,17 +90,6 @@ describeWithBrowser('the chat page', () => {
     expect(sent).toContain('blue');
   });
 
-  it('has leave given or refused with a button', async () => {
-    model.enqueue({ toolCalls: [{ name: 'run_command', arguments: { command: 'echo from-the-shell' } }] });
-    const { page } = await pages.open('/');
-    await say(page, 'Run it');
-    model.enqueue('Done.');
-    await page.getByRole('button', { name: 'Yes' }).click();
-    await lastTurn(page).getByText('Done.').waitFor();
-    await lastTurn(page).getByText('Used 1 tool').click();
-    await lastTurn(page).getByText('from-the-shell').last().waitFor();
-  });
-
   it('makes a form from its schema, step by step, and names mistakes at the field', async () => {
     const steps = [
       {

@@ -13,9 +13,9 @@ import {
   type TurnOptions,
 } from '@trunkline/loop';
 import { changedWords, notApproved, readVerdict } from '@trunkline/tools';
+import type { ApprovalView } from '../approvals/approval-view.ts';
 import {
   type Approvals,
-  type ApprovalView,
   approvalQuestion,
   viewOf,
   type WaitingCall,
@@ -191,7 +191,7 @@ export class TurnRunner {
     this.#options.checkpoints.save(taskId, parked);
     if (approval === undefined) return event;
     const question = approvalQuestion(approval, this.#options.consoleUrl(), note);
-    return { ...event, question, approval: viewOf(approval) };
+    return { ...event, question, approval: viewOf(approval, note) };
   }
 
   /** The rest of a turn. A call that waited for an approval is carried out or refused first, and shows like any other. */

@@ -1,6 +1,7 @@
 import { Button, SchemaForm, TextAreaField, useAttempt } from '@trunkline/ui';
 import { MessageCircleQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
+import { ApprovalCard, approvalOf } from './ApprovalCard.tsx';
 import { answerText, formOf, isYesOrNo, type QuestionForm } from './question.ts';
 import type { QuestionEntry } from './wire.ts';
 
@@ -9,8 +10,17 @@ interface QuestionCardProps {
   onAnswer(text: string): Promise<void>;
 }
 
-/** What the agent asks and waits for: a line to answer, or a form. */
+/** What the agent asks and waits for: an approval, a line to answer, or a form. */
 export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+  const approval = approvalOf(question.schema);
+  return approval === undefined ? (
+    <Question question={question} onAnswer={onAnswer} />
+  ) : (
+    <ApprovalCard key={approval.id} approval={approval} />
+  );
+}
+
+function Question({ question, onAnswer }: QuestionCardProps) {
   const titleId = useId();
   const attempt = useAttempt();
   const [sending, setSending] = useState(false);

@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { operatorAccess } from '@trunkline/identity';
+import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import { afterAll, expect, it } from 'vitest';
+import { modelEnvironment } from '../fixtures/start-agent.ts';
+import { agentPages, type Page } from './pages.suite.ts';
+
+const config = 'knowledge: { embeddings: "off" }\nfilesystem: { run_command: true }';
+
+describeWithBrowser('approvals on the pages', () => {
+  let model: ModelServer;
+  const pages = agentPages(async () => {
+    model = await startModelServer();
+    return { env: { ...modelEnvironment(model.url), TRUNKLINE_OPEN: '0' }, config };
+  });
+  afterAll(() => model.stop());
+
+  const run = (command: string) => ({ toolCalls: [{ name: 'run_command', arguments: { command } }] });
+  const say = async (page: Page, text: string) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill(text);
+    await page.keyboard.press('Enter');
+  };
+  const card = (page: Page) => page.getByRole('region', { name: 'May I run this command?' });
+  const signIn = async (page: Page) => {
+    const { url, home } = pages.agent();
+    await page.goto(`${url}/operator/enter?code=${operatorAccess(home).createCode()}`);
+  };
+
+  it('tell a stranger where to approve, and give no button', async () => {
+    model.enqueue(run('echo stranger'));
+    const { page } = await pages.open('/');
+    await say(page, 'Run it');
+    await card(page).getByText('Only the operator can approve this.').waitFor();
+    expect(
+      await card(page)
+        .getByRole('button', { name: /approve|deny/i })
+        .count(),
+    ).toBe(0);
+    await say(page, 'yes');
+    await card(page).getByText('This still waits').waitFor();
+  });
+
+  it('show the operator the whole command, and run it once', async () => {
+    const { url, home } = pages.agent();
+    const command = `echo from-the-shell${'\n'.repeat(91)}printf '\\033' ${' '.repeat(300)}; echo \u202ehidden`;
+    model.enqueue(run(command));
+    const opened = await pages.open('/');
+    const { page } = opened;
+    await signIn(page);
+    await say(page, 'Run it');
+    const shown = card(page).locator('pre');
+    await shown.getByText('lines 2 to 91 are blank').waitFor();
+    expect(await shown.textContent()).toMatch(/92 │ printf '\\033'␠×301; echo \\u\{202e\}hidden$/);
+    await card(page)
+      .getByText(`The command, 92 lines, ${[...command].length} characters`)
+      .waitFor();
+    // Nothing of it is out of reach: it is wrapped, and scrolls.
+    expect(await shown.evaluate((box) => box.scrollWidth <= box.clientWidth)).toBe(true);
+    await checkLooks(opened);
+    model.enqueue('Done.');
+    await card(page).getByRole('button', { name: 'Approve once' }).click();
+    await page.getByText('Done.').waitFor();
+    expect(await card(page).count()).toBe(0);
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toContain('from-the-shell');
+    const key = readFileSync(operatorAccess(home).keyFile, 'utf8').trim();
+    const left = await fetch(`${url}/api/approvals`, { headers: { authorization: `Bearer ${key}` } });
+    expect(JSON.stringify(await left.json())).not.toContain('from-the-shell');
+  });
+
+  it('are denied with a reason, on the page of the task too', async () => {
+    model.enqueue(run('echo denied'));
+    const task = await pages.agent().send('Run it for me');
+    const { page } = await pages.open('/');
+    await signIn(page);
+    await page.goto(`${pages.agent().url}/app#/tasks`);
+    await page.getByText('Run it for me').first().click();
+    model.enqueue('Then not.');
+    await card(page).getByLabel('Why not (optional)').fill('too loud');
+    await card(page).getByRole('button', { name: 'Deny' }).click();
+    await page.getByText('Then not.').first().waitFor();
+    const { result } = await pages.agent().rpc('tasks/get', { id: task.id });
+    expect(result.status.state).toBe('completed');
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toContain('too loud');
+  });
+});

@@ -1,0 +1,97 @@
+import { Button, CopyButton, TextField, useApi, useAttempt, useResource } from '@trunkline/ui';
+import { ShieldQuestion } from 'lucide-react';
+import { type ReactNode, useId, useState } from 'react';
+import type { ApprovalView } from '../../approvals/approval-view.ts';
+
+/** The approval that a question asks for; none when it is another one. */
+export function approvalOf(schema: unknown): ApprovalView | undefined {
+  if (typeof schema !== 'object' || schema === null || !('approval' in schema)) return undefined;
+  return schema.approval as ApprovalView;
+}
+
+/** What the agent wants to run, whole and with nothing hidden, for the operator to approve or deny. */
+export function ApprovalCard({ approval }: { approval: ApprovalView }) {
+  const titleId = useId();
+  const { title, noun, note, shown, size, directory, files, text } = approval;
+  return (
+    <section
+      aria-labelledby={titleId}
+      className="flex max-w-reading flex-col gap-3 rounded-corner border border-accent-strong bg-accent-wash p-4"
+    >
+      <h3 id={titleId} className="flex gap-3 text-16">
+        <ShieldQuestion aria-hidden className="mt-0.5 size-5 shrink-0 text-accent-text" />
+        <span className="min-w-0 break-words">{title}</span>
+      </h3>
+      {note && <p className="text-14">{note}</p>}
+      <figure className="min-w-0 overflow-hidden rounded-corner border border-line bg-sunken">
+        <figcaption className="flex h-9 items-center justify-between gap-2 border-line border-b pr-1 pl-4 font-mono text-12 text-muted">
+          {`The ${noun}, ${size}`}
+          <CopyButton value={text} label={`Copy the ${noun}`} />
+        </figcaption>
+        <pre
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be within reach of the keyboard
+          tabIndex={0}
+          className="max-h-96 overflow-auto whitespace-pre-wrap break-all p-4 text-12 leading-5 focus-visible:-outline-offset-2"
+        >
+          <code>{shown}</code>
+        </pre>
+      </figure>
+      <dl className="flex flex-col gap-1 text-12">
+        <Fact name="Directory">{directory}</Fact>
+        {files.map(({ path, sha256 }) => (
+          <Fact key={path} name="Runs">{`${path} (SHA-256 ${sha256.slice(0, 16)}…)`}</Fact>
+        ))}
+      </dl>
+      <Answer id={approval.id} />
+    </section>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="flex gap-3">
+      <dt className="shrink-0 text-muted">{name}</dt>
+      <dd className="min-w-0 break-all font-mono">{children}</dd>
+    </div>
+  );
+}
+
+function Answer({ id }: { id: string }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [sending, setSending] = useState(false);
+  const [note, setNote] = useState('');
+  const { body } = useResource<{ operator: boolean }>('/operator');
+  if (body === undefined) return null;
+  if (!body.operator)
+    return (
+      <p className="text-14">
+        Only the operator can approve this. Open the link that <code>trunkline login</code> prints, or run{' '}
+        <code>trunkline approvals</code>.
+      </p>
+    );
+  const answer = async (approve: boolean) => {
+    setSending(true);
+    const body = { approve, ...(!approve && note.trim() !== '' && { note: note.trim() }) };
+    await attempt(() => api.request(`/api/approvals/${id}`, { body }));
+    setSending(false);
+  };
+  return (
+    <div className="flex flex-col gap-3">
+      <TextField
+        label="Why not (optional)"
+        value={note}
+        disabled={sending}
+        onChange={(event) => setNote(event.target.value)}
+      />
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button disabled={sending} onClick={() => void answer(false)}>
+          Deny
+        </Button>
+        <Button variant="primary" busy={sending} onClick={() => void answer(true)}>
+          Approve once
+        </Button>
+      </div>
+    </div>
+  );
+}
