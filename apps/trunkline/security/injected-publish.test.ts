@@ -162,3 +162,68 @@ describe('files', () => {
       expect(await obeyed('plain', 'read_file', { path })).not.toContain(attack.operatorKey());
   });
 });
+
+describe('answers of a model', () => {
+  const posing = () =>
+    JSON.stringify({ name: 'evil', file: 'evil.yaml', yaml: JSON.stringify(evil()), entry: evil() });
+
+  it.each(['nobody', 'the operator'])(
+    'become no command where %s asks for them on such a topic',
+    async (who) => {
+      const before = workspaceFiles();
+      const headers = who === 'nobody' ? {} : await attack.operator('switchboard');
+      const publish = (message: object) => json(`${attack.url('switchboard')}/publish`, message, headers);
+      for (const topic of [
+        'command.mcp.upsert',
+        'message.inbound.cli',
+        'cron.x',
+        'agent.skill.response.x',
+        'agent.input.response.x',
+        'config.files',
+      ]) {
+        const { status } = await publish({
+          topic: 'message.inbound.cli',
+          payload: { content: posing() },
+          reply: { topic },
+        });
+        expect({ topic, status }).toEqual({ topic, status: 403 });
+        await publish({
+          topic: 'agent.skill.request',
+          payload: { skillHint: 'plain-work', content: posing() },
+          reply: { topic },
+        });
+      }
+      expect(workspaceFiles()).toEqual(before);
+    },
+  );
+
+  it('a stranger schedules no command, neither by the API nor by the bus', async () => {
+    const board = attack.url('switchboard');
+    const schedule = (id: string, topic: string) => ({
+      id,
+      schedule: '* * * * *',
+      topic,
+      payload: { content: 'x', name: 'evil', entry: evil() },
+    });
+    for (const [index, topic] of [
+      'command.mcp.upsert',
+      'command.agent.upsert',
+      'agent.skill.response.x',
+      'agent.input.response.x',
+    ].entries()) {
+      await json(`${board}/api/schedules`, schedule(`evil-${index}`, topic));
+      await json(`${board}/api/schedules/evil-${index}/run-now`, {});
+      await json(`${board}/publish`, {
+        topic: 'command.schedule',
+        payload: { action: 'add', ...schedule(`foul-${index}`, topic) },
+      });
+      await json(`${board}/publish`, {
+        topic: 'command.schedule',
+        payload: { action: 'run-now', id: `foul-${index}` },
+      });
+    }
+    await obeyed('wide', 'publish_event', { topic: 'deploy.finished' });
+    expect(filesUnder(workspace()).filter(({ path }) => /evil|foul/.test(path))).toEqual([]);
+    expect(existsSync(marker)).toBe(false);
+  });
+});
