@@ -100,12 +100,9 @@ describe('an open switchboard beside a closed agent', () => {
   const answered = (correlationId: string) =>
     waitFor(async () => {
       const headers = await attack.operator('switchboard');
-      const { text } = await json(
-        `${attack.url('switchboard')}/api/flows/skill-${correlationId}`,
-        undefined,
-        headers,
-      );
-      return /complete|error|dropped|done/.test(text);
+      const path = `${attack.url('switchboard')}/api/flows/skill-${correlationId}`;
+      const { body } = await json<{ data?: { status: string } }>(path, undefined, headers);
+      return body.data?.status === 'complete';
     });
 
   it.each([
@@ -170,6 +167,25 @@ describe('an open switchboard beside a closed agent', () => {
     await ask(attack.url('switchboard'), last);
     await waitFor(() => JSON.stringify(attack.model.chats()).includes(last));
     expect(reached(attack, word)).toBe(false);
+  });
+
+  it('the operator reaches it, and nobody else by asking the same once more', async () => {
+    const word = words('operator');
+    const headers = await attack.operator('switchboard');
+    const correlationId = crypto.randomUUID();
+    const request = { skillHint: 'chat', agent: 'agent', content: word };
+    await board('/publish', { topic: 'agent.skill.request', payload: request, correlationId }, headers);
+    await waitFor(() => reached(attack, word));
+    await answered(correlationId);
+    const times = () =>
+      attack.model.chats().filter((chat) => JSON.stringify(chat.messages).includes(word)).length;
+    const before = times();
+    expect((await board(`/api/flows/skill-${correlationId}/replay`, {})).status).toBe(403);
+    await board('/publish', { topic: 'agent.skill.request', payload: request, correlationId });
+    const last = words('last');
+    await ask(attack.url('switchboard'), last);
+    await waitFor(() => JSON.stringify(attack.model.chats()).includes(last));
+    expect(times()).toBe(before);
   });
 });
 
