@@ -21,7 +21,7 @@ export interface OperatorAccess {
 }
 
 /** Sessions end after this time, in milliseconds. */
-export const SESSION_MS = 90 * 24 * 3_600_000;
+const SESSION_MS = 90 * 24 * 3_600_000;
 const CODE_MS = 15 * 60_000;
 
 export function operatorKeyFile(home: string): string {

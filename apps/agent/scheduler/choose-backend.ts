@@ -38,7 +38,7 @@ export function chooseBackend(
   around: BackendSurroundings,
 ): ScheduleBackend | undefined {
   if (settings.schedulerDisabled) return undefined;
-  if (settings.schedulerBackend === 'switchboard') return remote(settings, around.serviceToken);
+  if (settings.schedulerBackend === 'switchboard') return remote(settings);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
   const { directory, url, headers, serviceToken, clock, logger } = around;
   const forOthers = (principal: Principal) => ({
@@ -62,7 +62,7 @@ export function chooseBackend(
   });
 }
 
-function remote(settings: SchedulerSettings, serviceToken: string): ScheduleBackend {
+function remote(settings: SchedulerSettings): ScheduleBackend {
   const {
     agentName,
     switchboardApiBase: url,
@@ -73,5 +73,5 @@ function remote(settings: SchedulerSettings, serviceToken: string): ScheduleBack
     throw new ConfigError('SCHEDULER_BACKEND is switchboard:', [
       'set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too',
     ]);
-  return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix, isPeer: apiKey === serviceToken });
+  return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix });
 }

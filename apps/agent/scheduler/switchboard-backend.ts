@@ -8,8 +8,6 @@ export interface SwitchboardBackendOptions {
   /** Address of the switchboard. */
   url: string;
   apiKey: string;
-  /** Whether the key is the token between our own services: then the agent asks in its own name. */
-  isPeer?: boolean;
   /** Schedules fire on `<prefix>.<job id>`; `cron.<agent_name>` when left out. */
   topicPrefix?: string | undefined;
   now?: () => number;
@@ -17,6 +15,7 @@ export interface SwitchboardBackendOptions {
 
 const TIMEOUT_MS = 15_000;
 const TIMEZONE = 'UTC';
+/** Counts only where the key is the token between our own services; others ignore it. */
 const asAgent = handedOn({ kind: 'service', id: 'agent', via: [] }, 'agent');
 
 /** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
@@ -77,13 +76,13 @@ export class SwitchboardBackend implements ScheduleBackend {
   }
 
   async #command(payload: object): Promise<void> {
-    const { url, apiKey, isPeer = false } = this.#options;
+    const { url, apiKey } = this.#options;
     const response = await this.#fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
         'x-api-key': apiKey,
-        ...(isPeer && { [principalHeader]: encodePrincipal(asAgent) }),
+        [principalHeader]: encodePrincipal(asAgent),
       },
       body: JSON.stringify({ topic: 'command.schedule', payload }),
     });

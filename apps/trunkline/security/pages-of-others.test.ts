@@ -3,10 +3,10 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { keyOf, type Locked, type Name, names, rawGet, startLocked } from './security.suite.ts';
 
-/** As on the first run: no key anywhere, only loopback between the services and the web. */
+/** No key anywhere and no operator asked for: only loopback and the rules about pages stand before the services. */
 let open: Locked;
 beforeAll(async () => {
-  const env = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
+  const env = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '', TRUNKLINE_OPEN: '1' };
   const own = 'http://public.example:8080';
   const publicNames = {
     PUBLIC_URL: own,
@@ -114,7 +114,7 @@ describe.each(readings)('%s without a key, asked for %s', (name, path) => {
 });
 
 it('a key opens a service by whatever name it is asked for', async () => {
-  const locked = await startLocked();
+  const locked = await startLocked({ env: { TRUNKLINE_OPEN: '1' } });
   onTestFinished(() => locked.stop());
   for (const [name, path] of readings) {
     const headers = { host: evil, ...keyOf(name, path) };
