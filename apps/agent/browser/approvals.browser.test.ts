@@ -50,7 +50,7 @@ describeWithBrowser('approvals on the pages', () => {
     await say(page, 'Run it');
     const shown = card(page).locator('pre');
     await shown.getByText('lines 2 to 91 are blank').waitFor();
-    expect(await shown.textContent()).toMatch(/92 │ printf '\\033'␠×301; echo \\u\{202e\}hidden$/);
+    expect(await shown.textContent()).toMatch(/92 │ printf '\\033'‹301 spaces›; echo ‹U\+202E›hidden$/);
     await card(page)
       .getByText(`The command, 92 lines, ${[...command].length} characters`)
       .waitFor();

@@ -48,7 +48,7 @@ describe('trunkline approvals', () => {
       const headers = { 'content-type': 'application/json' };
       expect((await fetch(`${url}/api/chat`, { method: 'POST', headers, body })).status).toBe(200);
       const listed = await say(['approvals', '--url', url]);
-      expect(listed.output).toContain('4 │ ␛[2Jecho two');
+      expect(listed.output).toContain('4 │ ‹ESC›[2Jecho two');
       expect(listed.output).toContain('lines 2 to 3 are blank');
       const id = /^[0-9a-f-]{36}/m.exec(listed.output)?.[0] ?? '';
       const stranger = await inNewHome().say(['approvals', verdict, id, '--url', url]);

@@ -24,6 +24,7 @@ const elsewhere: readonly [pattern: RegExp, why: string][] = [
   [/export\?format/, 'needs a finished report: apps/research/exports'],
   [/api\/routes\/bell/, 'a change is read a moment after it is written: apps/switchboard/control'],
   [/real-services\.sh/, 'needs the internet: apps/research/sources'],
+  [/api\/approvals/, 'needs something that waits: apps/agent/approvals'],
   [/api\/cluster/, 'needs NATS: apps/switchboard/cluster'],
   [/method": "message\/stream/, 'takes minutes without a model: apps/research'],
 ];

@@ -60,17 +60,18 @@ describe('a command that is shown', () => {
   });
 
   it.each([
-    ['an escape that clears the screen', 'ls\u001b[2J', 'ls␛[2J'],
-    ['a carriage return', 'rm x\rls', 'rm x\\rls'],
-    ['a tab', 'a\tb', 'a\\tb'],
-    ['a backspace', 'rm\b\bls', 'rm␈␈ls'],
-    ['text from right to left', 'ls \u202efdp.sh', 'ls \\u{202e}fdp.sh'],
-    ['no width', 'cu\u200brl', 'cu\\u{200b}rl'],
-    ['a mark that is ignored', 'a\u2060b\u00adc', 'a\\u{2060}b\\u{ad}c'],
-    ['another space', 'a\u00a0b', 'a\\u{a0}b'],
-    ['a tag character', 'a\u{e0041}', 'a\\u{e0041}'],
-    ['many spaces', `ls${' '.repeat(400)}; evil`, 'ls␠×400; evil'],
-    ['spaces at the end', 'ls  ', 'ls␠␠'],
+    ['an escape that clears the screen', 'ls\u001b[2J', 'ls‹ESC›[2J'],
+    ['a carriage return', 'rm x\rls', 'rm x‹CR›ls'],
+    ['a tab', 'a\tb', 'a‹TAB›b'],
+    ['a backspace', 'rm\b\bls', 'rm‹BS›‹BS›ls'],
+    ['text from right to left', 'ls \u202efdp.sh', 'ls ‹U+202E›fdp.sh'],
+    ['no width', 'cu\u200brl', 'cu‹U+200B›rl'],
+    ['a mark that is ignored', 'a\u2060b\u00adc', 'a‹U+2060›b‹U+00AD›c'],
+    ['another space', 'a\u00a0b', 'a‹U+00A0›b'],
+    ['a tag character', 'a\u{e0041}', 'a‹U+E0041›'],
+    ['many spaces', `ls${' '.repeat(400)}; evil`, 'ls‹400 spaces›; evil'],
+    ['words that look like a sign', 'echo ‹ESC›', 'echo ‹U+2039›ESC‹U+203A›'],
+    ['spaces at the end', 'ls  ', 'ls‹2 spaces›'],
   ])('shows %s', (_, command, shown) => expect(visibleText(command)).toBe(shown));
 
   it('is never cut, and says its size', async () => {

@@ -1,19 +1,20 @@
-const NAMED: Readonly<Record<string, string>> = { '\t': '\\t', '\r': '\\r', '\n': '\\n', '\u007f': '␡' };
+const CONTROLS =
+  'NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(
+    ' ',
+  );
 
 /**
  * Control characters, characters of no width, those that turn the direction of writing round, and spaces that are
- * none of the keyboard's: whatever a person does not see, or sees elsewhere than it stands.
+ * none of the keyboard's: whatever a person does not see, or sees elsewhere than it stands. The marks around names
+ * too, so that no text can pass for one.
  */
 const HIDDEN =
-  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}]|(?! )\p{Zs}|\p{Default_Ignorable_Code_Point}|\u2800/gu;
-const LONG_SPACE = / {8,}/g;
+  /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}\p{Cn}‹›]|(?! )\p{Zs}|\p{Default_Ignorable_Code_Point}|\u2800/gu;
+const LONG_SPACE = / {8,}| +$/g;
 
-/** A line with everything in it made visible. */
+/** A line with everything in it made visible: `‹ESC›`, `‹U+202E›`, `‹300 spaces›`. */
 export function visibleLine(line: string): string {
-  return line
-    .replace(HIDDEN, nameOf)
-    .replace(LONG_SPACE, (spaces) => `␠×${spaces.length}`)
-    .replace(/ +$/, (spaces) => '␠'.repeat(spaces.length));
+  return line.replace(HIDDEN, nameOf).replace(LONG_SPACE, ({ length }) => `‹${counted(length, 'space')}›`);
 }
 
 /** A text as lines with their numbers; lines with nothing in them are counted in one, so that they hide nothing. */
@@ -49,8 +50,8 @@ function blankLines(from: number, to: number, width: number): string {
 
 function nameOf(sign: string): string {
   const code = sign.codePointAt(0) ?? 0;
-  if (NAMED[sign] !== undefined) return NAMED[sign];
-  return code < 0x20 ? String.fromCodePoint(0x2400 + code) : `\\u{${code.toString(16)}}`;
+  const name = code === 0x7f ? 'DEL' : CONTROLS[code];
+  return `‹${name ?? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`}›`;
 }
 
 function counted(count: number, word: string): string {

@@ -24,7 +24,7 @@ export function ApprovalCard({ approval }: { approval: ApprovalView }) {
       </h3>
       {note && <p className="text-14">{note}</p>}
       <figure className="min-w-0 overflow-hidden rounded-corner border border-line bg-sunken">
-        <figcaption className="flex h-9 items-center justify-between gap-2 border-line border-b pr-1 pl-4 font-mono text-12 text-muted">
+        <figcaption className="flex min-h-9 items-center justify-between gap-2 border-line border-b py-1 pr-1 pl-4 font-mono text-12 text-muted">
           {`The ${noun}, ${size}`}
           <CopyButton value={text} label={`Copy the ${noun}`} />
         </figcaption>
