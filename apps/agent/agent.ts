@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type A2aCredentials, createA2aServer, type TaskObserver } from '@trunkline/a2a';
+import { createA2aServer, type TaskObserver } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
@@ -24,6 +24,7 @@ import manifest from './package.json' with { type: 'json' };
 import type { Keys } from './routes/guards.ts';
 import { chooseBackend } from './scheduler/choose-backend.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
+import { credentialsOf, headersFor } from './setup/access.ts';
 import type { LiveConfig } from './setup/config-file.ts';
 import { LiveModel } from './setup/live-model.ts';
 import type { Places } from './setup/places.ts';
@@ -39,7 +40,7 @@ import { TurnExecutor } from './turns/executor.ts';
 import { GraphHolder } from './turns/graph-holder.ts';
 import { taskText } from './turns/task-text.ts';
 import { type TurnObserver, TurnRunner } from './turns/turn-runner.ts';
-import { openTurnState, type TurnState } from './turns/turn-state.ts';
+import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-state.ts';
 
 /** What is settled before anything is built. */
 export interface Base {
@@ -272,15 +273,6 @@ function createTasks(
   });
 }
 
-/** A task that was cancelled while it waited will not be answered. */
-function forgetCanceled({ checkpoints }: TurnState) {
-  return {
-    turnEnded({ id, state }: { id: string; state: string }) {
-      if (state === 'canceled') checkpoints.delete(id);
-    },
-  };
-}
-
 function chooseEmbedder({ config }: LiveConfig, { gateway }: LiveModel): Embedder | undefined {
   const { embeddings } = config.knowledge;
   if (embeddings === 'off') return undefined;
@@ -291,18 +283,6 @@ function chooseEmbedder({ config }: LiveConfig, { gateway }: LiveModel): Embedde
 function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
   const { max_sessions: sessions, max_tokens: tokens } = config.memory;
   return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
-}
-
-function credentialsOf({ token, apiKey }: Keys): A2aCredentials {
-  return { ...(token !== undefined && { bearer: token }), ...(apiKey !== undefined && { apiKey }) };
-}
-
-/** What the scheduler must show when it calls this service. */
-function headersFor({ token, apiKey }: Keys): Record<string, string> {
-  return {
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...(apiKey !== undefined && { 'x-api-key': apiKey }),
-  };
 }
 
 /** Values that no log may show. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { chatPerson } from '../callers.ts';
 import {
   modelEnvironment,
   post,
@@ -13,6 +14,8 @@ import {
   type WireTask,
   wordsOf,
 } from '../fixtures/start-agent.ts';
+import type { LiveConfig } from '../setup/config-file.ts';
+import { configSchema } from '../setup/config-schema.ts';
 
 let model: ModelServer;
 const agents: TestAgent[] = [];
@@ -286,4 +289,10 @@ describe('who is handed on by another service', () => {
     const task = await say(agent, 'yes', handed(principal), { taskId: parked.id });
     expect(task.status.state).toBe(state);
   });
+});
+
+it('pairs chat identities that the configuration lists, and no others', () => {
+  const live = { config: configSchema.parse({ approvals: { approvers: ['chat:7'] } }) };
+  const kinds = ['7', '77', 'chat:7'].map((author) => chatPerson({ live: live as LiveConfig }, author).kind);
+  expect(kinds).toEqual(['approver', 'person', 'person']);
 });

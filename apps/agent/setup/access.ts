@@ -1,3 +1,4 @@
+import type { A2aCredentials } from '@trunkline/a2a';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { AgentOptions } from '../options.ts';
 import type { Keys } from '../routes/guards.ts';
@@ -34,4 +35,17 @@ export function checkExposure(options: AgentOptions, { token }: Keys, logger: Lo
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}
+
+/** What A2A asks callers for. */
+export function credentialsOf({ token, apiKey }: Keys): A2aCredentials {
+  return { ...(token !== undefined && { bearer: token }), ...(apiKey !== undefined && { apiKey }) };
+}
+
+/** What the scheduler shows an address of this service that the settings name. */
+export function headersFor({ token, apiKey }: Keys): Record<string, string> {
+  return {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(apiKey !== undefined && { 'x-api-key': apiKey }),
+  };
 }

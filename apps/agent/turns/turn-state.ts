@@ -61,6 +61,15 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   };
 }
 
+/** A task that was cancelled while it waited will not be answered. */
+export function forgetCanceled({ checkpoints }: Pick<TurnState, 'checkpoints'>) {
+  return {
+    turnEnded({ id, state }: { id: string; state: string }) {
+      if (state === 'canceled') checkpoints.delete(id);
+    },
+  };
+}
+
 async function withinLimit(work: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, stopLimitMs);

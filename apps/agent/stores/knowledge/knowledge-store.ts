@@ -18,7 +18,7 @@ export interface Chunk {
 }
 
 /** Where a chunk stands in the order of the newest first. */
-export type ChunkPlace = Pick<Chunk, 'updated_at' | 'id'>;
+type ChunkPlace = Pick<Chunk, 'updated_at' | 'id'>;
 
 export interface NewChunk {
   content: string;
