@@ -117,7 +117,7 @@ describe('without a roster', () => {
     [
       'the agent asks for a key',
       () => ({ family: familyWith('http://127.0.0.1:9', ['agent']) }),
-      /agent asks for a key/,
+      /a key is asked for by: agent/,
     ],
     ['it listens for other machines', () => ({ env: { VOICE_HOST: '0.0.0.0' } }), /listens on 0\.0\.0\.0/],
     [

@@ -63,8 +63,9 @@ const example = 'users: [{ id: ann, api_key: a-long-random-text, role: admin }]'
 
 function exposure({ host, family, env }: AdmissionOptions): string | undefined {
   if (!isLoopbackHost(host)) return `Voice listens on ${host} and has no roster of users.`;
-  const keyed = family?.membersWithKey() ?? [];
-  if (keyed.length > 0) return `Voice has no roster of users, but ${keyed.join(' and ')} asks for a key.`;
+  const keyed = (family?.membersWithKey() ?? []).filter((name) => name !== 'voice');
+  if (keyed.length > 0)
+    return `Voice has no roster of users, but a key is asked for by: ${keyed.join(', ')}.`;
   const variable = keyVariables(env).find((name) => readVariable(name, env) !== undefined);
   return variable && `Voice has no roster of users, but ${variable} is set.`;
 }

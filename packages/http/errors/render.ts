@@ -27,7 +27,8 @@ export function respondToError(thrown: unknown, context: RequestContext, render:
   const reply = render(error, { method, path, requestId: context.get('requestId') });
   return new Response(JSON.stringify(reply.body), {
     status: reply.status ?? error.status,
-    headers: { 'content-type': 'application/json', ...error.headers },
+    // Pages tell failures apart by it: the bodies have the shapes that the contracts ask for.
+    headers: { 'content-type': 'application/json', 'x-error-code': error.code, ...error.headers },
   });
 }
 

@@ -58,6 +58,7 @@ export * from './hooks/useResource.ts';
 export * from './hooks/useTheme.ts';
 export * from './lib/figures.ts';
 export { readStored, writeStored } from './lib/storage.ts';
+export { type Operator, useOperator } from './operator/OperatorProvider.tsx';
 export * from './shell/AppShell.tsx';
 export type { Section } from './shell/frame.ts';
 export * from './shell/Mark.tsx';

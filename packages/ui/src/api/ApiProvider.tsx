@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
 import { KeyPrompt } from '../components/KeyPrompt.tsx';
 import { readStored } from '../lib/storage.ts';
+import { useOperator } from '../operator/OperatorProvider.tsx';
 import { type Api, createApi, type KeyScheme } from './api.ts';
 
 interface ApiProviderProps {
@@ -14,24 +15,33 @@ interface ApiProviderProps {
 
 /** Gives the page one way to call its service, and asks for a key when the service wants one. */
 export function ApiProvider({ keyName, scheme, owner, children }: ApiProviderProps) {
+  const { status, session, ask: askOperator, noteMissed } = useOperator();
   const [question, setQuestion] = useState<Question | null>(null);
   // Requests that fail together wait for the same answer.
   const pending = useRef<Promise<string | null> | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: in a new session everything is loaded again
   const api = useMemo(() => {
-    const ask = (refused: boolean) =>
-      new Promise<string | null>((resolve) => setQuestion({ refused, answer: resolve })).finally(() => {
-        pending.current = null;
-        setQuestion(null);
-      });
+    const ask = (refused: boolean, reason?: string) =>
+      new Promise<string | null>((resolve) => setQuestion({ refused, reason, answer: resolve })).finally(
+        () => {
+          pending.current = null;
+          setQuestion(null);
+        },
+      );
     return createApi({
       scheme,
       readKey: () => readStored(keyName),
-      askKey(refused) {
-        pending.current ??= ask(refused);
+      askKey(refused, reason) {
+        pending.current ??= ask(refused, reason);
         return pending.current;
       },
+      askOperator: () => askOperator(true),
+      onOperatorMissed: noteMissed,
     });
-  }, [keyName, scheme]);
+  }, [keyName, scheme, askOperator, noteMissed, session]);
+  const signIn = async () => {
+    if (await askOperator()) question?.answer('');
+  };
   return (
     <ApiContext value={api}>
       {children}
@@ -40,6 +50,8 @@ export function ApiProvider({ keyName, scheme, owner, children }: ApiProviderPro
           storageName={keyName}
           owner={owner}
           refused={question.refused}
+          reason={question.reason}
+          onSignIn={status.name === 'signed-out' ? () => void signIn() : undefined}
           onAnswer={question.answer}
         />
       )}
@@ -56,6 +68,7 @@ export function useApi(): Api {
 
 interface Question {
   refused: boolean;
+  reason: string | undefined;
   answer(key: string | null): void;
 }
 

@@ -1,6 +1,9 @@
+import { OPERATOR_REQUIRED } from '../operator/operatorApi.ts';
 import { ApiError, answerError, unreachedError } from './apiError.ts';
 
 const TIME_LIMIT_MS = 30_000;
+/** Of one request; each one more than the first had a new key or a new session. */
+const MAX_ATTEMPTS = 10;
 
 /** How a key is sent: the header X-API-Key, or Authorization: Bearer. */
 export type KeyScheme = 'api-key' | 'bearer';
@@ -8,8 +11,15 @@ export type KeyScheme = 'api-key' | 'bearer';
 export interface ApiOptions {
   scheme: KeyScheme;
   readKey(): string | null;
-  /** Asks the person for a key; null when they would rather not. `refused` says that the last one was not accepted. */
-  askKey(refused: boolean): Promise<string | null>;
+  /**
+   * Asks the person for a key; null when they would rather not. Empty when they signed in as operator instead.
+   * `refused` says that the last key was not accepted; `reason` is what the service says about it.
+   */
+  askKey(refused: boolean, reason?: string): Promise<string | null>;
+  /** Asks the person to sign in as operator; gives whether they did. */
+  askOperator?(): Promise<boolean>;
+  /** Something was kept back because the browser is not the operator's. */
+  onOperatorMissed?(): void;
   /** Where relative addresses lead; in a browser the page's own. */
   origin?: string;
 }
@@ -39,13 +49,14 @@ export function createApi(options: ApiOptions): Api {
     askKey: (refused) => options.askKey(refused),
     async request<Body>(path: string, request: ApiRequest = {}): Promise<Body> {
       const url = options.origin === undefined ? path : new URL(path, options.origin).href;
-      for (;;) {
+      for (let attempt = 1; ; attempt += 1) {
         const key = options.readKey();
         const response = await send(url, request, keyHeaders());
         const body = await readBody(response);
         if (response.ok || request.accept?.includes(response.status)) return body as Body;
-        const mayRetry = response.status === 401 && (await hasNewKey(options, key));
-        if (!mayRetry) throw answerError(response.status, body);
+        const error = answerError(response.status, body, response.headers.get('x-error-code'));
+        // Whoever is signed in and refused all the same would be asked for ever.
+        if (attempt > MAX_ATTEMPTS || !(await mayRetry(options, error, request, key))) throw error;
       }
     },
   };
@@ -56,11 +67,33 @@ function headersFor(scheme: KeyScheme, key: string | null): Record<string, strin
   return scheme === 'bearer' ? { authorization: `Bearer ${key}` } : { 'x-api-key': key };
 }
 
+/** What the person does can wait for them to sign in; what the page loads by itself must not ask them each time. */
+async function mayRetry(
+  options: ApiOptions,
+  error: ApiError,
+  request: ApiRequest,
+  usedKey: string | null,
+): Promise<boolean> {
+  if (error.status === 401) return await hasNewKey(options, usedKey, error);
+  if (error.code !== OPERATOR_REQUIRED) return false;
+  if ((request.method ?? 'GET') !== 'GET' || request.body !== undefined)
+    return (await options.askOperator?.()) ?? false;
+  options.onOperatorMissed?.();
+  return false;
+}
+
+const PLAIN_REFUSALS = new Set(['KEY_REFUSED', 'unauthenticated', 'unknown_key']);
+
 // Another request may have got a new key in the meantime.
-async function hasNewKey({ readKey, askKey }: ApiOptions, usedKey: string | null): Promise<boolean> {
+async function hasNewKey(
+  { readKey, askKey }: ApiOptions,
+  usedKey: string | null,
+  { code, message }: ApiError,
+): Promise<boolean> {
   const present = readKey();
   if (present !== null && present !== usedKey) return true;
-  return (await askKey(usedKey !== null)) !== null;
+  const reason = PLAIN_REFUSALS.has(code) ? undefined : message;
+  return (await askKey(usedKey !== null, reason)) !== null;
 }
 
 async function send(url: string, request: ApiRequest, keyHeaders: Record<string, string>): Promise<Response> {

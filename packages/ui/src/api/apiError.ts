@@ -1,3 +1,5 @@
+import { OPERATOR_REQUIRED } from '../operator/operatorApi.ts';
+
 /** A request that failed, in words for the person in front of the page: what failed, why, and what to do. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -26,11 +28,12 @@ export class ApiError extends Error {
 }
 
 /** The failure that an HTTP answer tells of. */
-export function answerError(status: number, body: unknown): ApiError {
+export function answerError(status: number, body: unknown, code?: string | null): ApiError {
+  if (code === OPERATOR_REQUIRED) return new ApiError({ ...FOR_THE_OPERATOR, status, body });
   const general = GENERAL[status] ?? (status >= 500 ? SERVER_FAILED : REQUEST_REFUSED);
   return new ApiError({
     status,
-    code: codeIn(body) ?? general.code,
+    code: codeIn(body) ?? code ?? general.code,
     message: wordsIn(body) ?? general.message,
     advice: general.advice,
     body,
@@ -74,6 +77,12 @@ const SERVER_FAILED: GeneralWords = {
   code: 'SERVER_FAILED',
   message: 'The service failed at this request.',
   advice: 'Try again; the log of the service says what went wrong.',
+};
+
+const FOR_THE_OPERATOR: GeneralWords = {
+  code: OPERATOR_REQUIRED,
+  message: 'Only the operator may see or do this.',
+  advice: 'Sign in as operator, then try again: "trunkline login" prints a link.',
 };
 
 const REQUEST_REFUSED: GeneralWords = {

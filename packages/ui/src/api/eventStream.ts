@@ -136,7 +136,11 @@ async function readEvents(
 
 // A busy or failing service may recover; what it refuses for good stays refused.
 async function refusal(response: Response): Promise<End> {
-  const error = answerError(response.status, await response.json().catch(() => undefined));
+  const error = answerError(
+    response.status,
+    await response.json().catch(() => undefined),
+    response.headers.get('x-error-code'),
+  );
   const passing = response.status === 429 || response.status >= 500;
   return { name: passing ? 'lost' : 'refused', error };
 }

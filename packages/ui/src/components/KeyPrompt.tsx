@@ -11,12 +11,16 @@ interface KeyPromptProps {
   owner: string;
   /** The key tried last was not accepted. */
   refused: boolean;
+  /** What the service says about who may come in. */
+  reason?: string | undefined;
+  /** Signs the operator in instead; undefined where there is no operator. */
+  onSignIn?: (() => void) | undefined;
   /** The key, already kept; null when the person closes the question. */
   onAnswer(key: string | null): void;
 }
 
 /** Asks for a key and keeps it in this browser. */
-export function KeyPrompt({ storageName, owner, refused, onAnswer }: KeyPromptProps) {
+export function KeyPrompt({ storageName, owner, refused, reason, onSignIn, onAnswer }: KeyPromptProps) {
   const [key, setKey] = useState('');
   const keep = () => {
     writeStored(storageName, key.trim());
@@ -36,6 +40,7 @@ export function KeyPrompt({ storageName, owner, refused, onAnswer }: KeyPromptPr
           if (key.trim() !== '') keep();
         }}
       >
+        {reason && <p className="break-words text-14">{reason}</p>}
         <TextField
           label="Key"
           type="password"
@@ -50,7 +55,8 @@ export function KeyPrompt({ storageName, owner, refused, onAnswer }: KeyPromptPr
               : undefined
           }
         />
-        <div className="flex justify-end">
+        <div className="flex flex-wrap justify-end gap-2">
+          {onSignIn && <Button onClick={onSignIn}>Sign in as operator</Button>}
           <Button type="submit" variant="primary" disabled={key.trim() === ''}>
             Use this key
           </Button>

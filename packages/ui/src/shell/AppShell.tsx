@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
 import { useHotkeys } from '../hooks/useHotkeys.ts';
+import { OperatorBanner } from '../operator/OperatorBanner.tsx';
 import { BottomBar } from './BottomBar.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 import type { Place, Section } from './frame.ts';
@@ -37,6 +38,7 @@ export function AppShell({ sections = [], commands = [], inspector, children, ..
       <Rail {...frame} />
       {sections.length > 1 && <SectionList {...frame} />}
       <main id="content" tabIndex={-1} className="min-w-0 flex-1 outline-none">
+        <OperatorBanner />
         <ErrorBoundary>{children}</ErrorBoundary>
       </main>
       {inspector}

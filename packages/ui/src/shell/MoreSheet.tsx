@@ -6,6 +6,8 @@ import { Sheet } from '../components/Sheet.tsx';
 import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
+import { operatorWords } from '../operator/OperatorButton.tsx';
+import { useOperator } from '../operator/OperatorProvider.tsx';
 import { THEME_CHOICES } from '../theme/theme.ts';
 import { type Frame, shellServices } from './frame.ts';
 import { SERVICES } from './services.tsx';
@@ -30,6 +32,7 @@ export function MoreSheet({ open, onClose, frame }: MoreSheetProps) {
         {frame.sections.length > 1 && <SectionLinks {...frame} onClose={onClose} />}
         <ServiceLinks {...frame} />
         <ThemeChoices />
+        <OperatorRow onClose={onClose} />
         <Button icon={<Search aria-hidden />} onClick={openPalette}>
           Find a command
         </Button>
@@ -74,6 +77,26 @@ function ServiceLinks(frame: Frame) {
           </a>
         </li>
       ))}
+    </Group>
+  );
+}
+
+function OperatorRow({ onClose }: { onClose(): void }) {
+  const { status, ask } = useOperator();
+  const words = operatorWords(status);
+  if (words === undefined) return null;
+  const open = () => {
+    onClose();
+    void ask();
+  };
+  return (
+    <Group title="Operator">
+      <li>
+        <button type="button" onClick={open} className={cn(ROW, 'w-full cursor-pointer')}>
+          {words.icon}
+          {words.label}
+        </button>
+      </li>
     </Group>
   );
 }

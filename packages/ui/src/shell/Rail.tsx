@@ -1,6 +1,7 @@
 import { Keyboard, Search } from 'lucide-react';
 import { IconButton } from '../components/IconButton.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
+import { OperatorButton } from '../operator/OperatorButton.tsx';
 import { type Frame, shellServices } from './frame.ts';
 import { Mark } from './Mark.tsx';
 import { ServiceItem } from './ServiceItem.tsx';
@@ -35,6 +36,7 @@ export function Rail(frame: Frame) {
           side="right"
           onClick={frame.openShortcuts}
         />
+        <OperatorButton />
         <ThemeToggle />
       </div>
     </header>

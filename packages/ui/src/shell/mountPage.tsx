@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { ApiProvider } from '../api/ApiProvider.tsx';
 import type { KeyScheme } from '../api/api.ts';
 import { ToastProvider } from '../components/Toasts.tsx';
+import { OperatorProvider } from '../operator/OperatorProvider.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 
 interface PageSettings {
@@ -23,7 +24,9 @@ export function mountPage(page: ReactNode, settings: PageSettings): void {
       <ErrorBoundary>
         <Tooltip.Provider delayDuration={400}>
           <ToastProvider>
-            <ApiProvider {...settings}>{page}</ApiProvider>
+            <OperatorProvider>
+              <ApiProvider {...settings}>{page}</ApiProvider>
+            </OperatorProvider>
           </ToastProvider>
         </Tooltip.Provider>
       </ErrorBoundary>

@@ -2,6 +2,8 @@ import { Keyboard } from 'lucide-react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
 import { useTheme } from '../hooks/useTheme.ts';
+import { operatorWords } from '../operator/OperatorButton.tsx';
+import { useOperator } from '../operator/OperatorProvider.tsx';
 import { THEME_CHOICES } from '../theme/theme.ts';
 import { type Frame, shellServices } from './frame.ts';
 import { SERVICES } from './services.tsx';
@@ -24,7 +26,30 @@ export function useShellCommands(frame: Frame): Command[] {
     keys: '?',
     run: frame.openShortcuts,
   };
-  return [...sectionCommands(frame), ...serviceCommands(frame), ...themes, shortcuts];
+  return [
+    ...sectionCommands(frame),
+    ...serviceCommands(frame),
+    ...useOperatorCommand(),
+    ...themes,
+    shortcuts,
+  ];
+}
+
+function useOperatorCommand(): Command[] {
+  const { status, ask } = useOperator();
+  const words = operatorWords(status);
+  if (words === undefined) return [];
+  const { label, icon } = words;
+  return [
+    {
+      id: 'operator',
+      label,
+      group: 'Operator',
+      icon,
+      keywords: ['login', 'logout', 'key'],
+      run: () => void ask(),
+    },
+  ];
 }
 
 function sectionCommands({ sections }: Frame): Command[] {

@@ -1,0 +1,167 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { operatorAccess, operatorLink } from '@trunkline/identity';
+import {
+  checkLooks,
+  describeWithBrowser,
+  launchBrowser,
+  phoneWindow,
+  type TestBrowser,
+  type TestPage,
+} from '@trunkline/testing';
+import { ensurePages } from '@trunkline/ui/build';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Locked, type Name, names, startLocked } from '../security/security.suite.ts';
+
+const openMode = { A2A_AUTH_TOKEN: '', RESEARCH_AUTH_TOKEN: '', SWITCHBOARD_API_KEY: '' };
+const noRoster = { 'voice/config/users.yaml': 'users: []' };
+const START_LIMIT_MS = 240_000;
+const SOON = { timeout: 15_000 };
+
+const homes: Record<Name, string> = { voice: '/', agent: '/', research: '/', switchboard: '/app' };
+
+describeWithBrowser('the operator signs in', () => {
+  let browser: TestBrowser;
+  let fleet: Locked;
+  const opened: TestPage[] = [];
+
+  beforeAll(async () => {
+    for (const app of names) await ensurePages({ app });
+    [browser, fleet] = await Promise.all([launchBrowser(), startLocked({ env: openMode, files: noRoster })]);
+  }, START_LIMIT_MS);
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((page) => page.close()));
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await fleet?.stop();
+  });
+
+  const keyOf = (home: string) => readFileSync(join(home, 'operator-key'), 'utf8').trim();
+  const at = (name: Name, path: string) => `${fleet.target(name).url}${path}`;
+  const open = async (url: string, phone = false) => {
+    const page = await browser.open(url, {
+      reducedMotion: 'reduce',
+      ...(phone && { viewport: phoneWindow }),
+    });
+    opened.push(page);
+    return page;
+  };
+
+  it('with the key, on a page that shows what only the operator may see', async () => {
+    const { page } = await open(at('agent', '/app#/connections'));
+    const banner = page.getByRole('region', { name: 'Operator' });
+    await banner.getByText('A part of this page is for the operator.').waitFor(SOON);
+    await checkLooks({ page, problems: [], close: async () => undefined });
+    await banner.getByRole('button', { name: 'Sign in as operator' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Sign in as operator' });
+    await dialog.getByText('trunkline login').waitFor(SOON);
+    await dialog.getByText(join(fleet.home, 'operator-key')).waitFor(SOON);
+    await checkLooks({ page, problems: [], close: async () => undefined });
+    // The field has the focus: a person types and sends without the mouse.
+    await page.keyboard.type('wrong');
+    await page.keyboard.press('Enter');
+    await dialog.getByText("This is not the operator's key.").waitFor(SOON);
+    await page.getByLabel("Operator's key").fill(keyOf(fleet.home));
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'detached', ...SOON });
+    await banner.waitFor({ state: 'detached', ...SOON });
+    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor(SOON);
+    expect(await page.getByText('Only the operator may see or do this.').count()).toBe(0);
+  });
+
+  it('in the middle of a change, which is made then', async () => {
+    const { page } = await open(at('agent', '/app#/skills'));
+    const saved = page.evaluate(async () => {
+      // As the page sends it, through its own way to the service, is tested below; here the answer counts.
+      const response = await fetch('/api/skills/tea', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: '{}',
+      });
+      return [response.status, response.headers.get('x-error-code')];
+    });
+    expect(await saved).toEqual([403, 'operator_required']);
+    await page
+      .getByRole('button', { name: /new skill|add/i })
+      .first()
+      .click();
+    const form = page.getByRole('dialog');
+    await form.getByLabel(/name/i).first().fill('tea');
+    for (const box of await form.getByRole('textbox').all())
+      if ((await box.inputValue()) === '') await box.fill('How to make tea.');
+    await form
+      .getByRole('button', { name: /save|create|add/i })
+      .last()
+      .click();
+    const question = page.getByRole('dialog', { name: 'Sign in as operator' });
+    await question.getByText('Only the operator may do this.').waitFor(SOON);
+    await page.getByLabel("Operator's key").fill(keyOf(fleet.home));
+    await page.keyboard.press('Enter');
+    await question.waitFor({ state: 'detached', ...SOON });
+    await page.getByText('tea').first().waitFor(SOON);
+    const skill = await page.evaluate(async () => (await fetch('/api/skills')).text());
+    expect(skill).toContain('tea');
+  });
+
+  describe.each(names)('on the page of %s', (name) => {
+    it('by the link, and out again, on a desktop and on a phone', async () => {
+      const access = operatorAccess(fleet.home);
+      const link = operatorLink(access, fleet.target(name).url) ?? '';
+      const { page } = await open(link);
+      await page.goto(at(name, homes[name]));
+      await page.getByRole('button', { name: 'Operator: sign out' }).click();
+      await page.getByRole('dialog', { name: 'You are the operator' }).waitFor(SOON);
+      await checkLooks({ page, problems: [], close: async () => undefined });
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await page.getByRole('button', { name: 'Sign in as operator' }).waitFor(SOON);
+      await page.setViewportSize(phoneWindow);
+      await page.getByRole('button', { name: 'More' }).click();
+      await page
+        .getByRole('dialog', { name: 'More' })
+        .getByRole('button', { name: 'Sign in as operator' })
+        .click();
+      await page.getByRole('dialog', { name: 'Sign in as operator' }).waitFor(SOON);
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached', ...SOON });
+    });
+  });
+
+  it('once with a link, in whichever tab', async () => {
+    const { page } = await open(at('switchboard', '/app'));
+    await page.getByRole('button', { name: 'Sign in as operator' }).waitFor(SOON);
+    const link = operatorLink(operatorAccess(fleet.home), fleet.target('voice').url) ?? '';
+    const other = await page.context().newPage();
+    expect((await other.goto(link))?.status()).toBe(200);
+    expect((await other.goto(link))?.status()).toBe(401);
+    await page.reload();
+    await page.getByRole('button', { name: 'Operator: sign out' }).waitFor(SOON);
+  });
+});
+
+describeWithBrowser('voice beside services that ask for a key, without a roster', () => {
+  let browser: TestBrowser;
+  let fleet: Locked;
+  beforeAll(async () => {
+    await ensurePages({ app: 'voice' });
+    [browser, fleet] = await Promise.all([launchBrowser(), startLocked({ files: noRoster })]);
+  }, START_LIMIT_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await fleet?.stop();
+  });
+
+  it('says how to write users.yaml, and lets the operator sign in', async () => {
+    const { page } = await browser.open(fleet.target('voice').url, { reducedMotion: 'reduce' });
+    const prompt = page.getByRole('dialog', { name: 'Enter your key' });
+    await prompt.getByText(join(fleet.home, 'voice/config/users.yaml')).waitFor(SOON);
+    await checkLooks({ page, problems: [], close: async () => undefined });
+    await prompt.getByRole('button', { name: 'Sign in as operator' }).click();
+    await page
+      .getByLabel("Operator's key")
+      .fill(readFileSync(join(fleet.home, 'operator-key'), 'utf8').trim());
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached', ...SOON });
+    expect(await page.evaluate(async () => (await (await fetch('/api/whoami')).json()).id)).toBe('default');
+  });
+});

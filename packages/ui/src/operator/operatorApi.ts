@@ -1,0 +1,54 @@
+/** What a service says about the operator: whether this browser is signed in, and where the key stands. */
+export type OperatorStatus =
+  /** Not asked yet, or a service without an operator. */
+  | { name: 'unknown' }
+  /** TRUNKLINE_OPEN=1: everybody may do everything. */
+  | { name: 'open' }
+  | { name: 'signed-in' }
+  | { name: 'signed-out'; keyFile: string };
+
+/** The code of answers to requests that only the operator may make. */
+export const OPERATOR_REQUIRED = 'operator_required';
+
+const TIME_LIMIT_MS = 10_000;
+
+export async function readOperatorStatus(): Promise<OperatorStatus> {
+  try {
+    const response = await ask('GET');
+    return response.ok ? statusIn(await response.json()) : { name: 'unknown' };
+  } catch {
+    // The page tells by itself that its service does not answer.
+    return { name: 'unknown' };
+  }
+}
+
+/** Why the key was not taken; undefined when the browser is signed in now. */
+export async function signInWithKey(key: string): Promise<string | undefined> {
+  try {
+    const response = await ask('POST', JSON.stringify({ key }));
+    if (response.ok) return undefined;
+    if (response.status === 429) return 'Too many wrong keys. Wait a minute and try again.';
+    return "This is not the operator's key.";
+  } catch {
+    return 'The service does not answer. Check that it runs, then try again.';
+  }
+}
+
+export async function signOutOperator(): Promise<void> {
+  await ask('DELETE');
+}
+
+function ask(method: string, body?: string): Promise<Response> {
+  const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
+  const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+  return fetch('/operator', { method, headers, signal, ...(body && { body }) });
+}
+
+function statusIn(body: unknown): OperatorStatus {
+  const { operator, open, key_file: keyFile } = body as Record<string, unknown>;
+  if (open === true) return { name: 'open' };
+  if (operator === true) return { name: 'signed-in' };
+  return operator === false
+    ? { name: 'signed-out', keyFile: typeof keyFile === 'string' ? keyFile : '' }
+    : { name: 'unknown' };
+}
