@@ -30,7 +30,7 @@ describeWithBrowser('approvals on the pages', () => {
     model.enqueue(run('echo stranger'));
     const { page } = await pages.open('/');
     await say(page, 'Run it');
-    await card(page).getByText('Only the operator can approve this.').waitFor();
+    await card(page).getByText('Only the operator can approve this').waitFor();
     expect(
       await card(page)
         .getByRole('button', { name: /approve|deny/i })

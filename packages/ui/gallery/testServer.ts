@@ -18,6 +18,11 @@ const TYPES: Record<string, string> = {
 
 export type Route = (request: IncomingMessage, response: ServerResponse) => void;
 
+/** What every service answers. */
+const EVERYWHERE: Record<string, Route> = {
+  '/operator': (_request, response) => sendJson(response, 200, { operator: true, open: true, key_file: '' }),
+};
+
 export interface PageServer {
   url: string;
   stop(): Promise<void>;
@@ -26,7 +31,7 @@ export interface PageServer {
 export async function servePages(directory: string, routes: Record<string, Route>): Promise<PageServer> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://page');
-    const route = routes[pathname];
+    const route = { ...EVERYWHERE, ...routes }[pathname];
     if (route) route(request, response);
     else sendFile(join(directory, pathname === '/' ? 'index.html' : pathname), response);
   }).listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-import { Button, CopyButton, TextField, useApi, useAttempt, useResource } from '@trunkline/ui';
+import { Button, CopyButton, TextField, useApi, useAttempt, useOperator } from '@trunkline/ui';
 import { ShieldQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import type { ApprovalView } from '../../approvals/approval-view.ts';
@@ -61,14 +61,16 @@ function Answer({ id }: { id: string }) {
   const attempt = useAttempt();
   const [sending, setSending] = useState(false);
   const [note, setNote] = useState('');
-  const { body } = useResource<{ operator: boolean }>('/operator');
-  if (body === undefined) return null;
-  if (!body.operator)
+  const { status, ask } = useOperator();
+  if (status.name === 'unknown') return null;
+  if (status.name === 'signed-out')
     return (
-      <p className="text-14">
-        Only the operator can approve this. Open the link that <code>trunkline login</code> prints, or run{' '}
-        <code>trunkline approvals</code>.
-      </p>
+      <div className="flex flex-col items-start gap-3">
+        <p className="text-14">
+          Only the operator can approve this: here, or in a terminal with <code>trunkline approvals</code>.
+        </p>
+        <Button onClick={() => void ask()}>Sign in as operator</Button>
+      </div>
     );
   const answer = async (approve: boolean) => {
     setSending(true);

@@ -177,3 +177,52 @@ describe('a 401', () => {
     expect(await api.request('/')).toBe('let in');
   });
 });
+
+describe('what only the operator may do', () => {
+  let signedIn = false;
+  const wantsOperator = (request: IncomingMessage, response: ServerResponse) => {
+    if (signedIn) return sendJson(response, 200, request.method);
+    response.setHeader('x-error-code', 'operator_required');
+    sendJson(response, 403, { detail: 'This needs the key of /home/ann/.trunkline/operator-key.' });
+  };
+  const refusal = {
+    status: 403,
+    code: 'operator_required',
+    message: 'Only the operator may see or do this.',
+  };
+
+  it('is done once the person has signed in', async () => {
+    signedIn = false;
+    const askOperator = async () => {
+      signedIn = true;
+      return true;
+    };
+    const api = await apiFor(wantsOperator, { askOperator });
+    expect(await api.request('/', { method: 'PUT', body: {} })).toBe('PUT');
+  });
+
+  it('fails when the person would rather not', async () => {
+    signedIn = false;
+    const api = await apiFor(wantsOperator, { askOperator: async () => false });
+    expect(await failureOf(api.request('/', { method: 'DELETE' }))).toMatchObject(refusal);
+  });
+
+  it('asks nobody when the page only loads, and is noted', async () => {
+    signedIn = false;
+    let missed = 0;
+    const api = await apiFor(wantsOperator, {
+      askOperator: () => Promise.reject(new Error('asked')),
+      onOperatorMissed: () => {
+        missed += 1;
+      },
+    });
+    expect(await failureOf(api.request('/'))).toMatchObject(refusal);
+    expect(missed).toBe(1);
+  });
+
+  it('is not asked for without end where signing in does not help', async () => {
+    signedIn = false;
+    const api = await apiFor(wantsOperator, { askOperator: async () => true });
+    expect(await failureOf(api.request('/', { method: 'DELETE' }))).toMatchObject(refusal);
+  });
+});
