@@ -24,6 +24,7 @@ import { PluginHost } from './core/plugin-host.ts';
 import { agentFiles, createExchange, type Exchange } from './exchange.ts';
 import { admitTask, createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
 import { ParkedAnswers } from './gateway/parked-answers.ts';
+import { createApprovalRules } from './human/approval-rules.ts';
 import type { SwitchboardOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { createPlugins } from './plugins.ts';
@@ -99,8 +100,15 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const { projects } = parts;
   const vectors = new VectorPlugin(options, gateway.embed);
   const agentTools = () => vectors.tools();
+  // Known only when the server listens.
+  let address = '';
+  const approvals = createApprovalRules({
+    access: operator,
+    approvers: workspace.approvers,
+    url: () => options.publicUrl ?? address,
+  });
   const exchange = createExchange(
-    { options, home, env, bus, workspace, projects, agentTools, gateway, sealExchange, logger },
+    { options, home, env, bus, workspace, projects, agentTools, gateway, approvals, sealExchange, logger },
     closing,
   );
   const missing = () => missingModel(gateway.describe());
@@ -156,8 +164,6 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   });
   mountChanges(app, commandBus, exchange.stores.changes);
   mountOpenAi(app, { bus, routing: exchange.routing, lanes: exchange.lanes });
-  // Known only when the server listens.
-  let address = '';
   const { registrar } = exchange;
   const context = {
     bus,

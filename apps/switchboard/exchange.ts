@@ -17,6 +17,7 @@ import { Lanes } from './dispatch/lanes.ts';
 import { LongTasks } from './dispatch/long-tasks.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { AbTests } from './experiments/ab-tests.ts';
+import type { ApprovalRules } from './human/approval-rules.ts';
 import { HumanDesk } from './human/human-desk.ts';
 import { SurfaceQuestions } from './human/surface-questions.ts';
 import { IncidentBook } from './incidents/incident-book.ts';
@@ -39,6 +40,7 @@ export interface ExchangeSettings {
   /** Tools of plugins, for every agent that has tools. */
   agentTools: () => Tool[];
   gateway: ModelGateway;
+  approvals: ApprovalRules;
   /** Opens commands that were sealed for the journal. */
   sealExchange: SealExchange;
   logger: Logger;
@@ -71,7 +73,7 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const { options, env, bus, workspace, projects, sealExchange, logger } = settings;
   const stores = openStores(settings.home, closing, logger);
   const registry = new ExecutorRegistry();
-  const desk = new HumanDesk(stores.questions, bus);
+  const desk = new HumanDesk(stores.questions, bus, settings.approvals);
   const questions = new SurfaceQuestions({ bus, desk, logger });
   const registrar = new Registrar({ directory: workspace.directory, changes: stores.changes, env });
   const incidents = new IncidentBook(workspace, registrar, bus);
@@ -173,7 +175,7 @@ function createDispatcher(
 }
 
 function createBroker(
-  { options, workspace, logger }: ExchangeSettings,
+  { options, workspace, approvals, logger }: ExchangeSettings,
   { registry, lanes, stores }: { registry: ExecutorRegistry; lanes: Lanes; stores: Stores },
   closing: AsyncDisposableStack,
 ): SkillBroker | undefined {
@@ -186,6 +188,7 @@ function createBroker(
     lanes,
     timeoutMs: options.skillTimeoutMs,
     memory: stores.conversations,
+    isApprover: approvals.isApprover,
     logger,
   });
   closing.defer(() => broker.close());

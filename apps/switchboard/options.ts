@@ -112,7 +112,7 @@ export const switchboardOptions = defineOptions(
       env: 'SWITCHBOARD_SHELL',
       values: ['ask', 'on', 'off'],
       default: 'ask',
-      doc: 'Commands of agents in this process: ask has a person approve each, on runs them, off gives agents none.',
+      doc: 'Commands of the agents in this process whose file has runCommand: true: ask has the operator approve each, on runs them unasked, off gives no agent any.',
     }),
     vectorUrl: url({
       env: 'VECTOR_URL',

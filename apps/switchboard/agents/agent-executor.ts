@@ -152,7 +152,12 @@ function workTools(
     ...whitelistedTools(parts, { correlationId, principal }, agent).filter((tool) =>
       whitelist.includes(tool.name),
     ),
-    ...builtInTools(parts.builtIn, parts.desk, { agent: name, correlationId }, context),
+    ...builtInTools(
+      parts.builtIn,
+      parts.desk,
+      { agent: name, correlationId, mayRunCommands: agent.runCommand },
+      context,
+    ),
     ...parts.moreTools(name),
   ];
 }

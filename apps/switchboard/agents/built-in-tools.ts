@@ -20,17 +20,25 @@ export interface BuiltInSettings {
   path: string;
 }
 
+/** The agent at work, and for what. */
+interface Work {
+  agent: string;
+  correlationId: string;
+  /** The operator has turned commands on in the file of the agent. */
+  mayRunCommands: boolean;
+}
+
 const commandTimeoutMs = 120_000;
 
-/** Files, search in files and commands, all in one directory: what every agent with tools has beside its whitelist. */
+/** Files and search in files, all in one directory: what every agent with tools has beside its whitelist; and commands there, for agents whose file says so. */
 export function builtInTools(
   { directory, shell, path }: BuiltInSettings,
   desk: HumanDesk,
-  work: { agent: string; correlationId: string },
+  work: Work,
   context: SkillContext,
 ): Tool[] {
   const files = fileTools(directory);
-  if (shell === 'off') return files;
+  if (shell === 'off' || !work.mayRunCommands) return files;
   const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs });
   return [...files, shell === 'on' ? runs(command) : asksFirst(command, desk, work, context)];
 }
@@ -52,16 +60,17 @@ function runs({ subject, approve }: ApprovedTool): Tool {
   }) as Tool;
 }
 
-/** Waits for a person; the same command of the same piece of work is asked about once. */
+/** Waits for an approval, which is good for one run of this very command. */
 function asksFirst(
   command: ApprovedTool,
   desk: HumanDesk,
-  { agent, correlationId }: { agent: string; correlationId: string },
+  { agent, correlationId }: Work,
   { tell }: SkillContext,
 ): Tool {
   return defineTool({
     name: 'run_command',
-    description: 'Runs a shell command in the directory of the file tools, after a person has approved it.',
+    description:
+      'Runs a shell command in the directory of the file tools, after the operator has approved it.',
     input,
     timeoutMs: askLimitMs + commandTimeoutMs + 5000,
     async execute(given, call) {
@@ -70,7 +79,7 @@ function asksFirst(
       const { signal } = call;
       const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
-      const answer = await desk.ask(correlationId, question, askLimitMs, signal);
+      const answer = await desk.askApproval(correlationId, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';

@@ -16,7 +16,10 @@ const everyTool = [
   'run_ceremony',
 ];
 const files = {
-  'agents/ava.yaml': agent('ava', `role: devops\ntools: [${everyTool}]\nskills: [{ name: work }]`),
+  'agents/ava.yaml': agent(
+    'ava',
+    `role: devops\ntools: [${everyTool}]\nrunCommand: true\nskills: [{ name: work }]`,
+  ),
   'agents/mute.yaml': agent('mute', 'role: general\ntools: []\nskills: [{ name: talk }]'),
   'ceremonies/standup.yaml':
     'id: standup\nname: Stand-up\nschedule: 0 9 * * 1-5\nskill: sing\nenabled: false',
@@ -74,7 +77,7 @@ describe('tools of an agent', () => {
         .at(-1)
         ?.tools?.map((tool) => tool.function.name);
     };
-    expect(await listed('work', 'l1')).toEqual([...everyTool, ...builtInTools, 'ask_human']);
+    expect(await listed('work', 'l1')).toEqual([...everyTool, ...builtInTools, 'run_command', 'ask_human']);
     expect(await listed('talk', 'l2')).toEqual(['ask_human']);
   });
 

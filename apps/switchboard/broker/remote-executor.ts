@@ -9,7 +9,7 @@ import {
   type RemoteState,
   toolCallMediaType,
 } from '@trunkline/a2a';
-import { anonymous, handedOn } from '@trunkline/identity';
+import { anonymous, handedOn, type Principal } from '@trunkline/identity';
 import type {
   OfferedSkill,
   SkillContext,
@@ -42,6 +42,8 @@ export interface RemoteParts {
   /** How long one call may be silent. */
   timeoutMs: number;
   memory: RemoteMemory;
+  /** Whether it is an approver of `approvers.yaml`, in person. */
+  isApprover(principal: Principal): boolean;
 }
 
 /** An agent of another service, reached over A2A. */
@@ -71,7 +73,9 @@ export function createRemoteExecutor(parts: RemoteParts): SkillExecutor {
 async function call(request: SkillRequest, context: SkillContext, parts: RemoteParts): Promise<RemoteReply> {
   const { client, agent, streaming, timeoutMs } = parts;
   const message = messageOf(request, context, parts);
-  const options: CallOptions = { signal: context.signal, timeoutMs, principal: request.principal };
+  const isAnswer = message.taskId !== undefined;
+  const principal = isAnswer ? answering(request, parts) : request.principal;
+  const options: CallOptions = { signal: context.signal, timeoutMs, principal };
   if (!streaming) return await client.send(agent, message, options);
   for await (const event of client.stream(agent, message, options)) {
     if (event.type === 'task-end') return event.reply;
@@ -79,6 +83,11 @@ async function call(request: SkillRequest, context: SkillContext, parts: RemoteP
     else for (const frame of framesOf(event)) context.tell(frame);
   }
   throw new Error(`The stream of ${agent.name} ended without an end of its task.`);
+}
+
+/** A paired approver's own answer to a task that waits counts as an approval there; what they ask for otherwise does not. */
+function answering({ principal }: SkillRequest, { isApprover }: RemoteParts): Principal | undefined {
+  return principal !== undefined && isApprover(principal) ? { ...principal, kind: 'approver' } : principal;
 }
 
 function messageOf(request: SkillRequest, context: SkillContext, parts: RemoteParts): OutgoingMessage {

@@ -1,5 +1,6 @@
 import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
+import type { Principal } from '@trunkline/identity';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
 import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
@@ -16,6 +17,8 @@ export interface BrokerSettings {
   lanes: Lanes;
   timeoutMs: number;
   memory: RemoteMemory;
+  /** Whether it is an approver of `approvers.yaml`, in person. */
+  isApprover: (principal: Principal) => boolean;
   logger: Logger;
   client?: A2aClient;
   heartbeatMs?: number;
@@ -139,7 +142,7 @@ export class SkillBroker {
 
   #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
     const card = this.#cards.get(name);
-    const { registry, lanes, timeoutMs, memory, store } = this.#settings;
+    const { registry, lanes, timeoutMs, memory, store, isApprover } = this.#settings;
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
       client: this.#client,
@@ -155,6 +158,7 @@ export class SkillBroker {
       pushes: card?.pushNotifications ?? false,
       timeoutMs,
       memory,
+      isApprover,
     });
   }
 }

@@ -3,6 +3,7 @@ import type { Bus } from '@trunkline/bus';
 import type { Admission, Lanes } from '../dispatch/lanes.ts';
 import { text } from '../dispatch/request.ts';
 import type { HumanDesk } from '../human/human-desk.ts';
+import type { Question } from '../human/question-store.ts';
 import type { Surroundings } from '../router/decide.ts';
 import { type Answer, askSkill, listen } from './ask-skill.ts';
 import type { Answers, Parked, ParkedAnswers } from './parked-answers.ts';
@@ -73,10 +74,17 @@ function answersFor(
   const { signal } = ending;
   const kept = resume === undefined ? undefined : parked.take(task.id);
   if (kept?.wentOn === true) return goingOn(kept, signal);
-  kept?.ending.abort();
   const waiting = desk.pending().find(({ correlationId }) => correlationId === task.id);
-  if (resume !== undefined && waiting !== undefined) {
-    const begin = () => desk.answer(waiting.requestId, content);
+  const isAnswer = resume !== undefined && waiting !== undefined;
+  const refusal = isAnswer ? desk.refusalOf(waiting, content, principal) : undefined;
+  if (isAnswer && refusal !== undefined) {
+    const words = refusal === 'unclear' ? 'Please answer yes or no.' : desk.whereToApprove();
+    const going = kept && goingOn(kept, signal);
+    return askAgain(waiting, words, going ?? listenAgain(bus)(task.id)(signal));
+  }
+  kept?.ending.abort();
+  if (isAnswer) {
+    const begin = () => desk.answer(waiting.requestId, content, principal);
     return listen(bus, { correlationId: task.id, signal, begin });
   }
   const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
@@ -86,6 +94,12 @@ function answersFor(
   const conversationId = `a2a:${task.contextId}`;
   const source = { interface: 'a2a' };
   return askSkill(bus, target, { content, correlationId, conversationId, source, principal, signal });
+}
+
+/** The answer did not count: the task waits on, and says why. */
+async function* askAgain({ requestId, question }: Question, words: string, going: Answers): Answers {
+  yield { type: 'question', question: { requestId, question: `${question}\n${words}` } };
+  yield* going;
 }
 
 async function* goingOn({ answers, next, ending }: Parked, signal: AbortSignal): Answers {

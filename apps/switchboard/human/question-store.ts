@@ -7,13 +7,27 @@ export interface Question {
   askedAt: number;
   answer: string | null;
   answeredAt: number | null;
+  /** It asks for leave to do something, which only some may give. */
+  approval: boolean;
 }
+
+type Row = Omit<Question, 'approval'> & { approval: number };
 
 const migrations = [
   `CREATE TABLE questions (
      requestId TEXT PRIMARY KEY, correlationId TEXT NOT NULL, question TEXT NOT NULL, askedAt INTEGER NOT NULL,
      answer TEXT, answeredAt INTEGER, UNIQUE (correlationId, question)) STRICT;`,
+  // An approval is no question of the same words: whoever may answer the one may not answer the other. It is used once.
+  `CREATE TABLE asked (
+     requestId TEXT PRIMARY KEY, correlationId TEXT NOT NULL, question TEXT NOT NULL, askedAt INTEGER NOT NULL,
+     answer TEXT, answeredAt INTEGER, answeredBy TEXT, approval INTEGER NOT NULL, usedAt INTEGER) STRICT;
+   INSERT INTO asked SELECT requestId, correlationId, question, askedAt, answer, answeredAt, NULL, 0, NULL FROM questions;
+   DROP TABLE questions;
+   ALTER TABLE asked RENAME TO questions;
+   CREATE UNIQUE INDEX questions_in_use ON questions (correlationId, question, approval) WHERE usedAt IS NULL;`,
 ];
+
+const columns = 'requestId, correlationId, question, askedAt, answer, answeredAt, approval';
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** An answer is there for whoever asks again; a question that nobody answered for so long is nobody's any more. */
@@ -30,32 +44,44 @@ export class QuestionStore {
   }
 
   /** The question of this correlation: the one that was asked before, or a new one. */
-  open(requestId: string, correlationId: string, question: string): Question {
+  open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval'>): Question {
+    const { requestId, correlationId, question } = asked;
+    const approval = Number(asked.approval);
     this.#database
       .prepare(
-        'INSERT INTO questions (requestId, correlationId, question, askedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+        'INSERT INTO questions (requestId, correlationId, question, askedAt, approval) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
       )
-      .run(requestId, correlationId, question, this.#now());
-    return this.#database
-      .prepare<Question>('SELECT * FROM questions WHERE correlationId = ? AND question = ?')
-      .get(correlationId, question) as Question;
+      .run(requestId, correlationId, question, this.#now(), approval);
+    const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND usedAt IS NULL`;
+    return questionOf(this.#database.prepare<Row>(sql).get(correlationId, question, approval) as Row);
   }
 
   get(requestId: string): Question | undefined {
-    return this.#database.prepare<Question>('SELECT * FROM questions WHERE requestId = ?').get(requestId);
+    const row = this.#database
+      .prepare<Row>(`SELECT ${columns} FROM questions WHERE requestId = ?`)
+      .get(requestId);
+    return row && questionOf(row);
   }
 
   /** Says whether the question was still open. */
-  answer(requestId: string, answer: string): boolean {
-    const sql = 'UPDATE questions SET answer = ?, answeredAt = ? WHERE requestId = ? AND answer IS NULL';
-    return this.#database.prepare(sql).run(answer, this.#now(), requestId).changes > 0;
+  answer(requestId: string, answer: string, by: string): boolean {
+    const sql =
+      'UPDATE questions SET answer = ?, answeredAt = ?, answeredBy = ? WHERE requestId = ? AND answer IS NULL';
+    return this.#database.prepare(sql).run(answer, this.#now(), by, requestId).changes > 0;
+  }
+
+  /** From now on the same question is asked anew. Says whether the answer had not been used before. */
+  use(requestId: string): boolean {
+    const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
+    return this.#database.prepare(sql).run(this.#now(), requestId).changes > 0;
   }
 
   /** What waits for an answer, the oldest first. */
   pending(): Question[] {
     return this.#database
-      .prepare<Question>('SELECT * FROM questions WHERE answer IS NULL ORDER BY askedAt')
-      .all();
+      .prepare<Row>(`SELECT ${columns} FROM questions WHERE answer IS NULL ORDER BY askedAt`)
+      .all()
+      .map(questionOf);
   }
 
   /** Removes what was answered a week ago, or asked in vain a month ago. */
@@ -68,4 +94,8 @@ export class QuestionStore {
   close(): void {
     this.#database.close();
   }
+}
+
+function questionOf(row: Row): Question {
+  return { ...row, approval: row.approval === 1 };
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createEmbeddedBus } from '@trunkline/bus';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createApprovalRules } from './approval-rules.ts';
 import { HumanDesk } from './human-desk.ts';
 import { QuestionStore } from './question-store.ts';
 
@@ -20,8 +21,9 @@ afterEach(() => {
 });
 
 it('forgets what was answered after a week, and what nobody answered after a month', () => {
-  for (const id of ['answered', 'open']) store.open(id, `c-${id}`, 'Well?');
-  store.answer('answered', 'yes');
+  for (const id of ['answered', 'open'])
+    store.open({ requestId: id, correlationId: `c-${id}`, question: 'Well?', approval: false });
+  store.answer('answered', 'yes', 'operator');
   const kept = () => ['answered', 'open'].filter((id) => store.get(id) !== undefined);
   now = 6 * dayMs;
   store.sweep();
@@ -34,9 +36,11 @@ it('forgets what was answered after a week, and what nobody answered after a mon
   expect(kept()).toEqual([]);
 });
 
+const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => [], url: () => '' });
+
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const desk = new HumanDesk(store, bus);
+  const desk = new HumanDesk(store, bus, rules);
   expect(await desk.ask('c1', 'Still there?', 60_000, AbortSignal.abort())).toBeUndefined();
   expect(desk.pending()).toHaveLength(1);
   await bus.stop();

@@ -1,6 +1,8 @@
 import { type Bus, escapeSegment, type Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { readVerdict } from '@trunkline/tools';
 import { derivedId } from '../core/derived-id.ts';
+import { principalOf } from '../core/principals.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { HumanDesk } from './human-desk.ts';
 import type { Question } from './question-store.ts';
@@ -20,6 +22,13 @@ interface Place {
   topic: string;
 }
 
+/** A question that was put somewhere. */
+interface Put extends Place {
+  correlationId: string;
+  /** It asks for leave, which whoever was asked may not be able to give. */
+  approval: boolean;
+}
+
 /** Surfaces on which people talk; the others get a question where their project has its chat. */
 const talking = new Set(['chat', 'messenger', 'tracker']);
 const mostWaiting = 1000;
@@ -29,7 +38,7 @@ const looksBack = 50;
 export class SurfaceQuestions {
   readonly #settings: SurfaceQuestionSettings;
   /** The questions that wait, by where they were put; the newest is answered first. */
-  readonly #waiting = new Map<string, Place>();
+  readonly #waiting = new Map<string, Put>();
 
   constructor(settings: SurfaceQuestionSettings) {
     this.#settings = settings;
@@ -47,20 +56,52 @@ export class SurfaceQuestions {
   }
 
   /** Takes a message for the answer to a question that was put where it comes from; false when there is none. */
-  async take({ source, payload }: Message): Promise<boolean> {
+  async take(message: Message): Promise<boolean> {
+    const { source, payload } = message;
     const content = text(fieldsOf(payload).content);
     if (source === undefined || content === undefined) return false;
     const found = [...this.#waiting].findLast(([, place]) => isFrom(place, source));
-    if (found === undefined) return false;
+    if (found === undefined || found[1].approval) return await this.#takeApproval(message, content);
     const [requestId] = found;
     this.#waiting.delete(requestId);
-    return (await this.#settings.desk.answer(requestId, content)) === 'accepted';
+    return (await this.#settings.desk.answer(requestId, content, principalOf(message))) === 'accepted';
+  }
+
+  /**
+   * A plain yes or no where one approval waits. An approver may give it who was not asked themselves; others are told
+   * who may, if they were asked. Whatever else they say goes on to the agent.
+   */
+  async #takeApproval(message: Message, answer: string): Promise<boolean> {
+    const { desk } = this.#settings;
+    const { source } = message;
+    const principal = principalOf(message);
+    if (source === undefined) return false;
+    const here = [...this.#waiting].filter(([, put]) => put.approval && isAt(put, source));
+    const [first, ...more] = here;
+    if (first === undefined) return false;
+    const [requestId, put] = first;
+    const isAllowed = desk.mayApprove(principal);
+    const wasAsked = here.some(([, each]) => isFrom(each, source));
+    if (readVerdict(answer) === 'unclear')
+      return isAllowed && wasAsked && (await this.#say(put, message, 'Please answer yes or no.'));
+    if (!isAllowed) return wasAsked && (await this.#say(put, message, desk.whereToApprove()));
+    const several = 'Several requests wait for approval here, so that a yes could mean any of them.';
+    if (more.length > 0) return await this.#say(put, message, `${several} ${desk.whereToApprove()}`);
+    const outcome = await desk.answer(requestId, answer, principal);
+    this.#waiting.delete(requestId);
+    return outcome === 'accepted';
+  }
+
+  async #say({ topic, correlationId }: Put, { id }: Message, content: string): Promise<true> {
+    const draft = { topic, payload: { content }, id: derivedId(id, 'approval'), correlationId };
+    await this.#settings.bus.publish(draft);
+    return true;
   }
 
   async #put(payload: unknown): Promise<void> {
-    const { requestId, correlationId, question } = fieldsOf(payload) as Partial<Question>;
+    const { requestId, correlationId, question, approval = false } = fieldsOf(payload) as Partial<Question>;
     if (requestId === undefined || correlationId === undefined || question === undefined) return;
-    const place = await this.#find({ requestId, correlationId });
+    const place = await this.#find({ requestId, correlationId, approval });
     if (place === undefined) return;
     await this.#settings.bus.publish({
       topic: place.topic,
@@ -74,12 +115,13 @@ export class SurfaceQuestions {
   async #find({
     requestId,
     correlationId,
-  }: Pick<Question, 'requestId' | 'correlationId'>): Promise<Place | undefined> {
+    approval,
+  }: Pick<Question, 'requestId' | 'correlationId' | 'approval'>): Promise<Place | undefined> {
     const { bus, logger } = this.#settings;
     try {
       const entries = await bus.history({ correlationId, limit: looksBack });
       const place = placeOf(entries.map(({ message }) => message));
-      if (place !== undefined) this.#remember(requestId, place);
+      if (place !== undefined) this.#remember(requestId, { ...place, correlationId, approval });
       return place;
     } catch (error) {
       logger.warn({ err: error, correlationId }, 'it could not be found out where to put a question');
@@ -87,19 +129,19 @@ export class SurfaceQuestions {
     }
   }
 
-  #remember(requestId: string, place: Place): void {
-    this.#waiting.set(requestId, place);
+  #remember(requestId: string, put: Put): void {
+    this.#waiting.set(requestId, put);
     const oldest = this.#waiting.keys().next().value;
     if (this.#waiting.size > mostWaiting && oldest !== undefined) this.#waiting.delete(oldest);
   }
 }
 
 function isFrom(place: Place, source: NonNullable<Message['source']>): boolean {
-  return (
-    place.interface === source.interface &&
-    place.channelId === source.channelId &&
-    (place.userId === undefined || place.userId === source.userId)
-  );
+  return isAt(place, source) && (place.userId === undefined || place.userId === source.userId);
+}
+
+function isAt(place: Place, source: NonNullable<Message['source']>): boolean {
+  return place.interface === source.interface && place.channelId === source.channelId;
 }
 
 /** With the person who asked, else in the chat of the project that it is about. */

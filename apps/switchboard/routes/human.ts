@@ -7,6 +7,8 @@ import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
+  approval_forbidden: [403, ({ where }: { where: string }) => `This is not yours to approve. ${where}`],
+  approval_unclear: [400, 'This is a request for approval: answer with a plain yes or no.'],
   question_answered: [409, 'This question has been answered already.'],
 });
 
@@ -30,12 +32,19 @@ export function mountHuman(app: Hono<SwitchboardEnv>, desk: HumanDesk): void {
   });
   const answering = describeRoute({
     summary: 'Answers a question',
-    errors: [errors.question_unknown, errors.question_answered],
+    errors: [
+      errors.question_unknown,
+      errors.question_answered,
+      errors.approval_forbidden,
+      errors.approval_unclear,
+    ],
   });
   app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
     const { requestId, answer } = context.req.valid('json');
-    const outcome = await desk.answer(requestId, answer);
+    const outcome = await desk.answer(requestId, answer, context.get('principal'));
     if (outcome === 'unknown') throw errors.question_unknown();
+    if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: desk.whereToApprove() });
+    if (outcome === 'unclear') throw errors.approval_unclear();
     if (outcome === 'answered-already') throw errors.question_answered();
     return context.json({ success: true });
   });

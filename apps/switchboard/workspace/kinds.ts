@@ -1,6 +1,7 @@
 import { externalAgentSchema, targetsSchema } from '@trunkline/a2a';
 import type { z } from 'zod';
 import { agentSchema } from './schema/agent.ts';
+import { approversSchema } from './schema/approvers.ts';
 import { ceremonySchema } from './schema/ceremony.ts';
 import { channelsSchema } from './schema/channels.ts';
 import { chatSchema } from './schema/chat.ts';
@@ -44,6 +45,7 @@ export const kinds = {
   route: { folder: 'routes.d', schema: routeSchema, key: 'name', expand: false },
   cron: { folder: 'crons', schema: cronSchema, key: 'id', expand: false },
   ceremony: { folder: 'ceremonies', schema: ceremonySchema, key: 'id', expand: false },
+  approvers: { file: 'approvers.yaml', schema: approversSchema, expand: false },
   channels: { file: 'channels.yaml', schema: channelsSchema, expand: true },
   fleet: { file: 'fleet.yaml', schema: fleetSchema, expand: true },
   incidents: { file: 'incidents.yaml', schema: incidentsSchema, expand: false },

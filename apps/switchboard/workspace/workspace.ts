@@ -40,6 +40,8 @@ export interface Workspace {
   expectedAgents(): readonly string[];
   /** Where agents of other services stand that have no file of their own in the workspace, by name. */
   listedElsewhere(): ReadonlyMap<string, string>;
+  /** Who may approve what agents want to run, beside the operator: `surface:user id`. */
+  approvers(): readonly string[];
   channels(): readonly Channel[];
   fleet(): FleetFile;
   routes(): readonly Route[];
@@ -79,6 +81,7 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
     const value = await files.follow(kind);
     return () => value() ?? kind.schema.parse(undefined);
   };
+  const approvers = await file(kinds.approvers);
   const channels = await file(kinds.channels);
   const incidents = await file(kinds.incidents);
   const targets = await files.follow(kinds.targets);
@@ -97,6 +100,7 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
   return {
     ...parts,
     directory,
+    approvers: () => approvers().approvers,
     channels: () => channels().channels,
     incidents: () => incidents().incidents,
     targets: () => {

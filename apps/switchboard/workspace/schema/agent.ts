@@ -29,6 +29,8 @@ export const agentSchema = z
     tools: z.array(z.enum(agentTools)).default([]),
     /** Topics that publish_event may publish to; none when not given. */
     publishes: z.array(agentPattern).default([]),
+    /** Lets it ask to run commands (run_command); each waits for an approval. */
+    runCommand: z.boolean().default(false),
     canDelegate: z.array(entryName).default([]),
     /** Calls of the model in one turn; -1 sets no limit. */
     maxTurns: z.union([z.literal(-1), z.int().min(1)]).default(20),
