@@ -151,9 +151,12 @@ function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) 
     async execute({ id }) {
       if (!ceremonies().some((ceremony) => ceremony.id === id)) return `Error: there is no ceremony ${id}.`;
       const payload = { id, requestedBy: agent };
-      const topic = `ceremony.${escapeSegment(id)}.execute`;
-      const { correlationId } = work;
-      await bus.publish({ topic, payload, correlationId, principal: onBehalf(work, agent) });
+      await bus.publish({
+        topic: `ceremony.${escapeSegment(id)}.execute`,
+        payload,
+        correlationId: work.correlationId,
+        principal: onBehalf(work, agent),
+      });
       return `The ceremony ${id} has begun.`;
     },
   });

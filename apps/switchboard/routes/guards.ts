@@ -51,6 +51,7 @@ export const operatorRoutes = [
   'POST /api/flows/:id/replay',
   'POST /api/deliveries/:id/replay',
   'POST /api/dead-letters/:id/replay',
+  'POST /api/vectors/documents',
 ];
 
 /**
@@ -97,6 +98,8 @@ export const openRoutes = [
   'GET /api/schedules',
   'GET /api/schedules/:id',
   'GET /api/settings/global',
+  'GET /api/vectors',
+  'GET /api/vectors/search',
   'GET /api/workspace',
 ];
 
