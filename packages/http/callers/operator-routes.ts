@@ -35,6 +35,8 @@ export function mountOperator(app: Hono<AppEnv>, access: OperatorAccess, homePat
     describeRoute({ summary: 'Use a one-time link up: signs the browser in and shows the page' }),
     validate('query', z.object({ code: z.string().max(200).default('') })),
     (context) => {
+      // A preview of the link, as chat programs make them, must not use it up.
+      if (context.req.method === 'HEAD') return context.body(null, 204);
       if (!access.redeem(context.req.valid('query').code)) throw httpErrors.operator_code();
       setSession(context, access.createSession(), COOKIE_SECONDS);
       return context.redirect(homePath, 303);
@@ -45,8 +47,9 @@ export function mountOperator(app: Hono<AppEnv>, access: OperatorAccess, homePat
     describeRoute({ summary: "Sign in with the operator's key" }),
     validate('json', z.object({ key: z.string().max(200) })),
     (context) => {
-      if (attempts.isExceeded()) throw httpErrors.operator_attempts({ headers: { 'retry-after': '60' } });
+      // The right key always counts, so that strangers who guess cannot lock the operator out.
       if (!access.isKey(context.req.valid('json').key)) {
+        if (attempts.isExceeded()) throw httpErrors.operator_attempts({ headers: { 'retry-after': '60' } });
         attempts.count();
         throw httpErrors.operator_key({ keyFile: access.keyFile });
       }
