@@ -11,7 +11,7 @@ import {
 import { type Family, missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
-import { canAnswer, scopesOf } from './callers.ts';
+import { canAnswer, canJoin, scopesOf } from './callers.ts';
 import { openAiErrorBody } from './openai/errors.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
@@ -135,9 +135,10 @@ function mountRoutes(app: App, base: Base, agent: Agent): void {
   mountGuards(app, base.keys, operator);
   mountLive(app, agent.changes);
   mountEvents(app, feed);
-  mountChat(app, { engine, ...state, mayAnswer: canAnswer(base, state) });
+  const mayJoin = canJoin(base, state);
+  mountChat(app, { engine, ...state, mayAnswer: canAnswer(base, state), mayJoin, isOpen: operator.isOpen });
   mountApprovals(app, { engine, checkpoints: state.checkpoints, operator });
-  mountChats(app, { engine, chats: state.chats, recorder: agent.recorder });
+  mountChats(app, { engine, chats: state.chats, recorder: agent.recorder, mayJoin });
   mountInbox(app, { inbox: stores.inbox, engine, feed });
   mountOpenAi(app, { graph: () => graph.current(), observers, agentName, scopeOf });
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };

@@ -46,7 +46,7 @@ const ownerOnly = 0o600;
 export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveConfig> {
   const { directory, file } = options;
   await createFolders(directory);
-  if (!existsSync(file)) await writeFileAtomic(file, exampleConfig);
+  if (!existsSync(file)) await writeFileAtomic(file, exampleConfig, { mode: ownerOnly });
   const secretsFile = join(directory, 'secrets.yaml');
   const { contents, take, onChange, close } = await follow(file, secretsFile, options);
   const env = options.env && { env: options.env };
@@ -69,7 +69,8 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
       const secrets = secretsText === undefined ? undefined : read(secretsText, secretsSchema, secretsFile);
       const config = parse(text);
       if (secretsText !== undefined) await writeFileAtomic(secretsFile, secretsText, { mode: ownerOnly });
-      await writeFileAtomic(file, text);
+      // MCP servers may have keys in their headers.
+      await writeFileAtomic(file, text, { mode: ownerOnly });
       take({ config, ...(secrets && { secrets }) });
     },
     inTurn: oneAfterTheOther(),

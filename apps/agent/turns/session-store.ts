@@ -35,6 +35,14 @@ export class SessionStore {
     return { messages: JSON.parse(row.messages) as Messages, version, scope: scope ?? operatorScope };
   }
 
+  /** Whose memory a conversation belongs to; undefined for one that has not begun. */
+  scope(sessionId: string): string | undefined {
+    const row = this.#database
+      .prepare<Pick<Row, 'scope'>>('SELECT scope FROM session WHERE session_id = ?')
+      .get(sessionId);
+    return row === undefined ? undefined : (row.scope ?? operatorScope);
+  }
+
   /** The version alone: a long conversation is not read for it. */
   version(sessionId: string): number {
     const row = this.#database

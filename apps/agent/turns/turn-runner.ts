@@ -25,7 +25,8 @@ import type { Skill } from '../skills/skill-shelf.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';
-import type { ScopeRequest } from './memory-scope.ts';
+
+import { operatorScope, type ScopeRequest } from './memory-scope.ts';
 import type { SessionLocks } from './session-locks.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { appended, recordOf } from './session-record.ts';
@@ -91,6 +92,10 @@ export class TurnRunner {
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     yield* this.#exclusively(request, (prepared) => {
+      if (prepared.session.scope === operatorScope && prepared.options.scope !== operatorScope)
+        throw new TurnRefusal(
+          'This conversation belongs to the operator. Leave its id out to begin one of your own.',
+        );
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
     });

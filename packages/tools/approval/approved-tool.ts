@@ -14,6 +14,8 @@ export interface ApprovalSubject {
   directory: string;
   /** The scripts that it runs. */
   files: readonly ScriptFile[];
+  /** Of everything in the directory, where no file in it may change before the work is done. */
+  directoryState?: string;
 }
 
 export interface ApprovedContext extends ToolContext {
@@ -68,12 +70,13 @@ export function changedWords(now: ApprovalSubject, approved: ApprovalSubject): s
   const before = new Map(approved.files.map(({ path, sha256 }) => [path, sha256]));
   const changed = now.files.filter(({ path, sha256 }) => before.get(path) !== sha256).map(({ path }) => path);
   const gone = [...before.keys()].filter((path) => !now.files.some((file) => file.path === path));
-  const names = [...changed, ...gone].map(visibleLine).join(', ') || 'what it runs';
+  const names = [...changed, ...gone].map(visibleLine).join(', ') || 'a file in the directory';
   return `it was not run, because ${names} changed after it was shown for approval.`;
 }
 
 /** What somebody reads before they approve, whole and with nothing hidden. */
-export function approvalText({ title, noun, text, directory, files }: ApprovalSubject): string {
+export function approvalText(subject: ApprovalSubject): string {
+  const { title, noun, text, directory, files, directoryState } = subject;
   const scripts = files.map(
     ({ path, sha256 }) => `Runs ${visibleLine(path)} (SHA-256 ${sha256.slice(0, 16)}…)`,
   );
@@ -83,5 +86,8 @@ export function approvalText({ title, noun, text, directory, files }: ApprovalSu
     visibleText(text),
     `Directory: ${visibleLine(directory)}`,
     ...scripts,
+    ...(directoryState === undefined
+      ? []
+      : ['It is asked again if a file in the directory changes before it runs.']),
   ].join('\n');
 }

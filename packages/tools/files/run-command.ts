@@ -1,6 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import type { ApprovalSubject, ApprovedTool } from '../approval/approved-tool.ts';
+import { directoryState } from '../approval/directory-state.ts';
 import { scriptFiles } from '../approval/script-files.ts';
 import { orRefusal } from '../refusal.ts';
 import { type CommandResult, runCommand } from './command.ts';
@@ -42,7 +43,10 @@ export function createRunCommand({
   });
   return {
     tool,
-    subject: (given) => commandSubject('May I run this command?', input.parse(given).command, directory),
+    subject: async (given) => ({
+      ...(await commandSubject('May I run this command?', input.parse(given).command, directory)),
+      directoryState: await directoryState(directory),
+    }),
     approve: (given, { signal }) =>
       orRefusal(async () => {
         const { command } = input.parse(given);

@@ -3,6 +3,7 @@ import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { MayJoin } from '../../callers.ts';
 import { chatSources } from '../../chats/chat-origin.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import type { ChatStore } from '../../chats/chat-store.ts';
@@ -13,6 +14,7 @@ export interface ChatPageRoutes {
   engine: TaskEngine;
   chats: ChatStore;
   recorder: ChatRecorder;
+  mayJoin: MayJoin;
 }
 
 const sessionId = z.string().min(1).max(500);
@@ -42,7 +44,8 @@ const newMessage = z.object({
 });
 
 /** Conversations as the chat page shows them. */
-export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatPageRoutes): void {
+export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
+  const { chats, recorder, mayJoin } = routes;
   app.get(
     '/api/chat/sessions',
     describeRoute({ summary: 'Conversations, the newest first' }),
@@ -54,7 +57,8 @@ export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatP
       const sessions = found.slice(0, limit);
       const last = found.length > limit ? sessions.at(-1) : undefined;
       const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
-      return context.json({ sessions, next });
+      const own = sessions.filter(({ session_id }) => mayJoin(session_id, context.get('principal')));
+      return context.json({ sessions: own, next });
     },
   );
   app.get(
@@ -64,6 +68,7 @@ export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatP
     (context) => {
       const { limit, before } = context.req.valid('query');
       const id = context.req.param('id');
+      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_operator();
       const found = chats.turns(id, limit + 1, before);
       const kept = found.slice(-limit);
       return context.json({
@@ -73,10 +78,10 @@ export function mountChats(app: Hono<AppEnv>, { engine, chats, recorder }: ChatP
       });
     },
   );
-  mountMessages(app, { engine, chats, recorder });
+  mountMessages(app, routes);
 }
 
-function mountMessages(app: Hono<AppEnv>, { engine, recorder }: ChatPageRoutes): void {
+function mountMessages(app: Hono<AppEnv>, { engine, recorder, mayJoin }: ChatPageRoutes): void {
   app.post(
     '/api/chat/sessions/:id/messages',
     describeRoute({ summary: 'Say something in a conversation, or answer a question in it' }),
@@ -84,7 +89,9 @@ function mountMessages(app: Hono<AppEnv>, { engine, recorder }: ChatPageRoutes):
     validate('json', newMessage),
     async (context) => {
       const { task_id, skill, ...said } = context.req.valid('json');
-      const message = messageOf(context.req.valid('param').id, said, task_id);
+      const { id } = context.req.valid('param');
+      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_operator();
+      const message = messageOf(id, said, task_id);
       const metadata = { ...chatMetadata, ...(skill !== undefined && { skill }) };
       const task = await fromEngine(() => start(engine, message, metadata, context.get('principal')));
       return context.json({ task_id: task.id, turn: recorder.find(task.id) });

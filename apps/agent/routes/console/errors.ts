@@ -2,6 +2,10 @@ import { defineErrors } from '@trunkline/http';
 
 /** Failures of the console API. */
 export const consoleErrors = defineErrors({
+  chat_of_operator: [
+    403,
+    'This conversation belongs to the operator. Choose another session_id, or sign in as the operator ("trunkline login").',
+  ],
   not_loaded: [
     409,
     ({ what }: { what: string }) => `${what} is not loaded. Turn it on in the configuration.`,
