@@ -7,10 +7,11 @@ import {
   listRoutes,
   type Metrics,
   type RunningServer,
+  requireOperator,
   serve,
   servePages,
 } from '@trunkline/http';
-import type { Principal } from '@trunkline/identity';
+import type { OperatorAccess, Principal } from '@trunkline/identity';
 import type { Service, Surroundings } from '@trunkline/service';
 import { PersonaUnavailableError, renderVoiceError } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
@@ -181,12 +182,31 @@ function mountApi(app: VoiceApp, core: Core, speech: Speech, latency: LatencyLog
       refuse,
     }),
   );
+  requireKeyToConfigure(app, core.operator);
   mountUsers(app, users);
   mountVerbosity(app, { preferences, standard: options.verbosity });
   mountSkills(app, { library, selection, users });
   mountDelegates(app, delegates);
   mountVoice(app, { backend: options.ttsBackend, counters, sidecar: speech.sidecar, cloner: speech.cloner });
   mountMetrics(app, { counters, sessions, latency });
+}
+
+/** Routes that change how the service answers. */
+const configuringPaths = [
+  '/api/users/reload',
+  '/api/skills/reload',
+  '/api/delegates/reload',
+  '/api/admin/skills',
+  '/api/voice/clone',
+];
+
+/** Whoever has no key of their own, as everybody in single-user mode, needs the operator's there. */
+function requireKeyToConfigure(app: VoiceApp, operator: OperatorAccess): void {
+  const guard = requireOperator(operator);
+  for (const path of configuringPaths)
+    app.use(path, (context, next) =>
+      context.get('principal').kind === 'anonymous' ? guard(context, next) : next(),
+    );
 }
 
 /** The callback comes first: it has a guard of its own. */

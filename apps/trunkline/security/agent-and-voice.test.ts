@@ -1,9 +1,9 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Approvals, startApprovals } from './approval.suite.ts';
-import { ask, json, openMode, startAttack } from './attack.suite.ts';
+import { ask, json } from './attack.suite.ts';
 
 let approvals: Approvals;
 beforeAll(async () => {
@@ -18,7 +18,7 @@ it.each([
   ['a name that node completes', 'u.js', 'node ./u', '1', 'require("child_process").execSync("E")'],
   ['a script called by the one that was shown', 'inner.sh', 'sh outer.sh', 'true', 'E'],
 ])(
-  'F1: an approval does not hold for a script that changed meanwhile, given as %s',
+  'an approval does not hold for a script that changed meanwhile, given as %s',
   async (_, name, call, before, after) => {
     approvals.begin();
     const folder = join(approvals.attack.home, 'agent', 'workspace');
@@ -33,7 +33,7 @@ it.each([
   },
 );
 
-describe('F2: a conversation of the operator', () => {
+describe('a conversation of the operator', () => {
   it('is neither read nor continued by nobody known (api/chat, and the default session)', async () => {
     const { attack, url } = approvals;
     const headers = await attack.operator('agent');
@@ -60,7 +60,7 @@ describe('F2: a conversation of the operator', () => {
   });
 });
 
-it('F3: agent.yaml with a secret in it is for the owner alone', async () => {
+it('agent.yaml with a secret in it is for the owner alone', async () => {
   const { attack, url } = approvals;
   const { body } = await json<{ text: string }>(
     `${url}/api/config`,
@@ -78,19 +78,11 @@ it.each([
   ['/api/delegates/reload', {}],
   ['/api/admin/skills', { user_id: 'default', slug: 'chef' }],
   ['/api/voice/clone', {}],
-])('F4: voice without a roster: %s needs the operator', async (path, body) => {
+])('voice without a roster: %s needs the operator', async (path, body) => {
   expect((await json(`${approvals.attack.url('voice')}${path}`, body)).status).toBe(403);
 });
 
-it('F7: commands of the switchboard are off until the operator turns them on', async () => {
-  const fresh = await startAttack({ env: openMode, files: { 'voice/config/users.yaml': 'users: []' } });
-  onTestFinished(() => fresh.stop());
-  await ask(fresh.url('switchboard'), 'hello');
-  for (const { tools } of fresh.model.chats())
-    expect(tools?.map(({ function: { name } }) => name)).not.toContain('run_command');
-});
-
-it('F8: strangers cannot lock the operator out of signing in', async () => {
+it('strangers cannot lock the operator out of signing in', async () => {
   for (let index = 0; index < 60; index += 1)
     await json(`${approvals.url}/operator`, { key: `guess-${index}` });
   const { status } = await json(`${approvals.url}/operator`, { key: approvals.attack.operatorKey() });
