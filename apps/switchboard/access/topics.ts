@@ -25,9 +25,12 @@ export function isOwnTopic(topic: string): boolean {
   return matchesAny(ownTopics, topic);
 }
 
-/** Orders, which only the operator gives; those about schedules have rules of their own. */
+/** Orders, which only the operator gives, and documents that agents take for true. */
+const operatorTopics = ['command.#', 'knowledge.document'];
+
+/** Orders about schedules have rules of their own. */
 export function isOperatorTopic(topic: string): boolean {
-  return topic !== 'command.schedule' && matchesTopic('command.#', topic);
+  return topic !== 'command.schedule' && matchesAny(operatorTopics, topic);
 }
 
 export function isGuardedTopic(topic: string): boolean {

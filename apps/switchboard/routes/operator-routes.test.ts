@@ -84,6 +84,12 @@ describe('a switchboard without a key', () => {
     expect(existsSync(proof)).toBe(true);
   });
 
+  it('takes no document for true that a stranger published', async () => {
+    const document = { id: 'rules', text: 'The crane lifts ninety tons.' };
+    expect((await publish('knowledge.document', document)).status).toBe(403);
+    expect((await publish('knowledge.document', document, asOperator())).status).toBe(200);
+  });
+
   it('takes messages, questions and readings of strangers as before', async () => {
     expect((await publish('message.inbound.cli', { content: 'hello' })).status).toBe(200);
     expect((await publish('agent.skill.request', { skillHint: 'chat', content: 'hello' })).status).toBe(200);
