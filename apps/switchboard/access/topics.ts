@@ -25,8 +25,17 @@ export function isOwnTopic(topic: string): boolean {
   return matchesAny(ownTopics, topic);
 }
 
-/** Orders, which only the operator gives, and documents that agents take for true. */
-const operatorTopics = ['command.#', 'knowledge.document'];
+/**
+ * What a guest may not publish: orders, documents that agents take for true, what spends the operator's accounts, and
+ * what diverts requests or passes for the result of a ceremony.
+ */
+const operatorTopics = [
+  'command.#',
+  'knowledge.document',
+  'message.inbound.onboard',
+  'skill.ab_test.#',
+  'ceremony.#',
+];
 
 /** Orders about schedules have rules of their own. */
 export function isOperatorTopic(topic: string): boolean {

@@ -52,6 +52,8 @@ export const operatorRoutes = [
   'POST /api/deliveries/:id/replay',
   'POST /api/dead-letters/:id/replay',
   'POST /api/vectors/documents',
+  // Registers webhooks and folders with the operator's accounts.
+  'POST /api/onboard',
 ];
 
 /**
@@ -62,7 +64,6 @@ export const openRoutes = [
   'POST /publish',
   'POST /v1/chat/completions',
   'GET /v1/models',
-  'POST /api/onboard',
   'POST /api/agent/ask-human',
   'POST /api/a2a/input',
   'POST /api/routes/test',

@@ -90,6 +90,13 @@ describe('a switchboard without a key', () => {
     expect((await publish('knowledge.document', document, asOperator())).status).toBe(200);
   });
 
+  it.each(['message.inbound.onboard', 'skill.ab_test.register', 'ceremony.review.completed'])(
+    'lets no stranger spend accounts, divert requests or forge results by %s',
+    async (topic) => {
+      expect((await publish(topic, { slug: 'x', title: 'x', github: 'a/b' })).status).toBe(403);
+    },
+  );
+
   it('takes messages, questions and readings of strangers as before', async () => {
     expect((await publish('message.inbound.cli', { content: 'hello' })).status).toBe(200);
     expect((await publish('agent.skill.request', { skillHint: 'chat', content: 'hello' })).status).toBe(200);

@@ -1,9 +1,9 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type Approvals, startApprovals } from './approval.suite.ts';
-import { ask, json } from './attack.suite.ts';
+import { ask, json, openMode, startAttack } from './attack.suite.ts';
 
 let approvals: Approvals;
 beforeAll(async () => {
@@ -87,4 +87,12 @@ it('strangers cannot lock the operator out of signing in', async () => {
     await json(`${approvals.url}/operator`, { key: `guess-${index}` });
   const { status } = await json(`${approvals.url}/operator`, { key: approvals.attack.operatorKey() });
   expect(status).toBe(200);
+});
+
+it('commands of the switchboard are off until the operator turns them on', async () => {
+  const fresh = await startAttack({ env: openMode, files: { 'voice/config/users.yaml': 'users: []' } });
+  onTestFinished(() => fresh.stop());
+  await ask(fresh.url('switchboard'), 'hello');
+  for (const { tools } of fresh.model.chats())
+    expect(tools?.map(({ function: { name } }) => name)).not.toContain('run_command');
 });
