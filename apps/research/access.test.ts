@@ -1,6 +1,7 @@
-import type { Service } from '@trunkline/service';
+import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
+import type { Family, Service } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
 import { exposureWarning } from './routes/guards.ts';
 
@@ -62,6 +63,107 @@ describe('RESEARCH_AUTH_TOKEN', () => {
     const response = await fetch(`${service.url}/v1/models`);
     expect(await response.json()).toMatchObject({ error: { type: 'authentication_error' } });
   });
+});
+
+describe('on whose behalf a service beside it asks', () => {
+  const family: Family = {
+    secret: 'secret-between-services',
+    agentName: 'agent',
+    find: () => undefined,
+    membersWithKey: () => [],
+    onChange: () => undefined,
+  };
+  const start = async (env: Record<string, string>) => {
+    const home = temporaryDirectory();
+    const service = await startResearch(home.path, { TRUNKLINE_OPEN: '0', ...env }, [], family);
+    onTestFinished(async () => {
+      await service.stop();
+      home.remove();
+    });
+    return async (path: string, principal?: Principal) => {
+      const headers = {
+        authorization: `Bearer ${family.secret}`,
+        ...(principal && { 'x-trunkline-principal': encodePrincipal(principal) }),
+      };
+      return (await fetch(`${service.url}${path}`, { headers })).status;
+    };
+  };
+  const known = (['person', 'service', 'agent', 'operator'] as const).map((kind) => ({
+    kind,
+    id: `voice:${kind}`,
+    via: ['voice'],
+  }));
+
+  it('decides whether A2A answers where a token is set', async () => {
+    const ask = await start({ RESEARCH_AUTH_TOKEN: 'sesame' });
+    for (const principal of known) expect(await ask('/tasks', principal)).toBe(200);
+    expect(await ask('/tasks', { ...anonymous, via: ['voice'] })).toBe(401);
+    expect(await ask('/tasks')).toBe(401);
+    for (const principal of known.slice(0, 3)) expect(await ask('/api/files', principal)).toBe(401);
+  });
+
+  it('does not matter where it is open to all', async () => {
+    const ask = await start({});
+    expect(await ask('/tasks', { ...anonymous, via: ['voice'] })).toBe(200);
+  });
+});
+
+/** Open to everyone, whatever is set. */
+const open = [
+  'GET /healthz',
+  'GET /operator',
+  'POST /operator',
+  'DELETE /operator',
+  'GET /share/:token/report',
+];
+/** What the token opens, or everybody where there is none. None of it configures the service or runs a program. */
+const work = [
+  'POST /api/chat',
+  'GET /api/chat',
+  'GET /api/chat/:id',
+  'GET /api/research',
+  'POST /api/research/deep',
+  'GET /api/research/deep/:id',
+  'DELETE /api/research/deep/:id',
+  'GET /api/research/deep/:id/status',
+  'GET /api/research/deep/:id/evidence',
+  'GET /api/research/deep/:id/export',
+  'POST /api/research/deep/:id/plan',
+  'POST /api/research/deep/:id/resume',
+  'POST /api/research/deep/:id/rerun',
+  'GET /api/research/deep/:id/questions',
+  'POST /api/research/deep/:id/questions',
+  'POST /api/research/deep/:id/share',
+  'DELETE /api/research/deep/:id/share',
+  'POST /api/files',
+  'GET /api/files',
+  'GET /api/files/:id',
+  'DELETE /api/files/:id',
+  'GET /v1/models',
+  'GET /v1/models/:id',
+  'POST /v1/chat/completions',
+  'ALL /mcp',
+  'GET /metrics',
+  'GET /openapi.json',
+  'GET /docs',
+  'GET /docs/style.css',
+  // Asks for a code that is used up by the first who shows it.
+  'GET /operator/enter',
+];
+const a2a =
+  /^\w+ \/(\.well-known\/agent(-card)?\.json$|(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$))/;
+
+it('every route is in a list of who may call it', async () => {
+  const home = temporaryDirectory();
+  const service = await startResearch(home.path);
+  onTestFinished(async () => {
+    await service.stop();
+    home.remove();
+  });
+  const routes = service.routes().map(({ method, path }) => `${method} ${path}`);
+  const undecided = routes.filter((route) => ![...open, ...work].includes(route) && !a2a.test(route));
+  expect(undecided.filter((route) => !route.endsWith('*'))).toEqual([]);
+  expect([...open, ...work].filter((route) => !routes.includes(route))).toEqual([]);
 });
 
 it('is recommended where the service is reached from outside', () => {

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 
 export interface Desk {
@@ -18,11 +20,20 @@ export function browserCommand({ isTerminal, platform, env }: Desk): string[] | 
   return isSet('DISPLAY') || isSet('WAYLAND_DISPLAY') ? ['xdg-open'] : undefined;
 }
 
-/** Opens an address in the browser of this desktop. The address stands in the terminal too, so a failure is only logged. */
-export function openInBrowser(address: string, desk: Desk, logger: Logger): void {
+/**
+ * Opens a link with a secret in the browser of this desktop, by a file that leads there: other accounts of the machine see
+ * the arguments of programs. The link stands in the terminal too, so a failure is only logged.
+ */
+export function openInBrowser(link: string, directory: string, desk: Desk, logger: Logger): void {
   const [program, ...words] = browserCommand(desk) ?? [];
   if (program === undefined) return;
-  const child = spawn(program, [...words, address], { detached: true, stdio: 'ignore' });
+  const file = join(directory, 'open-as-operator.html');
+  rmSync(file, { force: true });
+  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${link}">\n`, {
+    mode: 0o600,
+    flag: 'wx',
+  });
+  const child = spawn(program, [...words, file], { detached: true, stdio: 'ignore' });
   child.once('error', (error) => logger.debug({ err: error }, 'failed to open the browser'));
   child.unref();
 }

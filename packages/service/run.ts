@@ -68,12 +68,7 @@ async function serveUntilSignal<
   const running = await startInHome(options, start);
   const link = signInLink(run, running, options);
   print(run.announce?.(running, link) ?? introduction(run.table.title, running.url, link));
-  if (link !== undefined && (options as HomeOptions).noBrowser !== true)
-    openInBrowser(
-      link,
-      { isTerminal: process.stdout.isTTY === true, platform: process.platform, env: run.env },
-      logger,
-    );
+  showSignIn(link, options, run.env, logger);
   const name = await signal;
   logger.info({ signal: name }, 'stopping');
   await running.stop();
@@ -95,6 +90,18 @@ function signInLink<Table extends OptionTable, Running extends { url: string; st
   const url = run.signInUrl === undefined ? running.url : run.signInUrl(running, options);
   if (home === undefined || isOpen || url === undefined) return undefined;
   return operatorLink(operatorAccess(home), url);
+}
+
+function showSignIn(
+  link: string | undefined,
+  options: object,
+  env: Environment | undefined,
+  logger: Logger,
+): void {
+  const { trunklineHome: home, noBrowser = false } = options as HomeOptions;
+  if (link === undefined || home === undefined || noBrowser) return;
+  const desk = { isTerminal: process.stdout.isTTY === true, platform: process.platform, env };
+  openInBrowser(link, home, desk, logger);
 }
 
 function introduction(title: string, url: string, link: string | undefined): string {

@@ -6,6 +6,8 @@ import { operatorHeaders } from '../operator/operator-headers.ts';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const names = ['VOICE_PORT', 'AGENT_PORT', 'RESEARCH_PORT', 'SWITCHBOARD_PORT'];
+/** The pages may have to be built first. */
+const START_LIMIT_MS = 300_000;
 const cleanups: (() => unknown)[] = [];
 const home = temporaryHome();
 let ports: Record<string, string>;
@@ -35,8 +37,8 @@ beforeAll(async () => {
   ports = Object.fromEntries(free);
   // The agent asks strangers for a token.
   up = run(['up'], { A2A_AUTH_TOKEN: 'token-of-the-agents' });
-  await up.waitForLine('Ctrl-C stops everything', 120_000);
-});
+  await up.waitForLine('Ctrl-C stops everything', START_LIMIT_MS);
+}, START_LIMIT_MS);
 afterAll(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   home.remove();

@@ -43,7 +43,7 @@ function signIn(link: string | undefined): string[] {
     ];
   return [
     `  Open as operator: ${link}`,
-    '  The link works once, within an hour, and signs the browser in to all four; "trunkline login" prints new ones.',
+    '  The link works once, within an hour, and signs the browser in to all four; "npx trunkline login" prints new ones.',
   ];
 }
 

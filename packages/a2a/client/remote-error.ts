@@ -5,7 +5,7 @@ const words = {
   agent_timeout: (name: string) => `The agent ${name} did not answer in time.`,
   agent_unauthorized: (name: string) => `The agent ${name} did not accept our credentials.`,
   agent_unknown_caller: (name: string) =>
-    `The agent ${name} answers only callers it knows, and whoever asks here showed no key. The operator can sign in with "trunkline login", or give callers a key of their own, for voice in users.yaml.`,
+    `The agent ${name} answers only callers it knows, and whoever asks here showed no key. The operator can sign in with "npx trunkline login", or give callers a key of their own, for voice in users.yaml.`,
   agent_error: (name: string, reason: string) => `The agent ${name} answered with an error: ${reason}`,
   agent_failed: (name: string, reason: string) => `The agent ${name} could not do it: ${reason}`,
   agent_no_answer: (name: string) => `The agent ${name} finished without an answer.`,

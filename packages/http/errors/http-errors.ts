@@ -23,9 +23,9 @@ export const httpErrors = defineErrors({
   operator_required: [
     403,
     (request: { keyFile: string }) =>
-      `This needs the operator's key. In a browser, open the link that "trunkline login" prints; in a program, send the key of ${request.keyFile} as "Authorization: Bearer". TRUNKLINE_OPEN=1 turns this off on a throw-away machine.`,
+      `This needs the operator's key. In a browser, open the link that "npx trunkline login" prints; in a program, send the key of ${request.keyFile} as "Authorization: Bearer". TRUNKLINE_OPEN=1 turns this off on a throw-away machine.`,
   ],
-  operator_code: [401, 'This link was used already or has expired. Run "trunkline login" for a new one.'],
+  operator_code: [401, 'This link was used already or has expired. Run "npx trunkline login" for a new one.'],
   operator_key: [
     401,
     (request: { keyFile: string }) => `This is not the operator's key. It stands in ${request.keyFile}.`,

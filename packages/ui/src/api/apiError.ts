@@ -82,7 +82,7 @@ const SERVER_FAILED: GeneralWords = {
 const FOR_THE_OPERATOR: GeneralWords = {
   code: OPERATOR_REQUIRED,
   message: 'Only the operator may see or do this.',
-  advice: 'Sign in as operator, then try again: "trunkline login" prints a link.',
+  advice: 'Sign in as operator, then try again: "npx trunkline login" prints a link.',
 };
 
 const REQUEST_REFUSED: GeneralWords = {

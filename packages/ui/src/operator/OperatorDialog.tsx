@@ -32,9 +32,10 @@ export function OperatorDialog({ status, refused, onCheck, onSignedIn, onClose }
         <section className="flex flex-col gap-2">
           <h3 className="font-medium text-14">With a link</h3>
           <p className="text-14">
-            On the machine that runs Trunkline, run this and open the link that it prints:
+            In the folder of Trunkline, on the machine that runs it, run this and open the link that it
+            prints:
           </p>
-          <Copyable text="trunkline login" label="Copy the command" />
+          <Copyable text="npx trunkline login" label="Copy the command" />
         </section>
         <KeyForm keyFile={status.keyFile} onSignedIn={onSignedIn} />
       </div>
