@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { listRoutes } from '@trunkline/http';
 import { describe, expect, it } from 'vitest';
 import { json, startVoice } from '../voice.suite.ts';
@@ -19,7 +21,7 @@ const open = [
 /** Asks for a code that is used up by the first who shows it. */
 const link = ['GET /operator/enter'];
 
-/** What a user does with their own calls and choices; reloads read files anew that only the operator writes. */
+/** What a user does with their own calls and choices. */
 const user = [
   'GET /api/whoami',
   'GET /api/ice',
@@ -32,12 +34,15 @@ const user = [
   'POST /api/verbosity',
   'GET /api/metrics',
   'GET /api/voice/references',
+];
+/** What changes how the service answers: for users of the roster as the contract says, for the operator, for no stranger. */
+const configuring = [
   'POST /api/voice/clone',
   'POST /api/users/reload',
   'POST /api/skills/reload',
   'POST /api/delegates/reload',
 ];
-/** What changes something for others: for admins of the roster, the operator, and the one user where there is no roster. */
+/** What changes something for others: for admins of the roster and the operator. */
 const admin = ['POST /api/admin/skills'];
 const a2a =
   /^\w+ \/(\.well-known\/agent(-card)?\.json$|(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$))/;
@@ -46,7 +51,7 @@ const a2a =
 function kindOf(route: string): 'open' | 'link' | 'user' | 'admin' | 'agent' {
   if (open.includes(route)) return 'open';
   if (link.includes(route)) return 'link';
-  if (user.includes(route)) return 'user';
+  if (user.includes(route) || configuring.includes(route)) return 'user';
   if (admin.includes(route)) return 'admin';
   if (a2a.test(route)) return 'agent';
   throw new Error(`Nobody has decided who may call ${route}: put it into a list.`);
@@ -86,6 +91,17 @@ describe('every route', () => {
       }[kind];
       expect({ route, seen }).toEqual({ route, seen: expected });
     }
+  });
+
+  it('that configures needs the operator where there is no roster', async () => {
+    const voice = await startVoice({ env: { TRUNKLINE_OPEN: '0' } });
+    const key = readFileSync(join(voice.home, 'operator-key'), 'utf8').trim();
+    for (const route of [...configuring, ...admin]) {
+      const path = route.split(' ')[1] ?? '';
+      expect({ path, status: (await voice.post(path, {})).status }).toEqual({ path, status: 403 });
+      expect([401, 403]).not.toContain((await voice.post(path, {}, key)).status);
+    }
+    expect((await voice.get('/api/whoami')).body).toMatchObject({ id: 'default', role: 'admin' });
   });
 
   it('is open to all without roster and token, the admin route included [V104]', async () => {
