@@ -74,19 +74,13 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 /** What everything else stands on: who calls, the skills, the sessions, the news. */
 export async function createCore(ground: Ground, closing: AsyncDisposableStack) {
   const { options, surroundings, places, database } = ground;
-  const { logger } = surroundings;
+  const { logger, family } = surroundings;
   const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const users = createUsers(options, places, logger, env);
   closing.defer(() => users.stop());
   const operator = operatorOf(options, surroundings);
-  const admission = createAdmission({
-    users,
-    operator,
-    host: options.host,
-    rosterFile: places.users,
-    family: surroundings.family,
-    env,
-  });
+  const { host } = options;
+  const admission = createAdmission({ users, operator, host, rosterFile: places.users, family, env });
   const library = new SkillLibrary(places.config, logger);
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
