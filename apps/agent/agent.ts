@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createA2aServer, type TaskObserver } from '@trunkline/a2a';
 import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
-import type { OperatorAccess } from '@trunkline/identity';
+import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
 import { type Family, familyOrigins } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
@@ -13,8 +13,8 @@ import { createAgentMetrics } from './activity/agent-metrics.ts';
 import { observeForAudit } from './activity/audit-observer.ts';
 import { LiveChanges } from './activity/live-changes.ts';
 import { Telemetry } from './activity/telemetry.ts';
-import { createApprovalGate } from './approvals/approval-gate.ts';
-import { canAnswer, chatPerson, scopesOf } from './callers.ts';
+import { createAnswerGate } from './approvals/answer-gate.ts';
+import { canAnswer, chatPerson, ownersOf, scopesOf } from './callers.ts';
 import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
 import { Compiler } from './compiler.ts';
 import { createGoalKeeper } from './goals/goal-keeper.ts';
@@ -210,8 +210,9 @@ function createExecutor(
   const graph = () => holder.current();
   const findSkill = (name: string) => shelf.find(name);
   const memory = () => memoryOf(live, state);
-  const scopeOf = scopesOf(base);
-  const runner = new TurnRunner({ ...state, graph, findSkill, memory, observers, scopeOf, consoleUrl });
+  const [scopeOf, ownerOf] = [scopesOf(base), ownersOf(base)];
+  const where = { scopeOf, ownerOf, consoleUrl };
+  const runner = new TurnRunner({ ...state, graph, findSkill, memory, observers, ...where });
   const mayRun = () => runsCommands(live.config);
   const verifiers = createGoalVerifiers({
     workspace: places.workspace,
@@ -221,8 +222,9 @@ function createExecutor(
   });
   const limits = () => live.config.goal;
   const watch = createGoalKeeper({ goals: stores.goals, verifiers, limits });
-  const gate = createApprovalGate({ access: operator, consoleUrl });
-  return new TurnExecutor({ runner, checkpoints: state.checkpoints, watch, gate });
+  const gate = createAnswerGate({ access: operator, ownerOf, consoleUrl });
+  const isOperator = (principal: Principal) => operator.isOpen || isDirectOperator(principal);
+  return new TurnExecutor({ runner, checkpoints: state.checkpoints, watch, gate, isOperator });
 }
 
 async function startTracing({ options, logger }: Base, closing: AsyncDisposableStack): Promise<void> {

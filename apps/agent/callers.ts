@@ -1,9 +1,10 @@
 import type { Principal } from '@trunkline/identity';
 import { readVerdict } from '@trunkline/tools';
 import type { Base } from './agent.ts';
+import { isSameAsker } from './approvals/answer-gate.ts';
 import { mayApprove } from './approvals/approvals.ts';
 import type { MayAnswer } from './turns/converse.ts';
-import { memoryScope, operatorScope, type ScopeRequest } from './turns/memory-scope.ts';
+import { conversationOwner, memoryScope, operatorScope, type ScopeRequest } from './turns/memory-scope.ts';
 import type { TurnState } from './turns/turn-state.ts';
 
 /** Somebody who writes on the chat platform; the operator may have paired them to approve. */
@@ -21,27 +22,40 @@ export function scopesOf({
   return (request) => memoryScope(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
 }
 
-/** Whether somebody may read, continue and delete a conversation: nobody else those of the operator. */
+/** Whose conversations somebody's are. */
+export function ownersOf({
+  live,
+  operator,
+}: Pick<Base, 'live' | 'operator'>): (request: ScopeRequest) => string {
+  return (request) =>
+    conversationOwner(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
+}
+
+/** Whether somebody may read, continue and delete a conversation: their own, and the operator all. */
 export type MayJoin = (sessionId: string, principal: Principal) => boolean;
 
 export function canJoin(
-  { live, operator }: Pick<Base, 'live' | 'operator'>,
+  base: Pick<Base, 'live' | 'operator'>,
   { sessions }: Pick<TurnState, 'sessions'>,
 ): MayJoin {
-  return (sessionId, { kind }) =>
-    kind === 'operator' ||
-    operator.isOpen ||
-    live.config.memory.shared ||
-    sessions.scope(sessionId) !== operatorScope;
+  const ownerOf = ownersOf(base);
+  return (sessionId, principal) => {
+    const own = ownerOf({ principal, sessionId });
+    return own === operatorScope || (sessions.owner(sessionId) ?? own) === own;
+  };
 }
 
 /** Whether somebody's next words in a conversation are taken as the answer that one of its tasks waits for. */
 export function canAnswer(
-  { operator }: Pick<Base, 'operator'>,
+  base: Pick<Base, 'live' | 'operator'>,
   { checkpoints }: Pick<TurnState, 'checkpoints'>,
 ): MayAnswer {
-  return (taskId, principal, text) => {
-    const isApproval = checkpoints.load(taskId)?.approval !== undefined;
-    return !isApproval || mayApprove(principal, operator) || readVerdict(text) !== 'unclear';
+  const { operator: access } = base;
+  const ownerOf = ownersOf(base);
+  return (taskId, { principal, contextId, text }) => {
+    const parked = checkpoints.load(taskId);
+    if (parked === undefined) return true;
+    if (parked.approval === undefined) return isSameAsker(parked, principal, contextId, { access, ownerOf });
+    return mayApprove(principal, access) || readVerdict(text) !== 'unclear';
   };
 }

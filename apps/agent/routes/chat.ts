@@ -42,7 +42,7 @@ export function mountChat(
       const principal = context.get('principal');
       const standard = isOpen || principal.kind === 'operator' ? 'api-default' : 'api-guest';
       const { message, session_id = standard } = context.req.valid('json');
-      if (!mayJoin(session_id, principal)) throw consoleErrors.chat_of_operator();
+      if (!mayJoin(session_id, principal)) throw consoleErrors.chat_of_others();
       const task = await fromEngine(() =>
         converse(
           engine,
@@ -68,7 +68,7 @@ export function mountChat(
     describeRoute({ summary: 'Forget a conversation' }),
     async (context) => {
       const id = context.req.param('id');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_operator();
+      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
       for (const task of openTasks(engine, id)) engine.cancel(task, false);
       await memory.forget(id);
       const deleted = [sessions.delete(id), chats.delete(id)].includes(true);

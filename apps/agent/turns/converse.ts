@@ -9,18 +9,15 @@ export interface Said {
 }
 
 /** Whether words that name no task are the answer which a task waits for. */
-export type MayAnswer = (taskId: string, principal: Principal, text: string) => boolean;
+export type MayAnswer = (taskId: string, said: Said) => boolean;
 
 /**
  * One message of a conversation, as a task; a task of it that waits for an answer gets the message as its answer. While
- * an approval waits, others can go on with the conversation.
+ * an approval or somebody else's question waits, others can go on.
  */
-export async function converse(
-  engine: TaskEngine,
-  { contextId, text, principal, metadata = {} }: Said,
-  mayAnswer: MayAnswer,
-): Promise<Task> {
-  const taskId = parkedTasks(engine, contextId).find((id) => mayAnswer(id, principal, text));
+export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAnswer): Promise<Task> {
+  const { contextId, text, principal, metadata = {} } = said;
+  const taskId = parkedTasks(engine, contextId).find((id) => mayAnswer(id, said));
   const { live, stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),

@@ -1,6 +1,7 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
+import type { Principal } from '@trunkline/identity';
 import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
-import type { ApprovalGate } from '../approvals/approval-gate.ts';
+import type { AnswerGate } from '../approvals/answer-gate.ts';
 import { actingFor } from '../approvals/approvals.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Spending } from './spending.ts';
@@ -23,8 +24,13 @@ export interface TurnExecutorOptions {
   runner: TurnRunner;
   checkpoints: CheckpointStore;
   watch: GoalWatch;
-  gate: ApprovalGate;
+  gate: AnswerGate;
+  /** Whether it is the operator who calls. */
+  isOperator(principal: Principal): boolean;
 }
+
+/** Says of a message that it goes on with a conversation, whoever began it. Counts from the operator alone. */
+export const joiningMetadata = { joins: true };
 
 /** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
 export class TurnExecutor implements Executor {
@@ -35,15 +41,16 @@ export class TurnExecutor implements Executor {
   }
 
   async *execute(request: ExecutionRequest, signal: AbortSignal): AsyncGenerator<ExecutionEvent, void> {
-    const { runner, gate } = this.#options;
+    const { runner, gate, isOperator } = this.#options;
     const { task, text, metadata, resume } = request;
     const parked = resume === undefined ? undefined : this.#options.checkpoints.load(task.id);
-    const again = parked?.approval && gate(parked.approval, request);
+    const again = parked && resume && gate(parked, resume, request);
     if (again !== undefined) return yield again;
+    const joins = metadata.joins === true && isOperator(request.principal);
     const principal = parked?.principal ?? actingFor(request.principal);
     const place = { sessionId: task.contextId, taskId: task.id };
     const named = { skill: wordOf(metadata.skill), user: wordOf(metadata.user) };
-    const turn = { ...place, ...named, text, principal, signal };
+    const turn = { ...place, ...named, text, principal, joins, signal };
     const events = resume === undefined ? runner.run(turn) : runner.resume(turn);
     const used = (parked?.checkpoint as { usage?: TurnUsage } | undefined)?.usage;
     try {

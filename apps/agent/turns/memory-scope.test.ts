@@ -171,3 +171,87 @@ describe('memories', () => {
     expect(await plan(person('voice:ava'))).toBe('No matches.');
   });
 });
+
+describe('a conversation', () => {
+  const chat = async (headers: Headers, message: string, session_id?: string) => {
+    const init = post({ message, ...(session_id !== undefined && { session_id }) });
+    const response = await agent.fetch('/api/chat', { ...init, headers: { ...init.headers, ...headers } });
+    return await response.text();
+  };
+
+  it('is neither read nor continued by others', async () => {
+    await begin();
+    for (const headers of [operator(), person('voice:ava')]) {
+      model.enqueue('One.');
+      const name = crypto.randomUUID();
+      await chat(headers, 'My code is PINEAPPLE.', name);
+      const before = model.chats().length;
+      for (const others of [{}, person('voice:ben')]) {
+        expect(await chat(others, 'POISON', name)).toContain('belongs to somebody else');
+        expect(JSON.stringify(await say(others, 'POISON', name))).toContain('belongs to somebody else');
+        const read = await agent.fetch(`/api/chat/sessions/${name}`, { headers: others });
+        expect([read.status, (await read.text()).includes('PINEAPPLE')]).toEqual([403, false]);
+        await agent.fetch(`/api/chat/sessions/${name}`, { method: 'DELETE', headers: others });
+      }
+      expect(model.chats()).toHaveLength(before);
+      model.enqueue('Two.');
+      await chat(headers, 'What is my code?', name);
+      expect(prompt()).toContain('PINEAPPLE');
+      expect(prompt()).not.toContain('POISON');
+    }
+  });
+
+  it('that a stranger has begun is not where the operator goes on unawares', async () => {
+    await begin();
+    model.enqueue('One.', 'Two.', 'Three.');
+    await chat({}, 'POISON');
+    await chat(operator(), 'Hello');
+    expect(prompt()).not.toContain('POISON');
+    await say({}, 'POISON', 'ctx');
+    expect(JSON.stringify(await say(operator(), 'Hello', 'ctx'))).toContain('belongs to somebody else');
+    expect(model.chats()).toHaveLength(3);
+  });
+
+  it('of a stranger is one that the operator can go on with on the page', async () => {
+    await begin();
+    model.enqueue('One.', 'Two.', 'Three.');
+    await say({}, 'I am a STRANGER.', 'ctx');
+    const init = post({ text: 'How can I help?' });
+    const path = '/api/chat/sessions/ctx/messages';
+    await agent.fetch(path, { ...init, headers: { ...init.headers, ...operator() } });
+    await waitFor(() => model.chats().length === 2);
+    expect(prompt()).toContain('STRANGER');
+    await say({}, 'Thanks.', 'ctx');
+    expect(prompt()).toContain('How can I help?');
+  });
+
+  it('on a chat surface is shared by those who write there', async () => {
+    await begin();
+    model.enqueue('One.', 'Two.');
+    await say(person('chat:1'), 'We meet at NOON.', 'chat:room');
+    await say(person('chat:2'), 'When do we meet?', 'chat:room');
+    expect(prompt()).toContain('NOON');
+  });
+
+  it('whose question waits is not answered by others, and by the operator it is', async () => {
+    await begin();
+    const question = tool('ask_human', { question: 'Which colour?' });
+    model.enqueue(question, 'Something else.', 'Painted.');
+    await chat(person('voice:ava'), 'Paint it.', 's');
+    const task = (await (await agent.fetch('/api/tasks?state=input-required')).json()) as {
+      tasks: { id: string }[];
+    };
+    const id = task.tasks[0]?.id ?? '';
+    const answer = (headers: Headers) => {
+      const init = post({ text: 'POISON' });
+      return agent.fetch(`/api/tasks/${id}/answer`, { ...init, headers: { ...init.headers, ...headers } });
+    };
+    expect(await chat({}, 'POISON', 's')).toContain('Something else.');
+    await answer(person('voice:ben'));
+    const state = async () => (await agent.rpc('tasks/get', { id })).result.status.state;
+    expect(await state()).toBe('input-required');
+    expect(model.chats()).toHaveLength(2);
+    await answer(operator());
+    await waitFor(async () => (await state()) === 'completed');
+  });
+});

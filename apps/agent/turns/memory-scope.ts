@@ -41,6 +41,17 @@ export function memoryScope({ principal, sessionId, user }: ScopeRequest, rules:
   }
 }
 
+/**
+ * Whose conversation it is: the same id in the hands of somebody else is another conversation. People on a chat or
+ * mail surface share those of the surface, which names them; everybody else has their own.
+ */
+export function conversationOwner(request: ScopeRequest, rules: ScopeRules): string {
+  const { kind, id } = request.principal;
+  const [surface] = id.split(':');
+  const isOnSurface = (kind === 'person' || kind === 'approver') && surface !== 'voice';
+  return isOnSurface && !rules.isShared ? `people:${surface}` : memoryScope(request, rules);
+}
+
 /** Whether no other conversation can ever have the scope. */
 export function isOfOneConversation(scope: string): boolean {
   return scope.startsWith('context:');

@@ -8,8 +8,8 @@ export interface Session {
   messages: Messages;
   /** Rises with each turn; 0 for a session that has none yet. */
   version: number;
-  /** Whose memory it belongs to: that of whoever began it. Undefined for one that has not begun. */
-  scope?: string | undefined;
+  /** Who began it; undefined for one that has not begun. */
+  owner?: string | undefined;
 }
 
 interface Row {
@@ -32,11 +32,11 @@ export class SessionStore {
       .get(sessionId);
     if (row === undefined) return { messages: [], version: 0 };
     const { version, scope } = row;
-    return { messages: JSON.parse(row.messages) as Messages, version, scope: scope ?? operatorScope };
+    return { messages: JSON.parse(row.messages) as Messages, version, owner: scope ?? operatorScope };
   }
 
-  /** Whose memory a conversation belongs to; undefined for one that has not begun. */
-  scope(sessionId: string): string | undefined {
+  /** Who began a conversation; undefined for one that has not begun. */
+  owner(sessionId: string): string | undefined {
     const row = this.#database
       .prepare<Pick<Row, 'scope'>>('SELECT scope FROM session WHERE session_id = ?')
       .get(sessionId);
@@ -51,14 +51,14 @@ export class SessionStore {
     return row?.version ?? 0;
   }
 
-  save(sessionId: string, { messages, version, scope = operatorScope }: Session): void {
+  save(sessionId: string, { messages, version, owner = operatorScope }: Session): void {
     this.#database
       .prepare(
         `INSERT INTO session (session_id, messages, version, scope, updated_at) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (session_id) DO UPDATE
          SET messages = excluded.messages, version = excluded.version, updated_at = excluded.updated_at`,
       )
-      .run(sessionId, JSON.stringify(messages), version, scope, Date.now());
+      .run(sessionId, JSON.stringify(messages), version, owner, Date.now());
   }
 
   /** Says whether there was one. */

@@ -25,8 +25,7 @@ import type { Skill } from '../skills/skill-shelf.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';
-
-import { operatorScope, type ScopeRequest } from './memory-scope.ts';
+import type { ScopeRequest } from './memory-scope.ts';
 import type { SessionLocks } from './session-locks.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { appended, recordOf } from './session-record.ts';
@@ -51,6 +50,8 @@ export interface TurnRunnerOptions {
   observers: readonly TurnObserver[];
   /** Whose memories a turn may use. */
   scopeOf(request: ScopeRequest): string;
+  /** Whose conversations somebody's are. */
+  ownerOf(request: ScopeRequest): string;
   /** Where the console shows approvals that wait. */
   consoleUrl(): string | undefined;
 }
@@ -65,6 +66,8 @@ export interface TurnRequest {
   principal: Principal;
   /** The user whom a program with a token speaks for, where it names one. */
   user?: string | undefined;
+  /** Goes on with the conversation whoever began it. */
+  joins: boolean;
   signal: AbortSignal;
 }
 
@@ -79,6 +82,8 @@ interface Prepared {
   options: TurnOptions & { scope: string };
   spending: Spending;
   session: Session;
+  /** Who goes on with it. */
+  owner: string;
 }
 
 /** Runs the turns of sessions: loads what was said, saves what is said, and parks what waits for an answer. */
@@ -92,9 +97,10 @@ export class TurnRunner {
   /** A turn for a new message. */
   async *run(request: TurnRequest): AsyncGenerator<RunnerEvent, void> {
     yield* this.#exclusively(request, (prepared) => {
-      if (prepared.session.scope === operatorScope && prepared.options.scope !== operatorScope)
+      const { owner = prepared.owner } = prepared.session;
+      if (owner !== prepared.owner && !request.joins)
         throw new TurnRefusal(
-          'This conversation belongs to the operator. Leave its id out to begin one of your own.',
+          'This conversation belongs to somebody else. Leave its id out to begin one of your own.',
         );
       const messages: Messages = [...prepared.session.messages, { role: 'user', content: request.text }];
       return runTurn({ ...prepared.options, messages } satisfies RunTurnOptions);
@@ -154,7 +160,9 @@ export class TurnRunner {
       ...(compaction && { compaction }),
     };
     const { approvals } = graph;
-    return { options, spending, approvals, session: this.#options.sessions.load(request.sessionId) };
+    const { sessions, ownerOf } = this.#options;
+    const session = sessions.load(request.sessionId);
+    return { options, spending, approvals, session, owner: ownerOf(request) };
   }
 
   #tools(graph: Graph, spending: Spending, { sessionId }: TurnRequest): Tool[] {
@@ -233,15 +241,18 @@ export class TurnRunner {
     else yield* resumeTurn({ ...options, checkpoint, answer: result });
   }
 
-  #finish(event: EndEvent | ErrorEvent, request: TurnRequest, { session: begun, options }: Prepared): void {
+  #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
+    const { session: begun, options } = prepared;
     const { sessions, checkpoints } = this.#options;
     checkpoints.delete(request.taskId);
     const version = sessions.version(request.sessionId);
     const messages =
       version === begun.version ? event.messages : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
-    const scope = begun.scope ?? options.scope;
-    sessions.save(request.sessionId, { messages, version: version + 1, scope });
+    const { owner = prepared.owner } = begun;
+    sessions.save(request.sessionId, { messages, version: version + 1, owner });
+    // What the operator adds to a conversation of somebody else stays theirs.
+    const scope = owner === prepared.owner ? options.scope : owner;
     this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope });
   }
 

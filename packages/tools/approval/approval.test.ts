@@ -111,6 +111,10 @@ describe('the scripts of a command', () => {
     ['run tool', ['tool']],
     ['true\nsh a.sh', ['a.sh']],
     ['make -f=a.sh', ['a.sh']],
+    ['sh a.s?', ['a.sh']],
+    ['sh \'a\'.s"h"', ['a.sh']],
+    ['F=a.sh; sh $F', ['a.sh']],
+    ['python3 b', ['b.py']],
   ])('%s are %j', async (command, expected) => {
     expect((await names(command)).sort()).toEqual([...expected].sort());
   });
@@ -141,6 +145,24 @@ describe('what was approved', () => {
     }
     const outcome = await runApproved(tool, input, { ...context, subject: (await tool.subject(input))! });
     expect(outcome).toEqual({ result: 'evil\nevil\n' });
+  });
+
+  it.each([
+    ['a script that another calls', 'sh outer.sh', 'inner.sh'],
+    ['a name that is put together', 'A=in; sh ${A}ner.sh', 'inner.sh'],
+    ['what a program loads by itself', 'pytest', 'conftest.cfg'],
+  ])('is not run when %s changed', async (_, command, name) => {
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    writeFileSync(join(root, 'outer.sh'), 'sh inner.sh');
+    mkdirSync(join(root, 'deep'));
+    writeFileSync(join(root, name), 'true');
+    const subject = (await tool.subject({ command }))!;
+    expect(approvalText(subject)).toContain('asked again if a file in the directory changes');
+    writeFileSync(join(root, name), 'echo evil');
+    const context = { subject, signal, sessionId: 's', toolCallId: 'c' };
+    expect(await answerApproval(tool, { command }, 'yes', context)).toMatch(
+      /^Error: it was not run, because/,
+    );
   });
 
   it('is not run in another directory', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { access, open, realpath, stat } from 'node:fs/promises';
+import { access, glob, open, realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
@@ -13,6 +13,7 @@ export interface ScriptFile {
 
 const LARGEST_BYTES = 64 * 1024 * 1024;
 const DEEPEST = 4;
+const MOST_NAMES = 200;
 
 /** Programs that run any file they are given. */
 const RUNNERS =
@@ -28,7 +29,7 @@ const UNNAMED: readonly [RegExp, readonly string[]][] = [
 
 /**
  * The scripts that a shell command names, with their hashes: programs by path, what interpreters are given, and
- * arguments that are code. What those load in turn, or what a variable stands for, cannot be seen from here.
+ * arguments that are code. What those load in turn cannot be seen from here.
  */
 export async function scriptFiles(command: string, directory: string): Promise<ScriptFile[]> {
   const paths = new Set<string>();
@@ -37,11 +38,14 @@ export async function scriptFiles(command: string, directory: string): Promise<S
     if (program === 'cd' && words[0] !== undefined)
       places.push(resolve(places.at(-1) ?? directory, words[0]));
     const isRunner = RUNNERS.test(basename(program));
+    const candidates = (
+      await Promise.all(words.flatMap(valuesOf).map((word) => expanded(word, places)))
+    ).flat();
     const unnamed = UNNAMED.flatMap(([name, files]) => (name.test(basename(program)) ? files : []));
     for (const place of places) {
       for (const word of [...unnamed, ...(program.includes('/') ? [program] : [])])
         paths.add(resolve(place, word));
-      for (const word of words.flatMap(valuesOf)) {
+      for (const word of candidates.flatMap((each) => (isRunner ? completed(each) : [each]))) {
         const path = resolve(place, word);
         if (!paths.has(path) && (await isScript(path, isRunner))) paths.add(path);
       }
@@ -53,6 +57,26 @@ export async function scriptFiles(command: string, directory: string): Promise<S
     if (sha256 !== undefined) files.push({ path, sha256 });
   }
   return files;
+}
+
+/** The names that a pattern stands for now. */
+async function expanded(word: string, places: readonly string[]): Promise<string[]> {
+  if (!/[*?[]/.test(word)) return [word];
+  const found: string[] = [word];
+  for (const cwd of places)
+    for await (const name of glob(word, { cwd })) {
+      if (found.length > MOST_NAMES) return found;
+      found.push(resolve(cwd, name));
+    }
+  return found;
+}
+
+/** Interpreters look for these where the name itself is not there. */
+function completed(word: string): string[] {
+  return [
+    word,
+    ...['.js', '.mjs', '.cjs', '.ts', '.py', '/index.js', '/__main__.py'].map((end) => word + end),
+  ];
 }
 
 /** `--config=x` and `@x` name x. */
@@ -113,22 +137,30 @@ function isReadable(path: string): Promise<boolean> {
 function segmentsOf(command: string, depth = 0): string[][] {
   const segments: string[][] = [[]];
   const quoted: string[] = [];
-  for (const [, single, double, bare, end] of command.matchAll(TOKEN)) {
-    if (end !== undefined) segments.push([]);
+  let wordEnd = -1;
+  for (const { 0: piece, 1: single, 2: double, 3: bare, index } of command.matchAll(TOKEN)) {
     const text = single ?? double?.replace(/\\(["\\$`])/g, '$1') ?? bare?.replace(/\\(.)/gs, '$1');
-    if (text === undefined) continue;
-    segments.at(-1)?.push(text);
-    if (bare === undefined && /[\s;|&`(]/.test(text)) quoted.push(text);
+    const words = segments.at(-1) ?? [];
+    if (text === undefined) segments.push([]);
+    // Pieces that touch are one word, whatever quotes part them.
+    else if (index === wordEnd) words.push(`${words.pop()}${text}`);
+    else words.push(text);
+    wordEnd = text === undefined ? -1 : index + piece.length;
+    if (text !== undefined && bare === undefined && /[\s;|&`(]/.test(text)) quoted.push(text);
   }
-  const plain = segments.map(withoutAssignments).filter((words) => words.length > 0);
+  const plain = segments.flatMap(simpleCommands);
   return depth >= DEEPEST ? plain : [...plain, ...quoted.flatMap((text) => segmentsOf(text, depth + 1))];
 }
 
 /** A quoted text, a bare word, or whatever ends a simple command. */
-const TOKEN = /'([^']*)'|"((?:[^"\\]|\\.)*)"|((?:[^\s'"`;|&(){}<>\\]|\\.)+)|([;|&()`{}\n])/gs;
+const TOKEN = /'([^']*)'|"((?:[^"\\]|\\.)*)"|((?:[^\s'"`;|&(){}<>\\]|\\.)+)|[;|&()`{}\n]/gs;
 
-/** `NAME=value program` runs the program; so does `! program` and what follows a word of the shell's grammar. */
-function withoutAssignments(words: string[]): string[] {
-  const start = words.findIndex((word) => !/^\w+=|^(?:!|if|then|elif|else|while|until|do|\$)$/.test(word));
-  return start === -1 ? [] : words.slice(start);
+/** `NAME=value program` runs the program, `if program` too; a value may be the name of a script for later. */
+function simpleCommands(words: string[]): string[][] {
+  const start = words.findIndex(
+    (word) => !/^\w+=|^(?:!|if|then|elif|else|fi|while|until|do|done|\$)$/.test(word),
+  );
+  const values = words.slice(0, start === -1 ? undefined : start).filter((word) => /^\w+=./.test(word));
+  const assigned = values.map((word) => ['sh', word.slice(word.indexOf('=') + 1)]);
+  return start === -1 ? assigned : [...assigned, words.slice(start)];
 }

@@ -7,6 +7,7 @@ import type { MayJoin } from '../../callers.ts';
 import { chatSources } from '../../chats/chat-origin.ts';
 import { type ChatRecorder, chatMetadata } from '../../chats/chat-recorder.ts';
 import type { ChatStore } from '../../chats/chat-store.ts';
+import { joiningMetadata } from '../../turns/executor.ts';
 import { fromEngine } from '../engine-failure.ts';
 import { consoleErrors } from './errors.ts';
 
@@ -68,7 +69,7 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
     (context) => {
       const { limit, before } = context.req.valid('query');
       const id = context.req.param('id');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_operator();
+      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
       const found = chats.turns(id, limit + 1, before);
       const kept = found.slice(-limit);
       return context.json({
@@ -90,9 +91,9 @@ function mountMessages(app: Hono<AppEnv>, { engine, recorder, mayJoin }: ChatPag
     async (context) => {
       const { task_id, skill, ...said } = context.req.valid('json');
       const { id } = context.req.valid('param');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_operator();
+      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
       const message = messageOf(id, said, task_id);
-      const metadata = { ...chatMetadata, ...(skill !== undefined && { skill }) };
+      const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
       const task = await fromEngine(() => start(engine, message, metadata, context.get('principal')));
       return context.json({ task_id: task.id, turn: recorder.find(task.id) });
     },

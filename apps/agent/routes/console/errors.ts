@@ -2,9 +2,9 @@ import { defineErrors } from '@trunkline/http';
 
 /** Failures of the console API. */
 export const consoleErrors = defineErrors({
-  chat_of_operator: [
+  chat_of_others: [
     403,
-    'This conversation belongs to the operator. Choose another session_id, or sign in as the operator ("trunkline login").',
+    'This conversation belongs to somebody else. Choose another session_id, or sign in as the operator ("trunkline login").',
   ],
   not_loaded: [
     409,
