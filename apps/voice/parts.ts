@@ -274,14 +274,13 @@ type CallParts = Substitutes & { converse: CallsOptions['converse'] };
 export function createCalls({ options, counters, logger }: Core, metrics: Metrics, parts: CallParts): Calls {
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
   const late = metrics.counter('audio_frames_late_total', 'Frames of speech that were sent too late.');
-  const { iceServers, icePortRange = '', maxCalls: limit } = options;
   return new Calls({
     loadPeers: loadWrtcPeers,
     clock: systemClock,
     ...parts,
     mediaClock: systemClock,
-    settings: { iceServers, portRange: portRangeOf(icePortRange) },
-    limit,
+    settings: { iceServers: options.iceServers, portRange: portRangeOf(options.icePortRange ?? '') },
+    limit: options.maxCalls,
     observer: {
       connected: () => active.inc(),
       ended: () => active.dec(),
