@@ -149,7 +149,7 @@ describe('what was approved', () => {
 
   it.each([
     ['a script that another calls', 'sh outer.sh', 'inner.sh'],
-    ['a name that is put together', 'A=in; sh ${A}ner.sh', 'inner.sh'],
+    ['a name that is put together', 'A=inner; sh $A.sh', 'inner.sh'],
     ['what a program loads by itself', 'pytest', 'conftest.cfg'],
   ])('is not run when %s changed', async (_, command, name) => {
     const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
