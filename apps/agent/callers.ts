@@ -1,32 +1,32 @@
-import type { Principal } from '@trunkline/identity';
+import type { OperatorAccess, Principal } from '@trunkline/identity';
 import { readVerdict } from '@trunkline/tools';
-import type { Base } from './agent.ts';
 import { isSameAsker } from './approvals/answer-gate.ts';
 import { mayApprove } from './approvals/approvals.ts';
+import type { LiveConfig } from './setup/config-file.ts';
 import type { MayAnswer } from './turns/converse.ts';
 import { conversationOwner, memoryScope, operatorScope, type ScopeRequest } from './turns/memory-scope.ts';
 import type { TurnState } from './turns/turn-state.ts';
 
+/** What decides about callers, as the configuration stands now. */
+interface CallerRules {
+  live: LiveConfig;
+  operator: OperatorAccess;
+}
+
 /** Somebody who writes on the chat platform; the operator may have paired them to approve. */
-export function chatPerson({ live }: Pick<Base, 'live'>, author: string): Principal {
+export function chatPerson({ live }: Pick<CallerRules, 'live'>, author: string): Principal {
   const id = `chat:${author}`;
   const isApprover = live.config.approvals.approvers.includes(id);
   return { kind: isApprover ? 'approver' : 'person', id, via: [] };
 }
 
 /** Whose memories a turn reads and writes. */
-export function scopesOf({
-  live,
-  operator,
-}: Pick<Base, 'live' | 'operator'>): (request: ScopeRequest) => string {
+export function scopesOf({ live, operator }: CallerRules): (request: ScopeRequest) => string {
   return (request) => memoryScope(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
 }
 
 /** Whose conversations somebody's are. */
-export function ownersOf({
-  live,
-  operator,
-}: Pick<Base, 'live' | 'operator'>): (request: ScopeRequest) => string {
+export function ownersOf({ live, operator }: CallerRules): (request: ScopeRequest) => string {
   return (request) =>
     conversationOwner(request, { isShared: live.config.memory.shared, isOpen: operator.isOpen });
 }
@@ -34,10 +34,7 @@ export function ownersOf({
 /** Whether somebody may read, continue and delete a conversation: their own, and the operator all. */
 export type MayJoin = (sessionId: string, principal: Principal) => boolean;
 
-export function canJoin(
-  base: Pick<Base, 'live' | 'operator'>,
-  { sessions }: Pick<TurnState, 'sessions'>,
-): MayJoin {
+export function canJoin(base: CallerRules, { sessions }: Pick<TurnState, 'sessions'>): MayJoin {
   const ownerOf = ownersOf(base);
   return (sessionId, principal) => {
     const own = ownerOf({ principal, sessionId });
@@ -46,10 +43,7 @@ export function canJoin(
 }
 
 /** Whether somebody's next words in a conversation are taken as the answer that one of its tasks waits for. */
-export function canAnswer(
-  base: Pick<Base, 'live' | 'operator'>,
-  { checkpoints }: Pick<TurnState, 'checkpoints'>,
-): MayAnswer {
+export function canAnswer(base: CallerRules, { checkpoints }: Pick<TurnState, 'checkpoints'>): MayAnswer {
   const { operator: access } = base;
   const ownerOf = ownersOf(base);
   return (taskId, { principal, contextId, text }) => {
