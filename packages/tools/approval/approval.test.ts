@@ -165,6 +165,24 @@ describe('what was approved', () => {
     );
   });
 
+  it('is run though a log or a database grew, unless the command runs it', async () => {
+    const tool = createRunCommand({ directory: root, path: '/usr/bin:/bin' });
+    const results: string[] = [];
+    for (const command of ['sh work.sh', 'sh events.log']) {
+      writeFileSync(join(root, 'work.sh'), 'echo one');
+      writeFileSync(join(root, 'events.log'), 'echo one');
+      const subject = (await tool.subject({ command }))!;
+      for (const name of ['events.log', 'state.db', 'state.db-wal'])
+        writeFileSync(join(root, name), 'echo more');
+      const context = { subject, signal, sessionId: 's', toolCallId: 'c' };
+      results.push(await answerApproval(tool, { command }, 'yes', context));
+    }
+    expect(results).toEqual([
+      'one\n',
+      expect.stringMatching(/^Error: it was not run, because .*events\.log/),
+    ]);
+  });
+
   it('is not run in another directory', async () => {
     const other = createRunCommand({ directory: join(root, 'other'), path: '/usr/bin:/bin' });
     const subject = (await createRunCommand({ directory: root, path: '' }).subject({ command: 'pwd' }))!;
