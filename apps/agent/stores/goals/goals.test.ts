@@ -29,7 +29,7 @@ function setting(findings: Finding[]) {
   return { goals, asked, check };
 }
 
-const approval = { directory: '/work', files: [{ path: '/work/check.sh', sha256: 'ab' }] };
+const approval = { directory: '/project', files: [{ path: '/project/check.sh', sha256: 'ab' }] };
 
 describe('goals', () => {
   it('are kept in a file per session [A050]', async () => {
