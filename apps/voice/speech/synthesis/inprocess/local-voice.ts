@@ -12,6 +12,8 @@ interface LocalVoiceOptions {
   backend: string;
   host: WorkerHost;
   notices: Notices;
+  /** Called before the worker is asked. */
+  prepare?(): void;
   /** Which of its voices speaks, and in which language. */
   choose(request: SpeechRequest): Omit<UtteranceWork, 'text'>;
 }
@@ -20,10 +22,12 @@ interface LocalVoiceOptions {
 const pauses = { before: 0.02, afterClause: 0.12, afterSentence: 0.28 };
 
 /** A voice of this machine: speaks piece by piece, so that callers take turns and the first sound comes early. */
-export function createLocalVoice({ backend, host, notices, choose }: LocalVoiceOptions): Synthesizer {
+export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
+  const { backend, host, notices, choose } = options;
   return {
     backend,
     async *speak(request) {
+      options.prepare?.();
       const choice = choose(request);
       const pieces = splitForSpeech(normalise(withoutProsody(request.text)));
       for (const [index, text] of pieces.entries()) {

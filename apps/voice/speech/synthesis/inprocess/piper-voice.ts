@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Notices } from '../../notices.ts';
 import type { WorkerHost } from '../../worker/host.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesizer.ts';
@@ -33,7 +34,23 @@ export function createPiperVoice({ host, notices, voice: standard }: PiperVoiceO
       );
     return { voice: String(speaker ?? fallback), language: 'a' };
   };
-  return createLocalVoice({ backend: 'inprocess (Piper)', host, notices, choose });
+  return createLocalVoice({ backend: 'inprocess (Piper)', host, notices, choose, prepare: pinRuntime });
+}
+
+let isPinned = false;
+
+/**
+ * Loads the native runtime in this thread too. Where only a worker loads it, Linux on arm64 unloads it with that
+ * worker, and no later worker of the process can load it again ("Module did not self-register").
+ */
+function pinRuntime(): void {
+  if (isPinned) return;
+  isPinned = true;
+  try {
+    createRequire(import.meta.url)('sherpa-onnx-node');
+  } catch {
+    // The worker fails in the same way and reports it, with what to do.
+  }
 }
 
 /** Whether a voice is meant for Piper. */
