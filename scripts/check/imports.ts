@@ -44,7 +44,7 @@ function packageBreach(file: string, from: Place, target: string, root: string):
     return isTest(file) || from.name === 'testing' ? [] : ['imports testing outside a test'];
   if (existsSync(join(root, 'apps', name))) return appBreach(from, name, isTest(file));
   if (from.name === 'ui' || isPage(file))
-    return name === 'ui' ? [] : [`a page imports server code (${name})`];
+    return name === 'ui' || name === 'std' ? [] : [`a page imports server code (${name})`];
   return layerBreach(from, name, root);
 }
 

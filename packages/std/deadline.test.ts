@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Deadline, TimeoutError, whenAborted, withTimeout } from './index.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('fires with a timeout error when the time is up', () => {
+  const deadline = new Deadline({ timeoutMs: 1000 });
+  vi.advanceTimersByTime(999);
+  expect(deadline.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(deadline).toMatchObject({ isExpired: true, isAbortedByCaller: false });
+  expect(deadline.signal.reason).toBeInstanceOf(TimeoutError);
+  expect(deadline.signal.reason).toMatchObject({
+    name: 'TimeoutError',
+    message: 'not finished within 1 s',
+  });
+});
+
+it("fires with the caller's reason, before or after it was made", () => {
+  const caller = new AbortController();
+  const deadline = new Deadline({ timeoutMs: 1000, signal: caller.signal });
+  const reason = new Error('the caller left');
+  caller.abort(reason);
+  const late = new Deadline({ timeoutMs: 1000, signal: caller.signal });
+  for (const { signal, isExpired, isAbortedByCaller } of [deadline, late])
+    expect([signal.reason, isExpired, isAbortedByCaller]).toEqual([reason, false, true]);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('starts its time again when it is extended, but never fires twice', () => {
+  const deadline = new Deadline({ timeoutMs: 1000 });
+  vi.advanceTimersByTime(900);
+  deadline.extend();
+  vi.advanceTimersByTime(900);
+  expect(deadline.signal.aborted).toBe(false);
+  deadline.abort();
+  deadline.extend();
+  expect(deadline.signal.reason).toMatchObject({ name: 'AbortError' });
+  expect(deadline.isExpired).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('leaves nothing behind when it is cleared', () => {
+  const caller = new AbortController();
+  const deadline = new Deadline({ timeoutMs: 1000, signal: caller.signal });
+  deadline.clear();
+  caller.abort();
+  vi.advanceTimersByTime(2000);
+  expect(deadline.signal.aborted).toBe(false);
+});
+
+it('waits for limits that a timer cannot hold', () => {
+  const deadline = new Deadline({ timeoutMs: Number.MAX_SAFE_INTEGER });
+  vi.advanceTimersByTime(1000);
+  expect(deadline.signal.aborted).toBe(false);
+  deadline.clear();
+});
+
+it('takes its timers from a clock', () => {
+  const timers: { delayMs: number; run: () => void }[] = [];
+  const clock = {
+    setTimer(delayMs: number, run: () => void) {
+      timers.push({ delayMs, run });
+      return { cancel: vi.fn() };
+    },
+  };
+  const deadline = new Deadline({ timeoutMs: 50, clock });
+  expect(timers[0]?.delayMs).toBe(50);
+  timers[0]?.run();
+  expect(deadline.isExpired).toBe(true);
+});
+
+it('gives what the work gives, or throws what it throws', async () => {
+  await expect(withTimeout({ timeoutMs: 1000 }, async () => 'done')).resolves.toBe('done');
+  const failing = withTimeout({ timeoutMs: 1000 }, () => Promise.reject(new Error('broken')));
+  await expect(failing).rejects.toThrow('broken');
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it('ends work that ignores its signal', async () => {
+  const caller = new AbortController();
+  const late = withTimeout({ timeoutMs: 1000 }, () => Promise.withResolvers().promise);
+  const left = withTimeout({ timeoutMs: 1000, signal: caller.signal }, () => Promise.withResolvers().promise);
+  const results = Promise.allSettled([late, left]);
+  caller.abort('left');
+  vi.advanceTimersByTime(1000);
+  expect(await results).toEqual([
+    { status: 'rejected', reason: expect.any(TimeoutError) },
+    { status: 'rejected', reason: 'left' },
+  ]);
+});
+
+it('does not start work for a caller who left', async () => {
+  const work = vi.fn(async () => 'done');
+  const run = withTimeout({ timeoutMs: 1000, signal: AbortSignal.abort('left') }, work);
+  await expect(run).rejects.toBe('left');
+  expect(work).not.toHaveBeenCalled();
+});
+
+it('waits for a signal, also one that has fired', async () => {
+  await expect(whenAborted(AbortSignal.abort('early'))).rejects.toBe('early');
+});

@@ -1,0 +1,109 @@
+import { formatDuration } from './duration.ts';
+
+/** Named like the reason of `AbortSignal.timeout`, so that checks by name hold for both. */
+export class TimeoutError extends Error {
+  override readonly name = 'TimeoutError';
+  readonly code = 'timeout';
+}
+
+export interface DeadlineOptions {
+  timeoutMs: number;
+  /** The caller's signal. */
+  signal?: AbortSignal | undefined;
+  /** Where timers come from; tests pass a clock that they move by hand. */
+  clock?: { setTimer(delayMs: number, run: () => void): { cancel(): void } };
+}
+
+const maxTimerMs = 2 ** 31 - 1;
+/** One reason for all: creating an error for each finished call costs a stack trace. */
+const finished = new DOMException('The work is over.', 'AbortError');
+
+/**
+ * A signal that fires when the caller's signal does, with its reason, or with a TimeoutError when the time is up.
+ * Unlike `AbortSignal.any([signal, AbortSignal.timeout(ms)])` it tells which of the two it was, it can be extended, and
+ * `clear` frees the timer as soon as the work is done.
+ */
+export class Deadline {
+  readonly signal: AbortSignal;
+  readonly #controller = new AbortController();
+  readonly #options: DeadlineOptions;
+  readonly #cancelByCaller = () => this.abort(this.#options.signal?.reason);
+  #timer: { cancel(): void };
+  #isExpired = false;
+
+  constructor(options: DeadlineOptions) {
+    this.#options = options;
+    this.signal = this.#controller.signal;
+    this.#timer = this.#startTimer();
+    if (options.signal?.aborted) this.#cancelByCaller();
+    else options.signal?.addEventListener('abort', this.#cancelByCaller, { once: true });
+  }
+
+  /** The time was up before the caller aborted. */
+  get isExpired(): boolean {
+    return this.#isExpired;
+  }
+
+  get isAbortedByCaller(): boolean {
+    return this.#options.signal?.aborted === true;
+  }
+
+  /** Starts the time limit again from now, as when a stream makes progress. */
+  extend(): void {
+    if (this.signal.aborted) return;
+    this.#timer.cancel();
+    this.#timer = this.#startTimer();
+  }
+
+  /** Fires the signal now. */
+  abort(reason: unknown = finished): void {
+    this.#controller.abort(reason);
+    this.clear();
+  }
+
+  /** Frees the timer and the caller's signal; the state of `signal` stays as it is. */
+  clear(): void {
+    this.#timer.cancel();
+    this.#options.signal?.removeEventListener('abort', this.#cancelByCaller);
+  }
+
+  #startTimer(): { cancel(): void } {
+    const { timeoutMs, clock = systemTimers } = this.#options;
+    return clock.setTimer(timeoutMs, () => {
+      this.#isExpired = true;
+      this.abort(new TimeoutError(`not finished within ${formatDuration(timeoutMs)}`));
+    });
+  }
+}
+
+/**
+ * Runs work with a signal that fires at the deadline. Rejects at the deadline or when the caller aborts even if the work
+ * ignores its signal.
+ */
+export async function withTimeout<Result>(
+  options: DeadlineOptions,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const deadline = new Deadline(options);
+  try {
+    deadline.signal.throwIfAborted();
+    return await Promise.race([work(deadline.signal), whenAborted(deadline.signal)]);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Rejects with the signal's reason when it fires; never resolves. */
+export function whenAborted(signal: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  if (signal.aborted) reject(signal.reason);
+  else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  return promise;
+}
+
+const systemTimers: NonNullable<DeadlineOptions['clock']> = {
+  setTimer(delayMs, run) {
+    const timer = setTimeout(run, Math.min(delayMs, maxTimerMs));
+    return { cancel: () => clearTimeout(timer) };
+  },
+};

@@ -1,0 +1,41 @@
+const maxDepth = 5;
+
+/**
+ * The message of anything that was thrown, never empty. Errors that only wrap others (an AggregateError without a message,
+ * fetch's "fetch failed") give the message of what they wrap.
+ */
+export function errorMessage(error: unknown): string {
+  return messageOf(error, 0) || 'unknown error';
+}
+
+/** The thrown value as an Error; anything else becomes the cause of one. */
+export function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(errorMessage(error), { cause: error });
+}
+
+function messageOf(error: unknown, depth: number): string {
+  if (error === undefined || error === null || depth > maxDepth) return '';
+  if (typeof error !== 'object') return String(error);
+  const { message, cause, errors, code, name } = error as {
+    [Key in 'message' | 'cause' | 'errors' | 'code' | 'name']?: unknown;
+  };
+  const own = typeof message === 'string' ? message : '';
+  if (own !== '' && own !== 'fetch failed') return own;
+  const wrapped = (Array.isArray(errors) ? [cause, ...errors] : [cause])
+    .map((inner) => messageOf(inner, depth + 1))
+    .filter((text) => text !== '');
+  if (wrapped.length > 0) return [...new Set(wrapped)].join('; ');
+  if (own !== '') return own;
+  if (typeof code === 'string' && code !== '') return code;
+  if (typeof name === 'string' && name !== 'Error') return name;
+  return error instanceof Error ? '' : asJson(error);
+}
+
+function asJson(value: object): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // Circular values and hostile toJSON methods.
+    return Object.prototype.toString.call(value);
+  }
+}

@@ -1,0 +1,13 @@
+export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
+export { Deadline, type DeadlineOptions, TimeoutError, whenAborted, withTimeout } from './deadline.ts';
+export { formatDuration } from './duration.ts';
+export { errorMessage, toError } from './error-message.ts';
+export {
+  type AcquireOptions,
+  ConcurrencyLimiter,
+  type ConcurrencyLimiterOptions,
+  KeyedQueue,
+  Mutex,
+  QueueFullError,
+  type Slot,
+} from './queues.ts';
