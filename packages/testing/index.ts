@@ -4,7 +4,6 @@ export * from './child.ts';
 export * from './clock.ts';
 export * from './directory.ts';
 export * from './discord/guild.ts';
-export * from './discord/server.ts';
 export * from './github/server.ts';
 export * from './google/server.ts';
 export * from './infisical/server.ts';

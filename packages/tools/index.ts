@@ -21,6 +21,7 @@ export {
   type DelegateErrorCode,
 } from './delegate-to/delegate.ts';
 export { createDelegateTo, type DelegateToOptions, questionKey } from './delegate-to/delegate-to.ts';
+export { connectDiscord } from './discord/connect-discord.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { runCommand } from './files/command.ts';
 export { fileTools } from './files/file-tools.ts';

@@ -1,5 +1,6 @@
 import type { A2aCredentials } from '@trunkline/a2a';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
+import { isLoopbackHost } from '@trunkline/http';
 import type { AgentOptions } from '../options.ts';
 import type { Keys } from '../routes/guards.ts';
 import type { AgentConfig, AgentSecrets } from './config-schema.ts';
@@ -23,7 +24,7 @@ export function apiKeyVariable(agentName: string): string {
 
 /** Warns of an agent that anybody can drive; refuses it where the operator wants that. */
 export function checkExposure(options: AgentOptions, { token }: Keys, logger: Logger): void {
-  if (token !== undefined || isLoopback(options.host)) return;
+  if (token !== undefined || isLoopbackHost(options.host)) return;
   const words = `The agent listens on ${options.host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
   if (options.requireAuth) {
     throw new ConfigError('The agent does not start:', [
@@ -31,10 +32,6 @@ export function checkExposure(options: AgentOptions, { token }: Keys, logger: Lo
     ]);
   }
   logger.warn({ host: options.host }, `SECURITY: ${words}`);
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }
 
 /** What A2A asks callers for. */

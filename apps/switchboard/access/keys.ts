@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { checkPattern } from '@trunkline/bus';
 import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
-import { createKeyring, type Keyring } from '@trunkline/http';
+import { createKeyring, isLoopbackHost, type Keyring } from '@trunkline/http';
 import { z } from 'zod';
 import { type Caller, guest, operator } from './caller.ts';
 
@@ -88,7 +88,7 @@ export async function openKeys(settings: KeySettings): Promise<Keys> {
   }
   return {
     keyring: () => keyring,
-    openCaller: () => (isLoopback(host) ? anyone : undefined),
+    openCaller: () => (isLoopbackHost(host) ? anyone : undefined),
     onRevoked(caller, listener) {
       const known = listeners.get(caller) ?? new Set();
       listeners.set(caller, known.add(listener));
@@ -138,7 +138,7 @@ function hashOf(key: string): string {
 
 function checkExposure(host: string, keys: number, logger: Logger): void {
   if (keys > 0) return;
-  if (!isLoopback(host)) {
+  if (!isLoopbackHost(host)) {
     throw new ConfigError('The switchboard does not start:', [
       `it would listen on ${host} with no key set; set SWITCHBOARD_API_KEY, or SWITCHBOARD_HOST to 127.0.0.1`,
     ]);
@@ -147,8 +147,4 @@ function checkExposure(host: string, keys: number, logger: Logger): void {
     { host },
     'everyone on this machine may ask agents and read what goes over the switchboard; set SWITCHBOARD_API_KEY to close it',
   );
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
 }

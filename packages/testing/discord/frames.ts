@@ -46,6 +46,8 @@ export interface Saying {
   userId?: string;
   /** Whom it mentions. */
   mentions?: string[];
+  /** Whether another bot says it. */
+  isBot?: boolean | undefined;
   /** A direct message to this bot. */
   to?: string;
 }
@@ -56,17 +58,18 @@ interface Said {
   content: string;
   userId: string;
   mentions: readonly string[];
+  isBot?: boolean | undefined;
   /** Undefined in a direct message. */
   guildId: string | undefined;
 }
 
-export function messageFrame({ id, channelId, content, userId, mentions, guildId }: Said) {
+export function messageFrame({ id, channelId, content, userId, mentions, isBot = false, guildId }: Said) {
   return {
     id,
     channel_id: channelId,
     ...(guildId !== undefined && { guild_id: guildId }),
     content,
-    author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null },
+    author: { id: userId, username: `user-${userId.at(-1)}`, discriminator: '0', avatar: null, bot: isBot },
     mentions: mentions.map((mention) => ({ id: mention, username: 'bot', discriminator: '0', avatar: null })),
     mention_roles: [],
     attachments: [],

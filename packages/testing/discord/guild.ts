@@ -14,8 +14,14 @@ import {
   snowflake,
   unauthorized,
 } from './frames.ts';
-import type { GatewayFrame } from './server.ts';
 import { acceptSocket, type ServerSocket } from './web-socket.ts';
+
+interface GatewayFrame {
+  op: number;
+  d: unknown;
+  s?: number;
+  t?: string;
+}
 
 export interface GuildPost {
   id: string;
@@ -85,7 +91,7 @@ export class FakeGuild {
   }
 
   /** A person says something; gives the id of the message. */
-  say({ content, channelId, userId = '500000000000000001', mentions = [], to }: Saying): string {
+  say({ content, channelId, userId = '500000000000000001', mentions = [], isBot, to }: Saying): string {
     const id = this.#id();
     const frame = messageFrame({
       id,
@@ -93,6 +99,7 @@ export class FakeGuild {
       content,
       userId,
       mentions,
+      isBot,
       guildId: to === undefined ? this.guildId : undefined,
     });
     this.#log.push({ id, channelId, frame });
@@ -232,6 +239,7 @@ export class FakeGuild {
       Object.assign(post, { content, allowed: allowed?.parse, edited: true });
       return { body: { id } };
     });
+    server.on('PUT /api/v10/channels/:channel/messages/:id/reactions/:emoji/@me', () => ({ status: 204 }));
     server.on('DELETE /api/v10/channels/:channel/messages/:id', (_request, { id = '' }) => {
       this.deleted.push(id);
       return { status: 204 };

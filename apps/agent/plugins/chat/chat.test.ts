@@ -1,4 +1,4 @@
-import { FakeDiscord, waitFor } from '@trunkline/testing';
+import { FakeGuild, waitFor } from '@trunkline/testing';
 import { splitMessage } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -7,43 +7,33 @@ import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import type { Inbound } from '../plugin.ts';
 import { createChatPlugin } from './chat-plugin.ts';
 
-let discord: FakeDiscord;
+const [botId, admin, stranger] = ['600000000000000001', '500000000000000001', '500000000000000002'];
+const [direct, general] = ['700000000000000001', '700000000000000077'];
+const messagesPath = '/api/v10/channels/5/messages';
+
+let guild: FakeGuild;
 let plugins: OpenPlugins | undefined;
-let said: string[] = [];
-const log = (_fields: object, message: string) => void said.push(message);
+let logged: string[] = [];
+const log = (_fields: object, message: string) => void logged.push(message);
 const logger = { info: log, warn: log, error: log };
 
-async function open(inbound?: Inbound, token: string | undefined = 'tok') {
-  const plugin = createChatPlugin({
-    token,
-    adminIds: ['1'],
-    url: discord.url,
-    gatewayUrl: discord.gatewayUrl,
-    retryMs: 5,
-  });
+async function open(inbound?: Inbound, token = 'tok') {
+  const plugin = createChatPlugin({ token, adminIds: [admin], apiUrl: guild.url, retryMs: 5 });
   plugins = await openPlugins([plugin], { enabled: ['chat'], disabled: [] }, { logger, inbound });
   return plugins;
 }
 const call = (name: string, input: object) =>
   callTool(plugins!.tools.find((tool) => tool.name === name)!, input);
+const requests = () => guild.server.requests;
 
 beforeEach(async () => {
-  said = [];
-  discord = await FakeDiscord.start({ token: 'tok', heartbeatMs: 20 });
+  logged = [];
+  guild = await FakeGuild.start({ tok: { id: botId, name: 'trunk' } });
 });
 afterEach(async () => {
   await plugins?.close();
   plugins = undefined;
-  await discord.stop();
-});
-
-const message = (id: string, content = `m${id}`) => ({
-  id,
-  channel_id: '5',
-  content,
-  timestamp: `2026-01-01T00:00:${id.padStart(2, '0')}Z`,
-  author: { id: '1', username: 'ada' },
-  mentions: [] as { id: string }[],
+  await guild.stop();
 });
 
 describe('the chat tools', () => {
@@ -63,13 +53,13 @@ describe('the chat tools', () => {
     expect(await call('chat_send', { channel_id: '5', content: lines.join('\n') })).toBe(
       'Sent 2 message(s) to 5.',
     );
-    const sent = discord.requests.slice(1).map(({ body }) => (body as { content: string }).content);
+    const sent = guild.posts.slice(1).map(({ content }) => content);
     expect(sent.join('\n')).toBe(lines.join('\n'));
     expect(sent.every(({ length }) => length <= 2000)).toBe(true);
-    expect(discord.requests[0]).toMatchObject({
+    expect(requests()[0]).toMatchObject({
       method: 'POST',
-      path: '/channels/5/messages',
-      authorization: 'Bot tok',
+      path: messagesPath,
+      headers: { authorization: 'Bot tok' },
     });
     expect(await call('chat_send', { channel_id: '5', content: ' ' })).toBe('Error: the message is empty.');
   });
@@ -83,27 +73,31 @@ describe('the chat tools', () => {
 
   it('read the newest first, from 1 to 100 [A096] [A191]', async () => {
     await open();
-    discord.messages.push(message('1'), message('3'), message('2'));
+    const message = (second: string) => ({
+      id: second,
+      content: `m${second}`,
+      timestamp: `2026-01-01T00:00:0${second}Z`,
+      author: { username: 'ada' },
+    });
+    guild.server.on(`GET ${messagesPath}`, () => ({ body: ['1', '3', '2'].map(message) }));
     expect(await call('chat_read', { channel_id: '5' })).toBe(
       '[3] 2026-01-01T00:00 ada: m3\n[2] 2026-01-01T00:00 ada: m2\n[1] 2026-01-01T00:00 ada: m1',
     );
     await call('chat_read', { channel_id: '5', limit: 500 });
     await call('chat_read', { channel_id: '5', limit: 0 });
-    expect(discord.requests.map(({ path }) => path.split('?')[1])).toEqual([
-      'limit=20',
-      'limit=100',
-      'limit=1',
-    ]);
+    expect(requests().map(({ query }) => query.get('limit'))).toEqual(['20', '100', '1']);
     expect(await call('chat_read', { channel_id: '6' })).toBe('No messages.');
   });
 
   it('say when the rate is limited [A096]', async () => {
     await open();
-    discord.refusals.push({ status: 429, body: { message: 'slow', retry_after: 1.25 } });
+    const limited = (retry_after: number) => ({ status: 429, body: { message: 'slow', retry_after } });
+    guild.server.fail('GET', limited(1.25));
     expect(await call('chat_read', { channel_id: '5' })).toBe(
       'Error: The chat limits the rate: retry_after 1.25',
     );
-    discord.refusals.push({ status: 200, body: {} }, { status: 429, body: { retry_after: 2 } });
+    guild.server.fail('POST', { body: {} });
+    guild.server.fail('POST', limited(2));
     expect(await call('chat_send', { channel_id: '5', content: 'x'.repeat(2500) })).toBe(
       'Error: 1 of 2 messages were sent, then: The chat limits the rate: retry_after 2',
     );
@@ -115,9 +109,9 @@ describe('the chat tools', () => {
       'Reacted with 👍.',
     );
     await call('chat_react', { channel_id: '5', message_id: '9', emoji: '<:party:123>' });
-    expect(discord.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
-      'PUT /channels/5/messages/9/reactions/%F0%9F%91%8D/@me',
-      'PUT /channels/5/messages/9/reactions/party%3A123/@me',
+    expect(requests().map(({ method, path }) => `${method} ${path}`)).toEqual([
+      `PUT ${messagesPath}/9/reactions/%F0%9F%91%8D/@me`,
+      `PUT ${messagesPath}/9/reactions/party%3A123/@me`,
     ]);
   });
 
@@ -128,9 +122,10 @@ describe('the chat tools', () => {
 });
 
 describe('the bot', () => {
-  const sent = () => discord.requests.map(({ body }) => (body as { content: string }).content);
-  const isReady = () =>
-    discord.received.some(({ op }) => op === 2) && said.includes('the chat gateway is open');
+  const sent = () => guild.posts.map(({ content }) => content);
+  const connected = () => waitFor(() => logged.includes('chat gateway connected'));
+  const sayDirectly = (content: string, userId = admin) =>
+    guild.say({ content, channelId: direct, userId, to: botId });
 
   it('answers mentions, and direct messages of those who may write [A064]', async () => {
     const heard: unknown[] = [];
@@ -138,87 +133,99 @@ describe('the bot', () => {
       heard.push(inbound);
       return `you said ${inbound.text}`;
     });
-    await waitFor(isReady);
-    const stranger = { id: '2', username: 'eve' };
-    discord.dispatch('MESSAGE_CREATE', { ...message('1', 'let me in'), author: stranger });
-    discord.dispatch('MESSAGE_CREATE', { ...message('2', 'not for you'), guild_id: '7' });
-    discord.dispatch('MESSAGE_CREATE', {
-      ...message('3', 'beep'),
-      author: { ...stranger, id: '1', bot: true },
-    });
-    discord.dispatch('MESSAGE_CREATE', message('4', 'direct'));
-    discord.dispatch('MESSAGE_CREATE', {
-      ...message('5', '<@999> in public'),
-      author: stranger,
-      guild_id: '7',
-      mentions: [{ id: '999' }],
-    });
-    await waitFor(() => discord.requests.length === 2);
+    await connected();
+    sayDirectly('let me in', stranger);
+    guild.say({ content: 'not for you', channelId: general, userId: admin });
+    guild.say({ content: 'beep', channelId: direct, userId: admin, to: botId, isBot: true });
+    sayDirectly('direct');
+    await waitFor(() => guild.posts.length === 1);
+    guild.say({ content: `<@${botId}> in public`, channelId: general, userId: stranger, mentions: [botId] });
+    await waitFor(() => guild.posts.length === 2);
     expect(sent()).toEqual(['you said direct', 'you said in public']);
-    expect(heard[0]).toEqual({ text: 'direct', source: 'chat', contextId: 'chat:5', author: '1' });
+    expect(heard[0]).toEqual({ text: 'direct', source: 'chat', contextId: `chat:${direct}`, author: admin });
   });
 
-  it('beats, and resumes where it was when the line is lost', async () => {
+  it('resumes where it was when the connection is lost', async () => {
+    await open(async ({ text }) => `heard ${text}`);
+    await connected();
+    guild.cut();
+    sayDirectly('while you were away');
+    await waitFor(() => sent().includes('heard while you were away'));
+    expect(guild.resumes).toBe(1);
+    expect(logged).toContain('chat gateway lost; reconnecting');
+  });
+
+  it('starts a new session when the old one is invalid', async () => {
     await open(async () => 'hi');
-    await waitFor(() => isReady() && discord.received.some(({ op }) => op === 1));
-    discord.dropGateway();
-    await waitFor(() => discord.received.some(({ op }) => op === 6));
-    expect(discord.received.find(({ op }) => op === 6)?.d).toMatchObject({
-      session_id: 'session-1',
-      seq: expect.any(Number),
-    });
-    await waitFor(() => discord.connections === 2);
-    discord.dispatch('MESSAGE_CREATE', message('4', 'still there?'));
+    await connected();
+    guild.loseSessions();
+    await waitFor(() => guild.identifies === 2, { timeoutMs: 20_000 });
+    sayDirectly('still there?');
     await waitFor(() => sent().includes('hi'));
-  });
-
-  it('leaves a server that no longer answers its beats, or asks it to come again', async () => {
-    await open(async () => 'hi');
-    await waitFor(isReady);
-    discord.acknowledges = false;
-    await waitFor(() => discord.connections >= 2);
-    discord.acknowledges = true;
-    const before = discord.connections;
-    discord.broadcast({ op: 7, d: null });
-    await waitFor(() => discord.connections > before);
   });
 
   it('leaves out what it cannot read', async () => {
     await open(async () => 'hi');
-    await waitFor(isReady);
-    discord.broadcast({ op: 'x' } as never);
-    discord.dispatch('MESSAGE_CREATE', { content: 5 });
-    discord.dispatch('MESSAGE_CREATE', message('4', 'well?'));
+    await connected();
+    guild.emit('MESSAGE_CREATE', { id: '1300000000000000000', channel_id: direct });
+    guild.emit('MESSAGE_CREATE', {
+      id: '1300000000000000001',
+      channel_id: direct,
+      channel_type: 1,
+      author: { id: admin, username: 'ada' },
+      content: 5,
+    });
+    sayDirectly('well?');
     await waitFor(() => sent().includes('hi'));
-    expect(said.filter((words) => words.includes('cannot be read'))).toHaveLength(2);
+    expect(logged).toContain('failed to read a chat message');
   });
 
-  it('begins a new session when the old one is void', async () => {
+  it('retries when the platform cannot be reached at first', async () => {
+    guild.server.fail('GET /api/v10/gateway/bot', { status: 500, body: {} }, 10);
     await open(async () => 'hi');
-    await waitFor(isReady);
-    discord.broadcast({ op: 9, d: false });
-    await waitFor(() => discord.received.filter(({ op }) => op === 2).length === 2);
+    await waitFor(() => logged.includes('failed to connect to the chat gateway; retrying'), {
+      timeoutMs: 20_000,
+    });
+    await connected();
   });
 
   it('gives up on a token that is refused', async () => {
     await open(async () => 'hi', 'wrong');
-    await waitFor(() => said.some((words) => words.includes('check CHAT_BOT_TOKEN')));
-    expect(discord.connections).toBe(1);
+    await waitFor(() => logged.some((message) => message.includes('check CHAT_BOT_TOKEN')));
+    expect(requests()).toHaveLength(1);
+  });
+
+  it('leaves while the gateway accepts nobody', async () => {
+    guild.isMute = true;
+    await open(async () => 'hi');
+    await waitFor(() => guild.opened === 1);
+    await plugins?.close();
+    expect(guild.identifies).toBe(0);
   });
 
   it('goes on after an answer that failed', async () => {
-    let first = true;
+    let isFirst = true;
     await open(async () => {
-      if (first) {
-        first = false;
+      if (isFirst) {
+        isFirst = false;
         throw new Error('model is down');
       }
       return 'better now';
     });
-    await waitFor(isReady);
-    discord.dispatch('MESSAGE_CREATE', message('1', 'a'));
-    discord.dispatch('MESSAGE_CREATE', message('2', 'b'));
+    await connected();
+    sayDirectly('a');
+    sayDirectly('b');
     await waitFor(() => sent().includes('better now'));
-    expect(said).toContain('a chat message could not be answered');
+    expect(logged).toContain('failed to answer a chat message');
+  });
+
+  it('drops messages of a channel in which too many wait', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    await open(() => promise);
+    await connected();
+    for (let index = 0; index < 7; index += 1) sayDirectly(`message ${index}`);
+    await waitFor(() => logged.filter((message) => message.startsWith('chat message dropped')).length === 2);
+    resolve('done');
+    await waitFor(() => guild.posts.length === 5);
   });
 });

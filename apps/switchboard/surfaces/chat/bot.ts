@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import { untilAborted } from '@trunkline/http';
+import { connectDiscord } from '@trunkline/tools';
 import type { Client, GuildMember, Interaction, Message, PartialMessage } from 'discord.js';
 import type { HeardMessage } from './inbound.ts';
 
@@ -23,50 +23,27 @@ export class ChatBot {
   readonly #client: Client;
   readonly #logger: Logger;
 
-  private constructor(client: Client, { agent, logger }: BotSettings) {
+  private constructor(client: Client, settings: BotSettings) {
     this.#client = client;
-    this.agent = agent;
-    this.#logger = logger;
+    this.agent = settings.agent;
+    this.#logger = settings.logger;
+    // Comes with every fresh session, where clientReady comes with the first one only.
+    client.on('shardReady', () => settings.onReady(this));
+    client.on(
+      'messageCreate',
+      (message) => void this.#run(() => settings.onMessage(this, this.hear(message))),
+    );
+    client.on(
+      'interactionCreate',
+      (interaction) => void this.#run(() => settings.onInteraction(interaction)),
+    );
+    client.on('guildMemberAdd', (member) => void this.#run(() => settings.onNewcomer(member)));
   }
 
-  /** Waits until the gateway has let it in, or the signal says to wait no longer. */
-  static async connect(settings: BotSettings, signal: AbortSignal): Promise<ChatBot> {
-    const { Client, Events, GatewayIntentBits: intents, Partials } = await import('discord.js');
-    const client = new Client({
-      intents: [
-        intents.Guilds,
-        intents.GuildMessages,
-        intents.MessageContent,
-        intents.DirectMessages,
-        ...(settings.welcomes ? [intents.GuildMembers] : []),
-      ],
-      partials: [Partials.Channel],
-      rest: { api: settings.apiUrl.replace(/\/+$/, ''), timeout: 15_000 },
-      allowedMentions: { parse: ['users'] },
-    });
-    const bot = new ChatBot(client, settings);
-    // Comes with every fresh session, where ClientReady comes with the first one only.
-    client.on(Events.ShardReady, () => settings.onReady(bot));
-    client.on(
-      Events.MessageCreate,
-      (message) => void bot.#run(() => settings.onMessage(bot, bot.hear(message))),
-    );
-    client.on(
-      Events.InteractionCreate,
-      (interaction) => void bot.#run(() => settings.onInteraction(interaction)),
-    );
-    client.on(Events.GuildMemberAdd, (member) => void bot.#run(() => settings.onNewcomer(member)));
-    client.on(Events.Error, (error) =>
-      settings.logger.warn({ err: error }, 'the chat gateway reported an error'),
-    );
-    const login = client.login(settings.token);
-    try {
-      await untilAborted(login, signal);
-      return bot;
-    } catch (error) {
-      bot.#abandon(login);
-      throw error;
-    }
+  /** Waits until the gateway accepts the bot, or the signal aborts. */
+  static connect(settings: BotSettings, signal: AbortSignal): Promise<ChatBot> {
+    const createBot = (client: Client) => new ChatBot(client, settings);
+    return connectDiscord({ ...settings, memberEvents: settings.welcomes, createBot }, signal);
   }
 
   get id(): string {
@@ -91,14 +68,6 @@ export class ChatBot {
       author: { id: author.id, name: author.username, bot: author.bot },
       mentionsBot: message.mentions.users.has(this.id),
     };
-  }
-
-  /** The library cannot be called off while it signs in: it would begin anew. It leaves as soon as it is in. */
-  #abandon(login: Promise<unknown>): void {
-    this.#client.removeAllListeners().on('error', () => undefined);
-    login
-      .then(() => this.#client.destroy())
-      .catch((error: unknown) => this.#logger.debug({ err: error }, 'a bot that was not waited for is gone'));
   }
 
   /** What comes over the wire may have any shape: neither reading nor taking it ends the process. */
