@@ -14,7 +14,7 @@ const question = 'What is the capital of France?';
 const answer =
   'The capital of France is Paris. It lies on the river Seine, and about two million people live there.';
 /** A model of a usual speed: 200 ms to the first token, forty tokens a second. */
-const pace = { after: 200, every: 25 };
+const speakingRate = { after: 200, every: 25 };
 
 export async function run(): Promise<BenchResult[]> {
   const results = await measureOverhead();
@@ -42,11 +42,11 @@ async function measureWhole(): Promise<BenchResult[]> {
   const { speech, sounds } = voices.open();
   const sound = await sounds.speech(question);
   const write = async () => {
-    await pause(pace.after + pace.every * answer.split(' ').length);
+    await pause(speakingRate.after + speakingRate.every * answer.split(' ').length);
     return answer;
   };
   await naiveTurn(speech, write, sound);
-  const { model } = scriptedModel([{ text: answer, ...pace }], steadyClock);
+  const { model } = scriptedModel([{ text: answer, ...speakingRate }], steadyClock);
   const turns = await talk(speech, model, sound, 3);
   const naive: number[] = [];
   for (let turn = 0; turn < 3; turn += 1) naive.push(await naiveTurn(speech, write, sound));

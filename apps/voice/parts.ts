@@ -26,7 +26,7 @@ import { createBriefing } from './delivery/briefing.ts';
 import { CallbackTokens } from './delivery/callback-tokens.ts';
 import { DeliveryController } from './delivery/controller.ts';
 import { createLateAnswers } from './delivery/late-answers.ts';
-import { Stash } from './delivery/stash.ts';
+import { PendingStore } from './delivery/pending-store.ts';
 import { createDeepResearch, createResearcher } from './errands/deep-research.ts';
 import { ErrandStore } from './errands/errand-store.ts';
 import { Errands } from './errands/errands.ts';
@@ -101,7 +101,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   const gateway = createGateway(options, logger);
   const summing = () => (gateway.describe().demo ? undefined : gateway.fastModel());
   const brief = createBriefing({ model: summing, logger });
-  const delivery = new DeliveryController({ sessions, stash: new Stash(database), brief, logger });
+  const delivery = new DeliveryController({ sessions, pending: new PendingStore(database), brief, logger });
   tokens.recover(delivery);
   return {
     ...ground,
@@ -244,7 +244,7 @@ export function createTalks(core: Core, { persona, speech, latency }: Talk): Con
     latency,
     memory: new Memory(database),
     summariser: () => gateway.fastModel(),
-    settings: { halfDuplex, echoGuardMs, voicePatienceMs: sidecarTimeout * 1000 },
+    settings: { halfDuplex, echoGuardMs, speechTimeoutMs: sidecarTimeout * 1000 },
     clock: steadyClock,
     logger,
   });
@@ -269,9 +269,13 @@ export interface Substitutes {
   clock?: Clock;
 }
 
-type CallParts = Substitutes & { converse: CallsOptions['converse'] };
+type CallComponents = Substitutes & { converse: CallsOptions['converse'] };
 
-export function createCalls({ options, counters, logger }: Core, metrics: Metrics, parts: CallParts): Calls {
+export function createCalls(
+  { options, counters, logger }: Core,
+  metrics: Metrics,
+  parts: CallComponents,
+): Calls {
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
   const late = metrics.counter('audio_frames_late_total', 'Frames of speech that were sent too late.');
   return new Calls({

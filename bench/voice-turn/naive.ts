@@ -1,5 +1,5 @@
 // The pipeline that most people write first: silence of a fixed length, then the whole transcript, the whole answer, the whole sound.
-import type { CallParts } from '../../apps/voice/call/call.ts';
+import type { CallComponents } from '../../apps/voice/call/call.ts';
 import { toFloat32 } from '../../apps/voice/speech/audio/samples.ts';
 import { pause } from './talk.ts';
 
@@ -7,7 +7,7 @@ const silenceMs = 550;
 
 /** Milliseconds from the end of the question to the first sound that could be sent. */
 export async function naiveTurn(
-  speech: CallParts['speech'],
+  speech: CallComponents['speech'],
   answer: () => Promise<string>,
   question: Int16Array,
 ): Promise<number> {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CallParts } from '../../apps/voice/call/call.ts';
+import type { CallComponents } from '../../apps/voice/call/call.ts';
 import { steadyClock } from '../../apps/voice/call/clock.ts';
 import { createConversations } from '../../apps/voice/call/conversation.ts';
 import { Memory } from '../../apps/voice/call/replying/memory.ts';
@@ -36,7 +36,7 @@ const skill = {
 
 /** Asks the same thing again and again, and gives how long each step of each answer took. */
 export async function talk(
-  speech: CallParts['speech'],
+  speech: CallComponents['speech'],
   model: Model,
   question: Int16Array,
   turns: number,
@@ -62,7 +62,7 @@ export async function talk(
     memory: new Memory(database),
     latency,
     summariser: () => model,
-    settings: { halfDuplex: false, echoGuardMs: 300, voicePatienceMs: 30_000 },
+    settings: { halfDuplex: false, echoGuardMs: 300, speechTimeoutMs: 30_000 },
     clock: steadyClock,
     logger: silentLogger,
   });

@@ -117,10 +117,10 @@ describe('a conversation', () => {
   it.each([
     ['prepared before the turn was certain', { after: 10, every: 1 }],
     ['made after it', { after: 700 }],
-  ])('remembers of an answer %s, whose clauses wait, what was heard', async (_when, pace) => {
+  ])('remembers of an answer %s, whose clauses wait, what was heard', async (_when, speakingRate) => {
     const text =
       'Alpha bravo charlie delta echo foxtrot golf hotel. Then came india. Then came juliet. The end.';
-    const stage = await openCall({ answers: [{ to: 'letters', text, ...pace }, { text: 'Okay.' }] });
+    const stage = await openCall({ answers: [{ to: 'letters', text, ...speakingRate }, { text: 'Okay.' }] });
     await stage.say('Tell me a story about letters');
     await stage.until(() => heard(stage).includes('bravo'));
     await stage.say('Please stop that.');

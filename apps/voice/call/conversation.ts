@@ -6,15 +6,15 @@ import type { SessionRegistry } from '../sessions/registry.ts';
 import type { Model } from '../turn/model-settings.ts';
 import type { Persona } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
-import { Call, type CallParts } from './call.ts';
+import { Call, type CallComponents } from './call.ts';
 import type { Line } from './line.ts';
 import { Histories } from './replying/histories.ts';
 import type { Memory } from './replying/memory.ts';
 import { ToolRuns } from './replying/tool-runs.ts';
-import { PhraseBook } from './speaking/phrases.ts';
+import { SpeechCache } from './speaking/speech-cache.ts';
 
-export interface ConversationParts
-  extends Omit<CallParts, 'line' | 'persona' | 'phrases' | 'histories' | 'runs'> {
+export interface ConversationDeps
+  extends Omit<CallComponents, 'line' | 'persona' | 'phrases' | 'histories' | 'runs'> {
   memory: Memory;
   /** Writes summaries of long conversations. */
   summariser(): Model;
@@ -33,17 +33,17 @@ export interface Conversations {
   stop(): Promise<void>;
 }
 
-export function createConversations(given: ConversationParts): Conversations {
-  const { persona, sessions, memory, summariser, delivery, ...parts } = given;
-  const phrases = new PhraseBook(parts.speech.synthesizer);
-  const histories = new Histories({ memory, summariser, logger: parts.logger });
-  const runs = new ToolRuns({ delivery, logger: parts.logger });
+export function createConversations(given: ConversationDeps): Conversations {
+  const { persona, sessions, memory, summariser, delivery, ...deps } = given;
+  const phrases = new SpeechCache(deps.speech.synthesizer);
+  const histories = new Histories({ memory, summariser, logger: deps.logger });
+  const runs = new ToolRuns({ delivery, logger: deps.logger });
   return {
     stop: () => runs.stop(),
     begin(line, user, principal = anonymous) {
-      const answering = personaOf(() => persona(user, principal), user, line, parts.logger);
+      const answering = personaOf(() => persona(user, principal), user, line, deps.logger);
       if (answering === undefined) return;
-      const call = new Call({ ...parts, line, persona: answering, phrases, histories, runs });
+      const call = new Call({ ...deps, line, persona: answering, phrases, histories, runs });
       const leave = sessions.open(call);
       line.onClose(leave);
       void call.listen();

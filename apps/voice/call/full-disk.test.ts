@@ -32,6 +32,6 @@ describe('a call while the disk is full', () => {
     stage.refuseWrites();
     await stage.until(() => stage.types().includes('bot-stopped-speaking'));
     expect(said(stage)).toBe('Scout says: It is done.');
-    expect(stage.stash.waitingFor('default')).toHaveLength(1);
+    expect(stage.pending.waitingFor('default')).toHaveLength(1);
   });
 });

@@ -46,7 +46,7 @@ describe('a tool that has begun when the caller interrupts', () => {
     await stage.pass(3000);
     expect(stage.ran).toHaveLength(1);
     expect(heard(stage)).toBe('Your pizza is ordered.');
-    expect(stage.stash.waitingFor('default')).toEqual([]);
+    expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
   it('is known to the model as one that still runs, and the question is not asked anew', async () => {
@@ -67,7 +67,7 @@ describe('a tool that has begun when the caller interrupts', () => {
     await stage.until(() => heard(stage).endsWith('ordered.'));
     await stage.pass(10_000);
     expect(heard(stage)).toBe('Knock knock. Your pizza is ordered.');
-    expect([stage.ran.length, stage.stash.waitingFor('default')]).toEqual([1, []]);
+    expect([stage.ran.length, stage.pending.waitingFor('default')]).toEqual([1, []]);
     await stage.say('Please stop.');
     await stage.until(() => heard(stage).includes('Okay.'));
     expect(lastPrompt(stage)).toContain('ordered');
@@ -77,11 +77,11 @@ describe('a tool that has begun when the caller interrupts', () => {
     const stage = await openCall({ tools: { order: { takes: 2000, result: 'ordered' } } });
     await order(stage);
     await stage.say('I said that you should please order for me, right now and not tomorrow, a large pizza.');
-    expect(stage.stash.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
+    expect(stage.pending.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
     await stage.until(() => heard(stage).endsWith('ordered.'));
     await stage.pass(5000);
     expect([stage.ran.length, heard(stage)]).toEqual([1, 'Your pizza is ordered.']);
-    expect(stage.stash.waitingFor('default')).toEqual([]);
+    expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
   it('is begun anew when its result was heard and the caller asks for it again', async () => {
@@ -108,12 +108,12 @@ describe('a tool that has begun when the caller interrupts', () => {
     await stage.until(() => stage.ran.length === 2);
     stage.caller.close('the line broke again');
     await stage.clock.advanceBy(6000);
-    expect(stage.stash.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
+    expect(stage.pending.waitingFor('default')).toMatchObject([{ from: 'order', text: 'ordered' }]);
     await stage.call();
     await stage.until(() => heard(stage).endsWith('ordered.'));
     await stage.pass(5000);
     expect([stage.ran.length, heard(stage)]).toEqual([2, 'Your pizza is ordered.']);
-    expect(stage.stash.waitingFor('default')).toEqual([]);
+    expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 
   it('tells its failure too', async () => {
@@ -136,7 +136,7 @@ describe('a tool that has begun when the caller interrupts', () => {
     await stage.until(() => heard(stage).includes('Knock knock.'));
     await stage.pass(10_000);
     expect(heard(stage)).toBe('Knock knock.');
-    expect(stage.stash.waitingFor('default')).toMatchObject([{ text: 'ordered' }]);
+    expect(stage.pending.waitingFor('default')).toMatchObject([{ text: 'ordered' }]);
   });
 
   it('is cancelled and begun again where it only reads', async () => {

@@ -40,6 +40,6 @@ describe('a caller who is back before the broken line is noticed', () => {
     expect(stage.types()).toEqual([]);
     broken.close('nothing came any more');
     await stage.until(() => stage.types().includes('bot-stopped-speaking'));
-    expect(stage.stash.waitingFor('default')).toEqual([]);
+    expect(stage.pending.waitingFor('default')).toEqual([]);
   });
 });

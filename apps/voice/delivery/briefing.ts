@@ -3,7 +3,7 @@ import { runTurn } from '@trunkline/loop';
 import { spokenText } from '../call/speaking/spoken-text.ts';
 import type { Model } from '../turn/model-settings.ts';
 
-export interface BriefingParts {
+export interface BriefingDeps {
   /** Sums up; undefined where only the demo model is there, which cannot. */
   model(): Model | undefined;
   logger: Logger;
@@ -27,8 +27,8 @@ const mostKept = 100;
  * What is said of a report: its main points, or its beginning where no model sums it up. One report is summed up after
  * the other, and once, however many wait for a caller and however often the caller comes back.
  */
-export function createBriefing(parts: BriefingParts): (text: string) => Promise<string> {
-  const brief = createBrief(parts);
+export function createBriefing(deps: BriefingDeps): (text: string) => Promise<string> {
+  const brief = createBrief(deps);
   const kept = new Map<string, Promise<string>>();
   let last: Promise<unknown> = Promise.resolve();
   return (text) => {
@@ -43,7 +43,7 @@ export function createBriefing(parts: BriefingParts): (text: string) => Promise<
   };
 }
 
-function createBrief({ model, logger }: BriefingParts): (text: string) => Promise<string> {
+function createBrief({ model, logger }: BriefingDeps): (text: string) => Promise<string> {
   return async (text) => {
     try {
       const summing = model();

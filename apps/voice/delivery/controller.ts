@@ -2,12 +2,12 @@ import type { Logger } from '@trunkline/config';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import { isReport } from './briefing.ts';
-import type { DeliveryPort, News } from './delivery.ts';
-import { anyone, type Stash, type StashedNews } from './stash.ts';
+import type { DeliveryPort, Notification } from './delivery.ts';
+import { anyone, type PendingNotification, type PendingStore } from './pending-store.ts';
 
-export interface DeliveryParts {
+export interface DeliveryControllerDeps {
   sessions: SessionRegistry;
-  stash: Stash;
+  pending: PendingStore;
   /** What is told of a text that was written to be read; never fails. */
   brief(text: string): Promise<string>;
   logger: Logger;
@@ -17,24 +17,24 @@ const mostLive = 200;
 
 /** Brings news to sessions, and keeps what finds none until the user connects. */
 export class DeliveryController implements DeliveryPort {
-  readonly #parts: DeliveryParts;
-  /** News that a session has and has not said yet, by their id. */
+  readonly #deps: DeliveryControllerDeps;
+  /** Notification that a session has and has not said yet, by their id. */
   readonly #offered = new Map<number, VoiceSession>();
   /** Results of tools that were not heard yet, by their id. */
-  readonly #live = new Map<number, News>();
+  readonly #live = new Map<number, Notification>();
 
-  constructor(parts: DeliveryParts) {
-    const { sessions } = parts;
-    this.#parts = parts;
+  constructor(deps: DeliveryControllerDeps) {
+    const { sessions } = deps;
+    this.#deps = deps;
     sessions.onOpen((session) => this.#replay(session));
     sessions.onClose((session) => this.#handOver(session));
   }
 
   /** Without a user the newest session hears it, else whoever connects next. */
-  deliver(userId: string | undefined, news: News): boolean {
-    const { sessions, stash } = this.#parts;
+  deliver(userId: string | undefined, news: Notification): boolean {
+    const { sessions, pending } = this.#deps;
     const session = sessions.latest(userId);
-    const { id } = stash.add(session?.userId ?? userId ?? anyone, news);
+    const { id } = pending.add(session?.userId ?? userId ?? anyone, news);
     this.#keepLive(id, news);
     if (session === undefined) return false;
     this.#offer(session, { ...news, id });
@@ -42,7 +42,7 @@ export class DeliveryController implements DeliveryPort {
   }
 
   /** What the database cannot hold: until a restart the news can be withdrawn and told by the model. */
-  #keepLive(id: number, news: News): void {
+  #keepLive(id: number, news: Notification): void {
     if (news.outcome === undefined) return;
     this.#live.set(id, news);
     news.withdrawn?.addEventListener('abort', () => this.#forget(id), { once: true });
@@ -52,7 +52,7 @@ export class DeliveryController implements DeliveryPort {
 
   /** A user's second session does not hear again what the first is about to say. */
   #replay(session: VoiceSession): void {
-    for (const news of this.#parts.stash.waitingFor(session.userId)) {
+    for (const news of this.#deps.pending.waitingFor(session.userId)) {
       if (!this.#offered.has(news.id)) this.#offer(session, { ...this.#live.get(news.id), ...news });
     }
   }
@@ -60,27 +60,27 @@ export class DeliveryController implements DeliveryPort {
   /** Whoever called again before the broken line was noticed hears what it did not say. */
   #handOver(closed: VoiceSession): void {
     for (const [id, holder] of this.#offered) if (holder === closed) this.#offered.delete(id);
-    const heir = this.#parts.sessions.latest(closed.userId);
+    const heir = this.#deps.sessions.latest(closed.userId);
     if (heir !== undefined) this.#replay(heir);
   }
 
-  #offer(session: VoiceSession, { id, ...news }: StashedNews): void {
+  #offer(session: VoiceSession, { id, ...news }: PendingNotification): void {
     this.#offered.set(id, session);
     const spoken = () => {
       this.#forget(id);
       news.heard?.();
     };
     const offer = (text: string) => session.offer({ ...news, words: `${news.from} says: ${text}`, spoken });
-    if (news.outcome === undefined && isReport(news.text)) void this.#parts.brief(news.text).then(offer);
+    if (news.outcome === undefined && isReport(news.text)) void this.#deps.brief(news.text).then(offer);
     else offer(news.text);
   }
 
   #forget(id: number): void {
-    const { stash, logger } = this.#parts;
+    const { pending, logger } = this.#deps;
     this.#offered.delete(id);
     this.#live.delete(id);
     try {
-      stash.remove(id);
+      pending.remove(id);
     } catch (error) {
       logger.error({ err: error }, 'news that were told are still kept, and will be told again');
     }

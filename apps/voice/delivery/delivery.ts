@@ -9,7 +9,7 @@ export interface ToolOutcome {
 }
 
 /** Something to tell a user that they did not just ask for. */
-export interface News {
+export interface Notification {
   from: string;
   text: string;
   policy: DeliveryPolicy;
@@ -21,8 +21,8 @@ export interface News {
   heard?(): void;
 }
 
-/** News on their way to a session. */
-export interface Delivery extends News {
+/** Notification on their way to a session. */
+export interface Delivery extends Notification {
   /** What is said. */
   words: string;
   /** To be called once, when it was heard; until then it is kept and offered again to the user's next session. */
@@ -31,5 +31,5 @@ export interface Delivery extends News {
 
 export interface DeliveryPort {
   /** Keeps the news until they were heard; says whether a session has them now. */
-  deliver(userId: string | undefined, news: News): boolean;
+  deliver(userId: string | undefined, news: Notification): boolean;
 }

@@ -5,7 +5,7 @@ import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { User } from '../users/user.ts';
 import { DataLink } from './data-link.ts';
-import { LifeWatch } from './life-watch.ts';
+import { LivenessWatchdog } from './liveness-watchdog.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
 import type { Pacer } from './pacer.ts';
 import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
@@ -40,7 +40,7 @@ export class PeerLine implements Line {
   readonly speaker: PacedSpeaker;
   readonly #options: PeerLineOptions;
   readonly #link: DataLink;
-  readonly #watch: LifeWatch;
+  readonly #watch: LivenessWatchdog;
   readonly #audio: ((frame: AudioFrame) => void)[] = [];
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closing: ((reason: string) => void)[] = [];
@@ -218,8 +218,8 @@ export class PeerLine implements Line {
     if (message.type === 'disconnect-bot') this.close('the client said goodbye');
   }
 
-  #watchLife(): LifeWatch {
-    return new LifeWatch({
+  #watchLife(): LivenessWatchdog {
+    return new LivenessWatchdog({
       clock: this.#options.mediaClock,
       isConnected: () => {
         // What the library tells of its state may come too early to show the new one.

@@ -4,9 +4,9 @@ import { toFloat32, toInt16 } from '../../speech/audio/samples.ts';
 import { StreamResampler } from '../../speech/audio/stream-resampler.ts';
 import type { NoiseFilter } from '../../speech/noise/noise-filter.ts';
 import type { SpeechParts } from '../../speech/speech.ts';
-import { Ear } from './ear.ts';
+import { VadStream } from './audio-input.ts';
 
-export interface HearingParts {
+export interface AudioInputDeps {
   speech: Pick<SpeechParts, 'openDetector' | 'openNoiseFilter'>;
   /** Whether the microphone counts at the moment. */
   isOpen(): boolean;
@@ -16,7 +16,7 @@ export interface HearingParts {
 }
 
 /** What a microphone's frames go through. */
-export interface Hearing {
+export interface AudioInput {
   readonly muted: boolean;
   accept(frame: AudioFrame): void;
   close(): Promise<void>;
@@ -25,15 +25,15 @@ export interface Hearing {
 const listeningRate = 16_000;
 
 /** Frames of a microphone in, windows out: noise is taken out where that is wanted, then speech is looked for. */
-export async function openHearing({ speech, ...parts }: HearingParts): Promise<Hearing> {
+export async function openAudioInput({ speech, ...deps }: AudioInputDeps): Promise<AudioInput> {
   const [detector, filter] = await Promise.all([speech.openDetector(), speech.openNoiseFilter()]);
   const resampler = new StreamResampler(listeningRate);
-  const ear = new Ear({
-    ...parts,
+  const ear = new VadStream({
+    ...deps,
     detector,
     downsample: (frame) => toFloat32(resampler.push(frame).samples),
   });
-  const cleaner = filter && new Cleaner(filter, (frame) => ear.accept(frame), parts.logger);
+  const cleaner = filter && new Cleaner(filter, (frame) => ear.accept(frame), deps.logger);
   return {
     get muted() {
       return ear.muted;

@@ -2,27 +2,27 @@ import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
-import { Pace } from '../turns/pace.ts';
-import { ActivityTracker } from './activity.ts';
-import { Ear } from './ear.ts';
-import { Listener, type ListenerParts } from './listener.ts';
+import { SpeakingRate } from '../turns/speaking-rate.ts';
+import { VadStream } from './audio-input.ts';
+import { SpeechInput, type SpeechInputDeps } from './speech-input.ts';
+import { VoiceActivity } from './voice-activity.ts';
 
 const drop = () => undefined;
 const logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => logger };
 
 describe('voice activity', () => {
-  const feed = (tracker: ActivityTracker, probability: number, windows: number) =>
+  const feed = (tracker: VoiceActivity, probability: number, windows: number) =>
     Array.from({ length: windows }, () => tracker.accept(probability)).filter(Boolean).length;
 
   it('begins after 200 ms of voice, not with a click', () => {
-    const tracker = new ActivityTracker();
+    const tracker = new VoiceActivity();
     expect([feed(tracker, 0.9, 3), feed(tracker, 0.1, 5), feed(tracker, 0.9, 5)]).toEqual([0, 0, 0]);
     expect(feed(tracker, 0.9, 1)).toBe(1);
     expect(tracker.speaking).toBe(true);
   });
 
   it('bridges gaps between words, and counts speech without the silence after it', () => {
-    const tracker = new ActivityTracker();
+    const tracker = new VoiceActivity();
     feed(tracker, 0.9, 10);
     feed(tracker, 0.1, 4);
     expect([tracker.speaking, tracker.silenceMs]).toEqual([true, 128]);
@@ -35,7 +35,7 @@ describe('voice activity', () => {
   });
 
   it('does not take uncertain sound for speech', () => {
-    const tracker = new ActivityTracker();
+    const tracker = new VoiceActivity();
     expect(feed(tracker, 0.55, 100)).toBe(0);
   });
 });
@@ -45,7 +45,7 @@ describe('the ear', () => {
   function open(accept: (samples: Float32Array) => Promise<number>) {
     const heard: number[] = [];
     const state = { open: true };
-    const ear = new Ear({
+    const ear = new VadStream({
       detector: { accept, reset: drop, close: async () => undefined },
       downsample: ({ samples }) => Float32Array.from(samples),
       isOpen: () => state.open,
@@ -134,11 +134,11 @@ describe('the ear', () => {
 });
 
 describe('the listener', () => {
-  function open(parts: Partial<ListenerParts> = {}) {
+  function open(parts: Partial<SpeechInputDeps> = {}) {
     const lengths: number[] = [];
     const texts: string[] = [];
     const clock = new FakeClock(0);
-    const listener = new Listener({
+    const listener = new SpeechInput({
       recognizer: {
         backend: 'test',
         async recognize(samples) {
@@ -147,7 +147,7 @@ describe('the listener', () => {
         },
         close: async () => undefined,
       },
-      pace: new Pace(),
+      speakingRate: new SpeakingRate(),
       logger,
       speechStarted: drop,
       progressed: drop,

@@ -4,16 +4,16 @@ import { Alarm } from '../clock.ts';
 /** Models that stand sooner are not worth a word. */
 const noticedAfterMs = 300;
 
-export type LoadingNews = 'speech-loading' | 'speech-ready';
+export type LoadingStatus = 'speech-loading' | 'speech-ready';
 
 /** Whether the models that listen still load: what is said meanwhile is kept, and understood once they stand. */
 export class Loading {
-  readonly #tell: (news: LoadingNews) => void;
+  readonly #tell: (news: LoadingStatus) => void;
   readonly #alarm: Alarm;
   #isUnderWay = true;
   #isTold = false;
 
-  constructor(clock: Clock, tell: (news: LoadingNews) => void) {
+  constructor(clock: Clock, tell: (news: LoadingStatus) => void) {
     this.#alarm = new Alarm(clock);
     this.#tell = tell;
   }

@@ -1,4 +1,4 @@
-import { windowMs } from './activity.ts';
+import { windowMs } from './voice-activity.ts';
 
 /** What is kept from before the voice was noticed, so that the first sound is not lost. */
 const leadWindows = 16;

@@ -1,7 +1,7 @@
-import { History, type HistoryParts } from './history.ts';
+import { History, type HistoryDeps } from './history.ts';
 import type { Memory } from './memory.ts';
 
-interface HistoriesParts extends Pick<HistoryParts, 'summariser' | 'logger'> {
+interface HistoriesDeps extends Pick<HistoryDeps, 'summariser' | 'logger'> {
   memory: Memory;
 }
 
@@ -15,11 +15,11 @@ interface OpenHistory {
  * another one, and neither may write over what the other has kept.
  */
 export class Histories {
-  readonly #parts: HistoriesParts;
+  readonly #deps: HistoriesDeps;
   readonly #open = new Map<string, OpenHistory>();
 
-  constructor(parts: HistoriesParts) {
-    this.#parts = parts;
+  constructor(deps: HistoriesDeps) {
+    this.#deps = deps;
   }
 
   /** For one call; `release` is to be called once, when it is over. */
@@ -39,7 +39,7 @@ export class Histories {
   }
 
   #recall(userId: string, skill: string): History {
-    const { memory, summariser, logger } = this.#parts;
+    const { memory, summariser, logger } = this.#deps;
     return new History({
       earlier: memory.recall(userId, skill),
       keep: (messages) => memory.keep(userId, skill, messages),

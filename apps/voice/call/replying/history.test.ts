@@ -5,7 +5,7 @@ import type { Model } from '../../turn/model-settings.ts';
 import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
 import { History } from './history.ts';
 import { Memory } from './memory.ts';
-import { Script } from './script.ts';
+import { ReplyTranscript } from './reply-transcript.ts';
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -126,7 +126,7 @@ describe('the conversation', () => {
 
 describe('an answer with tools', () => {
   it('keeps what was heard of its texts, and every call with its result', () => {
-    const script = new Script();
+    const script = new ReplyTranscript();
     script.addText('Let me look.');
     script.addCall('1', 'search', { query: 'x' });
     script.addCall('2', 'clock', {});
@@ -146,7 +146,7 @@ describe('an answer with tools', () => {
   });
 
   it('says of a tool that was stopped that it was', () => {
-    const script = new Script();
+    const script = new ReplyTranscript();
     script.addCall('1', 'search', {});
     expect([script.hasResults, script.openCalls]).toMatchObject([false, [{ name: 'search' }]]);
     expect(JSON.stringify(script.messages(0))).toContain('the user went on');

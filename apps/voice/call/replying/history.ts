@@ -3,7 +3,7 @@ import { compact, estimateTokens } from '@trunkline/loop';
 import type { Model } from '../../turn/model-settings.ts';
 import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
 
-export interface HistoryParts {
+export interface HistoryDeps {
   /** What is known from earlier calls. */
   earlier: ModelMessages;
   /** Writes summaries. */
@@ -20,15 +20,15 @@ const mostMessages = 80;
 
 /** The conversation as the model is shown it. When it grows, its older part is put into a summary in the background. */
 export class History {
-  readonly #parts: HistoryParts;
+  readonly #deps: HistoryDeps;
   readonly #controller = new AbortController();
   #messages: ModelMessage[];
   #summarising = false;
   #isKept = true;
 
-  constructor(parts: HistoryParts) {
-    this.#parts = parts;
-    this.#messages = [...parts.earlier];
+  constructor(deps: HistoryDeps) {
+    this.#deps = deps;
+    this.#messages = [...deps.earlier];
   }
 
   get messages(): ModelMessages {
@@ -57,11 +57,11 @@ export class History {
     const older = new Set(this.#messages);
     const { signal } = this.#controller;
     try {
-      const compacted = await compact([...older], { model: this.#parts.summariser(), ...limits }, signal);
+      const compacted = await compact([...older], { model: this.#deps.summariser(), ...limits }, signal);
       if (compacted !== undefined && !signal.aborted)
         this.#set([...compacted.messages, ...this.#messages.filter((message) => !older.has(message))]);
     } catch (error) {
-      if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'a conversation was not summarised');
+      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'a conversation was not summarised');
     } finally {
       this.#summarising = false;
     }
@@ -77,7 +77,7 @@ export class History {
 
   /** What cannot be written down is remembered as long as the call lasts. */
   #keep(): void {
-    const { keep, logger } = this.#parts;
+    const { keep, logger } = this.#deps;
     try {
       keep(this.#messages);
       this.#isKept = true;

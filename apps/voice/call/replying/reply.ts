@@ -6,16 +6,16 @@ import type { TurnMarks } from '../../metrics/latency.ts';
 import type { Persona } from '../../turn/persona.ts';
 import { type ModelMessage, type ModelMessages, runPersona } from '../../turn/run-persona.ts';
 import { Alarm } from '../clock.ts';
-import type { Outgoing } from '../messenger.ts';
+import type { Outgoing } from '../rtvi.ts';
 import { type Clause, ClauseSplitter, wordsOfShare } from '../speaking/clauses.ts';
 import type { Fillers } from '../speaking/fillers.ts';
-import type { Mouth } from '../speaking/mouth.ts';
-import type { Piece, Saying } from '../speaking/piece.ts';
+import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { isSayable, spokenText } from '../speaking/spoken-text.ts';
-import { outcomeMessages, Script } from './script.ts';
+import type { Utterance, UtterancePlayout } from '../speaking/utterance.ts';
+import { outcomeMessages, ReplyTranscript } from './reply-transcript.ts';
 import { stillRunning, type ToolRuns } from './tool-runs.ts';
 
-export interface ReplyParts {
+export interface ReplyDeps {
   persona: Persona;
   /** The conversation before. */
   messages: ModelMessages;
@@ -29,7 +29,7 @@ export interface ReplyParts {
   /** False: the answer is only written. */
   spoken: boolean;
   marks: TurnMarks;
-  mouth: Mouth;
+  player: SpeechPlayer;
   fillers: Fillers;
   clock: Clock;
   logger: Logger;
@@ -52,15 +52,15 @@ const apologies = {
 export class Reply {
   readonly text: string;
   readonly marks: TurnMarks;
-  readonly #parts: ReplyParts;
+  readonly #deps: ReplyDeps;
   readonly #controller = new AbortController();
   readonly #certain = Promise.withResolvers<void>();
-  readonly #script = new Script();
+  readonly #transcript = new ReplyTranscript();
   readonly #splitter = new ClauseSplitter();
   readonly #watchdog: Alarm;
   /** What a draft keeps back until it counts. */
   #kept: (() => void)[] = [];
-  #prepared: Piece | undefined;
+  #prepared: UtterancePlayout | undefined;
   #draft = true;
   #abandoned = false;
   #made = false;
@@ -74,13 +74,13 @@ export class Reply {
   /** What the model is to answer. */
   readonly #question: readonly ModelMessage[];
 
-  constructor(parts: ReplyParts) {
-    this.#parts = parts;
-    const { text: content, outcome } = parts;
+  constructor(deps: ReplyDeps) {
+    this.#deps = deps;
+    const { text: content, outcome } = deps;
     this.#question = outcome === undefined ? [{ role: 'user', content }] : outcomeMessages(outcome);
-    this.text = parts.text;
-    this.marks = parts.marks;
-    this.#watchdog = new Alarm(parts.clock);
+    this.text = deps.text;
+    this.marks = deps.marks;
+    this.#watchdog = new Alarm(deps.clock);
     void this.#run();
   }
 
@@ -88,9 +88,9 @@ export class Reply {
   confirm(): void {
     this.#draft = false;
     this.#certain.resolve();
-    if (this.#parts.outcome === undefined) this.#parts.fillers.turnBegan();
+    if (this.#deps.outcome === undefined) this.#deps.fillers.turnBegan();
     this.#watch();
-    this.#parts.send({ type: 'bot-llm-started' });
+    this.#deps.send({ type: 'bot-llm-started' });
     for (const act of this.#kept) act();
     this.#kept = [];
   }
@@ -102,14 +102,14 @@ export class Reply {
     this.#controller.abort();
     this.#watchdog.cancel();
     this.#kept = [];
-    // What is more than a draft is the mouth's to cut, which knows how much of it was heard.
+    // What is more than a draft is the player's to cut, which knows how much of it was heard.
     if (this.#draft) {
       this.#prepared?.cancel();
       return;
     }
-    this.#parts.fillers.stop();
-    for (const call of this.#script.openCalls)
-      this.#parts.send({
+    this.#deps.fillers.stop();
+    for (const call of this.#transcript.openCalls)
+      this.#deps.send({
         type: 'llm-function-call-stopped',
         data: callData(call, { result: call.goesOn ? stillRunning : '', cancelled: !call.goesOn }),
       });
@@ -117,22 +117,22 @@ export class Reply {
 
   /** Whether the user heard any of it, or got the result of a tool. */
   get wasHeard(): boolean {
-    return this.#begun || this.#heard > 0 || this.#script.hasResults;
+    return this.#begun || this.#heard > 0 || this.#transcript.hasResults;
   }
 
   /** Whether it belongs to the conversation: it was heard, or a tool has begun that may change something. */
   get hasEffect(): boolean {
-    return this.wasHeard || this.#script.hasStarted;
+    return this.wasHeard || this.#transcript.hasStarted;
   }
 
   /** Question and answer as the conversation keeps them: nothing that was not heard. */
   conclusion(): ModelMessage[] {
     if (!this.hasEffect) return [];
-    return [...this.#question, ...this.#script.messages(this.#heard)];
+    return [...this.#question, ...this.#transcript.messages(this.#heard)];
   }
 
   async #run(): Promise<void> {
-    const { persona, messages, sessionId, runs, logger } = this.#parts;
+    const { persona, messages, sessionId, runs, logger } = this.#deps;
     const turn = {
       messages: [...messages, ...this.#question],
       sessionId,
@@ -141,7 +141,7 @@ export class Reply {
         runs.wrap(tool, {
           userId: persona.user.id,
           certain: this.#certain.promise,
-          started: (toolCallId) => this.#script.markStarted(toolCallId),
+          started: (toolCallId) => this.#transcript.markStarted(toolCallId),
         }),
       ),
     };
@@ -167,24 +167,24 @@ export class Reply {
 
   #addText(text: string): void {
     this.marks.note('first_token_ms');
-    this.#script.addText(text);
+    this.#transcript.addText(text);
     const clauses = this.#splitter.push(text);
     this.#later(() => {
       this.#watch();
-      this.#parts.fillers.textCame();
-      this.#parts.send({ type: 'bot-llm-text', data: { text } });
+      this.#deps.fillers.textCame();
+      this.#deps.send({ type: 'bot-llm-text', data: { text } });
     });
     for (const clause of clauses) this.#sayClause(clause);
   }
 
   #act(event: TurnEvent): void {
-    const { send, fillers } = this.#parts;
+    const { send, fillers } = this.#deps;
     this.#watch();
     switch (event.type) {
       case 'tool-start':
         this.#running += 1;
         this.#watch();
-        this.#script.addCall(event.toolCallId, event.name, event.input);
+        this.#transcript.addCall(event.toolCallId, event.name, event.input);
         this.#sayRest();
         fillers.toolStarted(event.toolCallId);
         send({ type: 'llm-function-call-started', data: callData(event, { arguments: event.input }) });
@@ -192,7 +192,7 @@ export class Reply {
       case 'tool-end':
         this.#running -= 1;
         this.#watch();
-        this.#script.addResult(event.toolCallId, event.result);
+        this.#transcript.addResult(event.toolCallId, event.result);
         fillers.toolEnded(event.toolCallId);
         send({
           type: 'llm-function-call-stopped',
@@ -201,7 +201,7 @@ export class Reply {
         return;
       case 'end':
         this.#sayRest();
-        if (this.#script.text.trim() === '') this.#apologise('empty');
+        if (this.#transcript.text.trim() === '') this.#apologise('empty');
         return;
       case 'error':
         if (event.code === 'aborted') return;
@@ -219,12 +219,12 @@ export class Reply {
 
   #sayClause({ text, start, end }: Clause): void {
     const spoken = spokenText(text);
-    if (this.#parts.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
+    if (this.#deps.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
     else this.#later(() => this.#hear(end));
   }
 
   #sayAloud({ text, start, end }: Clause, spoken: string): void {
-    const saying: Saying = {
+    const saying: Utterance = {
       text: spoken,
       voiced: () => this.marks.note('first_speech_ms'),
       begun: () => this.#begin(),
@@ -235,15 +235,15 @@ export class Reply {
     };
     this.#open += 1;
     const prepared =
-      this.#draft && this.#prepared === undefined ? this.#parts.mouth.prepare(saying) : undefined;
+      this.#draft && this.#prepared === undefined ? this.#deps.player.prepare(saying) : undefined;
     this.#prepared ??= prepared;
-    this.#later(() => this.#parts.mouth.say(prepared ?? saying));
+    this.#later(() => this.#deps.player.say(prepared ?? saying));
   }
 
   #begin(): void {
     if (!this.#begun) {
       this.marks.note('first_packet_ms');
-      this.#parts.answered(this.marks);
+      this.#deps.answered(this.marks);
     }
     this.#begun = true;
   }
@@ -260,10 +260,10 @@ export class Reply {
 
   #apologise(kind: keyof typeof apologies): void {
     // Nobody has just asked for a result that is told late: it stays for another time.
-    if (this.#parts.outcome !== undefined) return;
+    if (this.#deps.outcome !== undefined) return;
     this.#begun = true;
-    this.#parts.fillers.stop();
-    this.#parts.mouth.say({ text: apologies[kind], phrase: true });
+    this.#deps.fillers.stop();
+    this.#deps.player.say({ text: apologies[kind], phrase: true });
   }
 
   /** No answer may hang: without a sign of life for too long it is given up, unless a tool is at work. */
@@ -282,8 +282,8 @@ export class Reply {
     this.#made = true;
     this.#later(() => {
       this.#watchdog.cancel();
-      this.#parts.fillers.stop();
-      if (!this.#abandoned) this.#parts.send({ type: 'bot-llm-stopped' });
+      this.#deps.fillers.stop();
+      if (!this.#abandoned) this.#deps.send({ type: 'bot-llm-stopped' });
       this.#tellOver();
     });
   }
@@ -291,7 +291,7 @@ export class Reply {
   #tellOver(): void {
     if (!this.#made || this.#open > 0 || this.#abandoned || this.#toldOver || this.#draft) return;
     this.#toldOver = true;
-    this.#parts.over(this);
+    this.#deps.over(this);
   }
 }
 

@@ -1,9 +1,14 @@
 import { ClauseSplitter } from './clauses.ts';
-import type { Mouth } from './mouth.ts';
+import type { SpeechPlayer } from './speech-player.ts';
 import { spokenText } from './spoken-text.ts';
 
 /** Says a text that is no answer, clause by clause; tells once whether all of it was heard. */
-export function announce(mouth: Mouth, words: string, urgent: boolean, done: (heard: boolean) => void): void {
+export function announce(
+  player: SpeechPlayer,
+  words: string,
+  urgent: boolean,
+  done: (heard: boolean) => void,
+): void {
   const splitter = new ClauseSplitter();
   const clauses = [...splitter.push(spokenText(words)), ...splitter.flush()];
   let open = true;
@@ -17,6 +22,6 @@ export function announce(mouth: Mouth, words: string, urgent: boolean, done: (he
     cut: () => finish(false),
     failed: () => finish(false),
   }));
-  if (urgent) for (const saying of sayings.toReversed()) mouth.sayNext(saying);
-  else for (const saying of sayings) mouth.say(saying);
+  if (urgent) for (const saying of sayings.toReversed()) player.sayNext(saying);
+  else for (const saying of sayings) player.say(saying);
 }

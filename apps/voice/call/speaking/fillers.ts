@@ -44,7 +44,7 @@ export const phrases: Record<Verbosity, Phrases> = {
   },
 };
 
-export interface FillerParts {
+export interface FillerDeps {
   clock: Clock;
   verbosity: Verbosity;
   /** Whether a late answer is preceded by a sign that one was heard. */
@@ -62,7 +62,7 @@ const progressRetryMs = 1500;
 
 /** Keeps a turn from dead air: while the model thinks, and while a tool runs. */
 export class Fillers {
-  readonly #parts: FillerParts;
+  readonly #deps: FillerDeps;
   readonly #acknowledgement: Alarm;
   readonly #preamble: Alarm;
   readonly #progress: Alarm;
@@ -70,16 +70,16 @@ export class Fillers {
   #said = 0;
   #spoke = false;
 
-  constructor(parts: FillerParts) {
-    this.#parts = parts;
-    this.#acknowledgement = new Alarm(parts.clock);
-    this.#preamble = new Alarm(parts.clock);
-    this.#progress = new Alarm(parts.clock);
+  constructor(deps: FillerDeps) {
+    this.#deps = deps;
+    this.#acknowledgement = new Alarm(deps.clock);
+    this.#preamble = new Alarm(deps.clock);
+    this.#progress = new Alarm(deps.clock);
   }
 
   turnBegan(): void {
     this.stop();
-    if (this.#parts.acknowledges)
+    if (this.#deps.acknowledges)
       this.#acknowledgement.set(acknowledgeAfterMs, () => this.#sayOne('acknowledgements'));
   }
 
@@ -116,17 +116,17 @@ export class Fillers {
 
   /** Where something is being said already, the line comes soon after it. */
   #report(): void {
-    const nextMs = this.#parts.isQuiet() ? progressEveryMs : progressRetryMs;
+    const nextMs = this.#deps.isQuiet() ? progressEveryMs : progressRetryMs;
     this.#sayOne('progress');
     this.#progress.set(nextMs, () => this.#report());
   }
 
   /** In turn, so that the same words do not come twice in a row. */
   #sayOne(kind: keyof Phrases): void {
-    const choices = phrases[this.#parts.verbosity][kind];
+    const choices = phrases[this.#deps.verbosity][kind];
     const text = choices[this.#said % Math.max(1, choices.length)];
-    if (text === undefined || !this.#parts.isQuiet()) return;
+    if (text === undefined || !this.#deps.isQuiet()) return;
     this.#said += 1;
-    this.#parts.say(text);
+    this.#deps.say(text);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { withoutEcho } from './echo.ts';
+import { removeSelfSpeech } from './echo.ts';
 
 const spoken = 'The museum opens at nine, and it closes at six in the evening.';
 
@@ -16,10 +16,10 @@ describe('what is heard while we speak', () => {
     ['What about Monday?', 'What about Monday?'],
     ['', ''],
   ])('%j is %j without our own words', (heard, own) => {
-    expect(withoutEcho(heard, spoken)).toBe(own);
+    expect(removeSelfSpeech(heard, spoken)).toBe(own);
   });
 
   it('is all the caller’s own while we say nothing', () => {
-    expect(withoutEcho('the museum opens', '')).toBe('the museum opens');
+    expect(removeSelfSpeech('the museum opens', '')).toBe('the museum opens');
   });
 });

@@ -1,7 +1,7 @@
-import { isOrder, wordsIn } from './words.ts';
+import { isStopWord, wordsIn } from './words.ts';
 
 /** What was heard, without the words that come from our own loudspeaker; empty when nothing else is left. */
-export function withoutEcho(heard: string, spoken: string): string {
+export function removeSelfSpeech(heard: string, spoken: string): string {
   const ours = wordsIn(spoken);
   if (ours.length === 0) return heard;
   const pieces = heard.split(/\s+/).filter((piece) => piece !== '');
@@ -12,7 +12,7 @@ export function withoutEcho(heard: string, spoken: string): string {
     if (run >= 2) echoed.fill(true, start, start + run);
     start += Math.max(run, 1);
   }
-  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isOrder(heard);
+  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isStopWord(heard);
   if (single || isMostly(echoed, words, ours)) return '';
   return pieces.filter((_, index) => !echoed[index]).join(' ');
 }

@@ -32,7 +32,7 @@ const hesitations = new Set(['um', 'uh', 'er', 'erm', 'uhm', 'eh']);
 const longestMurmur = 4;
 
 /** Whether somebody only shows that they listen: "mhm", "yeah, right", "I see". */
-export function isMurmur(text: string): boolean {
+export function isBackchannel(text: string): boolean {
   const words = wordsIn(text);
   if (words.length === 0 || words.length > longestMurmur) return false;
   const rest = murmuredPhrases.reduce(
@@ -45,7 +45,7 @@ export function isMurmur(text: string): boolean {
 const orders = new Set(['stop', 'wait', 'no', 'cancel', 'quiet', 'enough', 'pause', 'hey', 'sorry']);
 
 /** Whether a single word is meant to stop the one who speaks. */
-export function isOrder(text: string): boolean {
+export function isStopWord(text: string): boolean {
   return wordsIn(text).some((word) => orders.has(word));
 }
 

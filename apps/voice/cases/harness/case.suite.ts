@@ -71,7 +71,7 @@ const caseSchema = z.strictObject({
     thrown_away: z.number().int().optional(),
     /** What the conversation remembers of what the bot said. */
     remembered: z.array(z.string()).optional(),
-    /** News that still wait for the next call. */
+    /** Notification that still wait for the next call. */
     waiting: z.number().int().optional(),
   }),
 });

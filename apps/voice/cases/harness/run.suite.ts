@@ -50,7 +50,7 @@ class Run {
 
   async play(): Promise<Outcome> {
     const { caller: steps } = this.#test;
-    const { clock, model, stash, callers } = this.#stage;
+    const { clock, model, pending, callers } = this.#stage;
     await this.#call();
     for (const step of steps) await this.#take(step);
     await this.#untilCalm();
@@ -62,7 +62,7 @@ class Run {
       pauses: callers.reduce((sum, { speaker }) => sum + speaker.holds, 0),
       thrownAway: model.abandoned(),
       remembered: this.#remembered(),
-      waiting: stash.waitingFor(defaultUser.id).length,
+      waiting: pending.waitingFor(defaultUser.id).length,
       timers: clock.pendingTimers,
       events: callers.flatMap(({ events }) => events),
       played: callers.flatMap(({ speaker }) => speaker.played),

@@ -6,7 +6,7 @@ import type { CallSettings } from '../../call/call.ts';
 import { type Conversations, createConversations } from '../../call/conversation.ts';
 import { Memory } from '../../call/replying/memory.ts';
 import { DeliveryController } from '../../delivery/controller.ts';
-import { Stash } from '../../delivery/stash.ts';
+import { PendingStore } from '../../delivery/pending-store.ts';
 import { LatencyLog } from '../../metrics/latency.ts';
 import { SessionRegistry } from '../../sessions/registry.ts';
 import type { Skill } from '../../skills/skill.ts';
@@ -46,7 +46,7 @@ export class Stage {
   readonly sessions = new SessionRegistry();
   readonly latency = new LatencyLog();
   readonly memory: Memory;
-  readonly stash: Stash;
+  readonly pending: PendingStore;
   readonly delivery: DeliveryController;
   readonly model;
   readonly callers: SyntheticCaller[] = [];
@@ -63,10 +63,10 @@ export class Stage {
     this.#setup = setup;
     this.voices = (setup.voices ?? scriptedVoices)(this.clock);
     this.memory = new Memory(this.#database);
-    this.stash = new Stash(this.#database);
+    this.pending = new PendingStore(this.#database);
     this.delivery = new DeliveryController({
       sessions: this.sessions,
-      stash: this.stash,
+      pending: this.pending,
       brief: async (text) => text,
       logger: this.#logger(),
     });
@@ -79,7 +79,7 @@ export class Stage {
       memory: this.memory,
       latency: this.latency,
       summariser: () => this.model.model,
-      settings: { halfDuplex: false, echoGuardMs: 300, voicePatienceMs: 10_000, ...setup.settings },
+      settings: { halfDuplex: false, echoGuardMs: 300, speechTimeoutMs: 10_000, ...setup.settings },
       clock: this.clock,
       logger: this.#logger(),
     });

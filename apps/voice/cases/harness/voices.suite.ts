@@ -1,11 +1,11 @@
 import type { Clock } from '@trunkline/schedule';
-import type { CallParts } from '../../call/call.ts';
+import type { CallComponents } from '../../call/call.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
 import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
 
 /** Who speaks and listens in a case: the code of words, or the real models. */
 export interface Voices {
-  speech: CallParts['speech'];
+  speech: CallComponents['speech'];
   /** The caller's own sounds, at 16 kHz. */
   sounds: Sounds;
   /** Waits until no model is at work, so that time may pass. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Pace } from './pace.ts';
-import { isLikelyWhole, judgeOverlap, type Pause, silenceNeeded } from './turn-rule.ts';
+import { endpointingDelay, isLikelyEndOfTurn, judgeInterruption, type Pause } from './endpointing.ts';
+import { SpeakingRate } from './speaking-rate.ts';
 
 const pause = (text: string | undefined, more: Partial<Pause> = {}): Pause => ({
   text,
@@ -28,60 +28,60 @@ describe('the end of a turn', () => {
     ['What about 3', 550],
     ['', 550],
   ])('after %j takes %i ms of silence', (text, needed) => {
-    expect(silenceNeeded(pause(text))).toBe(needed);
+    expect(endpointingDelay(pause(text))).toBe(needed);
   });
 
   it('comes sooner after a falling voice, later after one that rises without a question', () => {
-    expect(silenceNeeded(pause('It is red.', { tone: 'falling' }))).toBe(350);
-    expect(silenceNeeded(pause('It is red.', { tone: 'rising' }))).toBe(650);
-    expect(silenceNeeded(pause('Is it red?', { tone: 'rising' }))).toBe(400);
-    expect(silenceNeeded(pause('eggs', { tone: 'rising' }))).toBe(800);
+    expect(endpointingDelay(pause('It is red.', { tone: 'falling' }))).toBe(350);
+    expect(endpointingDelay(pause('It is red.', { tone: 'rising' }))).toBe(650);
+    expect(endpointingDelay(pause('Is it red?', { tone: 'rising' }))).toBe(400);
+    expect(endpointingDelay(pause('eggs', { tone: 'rising' }))).toBe(800);
   });
 
   it('waits for the words, and never longer than three seconds', () => {
-    expect(silenceNeeded(pause(undefined))).toBe(3000);
-    expect(silenceNeeded(pause('and', { usualPauseMs: 9000 }))).toBeLessThanOrEqual(3000);
+    expect(endpointingDelay(pause(undefined))).toBe(3000);
+    expect(endpointingDelay(pause('and', { usualPauseMs: 9000 }))).toBeLessThanOrEqual(3000);
   });
 
   it('lets a model of its own decide, but not in the middle of a number', () => {
-    expect(silenceNeeded(pause('I think that', { finished: 0.95 }))).toBe(300);
-    expect(silenceNeeded(pause('It is red.', { finished: 0.55 }))).toBe(550);
-    expect(silenceNeeded(pause('It is red.', { finished: 0.3 }))).toBe(1200);
-    expect(silenceNeeded(pause('It is red.', { finished: 0.1 }))).toBe(1700);
-    expect(silenceNeeded(pause('my code is 4 7', { finished: 0.99 }))).toBe(2000);
+    expect(endpointingDelay(pause('I think that', { finished: 0.95 }))).toBe(300);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.55 }))).toBe(550);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.3 }))).toBe(1200);
+    expect(endpointingDelay(pause('It is red.', { finished: 0.1 }))).toBe(1700);
+    expect(endpointingDelay(pause('my code is 4 7', { finished: 0.99 }))).toBe(2000);
   });
 
   it('adapts to a speaker who pauses long in mid-thought', () => {
-    const pace = new Pace();
-    const needed = () => silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }));
-    pace.note(900);
-    pace.note(900);
+    const speakingRate = new SpeakingRate();
+    const needed = () => endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }));
+    speakingRate.note(900);
+    speakingRate.note(900);
     expect(needed()).toBe(400);
-    pace.note(900);
+    speakingRate.note(900);
     expect(needed()).toBe(1050);
-    for (let times = 0; times < 12; times += 1) pace.note(200);
+    for (let times = 0; times < 12; times += 1) speakingRate.note(200);
     expect(needed()).toBe(400);
   });
 
   it('learns at once from having cut somebody off', () => {
-    const pace = new Pace();
-    pace.noteCutOff(700);
-    expect(silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }))).toBe(850);
-    pace.noteCutOff(60_000);
-    expect(silenceNeeded(pause('It is red.', { usualPauseMs: pace.usualPauseMs }))).toBe(1500);
+    const speakingRate = new SpeakingRate();
+    speakingRate.noteFalseEndpoint(700);
+    expect(endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }))).toBe(850);
+    speakingRate.noteFalseEndpoint(60_000);
+    expect(endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }))).toBe(1500);
   });
 
   it('prepares an answer only where more is not to be expected', () => {
-    expect(isLikelyWhole(pause('What is the weather?'))).toBe(true);
-    expect(isLikelyWhole(pause('What is the weather in'))).toBe(false);
-    expect(isLikelyWhole(pause('my pin is 4 7'))).toBe(false);
-    expect(isLikelyWhole(pause(undefined))).toBe(false);
+    expect(isLikelyEndOfTurn(pause('What is the weather?'))).toBe(true);
+    expect(isLikelyEndOfTurn(pause('What is the weather in'))).toBe(false);
+    expect(isLikelyEndOfTurn(pause('my pin is 4 7'))).toBe(false);
+    expect(isLikelyEndOfTurn(pause(undefined))).toBe(false);
   });
 });
 
 describe('speech while the other side speaks', () => {
   const judge = (speechMs: number, words: string | undefined, over = false) =>
-    judgeOverlap({ speechMs, words, over, echo: false });
+    judgeInterruption({ speechMs, words, over, echo: false });
 
   it('is waited for, then held for, while nothing is understood', () => {
     expect(judge(300, undefined)).toBe('wait');
@@ -111,6 +111,6 @@ describe('speech while the other side speaks', () => {
     expect(judge(250, 'Berlin', true)).toBe('ignore');
     expect(judge(2000, '')).toBe('ignore');
     expect(judge(900, '', true)).toBe('ignore');
-    expect(judgeOverlap({ speechMs: 900, words: 'easy hole', over: false, echo: true })).toBe('ignore');
+    expect(judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, echo: true })).toBe('ignore');
   });
 });

@@ -1,14 +1,14 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import type { DeliveryPolicy } from './delivery.ts';
-import { NewsDesk } from './news-desk.ts';
+import { NotificationQueue } from './notification-queue.ts';
 
 function open() {
   const clock = new FakeClock(0);
   const said: string[] = [];
   const spoken: string[] = [];
   const world = { quietFrom: 0, listening: false, muted: false, heard: true };
-  const desk = new NewsDesk({
+  const desk = new NotificationQueue({
     clock,
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,

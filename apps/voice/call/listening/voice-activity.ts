@@ -9,7 +9,7 @@ const [neededWindows, lookedAtWindows] = [6, 7];
 const gapMs = 200;
 
 /** Tells from the probability of each window whether somebody speaks, and for how long. */
-export class ActivityTracker {
+export class VoiceActivity {
   #recent: boolean[] = [];
   #speaking = false;
   #speechMs = 0;

@@ -1,11 +1,11 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Mouth } from './speaking/mouth.ts';
-import { withoutEcho } from './turns/echo.ts';
-import type { EchoMatcher } from './turns/echo-matcher.ts';
-import { wordsIn } from './turns/words.ts';
+import type { SpeechPlayer } from '../speaking/speech-player.ts';
+import { removeSelfSpeech } from './echo.ts';
+import type { EchoMatcher } from './echo-matcher.ts';
+import { wordsIn } from './words.ts';
 
-export interface OwnWordsParts {
-  mouth: Mouth;
+export interface EchoFilterDeps {
+  player: SpeechPlayer;
   echo: EchoMatcher;
   clock: Clock;
   /** How long an echo may come after the voice has stopped. */
@@ -16,57 +16,57 @@ export interface OwnWordsParts {
 const tailMs = 600;
 
 /** Tells the caller's own words from ours that come back through the microphone. */
-export class OwnWords {
-  readonly #parts: OwnWordsParts;
+export class EchoFilter {
+  readonly #deps: EchoFilterDeps;
   /** Our words that may be in what is heard now. */
   #echo = '';
   #stoppedAt = -Infinity;
 
-  constructor(parts: OwnWordsParts) {
-    this.#parts = parts;
+  constructor(deps: EchoFilterDeps) {
+    this.#deps = deps;
   }
 
   /** Somebody begins to speak, or it seems so. */
   speechStarted(): void {
-    const { mouth, clock, guardMs } = this.#parts;
-    if (mouth.speaking || clock.now() - this.#stoppedAt < guardMs) this.#echo = mouth.recentText();
+    const { player, clock, guardMs } = this.#deps;
+    if (player.speaking || clock.now() - this.#stoppedAt < guardMs) this.#echo = player.recentText();
   }
 
   /** Our voice has stopped; `heard`: while something was heard. */
   voiceStopped(heard: boolean): void {
-    const { mouth, clock } = this.#parts;
+    const { player, clock } = this.#deps;
     this.#stoppedAt = clock.now();
-    if (heard) this.#echo = mouth.recentText();
+    if (heard) this.#echo = player.recentText();
   }
 
   /** The caller has the floor: what is heard from now on is theirs. */
   interrupted(): void {
-    this.#echo = this.#parts.mouth.recentText();
-    this.#parts.echo.reset();
+    this.#echo = this.#deps.player.recentText();
+    this.#deps.echo.reset();
   }
 
   /** The next utterance begins. */
   reset(): void {
     this.#echo = '';
-    this.#parts.echo.reset();
+    this.#deps.echo.reset();
   }
 
   /** What the caller has said themselves; one word alone counts as an echo only while we speak. */
   in(text: string): string {
-    const { mouth } = this.#parts;
-    if (mouth.speaking) return withoutEcho(text, mouth.recentText());
-    return this.#echo === '' || wordsIn(text).length < 2 ? text : withoutEcho(text, this.#echo);
+    const { player } = this.#deps;
+    if (player.speaking) return removeSelfSpeech(text, player.recentText());
+    return this.#echo === '' || wordsIn(text).length < 2 ? text : removeSelfSpeech(text, this.#echo);
   }
 
   /** What is heard now sounds like our own voice; undefined while it cannot be told. */
   get isEcho(): boolean | undefined {
-    const { mouth, echo } = this.#parts;
-    if (!mouth.speaking) return false;
+    const { player, echo } = this.#deps;
+    if (!player.speaking) return false;
     return echo.isUnsure ? undefined : echo.isEcho;
   }
 
   /** Nothing but our own voice was heard, and it ended when we did. */
   isTail(fellSilentAt: number): boolean {
-    return this.#parts.echo.wasEcho && fellSilentAt - this.#stoppedAt < tailMs;
+    return this.#deps.echo.wasEcho && fellSilentAt - this.#stoppedAt < tailMs;
   }
 }

@@ -12,7 +12,7 @@ const mostWaitingAtFirst = 940;
 const mutedBelow = 3;
 const mutedAfterMs = 1000;
 
-export interface EarParts {
+export interface VadStreamDeps {
   detector: ActivityDetector;
   /** Makes 16 kHz (-1 to 1) of what the line gives. */
   downsample(frame: AudioFrame): Float32Array;
@@ -23,8 +23,8 @@ export interface EarParts {
 }
 
 /** Frames of a microphone in, windows with the probability of speech out, in their order. */
-export class Ear {
-  readonly #parts: EarParts;
+export class VadStream {
+  readonly #deps: VadStreamDeps;
   readonly #waiting: Float32Array[] = [];
   #rest = new Float32Array(0);
   #busy = false;
@@ -33,8 +33,8 @@ export class Ear {
   #silentMs = 0;
   #warned = false;
 
-  constructor(parts: EarParts) {
-    this.#parts = parts;
+  constructor(deps: VadStreamDeps) {
+    this.#deps = deps;
   }
 
   /** Nothing but digital silence comes: the microphone is muted. */
@@ -45,8 +45,8 @@ export class Ear {
   accept(frame: AudioFrame): void {
     if (this.#closed) return;
     this.#noteLevel(frame);
-    const samples = this.#parts.downsample(frame);
-    if (this.#parts.isOpen()) this.#cut(samples);
+    const samples = this.#deps.downsample(frame);
+    if (this.#deps.isOpen()) this.#cut(samples);
     else this.#forget();
     if (!this.#busy) void this.#work();
   }
@@ -83,7 +83,7 @@ export class Ear {
     for (let window = this.#waiting.shift(); window !== undefined; window = this.#waiting.shift()) {
       const probability = await this.#detect(window);
       if (this.#closed) break;
-      this.#parts.heard(window, probability);
+      this.#deps.heard(window, probability);
       this.#caughtUp ||= this.#waiting.length === 0;
     }
     this.#busy = false;
@@ -92,10 +92,10 @@ export class Ear {
   /** A detector that fails hears nothing; the call goes on by text. */
   async #detect(window: Float32Array): Promise<number> {
     try {
-      return await this.#parts.detector.accept(window);
+      return await this.#deps.detector.accept(window);
     } catch (error) {
       if (!this.#warned && !this.#closed)
-        this.#parts.logger.error({ err: error }, 'speech cannot be told from silence');
+        this.#deps.logger.error({ err: error }, 'speech cannot be told from silence');
       this.#warned = true;
       return 0;
     }

@@ -3,7 +3,7 @@ import type { Reply } from './reply.ts';
 const mostPerUtterance = 4;
 
 /** Answers that are begun while it is not yet certain that the speaker has finished; at most one at a time. */
-export class Drafts {
+export class PreemptiveGeneration {
   #draft: Reply | undefined;
   #begun = 0;
 

@@ -3,7 +3,7 @@ import { Alarm } from '../call/clock.ts';
 import { wordsIn } from '../call/turns/words.ts';
 import type { Delivery, ToolOutcome } from './delivery.ts';
 
-export interface NewsDeskParts {
+export interface NotificationQueueDeps {
   clock: Clock;
   /** How long nobody has spoken, and nothing is about to be said. */
   quietMs(): number;
@@ -30,8 +30,8 @@ const pollMs = 100;
 const mostItems = 200;
 
 /** Says what came from outside to one caller, when its policy lets it. */
-export class NewsDesk {
-  readonly #parts: NewsDeskParts;
+export class NotificationQueue {
+  readonly #deps: NotificationQueueDeps;
   readonly #poll: Alarm;
   readonly #expiry: Alarm;
   #items: Item[] = [];
@@ -41,15 +41,15 @@ export class NewsDesk {
   #askedAt: number | undefined;
   #closed = false;
 
-  constructor(parts: NewsDeskParts) {
-    this.#parts = parts;
-    this.#poll = new Alarm(parts.clock);
-    this.#expiry = new Alarm(parts.clock);
+  constructor(deps: NotificationQueueDeps) {
+    this.#deps = deps;
+    this.#poll = new Alarm(deps.clock);
+    this.#expiry = new Alarm(deps.clock);
   }
 
   offer(delivery: Delivery): void {
     if (this.#closed) return;
-    // What does not fit stays in the stash for the next call.
+    // What does not fit stays in the pending for the next call.
     if (this.#items.length >= mostItems) return;
     const until = delivery.policy === 'when_asked' ? this.#deadline() : undefined;
     this.#items.push({ delivery, until });
@@ -66,7 +66,7 @@ export class NewsDesk {
     if (!answering) return false;
     this.#postpone(this.#items);
     if (!declines(text)) return false;
-    this.#parts.say('All right, just ask when you want to hear it.', false, () => undefined);
+    this.#deps.say('All right, just ask when you want to hear it.', false, () => undefined);
     return true;
   }
 
@@ -88,12 +88,12 @@ export class NewsDesk {
   }
 
   #look(): void {
-    const { isListening, isMuted } = this.#parts;
+    const { isListening, isMuted } = this.#deps;
     const waiting = this.#items.filter(({ until }) => until === undefined);
     const urgent = waiting.filter(({ delivery }) => delivery.policy === 'now');
     if (urgent.length > 0 && !isListening()) this.#tell(urgent, true);
     else if (this.#askedAt !== undefined) this.#awaitAnswer(this.#askedAt, waiting);
-    else if (this.#talking > 0 || this.#parts.quietMs() < (isMuted() ? mutedNeededMs : quietNeededMs)) return;
+    else if (this.#talking > 0 || this.#deps.quietMs() < (isMuted() ? mutedNeededMs : quietNeededMs)) return;
     else if (waiting.length > 1) this.#askFirst(waiting);
     else this.#tell(waiting, false);
   }
@@ -102,15 +102,15 @@ export class NewsDesk {
     this.#talking += 1;
     const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
     const words = `I have ${countOf(waiting.length)} messages for you, from ${listed(senders)}. Do you want to hear them?`;
-    this.#parts.say(words, false, (heard) => {
+    this.#deps.say(words, false, (heard) => {
       this.#talking -= 1;
-      if (heard) this.#askedAt = this.#parts.clock.now();
+      if (heard) this.#askedAt = this.#deps.clock.now();
       else this.#postpone(waiting);
     });
   }
 
   #awaitAnswer(askedAt: number, waiting: readonly Item[]): void {
-    if (this.#parts.clock.now() - askedAt < answerWithinMs) return;
+    if (this.#deps.clock.now() - askedAt < answerWithinMs) return;
     this.#askedAt = undefined;
     this.#postpone(waiting);
   }
@@ -126,12 +126,12 @@ export class NewsDesk {
       this.#talking += 1;
       const { outcome, words } = item.delivery;
       const done = (heard: boolean) => this.#told(item, heard);
-      if (outcome === undefined) this.#parts.say(words, urgent, done);
-      else this.#parts.tell(outcome, done);
+      if (outcome === undefined) this.#deps.say(words, urgent, done);
+      else this.#deps.tell(outcome, done);
     }
   }
 
-  /** News that were cut off are not pressed on the caller again; they wait to be asked for, or for the next call. */
+  /** Notification that were cut off are not pressed on the caller again; they wait to be asked for, or for the next call. */
   #told(item: Item, heard: boolean): void {
     this.#talking -= 1;
     if (heard) item.delivery.spoken();
@@ -148,7 +148,7 @@ export class NewsDesk {
 
   /** What nobody asked for in time is told at the next call; what the user got another way is not told at all. */
   #expire(): void {
-    const now = this.#parts.clock.now();
+    const now = this.#deps.clock.now();
     const isDue = ({ until = Infinity, delivery }: Item) => until > now && !delivery.withdrawn?.aborted;
     this.#items = this.#items.filter(isDue);
     const next = Math.min(...this.#items.map(({ until = Infinity }) => until));
@@ -156,7 +156,7 @@ export class NewsDesk {
   }
 
   #deadline(): number {
-    return this.#parts.clock.now() + askedWithinMs;
+    return this.#deps.clock.now() + askedWithinMs;
   }
 }
 

@@ -4,33 +4,38 @@ import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/latency.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
-import type { Courtesies } from './courtesies.ts';
-import type { Listener } from './listening/listener.ts';
-import type { Outgoing } from './messenger.ts';
-import type { OwnWords } from './own-words.ts';
-import { Drafts } from './replying/drafts.ts';
+import type { SpeechInput } from './listening/speech-input.ts';
 import type { History } from './replying/history.ts';
 import { Outcomes } from './replying/outcomes.ts';
+import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
+import type { Outgoing } from './rtvi.ts';
 import type { Fillers } from './speaking/fillers.ts';
-import type { Mouth } from './speaking/mouth.ts';
-import type { Pace } from './turns/pace.ts';
-import { Patience } from './turns/patience.ts';
-import { heldForMs, isLikelyWhole, judgeOverlap, silenceNeeded } from './turns/turn-rule.ts';
-import { isMurmur, joined, wordsIn } from './turns/words.ts';
+import type { SpeechPlayer } from './speaking/speech-player.ts';
+import type { Backchannel } from './turns/backchannel.ts';
+import type { EchoFilter } from './turns/echo-filter.ts';
+import {
+  endpointingDelay,
+  falseInterruptionTimeoutMs,
+  isLikelyEndOfTurn,
+  judgeInterruption,
+} from './turns/endpointing.ts';
+import type { SpeakingRate } from './turns/speaking-rate.ts';
+import { TranscriptTimeout } from './turns/transcript-timeout.ts';
+import { isBackchannel, joined, wordsIn } from './turns/words.ts';
 
-export interface DialogueParts {
+export interface TurnControllerDeps {
   sessionId: string;
   persona: Persona;
-  listener: Listener;
-  mouth: Mouth;
+  listener: SpeechInput;
+  player: SpeechPlayer;
   fillers: Fillers;
-  courtesies: Courtesies;
+  backchannel: Backchannel;
   history: History;
   runs: ToolRuns;
-  pace: Pace;
-  own: OwnWords;
+  speakingRate: SpeakingRate;
+  own: EchoFilter;
   /** The models that listen are not there yet: words come later. */
   isLoading(): boolean;
   clock: Clock;
@@ -42,12 +47,12 @@ export interface DialogueParts {
   answered(marks: TurnMarks): void;
 }
 
-/** Whose turn it is, and what becomes of it: what the listener hears comes in, what the mouth says goes out. */
-export class Dialogue {
-  readonly #parts: DialogueParts;
+/** Whose turn it is, and what becomes of it: what the listener hears comes in, what the player says goes out. */
+export class TurnController {
+  readonly #deps: TurnControllerDeps;
   readonly #held: Alarm;
-  readonly #drafts = new Drafts();
-  readonly #patience: Patience;
+  readonly #preemptive = new PreemptiveGeneration();
+  readonly #transcriptTimeout: TranscriptTimeout;
   #reply: Reply | undefined;
   readonly #outcomes = new Outcomes();
   /** What was said before and got no answer, because the speaker went on. */
@@ -61,48 +66,48 @@ export class Dialogue {
   #beganAt = 0;
   #quietSince: number;
 
-  constructor(parts: DialogueParts) {
-    this.#parts = parts;
-    this.#held = new Alarm(parts.clock);
-    this.#patience = new Patience(parts);
-    this.#quietSince = parts.clock.now();
+  constructor(deps: TurnControllerDeps) {
+    this.#deps = deps;
+    this.#held = new Alarm(deps.clock);
+    this.#transcriptTimeout = new TranscriptTimeout(deps);
+    this.#quietSince = deps.clock.now();
   }
 
   /** How long nobody has spoken and nothing is under way. */
   get quietMs(): number {
-    const { listener, mouth, clock } = this.#parts;
-    if (listener.active || !mouth.idle || this.#reply !== undefined) this.#quietSince = clock.now();
+    const { listener, player, clock } = this.#deps;
+    if (listener.active || !player.idle || this.#reply !== undefined) this.#quietSince = clock.now();
     return clock.now() - this.#quietSince;
   }
 
   get #botHasTurn(): boolean {
-    const { mouth, courtesies } = this.#parts;
-    return this.#reply !== undefined || (!mouth.idle && !courtesies.murmuring);
+    const { player, backchannel } = this.#deps;
+    return this.#reply !== undefined || (!player.idle && !backchannel.murmuring);
   }
 
   speechStarted(): void {
-    const { mouth, clock, listener, own } = this.#parts;
-    this.#drafts.drop();
+    const { player, clock, listener, own } = this.#deps;
+    this.#preemptive.drop();
     this.#transcribedAt = undefined;
     this.#beganAt = clock.now() - listener.speechMs;
     own.speechStarted();
     // Nobody notices that a voice waits which has not begun.
-    if (this.#reply !== undefined && !mouth.speaking) this.#hold();
+    if (this.#reply !== undefined && !player.speaking) this.#hold();
   }
 
   understood(text: string): void {
-    const { listener, clock, own } = this.#parts;
+    const { listener, clock, own } = this.#deps;
     if (listener.whole !== undefined) this.#transcribedAt ??= clock.now();
     if (this.#userHasFloor && !this.#botHasTurn) this.#transcribe(own.in(text), false);
     this.progressed();
   }
 
   progressed(): void {
-    const { listener } = this.#parts;
+    const { listener } = this.#deps;
     if (!listener.active) return;
-    this.#patience.pass(listener.speaking);
-    if (!listener.text && this.#patience.isWordless(listener.totalSpeechMs)) this.#giveUpListening();
-    else if (this.#botHasTurn) this.#judgeOverlap();
+    this.#transcriptTimeout.pass(listener.speaking);
+    if (!listener.text && this.#transcriptTimeout.isWordless(listener.totalSpeechMs)) this.#giveUpListening();
+    else if (this.#botHasTurn) this.#judgeInterruption();
     else {
       if (!this.#passed) this.#takeFloor();
       if (!listener.speaking) this.#judgePause();
@@ -117,7 +122,7 @@ export class Dialogue {
     }
     this.#yield();
     this.#endUtterance();
-    this.#answer(text, new TurnMarks(this.#parts.clock.now, 0), spoken);
+    this.#answer(text, new TurnMarks(this.#deps.clock.now, 0), spoken);
   }
 
   /** Has the model tell the result of a tool that nobody waited for; then says whether any of it was heard. */
@@ -127,7 +132,7 @@ export class Dialogue {
   }
 
   #tellNext(): void {
-    const marks = new TurnMarks(this.#parts.clock.now, 0);
+    const marks = new TurnMarks(this.#deps.clock.now, 0);
     this.#reply = this.#outcomes.next((outcome) => this.#createReply('', marks, true, outcome));
     this.#reply?.confirm();
   }
@@ -141,18 +146,18 @@ export class Dialogue {
   #takeFloor(): void {
     if (this.#userHasFloor) return;
     this.#userHasFloor = true;
-    this.#parts.send({ type: 'user-started-speaking' });
+    this.#deps.send({ type: 'user-started-speaking' });
   }
 
-  #judgeOverlap(): void {
-    const { listener, mouth, persona, own } = this.#parts;
+  #judgeInterruption(): void {
+    const { listener, player, persona, own } = this.#deps;
     const over = !listener.speaking && listener.whole !== undefined;
     const echo = own.isEcho;
     // Too early to tell whose voice it is.
     if (echo === undefined && !over) return;
     const words = listener.text ? own.in(listener.text) : over ? '' : undefined;
-    const verdict = judgeOverlap({ speechMs: listener.totalSpeechMs, words, over, echo: echo ?? false });
-    const mayInterrupt = persona.skill.behavior.bargein !== false || !mouth.speaking;
+    const verdict = judgeInterruption({ speechMs: listener.totalSpeechMs, words, over, echo: echo ?? false });
+    const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
     if (verdict === 'yield' && mayInterrupt) this.#interrupt();
     else if (verdict === 'hold' && mayInterrupt && !this.#passed) this.#hold();
     else if (verdict === 'ignore' || over) this.#letPass(over);
@@ -160,21 +165,21 @@ export class Dialogue {
 
   #hold(): void {
     if (this.#held.isSet) return;
-    this.#parts.mouth.hold();
-    this.#held.set(heldForMs, () => this.#letPass(false));
+    this.#deps.player.hold();
+    this.#held.set(falseInterruptionTimeoutMs, () => this.#letPass(false));
   }
 
   /** It was no interruption: what was being said goes on. */
   #letPass(over: boolean): void {
     this.#passed = true;
     this.#held.cancel();
-    this.#parts.mouth.resume();
+    this.#deps.player.resume();
     if (over) this.#endUtterance();
   }
 
   #interrupt(): void {
-    const { listener, pace, own } = this.#parts;
-    if (this.#reply?.wasHeard === false) pace.noteCutOff(this.#beganAt - this.#fellSilentAt);
+    const { listener, speakingRate, own } = this.#deps;
+    if (this.#reply?.wasHeard === false) speakingRate.noteFalseEndpoint(this.#beganAt - this.#fellSilentAt);
     own.interrupted();
     this.#yield();
     this.#takeFloor();
@@ -183,14 +188,14 @@ export class Dialogue {
 
   /** Gives up the turn at once; what was not heard was not said. */
   #yield(): void {
-    const { mouth, history, send } = this.#parts;
+    const { player, history, send } = this.#deps;
     this.#held.cancel();
-    this.#drafts.drop();
-    const spoke = mouth.speaking;
+    this.#preemptive.drop();
+    const spoke = player.speaking;
     const reply = this.#reply;
     this.#reply = undefined;
     reply?.abandon();
-    mouth.cut();
+    player.cut();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
     this.#outcomes.interrupted();
@@ -198,80 +203,86 @@ export class Dialogue {
   }
 
   #judgePause(): void {
-    const { listener, pace, courtesies, own } = this.#parts;
+    const { listener, speakingRate, backchannel, own } = this.#deps;
     const text = listener.whole === undefined ? undefined : own.in(listener.whole);
-    const pause = { text, tone: listener.tone, usualPauseMs: pace.usualPauseMs, finished: listener.finished };
-    const isOver = text === undefined ? this.#patience.isOver : listener.silenceMs >= silenceNeeded(pause);
+    const pause = {
+      text,
+      tone: listener.tone,
+      usualPauseMs: speakingRate.usualPauseMs,
+      finished: listener.finished,
+    };
+    const isOver =
+      text === undefined ? this.#transcriptTimeout.isOver : listener.silenceMs >= endpointingDelay(pause);
     if (isOver) this.#endTurn(text ?? listener.text ?? '');
     else if (text === undefined) return;
-    else if (isLikelyWhole(pause) && wordsIn(text).length > 0) this.#prepare(text);
-    else courtesies.murmur(listener.totalSpeechMs, listener.silenceMs);
+    else if (isLikelyEndOfTurn(pause) && wordsIn(text).length > 0) this.#prepare(text);
+    else backchannel.murmur(listener.totalSpeechMs, listener.silenceMs);
   }
 
   /** Begins an answer that may turn out not to be wanted. */
   #prepare(text: string): void {
     const whole = joined(this.#unanswered, text);
-    this.#drafts.begin(whole, () => this.#createReply(whole, this.#startMarks(), true));
+    this.#preemptive.begin(whole, () => this.#createReply(whole, this.#startMarks(), true));
   }
 
   #endTurn(text: string): void {
-    const { listener, courtesies, clock, own } = this.#parts;
-    const marks = this.#drafts.current?.marks ?? this.#startMarks();
+    const { listener, backchannel, clock, own } = this.#deps;
+    const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
     this.#fellSilentAt = clock.now() - listener.silenceMs;
     const [speechMs, passed, tail] = [listener.totalSpeechMs, this.#passed, own.isTail(this.#fellSilentAt)];
     this.#endUtterance();
     const understood = wordsIn(text).length > 0;
     // Murmurs and noise from the time when the other side spoke need no answer.
-    if (understood && !tail && !(passed && isMurmur(text))) this.#answer(text, marks, true);
-    else this.#drafts.drop();
-    if (!understood && !passed) courtesies.puzzle(speechMs);
+    if (understood && !tail && !(passed && isBackchannel(text))) this.#answer(text, marks, true);
+    else this.#preemptive.drop();
+    if (!understood && !passed) backchannel.puzzle(speechMs);
   }
 
   #giveUpListening(): void {
-    this.#drafts.drop();
+    this.#preemptive.drop();
     this.#held.cancel();
-    this.#parts.mouth.resume();
+    this.#deps.player.resume();
     this.#endUtterance();
   }
 
   #endUtterance(): void {
-    const { listener, own, send, clock } = this.#parts;
+    const { listener, own, send, clock } = this.#deps;
     listener.reset();
     own.reset();
     this.#quietSince = clock.now();
-    this.#patience.renew();
+    this.#transcriptTimeout.renew();
     this.#passed = false;
-    this.#drafts.renew();
+    this.#preemptive.renew();
     if (this.#userHasFloor) send({ type: 'user-stopped-speaking' });
     this.#userHasFloor = false;
   }
 
   #answer(text: string, marks: TurnMarks, spoken: boolean): void {
     this.#transcribe(text, true);
-    this.#parts.courtesies.understood();
-    if (this.#parts.intercept(text)) this.#drafts.drop();
+    this.#deps.backchannel.understood();
+    if (this.#deps.intercept(text)) this.#preemptive.drop();
     else this.#beginReply(text, marks, spoken);
   }
 
   #beginReply(text: string, marks: TurnMarks, spoken: boolean): void {
     const whole = joined(this.#unanswered, text);
     this.#unanswered = '';
-    this.#reply = this.#drafts.take(whole) ?? this.#createReply(whole, marks, spoken);
+    this.#reply = this.#preemptive.take(whole) ?? this.#createReply(whole, marks, spoken);
     this.#reply.confirm();
   }
 
   #createReply(text: string, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
-    const { history, ...parts } = this.#parts;
+    const { history, ...deps } = this.#deps;
     const over = (reply: Reply) => this.#over(reply);
     // Nobody waited for a result that is told late, so it says nothing about the time of answers.
-    const answered = outcome === undefined ? parts.answered : () => undefined;
-    return new Reply({ ...parts, text, outcome, marks, spoken, messages: history.messages, over, answered });
+    const answered = outcome === undefined ? deps.answered : () => undefined;
+    return new Reply({ ...deps, text, outcome, marks, spoken, messages: history.messages, over, answered });
   }
 
   #over(reply: Reply): void {
     if (this.#reply !== reply) return;
-    const { history, clock } = this.#parts;
+    const { history, clock } = this.#deps;
     this.#reply = undefined;
     this.#quietSince = clock.now();
     history.add(reply.conclusion());
@@ -284,14 +295,14 @@ export class Dialogue {
   }
 
   #startMarks(): TurnMarks {
-    const { clock, listener } = this.#parts;
+    const { clock, listener } = this.#deps;
     const marks = new TurnMarks(clock.now, listener.silenceMs);
     marks.note('transcript_ms', this.#transcribedAt);
     return marks;
   }
 
   #transcribe(text: string, final: boolean): void {
-    const { send, persona } = this.#parts;
+    const { send, persona } = this.#deps;
     const timestamp = new Date().toISOString();
     const data = { text, final, timestamp, user_id: persona.user.id };
     if (text !== '') send({ type: 'user-transcription', data });

@@ -3,7 +3,7 @@ const enough = 3;
 const longestPauseMs = 2500;
 
 /** How long this speaker pauses in mid-thought, learnt from the pauses after which they went on. */
-export class Pace {
+export class SpeakingRate {
   readonly #pauses: number[] = [];
 
   /** A pause after which the same thought went on. */
@@ -13,7 +13,7 @@ export class Pace {
   }
 
   /** We took a pause for the end and were wrong: it counts as several. */
-  noteCutOff(pauseMs: number): void {
+  noteFalseEndpoint(pauseMs: number): void {
     for (let times = 0; times < enough; times += 1) this.note(pauseMs);
   }
 

@@ -2,14 +2,14 @@ import type { Clock } from '@trunkline/schedule';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
 import { Alarm } from '../clock.ts';
 import type { Speaker } from '../line.ts';
-import { Piece, type Saying, type Voice } from './piece.ts';
+import { type Utterance, UtterancePlayout, type Voice } from './utterance.ts';
 
-export interface MouthParts {
+export interface SpeechPlayerDeps {
   speaker: Speaker;
   voice: Voice;
   clock: Clock;
   /** How long a voice may take for the next sound. */
-  patienceMs: number;
+  timeoutMs: number;
   /** The first sound after quiet was sent. */
   started(): void;
   /** There is nothing more to say. */
@@ -35,12 +35,12 @@ const stuckMs = 5000;
 const echoMs = 4000;
 
 /** Says one thing after the other: the sound of the next is made while one is played. */
-export class Mouth {
-  readonly #parts: MouthParts;
+export class SpeechPlayer {
+  readonly #deps: SpeechPlayerDeps;
   readonly #tick: Alarm;
   /** Pieces whose sound is not all queued, then those whose sound is being played. */
-  #waiting: Piece[] = [];
-  #playing: Piece[] = [];
+  #waiting: UtterancePlayout[] = [];
+  #playing: UtterancePlayout[] = [];
   #spoken: { text: string; at: number }[] = [];
   #speaking = false;
   #held = false;
@@ -49,11 +49,11 @@ export class Mouth {
   #pumping = false;
   #closed = false;
 
-  constructor(parts: MouthParts) {
-    this.#parts = parts;
-    this.#tick = new Alarm(parts.clock);
-    parts.speaker.onStarted(() => this.#started());
-    parts.speaker.onDrained(() => this.#look());
+  constructor(deps: SpeechPlayerDeps) {
+    this.#deps = deps;
+    this.#tick = new Alarm(deps.clock);
+    deps.speaker.onStarted(() => this.#started());
+    deps.speaker.onDrained(() => this.#look());
   }
 
   /** Nothing is said and nothing waits. */
@@ -71,44 +71,44 @@ export class Mouth {
   }
 
   /** Makes the sound of something that may be said later. */
-  prepare(saying: Saying): Piece {
-    const piece = new Piece(saying);
-    piece.make(this.#parts.voice);
+  prepare(saying: Utterance): UtterancePlayout {
+    const piece = new UtterancePlayout(saying);
+    piece.make(this.#deps.voice);
     return piece;
   }
 
-  say(saying: Saying | Piece): void {
+  say(saying: Utterance | UtterancePlayout): void {
     this.#add(saying, this.#waiting.length);
   }
 
   /** Before whatever waits, after what is being said. */
-  sayNext(saying: Saying): void {
+  sayNext(saying: Utterance): void {
     this.#add(saying, this.#waiting[0]?.startMs === undefined ? 0 : 1);
   }
 
   hold(): void {
     this.#held = true;
-    this.#parts.speaker.hold();
-    this.#parts.silenced();
+    this.#deps.speaker.hold();
+    this.#deps.silenced();
   }
 
   resume(): void {
     if (!this.#held) return;
     this.#held = false;
-    this.#movedAt = this.#parts.clock.now();
-    this.#parts.speaker.resume();
+    this.#movedAt = this.#deps.clock.now();
+    this.#deps.speaker.resume();
     this.#pump();
   }
 
   /** Stops at once and gives up everything; each piece is told how much of it was sent. */
   cut(): void {
     this.#look();
-    const { speaker } = this.#parts;
+    const { speaker } = this.#deps;
     const playedMs = speaker.playedMs;
     const pieces = [...this.#playing, ...this.#waiting];
     [this.#playing, this.#waiting] = [[], []];
     speaker.clear();
-    this.#parts.silenced();
+    this.#deps.silenced();
     if (this.#held) speaker.resume();
     this.#held = false;
     for (const piece of pieces) this.#giveUp(piece, playedMs);
@@ -123,7 +123,7 @@ export class Mouth {
 
   /** The words that may be in the air now. */
   recentText(): string {
-    const { clock, speaker } = this.#parts;
+    const { clock, speaker } = this.#deps;
     const recent = this.#spoken.filter(({ at }) => clock.now() - at < echoMs).map(({ text }) => text);
     const now = [...this.#playing, ...this.#waiting].filter(
       ({ startMs = Infinity }) => startMs <= speaker.playedMs + 100,
@@ -131,11 +131,11 @@ export class Mouth {
     return [...recent, ...now.map(({ saying }) => saying.text)].join(' ');
   }
 
-  #add(saying: Saying | Piece, index: number): void {
+  #add(saying: Utterance | UtterancePlayout, index: number): void {
     if (this.#closed) return;
-    const piece = saying instanceof Piece ? saying : new Piece(saying);
+    const piece = saying instanceof UtterancePlayout ? saying : new UtterancePlayout(saying);
     piece.onChange(() => this.#pump());
-    if (this.idle) this.#movedAt = this.#parts.clock.now();
+    if (this.idle) this.#movedAt = this.#deps.clock.now();
     this.#waiting.splice(index, 0, piece);
     this.#pump();
     this.#schedule();
@@ -145,7 +145,7 @@ export class Mouth {
     if (this.#pumping) return;
     this.#pumping = true;
     for (let piece = this.#waiting[0]; piece !== undefined && this.#hasRoom; piece = this.#waiting[0]) {
-      piece.make(this.#parts.voice);
+      piece.make(this.#deps.voice);
       const frame = piece.take();
       if (frame !== undefined) this.#enqueue(piece, frame);
       else if (piece.isMade) this.#finishMaking(piece);
@@ -156,38 +156,38 @@ export class Mouth {
   }
 
   get #hasRoom(): boolean {
-    return this.#parts.speaker.queuedMs < leadMs;
+    return this.#deps.speaker.queuedMs < leadMs;
   }
 
-  #finishMaking(piece: Piece): void {
+  #finishMaking(piece: UtterancePlayout): void {
     this.#waiting.shift();
     this.#playing.push(piece);
-    if (piece.failure !== undefined) this.#parts.failed(piece.failure);
+    if (piece.failure !== undefined) this.#deps.failed(piece.failure);
   }
 
   /** One after the other, and not too far ahead of what is heard. */
   #makeNext(): void {
-    let madeMs = this.#parts.speaker.queuedMs;
+    let madeMs = this.#deps.speaker.queuedMs;
     for (const piece of this.#waiting) {
-      if (madeMs < aheadMs) piece.make(this.#parts.voice);
+      if (madeMs < aheadMs) piece.make(this.#deps.voice);
       if (!piece.isMade) return;
       madeMs += piece.waitingMs;
     }
   }
 
-  #enqueue(piece: Piece, frame: AudioFrame): void {
-    const { speaker, clock } = this.#parts;
+  #enqueue(piece: UtterancePlayout, frame: AudioFrame): void {
+    const { speaker, clock } = this.#deps;
     piece.startMs ??= speaker.playedMs + speaker.queuedMs;
-    this.#parts.queued(speaker.queuedMs, frame);
+    this.#deps.queued(speaker.queuedMs, frame);
     this.#movedAt = clock.now();
     speaker.enqueue(frame);
   }
 
   #started(): void {
-    this.#movedAt = this.#parts.clock.now();
+    this.#movedAt = this.#deps.clock.now();
     if (!this.#speaking) {
       this.#speaking = true;
-      this.#parts.started();
+      this.#deps.started();
     }
     this.#look();
   }
@@ -204,7 +204,7 @@ export class Mouth {
 
   /** Shows the words that have come up, and lets go of what is over. */
   #look(): void {
-    const { playedMs, queuedMs } = this.#parts.speaker;
+    const { playedMs, queuedMs } = this.#deps.speaker;
     for (const piece of [...this.#playing, ...this.#waiting]) this.#show(piece, piece.shareAt(playedMs));
     // A line that has to change the rate sends a moment less than it was given.
     const over = this.#playing.filter((piece) => queuedMs === 0 || piece.isOver(playedMs));
@@ -213,14 +213,14 @@ export class Mouth {
     if (this.idle) this.#rest();
   }
 
-  #end(piece: Piece): void {
+  #end(piece: UtterancePlayout): void {
     this.#show(piece, 1);
     this.#remember(piece.saying.text);
     if (piece.startMs === undefined && piece.failure !== undefined) piece.saying.failed?.();
     else piece.saying.heard?.();
   }
 
-  #giveUp(piece: Piece, playedMs: number): void {
+  #giveUp(piece: UtterancePlayout, playedMs: number): void {
     const share = piece.shareAt(playedMs);
     if (share > 0) this.#remember(piece.saying.text);
     piece.cancel();
@@ -228,10 +228,10 @@ export class Mouth {
   }
 
   #remember(text: string): void {
-    this.#spoken = [...this.#spoken, { text, at: this.#parts.clock.now() }].slice(-8);
+    this.#spoken = [...this.#spoken, { text, at: this.#deps.clock.now() }].slice(-8);
   }
 
-  #show(piece: Piece, share: number): void {
+  #show(piece: UtterancePlayout, share: number): void {
     if (piece.startMs === undefined && share < 1) return;
     const words = piece.saying.text.split(/\s+/);
     // A word is shown when it begins, not when it is over.
@@ -239,21 +239,21 @@ export class Mouth {
     if (begun <= piece.shown || piece.startMs === undefined) return;
     if (!piece.begun) piece.saying.begun?.();
     piece.begun = true;
-    this.#parts.caption(words.slice(piece.shown, begun).join(' '));
+    this.#deps.caption(words.slice(piece.shown, begun).join(' '));
     piece.shown = begun;
   }
 
   /** Nothing may hang: a voice that gives nothing is given up, a stuck speaker is emptied. */
   #watch(): void {
-    const { speaker, clock, patienceMs } = this.#parts;
+    const { speaker, clock, timeoutMs } = this.#deps;
     if (speaker.playedMs !== this.#lastPlayedMs || this.#held) this.#movedAt = clock.now();
     this.#lastPlayedMs = speaker.playedMs;
     const stillMs = clock.now() - this.#movedAt;
     if (speaker.queuedMs > 0 && stillMs > stuckMs) {
-      this.#parts.failed(new Error('the line takes no sound'));
+      this.#deps.failed(new Error('the line takes no sound'));
       this.cut();
-    } else if (speaker.queuedMs === 0 && stillMs > patienceMs && this.#waiting[0]?.isMaking) {
-      this.#waiting[0].giveUp(new Error(`the voice gave no sound within ${patienceMs / 1000} s`));
+    } else if (speaker.queuedMs === 0 && stillMs > timeoutMs && this.#waiting[0]?.isMaking) {
+      this.#waiting[0].giveUp(new Error(`the voice gave no sound within ${timeoutMs / 1000} s`));
     }
   }
 
@@ -261,6 +261,6 @@ export class Mouth {
     this.#tick.cancel();
     if (!this.#speaking) return;
     this.#speaking = false;
-    this.#parts.stopped();
+    this.#deps.stopped();
   }
 }

@@ -5,9 +5,9 @@ import { speechOf } from '../../cases/harness/code.suite.ts';
 import { framesOf } from '../../cases/harness/voices.suite.ts';
 import { PacedSpeaker } from '../../media/paced-speaker.ts';
 import type { Speaker } from '../line.ts';
-import { Mouth } from './mouth.ts';
-import { PhraseBook } from './phrases.ts';
-import type { Saying, Voice } from './piece.ts';
+import { SpeechCache } from './speech-cache.ts';
+import { SpeechPlayer } from './speech-player.ts';
+import type { Utterance, Voice } from './utterance.ts';
 
 function open(voice?: Voice) {
   const speaker = new SyntheticSpeaker();
@@ -26,11 +26,11 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
       made.push(text);
       yield* framesOf(speechOf(text));
     };
-  const mouth = new Mouth({
+  const player = new SpeechPlayer({
     speaker,
     voice: spoken,
     clock,
-    patienceMs: 5000,
+    timeoutMs: 5000,
     started: () => told.push('started'),
     stopped: () => told.push('stopped'),
     caption: (words) => told.push(words),
@@ -44,11 +44,11 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
       await clock.advanceBy(10);
     }
   };
-  return { clock, told, made, mouth, pass };
+  return { clock, told, made, player, pass };
 }
 
 /** Notes what becomes of a saying. */
-function saying(text: string, fate: string[]): Saying {
+function saying(text: string, fate: string[]): Utterance {
   return {
     text,
     begun: () => fate.push('begun'),
@@ -58,16 +58,16 @@ function saying(text: string, fate: string[]): Saying {
   };
 }
 
-describe('the mouth', () => {
+describe('the player', () => {
   it('shows each word when it is heard, and tells when it starts and stops', async () => {
-    const { told, mouth, pass, clock } = open();
+    const { told, player, pass, clock } = open();
     const fate: string[] = [];
-    mouth.say(saying('one two three', fate));
+    player.say(saying('one two three', fate));
     await pass(50);
     expect([told, fate]).toEqual([['started', 'one'], ['begun']]);
     await pass(2000);
     expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
-    expect([fate, mouth.idle, clock.pendingTimers]).toEqual([['begun', 'heard'], true, 0]);
+    expect([fate, player.idle, clock.pendingTimers]).toEqual([['begun', 'heard'], true, 0]);
   });
 
   it.each([11_025, 16_000, 22_050, 24_000, 44_100])('comes to an end with a voice at %i Hz', async (rate) => {
@@ -85,13 +85,13 @@ describe('the mouth', () => {
       now = time;
       speaker.advance();
     };
-    const { told, mouth, pass } = openOn(speaker, play, async function* () {
+    const { told, player, pass } = openOn(speaker, play, async function* () {
       yield { samples: new Int16Array(rate).fill(1000), sampleRate: rate };
     });
     const fate: string[] = [];
-    mouth.say(saying('one two', fate));
+    player.say(saying('one two', fate));
     await pass(2000);
-    expect([told, fate, mouth.idle]).toEqual([
+    expect([told, fate, player.idle]).toEqual([
       ['started', 'one', 'two', 'stopped'],
       ['begun', 'heard'],
       true,
@@ -99,9 +99,9 @@ describe('the mouth', () => {
   });
 
   it('makes the next while one is played, and not the whole speech at once', async () => {
-    const { made, mouth, pass } = open();
+    const { made, player, pass } = open();
     for (let number = 1; number <= 9; number += 1)
-      mouth.say({ text: `sentence ${number} is of some length` });
+      player.say({ text: `sentence ${number} is of some length` });
     await pass(20);
     expect(made.length).toBeGreaterThanOrEqual(2);
     expect(made.length).toBeLessThanOrEqual(4);
@@ -110,81 +110,81 @@ describe('the mouth', () => {
   });
 
   it('stops within one packet when it is cut, and knows how much was heard', async () => {
-    const { mouth, pass, speaker, told } = open();
+    const { player, pass, speaker, told } = open();
     const first: string[] = [];
     const second: string[] = [];
-    mouth.say(saying('one two three four', first));
-    mouth.say(saying('five six', second));
+    player.say(saying('one two three four', first));
+    player.say(saying('five six', second));
     await pass(500);
-    mouth.cut();
-    expect([speaker.queuedMs, mouth.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
+    player.cut();
+    expect([speaker.queuedMs, player.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
     expect([first, second]).toEqual([['begun', 'cut at 0.5'], ['cut at 0.0']]);
     await pass(2000);
     expect(told.filter((word) => word === 'five')).toEqual([]);
   });
 
   it('goes on where it was held', async () => {
-    const { mouth, pass, told } = open();
-    mouth.say({ text: 'one two three' });
+    const { player, pass, told } = open();
+    player.say({ text: 'one two three' });
     await pass(200);
-    mouth.hold();
+    player.hold();
     await pass(5000);
     expect(told).toEqual(['started', 'one']);
-    mouth.resume();
+    player.resume();
     await pass(2000);
     expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
   });
 
   it('says what is urgent after the piece that is being said', async () => {
-    const { mouth, pass, told } = open();
-    for (const text of ['one', 'two', 'three']) mouth.say({ text: `${text} ${'x'.repeat(20)}` });
+    const { player, pass, told } = open();
+    for (const text of ['one', 'two', 'three']) player.say({ text: `${text} ${'x'.repeat(20)}` });
     await pass(20);
-    mouth.sayNext({ text: 'now' });
+    player.sayNext({ text: 'now' });
     await pass(9000);
     const order = told.filter((word) => /^(one|two|three|now)$/.test(word));
     expect(order.indexOf('now')).toBeLessThan(order.indexOf('three'));
   });
 
   it('gives up a voice that makes no sound, and says the next thing', async () => {
-    const { mouth, pass, told } = open(async function* ({ text }, signal) {
+    const { player, pass, told } = open(async function* ({ text }, signal) {
       if (text === 'mute') await new Promise((_, reject) => signal.addEventListener('abort', reject));
       yield* framesOf(speechOf(text));
     });
     const fate: string[] = [];
-    mouth.say(saying('mute', fate));
-    mouth.say({ text: 'hello' });
+    player.say(saying('mute', fate));
+    player.say({ text: 'hello' });
     await pass(7000);
     expect(fate).toEqual(['failed']);
     expect(told).toEqual(['failed: the voice gave no sound within 5 s', 'started', 'hello', 'stopped']);
   });
 
   it('tells of a voice that fails, and is not silent for ever', async () => {
-    const { mouth, pass, told } = open(async function* ({ text }) {
+    const { player, pass, told } = open(async function* ({ text }) {
       if (text === 'broken') throw new Error('no such voice');
       yield* framesOf(speechOf(text));
     });
-    mouth.say({ text: 'broken' });
-    mouth.say({ text: 'hello' });
+    player.say({ text: 'broken' });
+    player.say({ text: 'hello' });
     await pass(2000);
     expect(told).toEqual(['failed: no such voice', 'started', 'hello', 'stopped']);
   });
 
   it('does not hang on a line that takes no sound', async () => {
-    const { mouth, pass, told, speaker } = open();
+    const { player, pass, told, speaker } = open();
     const fate: string[] = [];
-    mouth.say(saying('one two three', fate));
+    player.say(saying('one two three', fate));
     await pass(300);
     speaker.stuck = true;
     await pass(6000);
     expect(told.slice(-2)).toEqual(['failed: the line takes no sound', 'stopped']);
-    expect([mouth.idle, fate.length]).toEqual([true, 2]);
+    expect([player.idle, fate.length]).toEqual([true, 2]);
   });
 });
 
 describe('phrases', () => {
   it('are made once for each voice', async () => {
     const made: string[] = [];
-    const book = new PhraseBook({
+    const book = new SpeechCache({
       backend: 'test',
       async *speak({ text, voice }) {
         made.push(`${text} ${voice}`);
@@ -201,7 +201,7 @@ describe('phrases', () => {
 
   it('are made anew after a while, so that a voice that stood in for another is not heard for ever', async () => {
     let [now, rate] = [0, 24_000];
-    const book = new PhraseBook(
+    const book = new SpeechCache(
       {
         backend: 'test',
         async *speak() {

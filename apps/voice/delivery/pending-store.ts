@@ -1,10 +1,10 @@
 import type { Database } from '@trunkline/storage';
-import type { DeliveryPolicy, News } from './delivery.ts';
+import type { DeliveryPolicy, Notification } from './delivery.ts';
 
-/** News of whoever connects next. */
+/** Notification of whoever connects next. */
 export const anyone = '*';
 
-export interface StashedNews extends News {
+export interface PendingNotification extends Notification {
   id: number;
 }
 
@@ -18,8 +18,8 @@ interface Row {
 const mostPerUser = 100;
 const longestText = 20_000;
 
-/** News that nobody has heard yet; they survive a restart. */
-export class Stash {
+/** Notification that nobody has heard yet; they survive a restart. */
+export class PendingStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -27,7 +27,7 @@ export class Stash {
   }
 
   /** Keeps news; of one user's the newest hundred. */
-  add(userId: string, { from, text, policy }: News): StashedNews {
+  add(userId: string, { from, text, policy }: Notification): PendingNotification {
     const short = text.slice(0, longestText);
     const { lastInsertRowid } = this.#database
       .prepare('INSERT INTO deliveries (user_id, sender, text, policy, created_at) VALUES (?, ?, ?, ?, ?)')
@@ -37,7 +37,7 @@ export class Stash {
   }
 
   /** What waits for a user, oldest first. */
-  waitingFor(userId: string): StashedNews[] {
+  waitingFor(userId: string): PendingNotification[] {
     const rows = this.#database
       .prepare<Row>('SELECT id, sender, text, policy FROM deliveries WHERE user_id IN (?, ?) ORDER BY id')
       .all(userId, anyone);

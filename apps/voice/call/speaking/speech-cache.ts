@@ -11,7 +11,7 @@ interface Sound {
 }
 
 /** The sound of short phrases that come up again and again, shared by all calls. */
-export class PhraseBook {
+export class SpeechCache {
   readonly #synthesizer: Synthesizer;
   readonly #now: () => number;
   readonly #sounds = new Map<string, Sound>();

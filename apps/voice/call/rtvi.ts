@@ -1,5 +1,5 @@
 import type { Line, LineMessage } from './line.ts';
-import type { LoadingNews } from './listening/loading.ts';
+import type { LoadingStatus } from './listening/loading.ts';
 
 /** What the page is told, in the RTVI style. */
 export type Outgoing =
@@ -23,7 +23,7 @@ export type Outgoing =
       type: 'llm-function-call-stopped';
       data: { tool_call_id: string; function_name: string; result: string; cancelled: boolean };
     }
-  | { type: 'server-message'; data: { type: LoadingNews } }
+  | { type: 'server-message'; data: { type: LoadingStatus } }
   | { type: 'metrics'; data: object }
   | { type: 'error'; data: { message: string; fatal: boolean } };
 

@@ -21,7 +21,7 @@ const longestResult = 4000;
 const stopped = 'Error: stopped, because the user went on.';
 
 /** What an answer consists of so far: texts, and the tools that were used between them. */
-export class Script {
+export class ReplyTranscript {
   readonly #steps: Step[] = [];
 
   /** The text of all steps, as it is spoken. */

@@ -1,7 +1,7 @@
 import type { AudioFrame } from '../../speech/audio/frame.ts';
 
 /** Something to say. */
-export interface Saying {
+export interface Utterance {
   text: string;
   /** Whether what was made of it may be kept for the next time. */
   phrase?: boolean;
@@ -18,14 +18,14 @@ export interface Saying {
 }
 
 /** Makes the sound of a text. */
-export type Voice = (saying: Saying, signal: AbortSignal) => AsyncIterable<AudioFrame>;
+export type Voice = (saying: Utterance, signal: AbortSignal) => AsyncIterable<AudioFrame>;
 
 const wordMs = 330;
 const portionMs = 200;
 
 /** One saying on its way: its sound as far as it is made, and where it stands in what is played. */
-export class Piece {
-  readonly saying: Saying;
+export class UtterancePlayout {
+  readonly saying: Utterance;
   readonly #controller = new AbortController();
   readonly #frames: AudioFrame[] = [];
   #changed: () => void = () => undefined;
@@ -40,7 +40,7 @@ export class Piece {
   /** Words that were shown already. */
   shown = 0;
 
-  constructor(saying: Saying) {
+  constructor(saying: Utterance) {
     this.saying = saying;
   }
 

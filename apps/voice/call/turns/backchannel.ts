@@ -1,8 +1,8 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Mouth } from './speaking/mouth.ts';
+import type { SpeechPlayer } from '../speaking/speech-player.ts';
 
-export interface CourtesyParts {
-  mouth: Mouth;
+export interface BackchannelDeps {
+  player: SpeechPlayer;
   clock: Clock;
   /** Whether a long speaker is shown that one listens. */
   murmurs: boolean;
@@ -18,17 +18,17 @@ const murmurPauseMs = 450;
 const murmurEveryMs = 8000;
 
 /** Small things that are said without taking the turn. */
-export class Courtesies {
-  readonly #parts: CourtesyParts;
+export class Backchannel {
+  readonly #deps: BackchannelDeps;
   #puzzledAt = -Infinity;
   #murmuredAt = -Infinity;
   #murmuring = false;
 
-  constructor(parts: CourtesyParts) {
-    this.#parts = parts;
+  constructor(deps: BackchannelDeps) {
+    this.#deps = deps;
   }
 
-  /** What the mouth says now is only a murmur. */
+  /** What the player says now is only a murmur. */
   get murmuring(): boolean {
     return this.#murmuring;
   }
@@ -40,22 +40,22 @@ export class Courtesies {
 
   /** Somebody spoke for so long, and nothing was understood. */
   puzzle(speechMs: number): void {
-    const { clock, mouth } = this.#parts;
+    const { clock, player } = this.#deps;
     if (speechMs < puzzlingMs || clock.now() - this.#puzzledAt < puzzledEveryMs) return;
     this.#puzzledAt = clock.now();
-    mouth.say({ text: notCaught, phrase: true });
+    player.say({ text: notCaught, phrase: true });
   }
 
   /** Somebody has told so much and pauses in mid-thought. */
   murmur(speechMs: number, silenceMs: number): void {
-    const { clock, mouth, murmurs } = this.#parts;
-    if (!murmurs || speechMs < storyMs || silenceMs < murmurPauseMs || !mouth.idle) return;
+    const { clock, player, murmurs } = this.#deps;
+    if (!murmurs || speechMs < storyMs || silenceMs < murmurPauseMs || !player.idle) return;
     if (clock.now() - this.#murmuredAt < murmurEveryMs) return;
     this.#murmuredAt = clock.now();
     this.#murmuring = true;
     const over = () => {
       this.#murmuring = false;
     };
-    mouth.say({ text: 'Mm-hm.', phrase: true, heard: over, cut: over, failed: over });
+    player.say({ text: 'Mm-hm.', phrase: true, heard: over, cut: over, failed: over });
   }
 }

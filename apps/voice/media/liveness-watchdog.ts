@@ -4,7 +4,7 @@ const lookEveryMs = 400;
 /** So many looks in a row without one packet. */
 const stillLooks = 4;
 
-export interface LifeWatchOptions {
+export interface LivenessWatchdogOptions {
   clock: Clock;
   /** Whether there is a connection that could be lost. */
   isConnected(): boolean;
@@ -17,14 +17,14 @@ export interface LifeWatchOptions {
  * Notices within about two seconds that nothing comes any more, long before the library does. What is heard or read is
  * life enough: counting packets keeps the library from its work, and so is done only in silence.
  */
-export class LifeWatch {
-  readonly #options: LifeWatchOptions;
+export class LivenessWatchdog {
+  readonly #options: LivenessWatchdogOptions;
   #timer: Timer | undefined;
   #alive = false;
   #packets = 0;
   #still = 0;
 
-  constructor(options: LifeWatchOptions) {
+  constructor(options: LivenessWatchdogOptions) {
     this.#options = options;
     this.#arm();
   }

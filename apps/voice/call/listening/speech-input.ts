@@ -1,14 +1,14 @@
 import type { Logger } from '@trunkline/config';
 import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
-import type { Pace } from '../turns/pace.ts';
+import type { SpeakingRate } from '../turns/speaking-rate.ts';
 import { type Tone, toneOf } from '../turns/tone.ts';
-import { ActivityTracker, windowMs } from './activity.ts';
 import { Recording } from './recording.ts';
+import { VoiceActivity, windowMs } from './voice-activity.ts';
 
-export interface ListenerParts {
+export interface SpeechInputDeps {
   recognizer: Recognizer;
-  pace: Pace;
+  speakingRate: SpeakingRate;
   logger: Logger;
   /** Somebody has begun to speak, or goes on after a pause. */
   speechStarted(): void;
@@ -29,9 +29,9 @@ const settleAfterMs = 20_000;
 const turnEndSamples = 8 * 16_000;
 
 /** What a speaker says, from the first sound until it is taken. */
-export class Listener {
-  readonly #parts: ListenerParts;
-  readonly #activity = new ActivityTracker();
+export class SpeechInput {
+  readonly #deps: SpeechInputDeps;
+  readonly #activity = new VoiceActivity();
   readonly #recording = new Recording();
   #turnEnd: SmartTurn | undefined;
   #active = false;
@@ -50,8 +50,8 @@ export class Listener {
   #tone: Tone = 'level';
   #stopped = new AbortController();
 
-  constructor(parts: ListenerParts) {
-    this.#parts = parts;
+  constructor(deps: SpeechInputDeps) {
+    this.#deps = deps;
   }
 
   /** From now on a model too hears whether the speaker has finished. */
@@ -110,7 +110,7 @@ export class Listener {
     if (!this.#active) return;
     if (this.#activity.speaking) this.#whileSpeaking();
     else this.#whilePausing();
-    this.#parts.progressed();
+    this.#deps.progressed();
   }
 
   /** Frames have stopped coming: time passes all the same. */
@@ -140,12 +140,12 @@ export class Listener {
     const goesOn = this.#active;
     if (goesOn && this.#whole !== undefined && this.#recording.lengthMs > settleAfterMs)
       this.#settle(this.#whole);
-    if (goesOn) this.#parts.pace.note(Math.max(pausedMs, this.#lastPauseMs));
+    if (goesOn) this.#deps.speakingRate.note(Math.max(pausedMs, this.#lastPauseMs));
     this.#active = true;
     this.#version += 1;
     this.#recording.begin();
     this.#forgetPause();
-    this.#parts.speechStarted();
+    this.#deps.speechStarted();
   }
 
   #lastPauseMs = 0;
@@ -227,21 +227,18 @@ export class Listener {
       if (version === this.#version) this.#finished = finished;
     } catch (error) {
       if (version !== this.#version) return;
-      this.#parts.logger.warn(
-        { err: error },
-        'the end-of-turn model gave no answer; pauses and words decide',
-      );
+      this.#deps.logger.warn({ err: error }, 'the end-of-turn model gave no answer; pauses and words decide');
     }
   }
 
   /** Undefined when it failed or is no longer wanted. */
   async #recognise(final: boolean, signal = this.#stopped.signal): Promise<string | undefined> {
     try {
-      const recognised = this.#parts.recognizer.recognize(this.#recording.samples(), { final, signal });
+      const recognised = this.#deps.recognizer.recognize(this.#recording.samples(), { final, signal });
       const [before, text] = await Promise.all([this.#settled, recognised]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
-      if (!signal.aborted) this.#parts.logger.warn({ err: error }, 'speech was not recognised');
+      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech was not recognised');
       return undefined;
     }
   }
@@ -249,6 +246,6 @@ export class Listener {
   #understand(text: string): void {
     if (text === this.#text) return;
     this.#text = text;
-    this.#parts.understood(text);
+    this.#deps.understood(text);
   }
 }

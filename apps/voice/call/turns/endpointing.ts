@@ -1,6 +1,6 @@
 import { phraseCue } from './cues.ts';
 import type { Tone } from './tone.ts';
-import { isMurmur, isOrder, wordsIn } from './words.ts';
+import { isBackchannel, isStopWord, wordsIn } from './words.ts';
 
 // The one place that decides whose turn it is.
 
@@ -29,12 +29,13 @@ const paceMarginMs = 150;
 const longestPaceMs = 1500;
 
 /** How long the silence must last before the turn goes to the other side. */
-export function silenceNeeded(pause: Pause): number {
+export function endpointingDelay(pause: Pause): number {
   if (pause.text === undefined) return longestSilenceMs;
   const needed =
     pause.finished === undefined ? byCues(pause.text, pause.tone) : byModel(pause.text, pause.finished);
-  const pace = pause.usualPauseMs === 0 ? 0 : Math.min(pause.usualPauseMs + paceMarginMs, longestPaceMs);
-  return Math.min(Math.max(needed, pace), longestSilenceMs);
+  const speakingRate =
+    pause.usualPauseMs === 0 ? 0 : Math.min(pause.usualPauseMs + paceMarginMs, longestPaceMs);
+  return Math.min(Math.max(needed, speakingRate), longestSilenceMs);
 }
 
 function byCues(text: string, tone: Tone): number {
@@ -55,8 +56,8 @@ function byModel(text: string, finished: number): number {
 }
 
 /** Whether the words stand so firmly that an answer may be prepared before the turn is over. */
-export function isLikelyWhole(pause: Pause): boolean {
-  return pause.text !== undefined && silenceNeeded(pause) <= plainSilenceMs + risingMs;
+export function isLikelyEndOfTurn(pause: Pause): boolean {
+  return pause.text !== undefined && endpointingDelay(pause) <= plainSilenceMs + risingMs;
 }
 
 /** Somebody speaks while the other side has the turn. */
@@ -72,20 +73,20 @@ export interface Overlap {
 }
 
 /** `wait`: too early to say. `ignore`: let it pass. `hold`: stop and listen. `yield`: give up the turn. */
-export type OverlapVerdict = 'wait' | 'ignore' | 'hold' | 'yield';
+export type InterruptionVerdict = 'wait' | 'ignore' | 'hold' | 'yield';
 
 const sureMs = 350;
 const unsureMs = 500;
 const sureWords = 2;
 
-export function judgeOverlap({ speechMs, words, over, echo }: Overlap): OverlapVerdict {
+export function judgeInterruption({ speechMs, words, over, echo }: Overlap): InterruptionVerdict {
   if (echo) return 'ignore';
   if (words === undefined) return speechMs >= unsureMs ? 'hold' : 'wait';
   const count = wordsIn(words).length;
-  if (count === 0 || isMurmur(words)) return 'ignore';
-  if (count >= sureWords || isOrder(words) || speechMs >= sureMs) return 'yield';
+  if (count === 0 || isBackchannel(words)) return 'ignore';
+  if (count >= sureWords || isStopWord(words) || speechMs >= sureMs) return 'yield';
   return over ? 'ignore' : 'wait';
 }
 
 /** How long a held speaker waits for words before going on. */
-export const heldForMs = 2000;
+export const falseInterruptionTimeoutMs = 2000;
