@@ -11,14 +11,15 @@ import { openSpeech, spoken } from '../speech/speech.suite.ts';
 import { wordError } from '../speech/word-error.suite.ts';
 import { startVoice } from '../voice.suite.ts';
 
-const sentence = 'My sister bought a green bicycle last summer. Please take an umbrella with you tomorrow.';
+const sentence = 'My sister bought a green bicycle last summer and rode it along the river every single morning.';
 const rate = 48_000;
 
 describe('NOISE_FILTER=rnnoise in a call', () => {
   it('gives recognition the voice with far less noise, and all of its words', {
     timeout: 120_000,
   }, async () => {
-    const { synthesizer, recognizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper' });
+    // Kokoro says the same words in the same way every time; Piper varies, and some of its renderings drown.
+    const { synthesizer, recognizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'af_heart' });
     const voice = await toMono(await spoken(synthesizer, { text: sentence }), rate);
     const sound = toInt16(inNoise(voice, 10));
     const asItIs = await recognisedSound(sound, 'off');
