@@ -46,7 +46,8 @@ import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
 import { mountRouting } from './routes/routing.ts';
 import { mountWorkspace } from './routes/workspace.ts';
-import { hookPaths } from './surfaces/codehost/webhook.ts';
+import { surfaces } from './surfaces/list.ts';
+import type { Surface } from './surfaces/surface.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { checkApart } from './workspace/apart.ts';
 import { withFamily } from './workspace/family.ts';
@@ -122,7 +123,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     renderError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
-    anyBodyType: hookPaths,
+    anyBodyType: surfaces.flatMap(({ anyBodyPaths = [] }: Surface) => anyBodyPaths),
     health: () => ({
       status: bus.status().connected ? 200 : 503,
       body: {

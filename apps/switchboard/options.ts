@@ -1,172 +1,21 @@
-import {
-  choice,
-  defineOptions,
-  directory,
-  file,
-  homeOptions,
-  hostOptions,
-  integer,
-  logOptions,
-  modelOptions,
-  natsOptions,
-  type OptionsOf,
-  text,
-  toggle,
-  url,
-} from '@trunkline/config';
-import { operatorOptions } from './operator/options.ts';
-import { projectOptions } from './projects/options.ts';
-import { chatSurfaceOptions } from './surfaces/chat/options.ts';
-import { cloudOptions } from './surfaces/cloud/options.ts';
-import { codehostOptions } from './surfaces/codehost/options.ts';
-import { messengerOptions } from './surfaces/messenger/options.ts';
-import { trackerOptions } from './surfaces/tracker/options.ts';
+import { defineOptions, type OptionsOf } from '@trunkline/config';
+import { coreOptions } from './core/options.ts';
+import { surfaces } from './surfaces/list.ts';
+
+type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+  whole: infer Whole,
+) => void
+  ? Whole
+  : never;
+
+type SurfaceTables = Intersection<(typeof surfaces)[number]['options']>;
+
+const surfaceOptions = Object.assign({}, ...surfaces.map(({ options }) => options)) as SurfaceTables;
 
 export const switchboardOptions = defineOptions(
   'switchboard',
   'Switchboard: messages between surfaces and agents',
-  {
-    port: integer({
-      env: 'SWITCHBOARD_PORT',
-      flag: '--port',
-      default: 3000,
-      min: 0,
-      max: 65_535,
-      doc: 'Port of the switchboard.',
-    }),
-    host: text({
-      env: 'SWITCHBOARD_HOST',
-      flag: '--host',
-      default: '127.0.0.1',
-      doc: 'Address to listen on.',
-    }),
-    apiKey: text({
-      env: 'SWITCHBOARD_API_KEY',
-      secret: true,
-      doc: 'Key of the operator, as X-API-Key or Bearer. Needed to listen beyond loopback; more keys stand in keys.yaml of the workspace.',
-    }),
-    workspaceDirectory: directory({
-      env: 'WORKSPACE_DIR',
-      doc: 'Holds the workspace: agents, channels, routes, keys. Seeded with an example when it does not exist.',
-      defaultDoc: 'switchboard/workspace under TRUNKLINE_HOME',
-    }),
-    agentsFile: file({
-      env: 'AGENTS_YAML',
-      doc: 'The registry of external agents.',
-      defaultDoc: 'agents.yaml in WORKSPACE_DIR',
-    }),
-    publicUrl: url({
-      env: 'SWITCHBOARD_PUBLIC_URL',
-      doc: 'Address under which others reach the service; stands in its agent card.',
-      defaultDoc: 'the address it listens on',
-    }),
-    disableAgentRuntime: toggle({
-      env: 'DISABLE_AGENT_RUNTIME',
-      default: false,
-      anyValue: true,
-      doc: 'Any value leaves the agents of agents/ out.',
-    }),
-    disableSkillBroker: toggle({
-      env: 'DISABLE_SKILL_BROKER',
-      default: false,
-      anyValue: true,
-      doc: 'Any value leaves the external agents of agents.yaml and agents.d/ out.',
-    }),
-    defaultSkill: text({
-      env: 'ROUTER_DEFAULT_SKILL',
-      doc: 'The skill for messages that no other rule fits.',
-      defaultDoc: 'the first skill of the helm role',
-    }),
-    skillTimeoutMs: integer({
-      env: 'SWITCHBOARD_SKILL_TIMEOUT_MS',
-      default: 600_000,
-      min: 100,
-      doc: 'Milliseconds that one skill may take.',
-    }),
-    executorConcurrency: integer({
-      env: 'SWITCHBOARD_EXECUTOR_CONCURRENCY',
-      default: 8,
-      min: 1,
-      max: 64,
-      doc: 'Requests that one agent works on at once. Seven times as many wait in memory, the rest in the journal; callers that wait for their answer get 503 then.',
-    }),
-    executorWaitMs: integer({
-      env: 'SWITCHBOARD_EXECUTOR_WAIT_MS',
-      default: 86_400_000,
-      min: 1000,
-      doc: 'Milliseconds that accepted work waits after a restart for an MCP server or an agent that has not answered yet; then it is a dead letter, which can be replayed.',
-    }),
-    delegationWaitMs: integer({
-      env: 'SWITCHBOARD_DELEGATION_WAIT_MS',
-      default: 60_000,
-      min: 100,
-      doc: 'Milliseconds that work which another agent waits for waits itself for an agent that has all hands full.',
-    }),
-    taskPollMs: integer({
-      env: 'SWITCHBOARD_TASK_POLL_MS',
-      default: 30_000,
-      min: 100,
-      doc: 'Milliseconds between two questions after a task that an agent of another service works on.',
-    }),
-    shell: choice({
-      env: 'SWITCHBOARD_SHELL',
-      values: ['ask', 'on', 'off'],
-      default: 'ask',
-      doc: 'Commands of the agents in this process whose file has runCommand: true: ask has the operator approve each, on runs them unasked, off gives no agent any.',
-    }),
-    vectorUrl: url({
-      env: 'VECTOR_URL',
-      doc: 'A Qdrant server that keeps conversations and documents for agents to search; without it there is no such search.',
-    }),
-    vectorApiKey: text({ env: 'VECTOR_API_KEY', secret: true, doc: 'Key of the server at VECTOR_URL.' }),
-    vectorSize: integer({
-      env: 'VECTOR_SIZE',
-      default: 768,
-      min: 1,
-      max: 65_536,
-      doc: 'Numbers in one vector of EMBED_MODEL.',
-    }),
-    embedModel: text({
-      env: 'EMBED_MODEL',
-      default: 'nomic-embed-text',
-      doc: 'The embedding model of LLM_GATEWAY_URL that makes the vectors.',
-    }),
-    allowUnsigned: toggle({
-      env: 'SWITCHBOARD_ALLOW_UNSIGNED',
-      default: false,
-      doc: 'Takes webhooks without a signature while their secret is unset; only where nobody else reaches the port.',
-    }),
-    deliveryRetryMs: integer({
-      env: 'SWITCHBOARD_DELIVERY_RETRY_MS',
-      default: 1000,
-      min: 1,
-      doc: 'Milliseconds before a message that could not be sent out is tried again; later pauses are longer, up to 60 times this.',
-    }),
-    takeoverMs: integer({
-      env: 'SWITCHBOARD_TAKEOVER_MS',
-      default: 15_000,
-      min: 1000,
-      doc: 'With NATS_URL: milliseconds without a sign of life after which another switchboard takes over what one was working on.',
-    }),
-    leaseMs: integer({
-      env: 'SWITCHBOARD_LEASE_MS',
-      default: 5000,
-      min: 1000,
-      doc: 'With NATS_URL: milliseconds after which another switchboard fires the schedules when the one that leads is gone.',
-    }),
-    ...chatSurfaceOptions,
-    ...cloudOptions,
-    ...codehostOptions,
-    ...messengerOptions,
-    ...trackerOptions,
-    ...projectOptions,
-    ...operatorOptions,
-    ...modelOptions,
-    ...natsOptions,
-    ...hostOptions,
-    ...homeOptions,
-    ...logOptions,
-  },
+  { ...coreOptions, ...surfaceOptions },
 );
 
 export type SwitchboardOptions = OptionsOf<typeof switchboardOptions>;

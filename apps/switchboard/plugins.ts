@@ -11,14 +11,9 @@ import type { SwitchboardOptions } from './options.ts';
 import { ProjectRegistry, type ProjectSource, remoteSource } from './projects/registry.ts';
 import { ProjectSync } from './projects/sync.ts';
 import { SchedulerPlugin } from './scheduler/plugin.ts';
-import { createChatSurface } from './surfaces/chat/surface.ts';
-import { createFolders } from './surfaces/cloud/folders.ts';
-import { createCloudSurface } from './surfaces/cloud/surface.ts';
-import { createCodehostSurface } from './surfaces/codehost/surface.ts';
-import { createWebhookRegistry } from './surfaces/codehost/webhook-registry.ts';
-import { createDeliveryDesk } from './surfaces/delivery/delivery-desk.ts';
-import { createMessengerSurface } from './surfaces/messenger/surface.ts';
-import { createTrackerSurface } from './surfaces/tracker/surface.ts';
+import { createDeliveries } from './surfaces/delivery/deliveries.ts';
+import { surfaces } from './surfaces/list.ts';
+import type { Surface } from './surfaces/surface.ts';
 
 export interface Plugins {
   /** In the order in which they start. */
@@ -30,21 +25,21 @@ export interface Plugins {
 
 /** Every plugin of the switchboard. */
 export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Plugins {
-  const deliveries = createDeliveryDesk();
+  const deliveries = createDeliveries();
   const leader = new LeaderPlugin(options.leaseMs);
   const files = new WorkspaceReplica(sealing);
   const scheduler = new SchedulerPlugin(leader, () => files.catchUp());
   const sync = createSync(options, leader);
   const projects = new ProjectRegistry(sourceOf(options, sync));
-  const cloud = createCloudSurface(options, deliveries, leader);
-  const surfaces = [
-    createChatSurface(options, { desk: deliveries, leader, projects }),
-    createCodehostSurface(options, deliveries),
-    createTrackerSurface(options, deliveries),
-    createMessengerSurface(options, deliveries, leader),
-    cloud,
-    createOnboarding(createWebhookRegistry(options), createFolders(cloud.account)),
-  ];
+  const running = surfaces.map((surface: Surface) => ({
+    ...surface.create(options, { deliveries, leader, projects }),
+    name: surface.name,
+    kind: 'surface' as const,
+  }));
+  const onboarding = createOnboarding({
+    repositories: running.find(({ repositories }) => repositories)?.repositories,
+    folders: running.find(({ folders }) => folders)?.folders,
+  });
   return {
     list: [
       deliveries,
@@ -56,7 +51,8 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
       projects,
       scheduler,
       new CeremonyPlugin(leader),
-      ...surfaces,
+      ...running,
+      onboarding,
     ],
     projects,
     schedules: scheduler,

@@ -7,7 +7,9 @@ import {
   defaultDurableTopics,
 } from '@trunkline/bus';
 import { serviceHome } from '@trunkline/storage';
-import type { SwitchboardOptions } from '../options.ts';
+import { surfaces } from '../surfaces/list.ts';
+import type { Surface } from '../surfaces/surface.ts';
+import type { CoreOptions } from './options.ts';
 
 export interface BusSettings {
   logger?: BusLogger;
@@ -15,11 +17,10 @@ export interface BusSettings {
   connectTimeoutMs?: number;
 }
 
-/** What is journalled: also what surfaces send out under names of their own. */
+/** What the journal keeps. */
 const durableTopics = [
   ...defaultDurableTopics,
-  'tracker.#',
-  'cloud.mail.reply.#',
+  ...surfaces.flatMap(({ durableTopics = [] }: Surface) => durableTopics),
   'operator.message.request',
   'schedule.fires',
   'config.files',
@@ -28,7 +29,7 @@ const durableTopics = [
 ];
 
 /** Opens the bus that the settings choose: on NATS JetStream when NATS_URL is set, else inside this process. */
-export async function openBus(options: SwitchboardOptions, shared: BusSettings = {}): Promise<Bus> {
+export async function openBus(options: CoreOptions, shared: BusSettings = {}): Promise<Bus> {
   if (options.natsUrl === undefined || options.natsUrl.length === 0) {
     return createEmbeddedBus({
       directory: join(serviceHome(options.trunklineHome, 'switchboard'), 'bus'),
@@ -45,7 +46,7 @@ export async function openBus(options: SwitchboardOptions, shared: BusSettings =
   });
 }
 
-function access(options: SwitchboardOptions) {
+function access(options: CoreOptions) {
   const tls = {
     ...(options.natsTlsCa && { caFile: options.natsTlsCa }),
     ...(options.natsTlsCert && { certificateFile: options.natsTlsCert }),

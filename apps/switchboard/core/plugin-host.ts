@@ -12,11 +12,10 @@ export class PluginHost {
   constructor(plugins: readonly Plugin[], context: PluginContext) {
     this.#plugins = plugins;
     this.#context = context;
-    for (const { name, off } of plugins)
-      this.#status.set(
-        name,
-        off === undefined ? { name, state: 'waiting' } : { name, state: 'off', words: off },
-      );
+    for (const plugin of plugins) {
+      const { off } = plugin;
+      this.#report(plugin, off === undefined ? { state: 'waiting' } : { state: 'off', words: off });
+    }
   }
 
   mount(app: Hono<SwitchboardEnv>): void {
@@ -36,6 +35,10 @@ export class PluginHost {
     return [...this.#status.values()];
   }
 
+  #report({ name, kind }: Plugin, status: Omit<PluginStatus, 'name' | 'kind'>): void {
+    this.#status.set(name, { name, ...(kind && { kind }), ...status });
+  }
+
   #wanted(): Plugin[] {
     return this.#plugins.filter(({ off }) => off === undefined);
   }
@@ -48,12 +51,12 @@ export class PluginHost {
     const { name } = plugin;
     try {
       await plugin.start(this.#contextOf(plugin));
-      this.#status.set(name, { name, state: 'running' });
+      this.#report(plugin, { state: 'running' });
     } catch (error) {
       const words = error instanceof Error ? error.message : String(error);
-      this.#status.set(name, { name, state: 'failed', words });
+      this.#report(plugin, { state: 'failed', words });
       const { bus, logger } = this.#context;
-      logger.error({ err: error, plugin: name }, 'a plugin could not start');
+      logger.error({ err: error, plugin: name }, 'failed to start plugin');
       const payload = { source: 'plugins', plugin: name, error: words };
       await announce(bus, logger, { topic: 'system.error', payload });
     }
@@ -61,11 +64,11 @@ export class PluginHost {
 
   async #stop(plugin: Plugin): Promise<void> {
     const { name } = plugin;
-    this.#status.set(name, { name, state: 'waiting' });
+    this.#report(plugin, { state: 'waiting' });
     try {
       await plugin.stop();
     } catch (error) {
-      this.#context.logger.error({ err: error, plugin: name }, 'a plugin did not stop as it should');
+      this.#context.logger.error({ err: error, plugin: name }, 'failed to stop plugin');
     }
   }
 }

@@ -2,9 +2,9 @@ import type { Bus } from '@trunkline/bus';
 import type { Environment, Logger } from '@trunkline/config';
 import type { Hono } from 'hono';
 import type { Registrar } from '../control/registrar.ts';
-import type { SwitchboardOptions } from '../options.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Workspace } from '../workspace/workspace.ts';
+import type { CoreOptions } from './options.ts';
 
 /** What every plugin is given. */
 export interface PluginContext {
@@ -14,7 +14,7 @@ export interface PluginContext {
   registrar: Registrar;
   /** Names the plugin on every line. */
   logger: Logger;
-  options: SwitchboardOptions;
+  options: CoreOptions;
   /** Where variables whose names come from data are read. */
   env: Environment;
   /** The directory for data of its own. */
@@ -26,6 +26,8 @@ export interface PluginContext {
 /** A part of the switchboard with a life of its own: scheduler, ceremonies, surfaces, onboarding. */
 export interface Plugin {
   readonly name: string;
+  /** Set for surfaces, which the console map draws. */
+  readonly kind?: 'surface';
   /** Why it stays off, naming the variable that switches it on; it is then neither mounted nor started. */
   readonly off?: string | undefined;
   /** Adds its routes, before the server listens. What is not under a guarded path (see guards.ts) is public. */
@@ -38,6 +40,7 @@ export interface Plugin {
 
 export interface PluginStatus {
   name: string;
+  kind?: 'surface';
   state: 'off' | 'waiting' | 'running' | 'failed';
   /** Why it is off or failed. */
   words?: string;

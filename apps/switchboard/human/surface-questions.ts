@@ -1,9 +1,11 @@
-import { type Bus, escapeSegment, type Message } from '@trunkline/bus';
+import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { readVerdict } from '@trunkline/tools';
 import { derivedId } from '../core/derived-id.ts';
 import { principalOf } from '../core/principals.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
+import { surfaces } from '../surfaces/list.ts';
+import type { Surface } from '../surfaces/surface.ts';
 import type { HumanDesk } from './human-desk.ts';
 import type { Question } from './question-store.ts';
 
@@ -29,8 +31,6 @@ interface Put extends Place {
   approval: boolean;
 }
 
-/** Surfaces on which people talk; the others get a question where their project has its chat. */
-const talking = new Set(['chat', 'messenger', 'tracker']);
 const mostWaiting = 1000;
 const looksBack = 50;
 
@@ -144,18 +144,18 @@ function isAt(place: Place, source: NonNullable<Message['source']>): boolean {
   return place.interface === source.interface && place.channelId === source.channelId;
 }
 
-/** With the person who asked, else in the chat of the project that it is about. */
+/** With the person who asked, else in the channel of the project that it is about. */
 function placeOf(messages: readonly Message[]): Place | undefined {
   return (
     messages.map(origin).find((place) => place !== undefined) ??
-    messages.map(projectChat).find((place) => place !== undefined)
+    messages.map(projectChannel).find((place) => place !== undefined)
   );
 }
 
 function origin({ topic, source, reply }: Message): Place | undefined {
   if (!topic.startsWith('message.inbound.') || source?.channelId === undefined || reply === undefined)
     return undefined;
-  if (!talking.has(source.interface)) return undefined;
+  if (!surfaceOf(source.interface)?.carriesQuestions) return undefined;
   return {
     interface: source.interface,
     channelId: source.channelId,
@@ -164,11 +164,18 @@ function origin({ topic, source, reply }: Message): Place | undefined {
   };
 }
 
-function projectChat({ topic, payload }: Message): Place | undefined {
+/** The channel of the project that a request is about, where its surface can be written to. */
+function projectChannel({ topic, payload }: Message): Place | undefined {
   if (topic !== 'agent.skill.request') return undefined;
   const { platform, channelId } = fieldsOf(fieldsOf(payload).project);
-  const channel = text(channelId);
-  if (platform !== 'chat' || channel === undefined) return undefined;
-  const place = { interface: 'chat', channelId: channel, userId: undefined };
-  return { ...place, topic: `message.outbound.chat.${escapeSegment(channel)}` };
+  const [surface, channel] = [text(platform), text(channelId)];
+  if (surface === undefined || channel === undefined) return undefined;
+  const channelTopic = surfaceOf(surface)?.channelTopic?.(channel);
+  return channelTopic === undefined
+    ? undefined
+    : { interface: surface, channelId: channel, userId: undefined, topic: channelTopic };
+}
+
+function surfaceOf(name: string): Surface | undefined {
+  return surfaces.find((surface) => surface.name === name);
 }

@@ -6,17 +6,22 @@ import type { Folders, Repositories } from './steps.ts';
 
 const atOnce = 4;
 
+export interface OnboardingDeps {
+  repositories: Repositories | undefined;
+  folders: Folders | undefined;
+}
+
 /** Brings projects online: on the bus, over HTTP, from chat and from the code host. */
-export function createOnboarding(repositories: Repositories, folders: Folders): Plugin {
+export function createOnboarding({ repositories, folders }: OnboardingDeps): Plugin {
   let subscription: Subscription | undefined;
   return {
     name: 'onboarding',
     mount: (app, { bus }) => mountOnboard(app, bus),
     async start({ bus, workspace, options, logger }) {
-      const { publicUrl, codehostWebhookSecret: secret } = options;
+      const { publicUrl } = options;
       const pipeline = new OnboardingPipeline({
         bus,
-        webhook: { repositories, publicUrl, secret },
+        webhook: { repositories, publicUrl },
         folder: () => ({ folders, parentId: workspace.cloud()?.drive.orgFolderId }),
         defaultAgents: () => [workspace.fleet().roles.reviewer],
         logger,

@@ -17,7 +17,7 @@ export interface Repositories {
   /** Registers the webhook unless that address has one already. */
   ensureWebhook(
     place: { owner: string; repo: string },
-    hook: { url: string; events: readonly string[]; secret: string | undefined },
+    hook: { url: string; events: readonly string[] },
     signal: AbortSignal,
   ): Promise<'created' | 'exists'>;
 }
@@ -36,29 +36,31 @@ export interface Folders {
 const events = ['issues', 'issue_comment', 'pull_request', 'pull_request_review_comment'] as const;
 
 export interface WebhookSettings {
-  repositories: Repositories;
+  /** Undefined when no surface has repositories. */
+  repositories: Repositories | undefined;
   /** SWITCHBOARD_PUBLIC_URL. */
   publicUrl: string | undefined;
-  secret: string | undefined;
 }
 
 export async function registerWebhook(
   { github }: OnboardRequest,
-  { repositories, publicUrl, secret }: WebhookSettings,
+  { repositories, publicUrl }: WebhookSettings,
   signal: AbortSignal,
 ): Promise<StepResult> {
+  if (repositories === undefined) return { status: 'skip', reason: 'no surface has repositories' };
   if (repositories.off !== undefined) return { status: 'skip', reason: repositories.off };
   if (publicUrl === undefined) return { status: 'skip', reason: 'SWITCHBOARD_PUBLIC_URL is not set' };
   const [owner = '', repo = ''] = github.split('/');
   const url = `${publicUrl.replace(/\/+$/, '')}/webhook/codehost`;
-  const outcome = await repositories.ensureWebhook({ owner, repo }, { url, events, secret }, signal);
+  const outcome = await repositories.ensureWebhook({ owner, repo }, { url, events }, signal);
   return outcome === 'created'
     ? { status: 'ok', detail: url }
     : { status: 'skip', reason: `${url} is registered already` };
 }
 
 export interface FolderSettings {
-  folders: Folders;
+  /** Undefined when no surface has folders. */
+  folders: Folders | undefined;
   /** `drive.orgFolderId` of cloud.yaml; undefined without that file. */
   parentId: string | undefined;
 }
@@ -69,6 +71,7 @@ export async function createFolder(
   signal: AbortSignal,
 ): Promise<{ result: StepResult; folderId?: string }> {
   const skip = (reason: string) => ({ result: { status: 'skip' as const, reason } });
+  if (folders === undefined) return skip('no surface has folders');
   if (folders.off !== undefined) return skip(folders.off);
   if (parentId === undefined) return skip('there is no cloud.yaml in the workspace');
   if (parentId === '') return skip('drive.orgFolderId of cloud.yaml is empty');

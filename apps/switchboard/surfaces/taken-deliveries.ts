@@ -12,7 +12,7 @@ export class TakenDeliveries {
     this.#memory = memory;
   }
 
-  static async open(bus: Bus, surface: 'codehost' | 'tracker'): Promise<TakenDeliveries> {
+  static async open(bus: Bus, surface: string): Promise<TakenDeliveries> {
     return new TakenDeliveries(await bus.memory(`${surface}-deliveries`, { ttlMs: keptMs }));
   }
 

@@ -115,8 +115,8 @@ export function concrete(path: string, name = 'nobody'): string {
 }
 
 const sideLines = {
-  codehost: 'webhooks of the code host',
-  tracker: 'webhooks of the tracker',
+  codehost: 'codehost webhook server started',
+  tracker: 'tracker webhook server started',
   translator: 'speech for others',
 };
 

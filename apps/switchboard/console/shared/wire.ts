@@ -53,6 +53,7 @@ export interface McpServer {
 /** A part of the switchboard that may be off. */
 export interface PartStatus {
   name: string;
+  kind?: 'surface';
   state: 'off' | 'waiting' | 'running' | 'failed';
   words?: string;
 }

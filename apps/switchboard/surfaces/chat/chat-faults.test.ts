@@ -11,7 +11,8 @@ import type { Leader } from '../../cluster/leader.ts';
 import type { PluginContext } from '../../core/plugin.ts';
 import { agent } from '../../fixtures/crew.ts';
 import { startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
-import { createChatSurface } from './surface.ts';
+import type { ChatOptions } from './options.ts';
+import { chatSurface } from './surface.ts';
 
 const [botId, adaBotId] = ['600000000000000001', '600000000000000002'];
 const [general, gone, bound] = ['700000000000000077', '700000000000000078', '700000000000000088'];
@@ -159,7 +160,7 @@ describe('a switchboard that stops and begins to lead in one moment', () => {
     const leader = { onChange: (listener: typeof tell) => (tell = listener) } as unknown as Leader;
     const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined };
     const subscription = { unsubscribe: async () => undefined };
-    const options = { chatBotToken: 'main-token', chatApiUrl: guild.url } as PluginContext['options'];
+    const options = { chatBotToken: 'main-token', chatApiUrl: guild.url } as ChatOptions;
     const workspace = {
       agents: () => [],
       externalAgents: () => [],
@@ -175,8 +176,12 @@ describe('a switchboard that stops and begins to lead in one moment', () => {
       workspace,
       env: {},
     } as unknown as PluginContext;
-    const desk = { open: async () => async () => undefined } as never;
-    const surface = createChatSurface(options, { desk, leader, projects: { list: () => [] } as never });
+    const deliveries = { open: async () => async () => undefined } as never;
+    const surface = chatSurface.create(options, {
+      deliveries,
+      leader,
+      projects: { list: () => [] } as never,
+    });
     await surface.start?.(context);
     tell(1);
     await waitFor(() => guild.connected === 1);

@@ -8,11 +8,18 @@ import { type HeardMessage, readMessage } from './inbound.ts';
 import { suggest, takeCommand } from './interactions.ts';
 import { MissedChannels } from './missed-channels.ts';
 import { Moderation, type Ruling } from './moderation.ts';
+import type { ChatOptions } from './options.ts';
 import type { ProgressNotes } from './progress.ts';
 import type { ChatState } from './state.ts';
-import type { AgentBot } from './surface.ts';
+
+/** A bot that belongs to one agent. */
+export interface AgentBot {
+  agent: string;
+  token: string;
+}
 
 export interface ListenerSettings {
+  options: ChatOptions;
   context: PluginContext;
   token: string;
   state: ChatState;
@@ -113,11 +120,11 @@ export class ChatListener {
   }
 
   #connect({ agent, token }: Joining, leaving: AbortSignal): Promise<ChatBot> {
-    const { context } = this.#settings;
+    const { context, options } = this.#settings;
     const settings = {
       token,
       agent,
-      apiUrl: context.options.chatApiUrl,
+      apiUrl: options.chatApiUrl,
       welcomes: agent === undefined && context.workspace.chat().channels.welcome !== '',
       onReady: (bot: ChatBot) => this.#settle(bot),
       onMessage: async (bot: ChatBot, heard: HeardMessage) => this.#queue(() => this.#hear(bot, heard)),
@@ -143,8 +150,8 @@ export class ChatListener {
   }
 
   async #register(bot: ChatBot): Promise<void> {
-    const { context, rest } = this.#settings;
-    const { chatGuildId } = context.options;
+    const { context, rest, options } = this.#settings;
+    const { chatGuildId } = options;
     const body = commandBodies(context.workspace.chat().commands);
     const wanted = JSON.stringify(body);
     if (chatGuildId === undefined || wanted === this.#registered) return;

@@ -4,9 +4,11 @@ import { announce } from '../../workspace/report.ts';
 import type { ChatBot } from './bot.ts';
 import { catchUp, mostMissed } from './catch-up.ts';
 import type { HeardMessage } from './inbound.ts';
+import type { ChatOptions } from './options.ts';
 import type { ChatState } from './state.ts';
 
 export interface MissedSettings {
+  options: ChatOptions;
   context: PluginContext;
   rest: REST;
   state: ChatState;
@@ -50,8 +52,8 @@ export class MissedChannels {
   }
 
   async #read(bot: ChatBot, channelId: string): Promise<void> {
-    const { context, rest, state, take } = this.#settings;
-    const place = { channelId, botId: bot.id, guildId: context.options.chatGuildId ?? 'guild' };
+    const { options, rest, state, take } = this.#settings;
+    const place = { channelId, botId: bot.id, guildId: options.chatGuildId ?? 'guild' };
     try {
       const parts = { rest, state, take: (heard: HeardMessage) => take(bot, heard) };
       if (!(await catchUp(parts, place))) await this.#tellOfGap(channelId);
@@ -63,7 +65,7 @@ export class MissedChannels {
 
   /** A channel that is gone or closed to the bot is left alone; what else fails may pass. */
   #failed(bot: ChatBot, channelId: string, error: unknown): void {
-    const { context, queue } = this.#settings;
+    const { context, options, queue } = this.#settings;
     const { status = 0 } = error as { status?: number };
     const isRefusal = status >= 400 && status < 500 && status !== 429;
     const words = isRefusal
@@ -76,7 +78,7 @@ export class MissedChannels {
       return;
     }
     this.#failures.set(channelId, failures + 1);
-    const pause = Math.min(longestPauseMs, context.options.deliveryRetryMs * 2 ** Math.min(failures, 10));
+    const pause = Math.min(longestPauseMs, options.deliveryRetryMs * 2 ** Math.min(failures, 10));
     clearTimeout(this.#timers.get(channelId));
     const again = () => queue(() => this.#read(bot, channelId));
     this.#timers.set(channelId, setTimeout(again, pause).unref());

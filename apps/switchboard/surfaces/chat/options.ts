@@ -1,6 +1,7 @@
 import { group, text, url } from '@trunkline/config';
+import type { SurfaceOptions } from '../surface.ts';
 
-export const chatSurfaceOptions = group('Chat', {
+export const chatOptions = group('Chat', {
   chatBotToken: text({
     env: 'CHAT_BOT_TOKEN',
     secret: true,
@@ -17,3 +18,5 @@ export const chatSurfaceOptions = group('Chat', {
     doc: 'Base address of the API.',
   }),
 });
+
+export type ChatOptions = SurfaceOptions<typeof chatOptions>;

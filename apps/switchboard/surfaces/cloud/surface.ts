@@ -1,21 +1,91 @@
+import { group, text, url } from '@trunkline/config';
 import type { Leader } from '../../cluster/leader.ts';
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
-import type { SwitchboardOptions } from '../../options.ts';
-import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import type { PluginContext } from '../../core/plugin.ts';
+import type { Deliveries } from '../delivery/deliveries.ts';
+import { defineSurface, type SurfaceOptions } from '../surface.ts';
 import { CloudAccount } from './account.ts';
 import { pollCalendar } from './calendar-poll.ts';
 import { createDocumentWriter } from './documents.ts';
+import { createFolders } from './folders.ts';
 import { pollMail } from './mail-poll.ts';
 import { createMailReplier } from './mail-reply.ts';
 import { PollState } from './poll-state.ts';
 import { Poller } from './poller.ts';
 
 const minuteMs = 60_000;
-const off = 'Set CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN to switch it on.';
+const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';
+
+const options = group('Cloud suite', {
+  cloudClientId: text({
+    env: 'CLOUD_CLIENT_ID',
+    doc: 'OAuth client of the cloud suite (Google Workspace); with its secret and a refresh token it switches the surface on.',
+  }),
+  cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+  cloudRefreshToken: text({
+    env: 'CLOUD_REFRESH_TOKEN',
+    secret: true,
+    doc: 'Long-lived token of the account that is read and written.',
+  }),
+  cloudApiUrl: url({
+    env: 'CLOUD_API_URL',
+    doc: 'One address for all of its APIs, for a proxy of your own.',
+    defaultDoc: "Google's own",
+  }),
+  cloudTokenUrl: url({
+    env: 'CLOUD_TOKEN_URL',
+    default: 'https://oauth2.googleapis.com/token',
+    doc: 'Where refresh tokens are exchanged.',
+  }),
+});
+
+type CloudOptions = SurfaceOptions<typeof options>;
+
+/** The cloud suite (Google Workspace): calendar and mail in; mail, documents and files out. */
+export const cloudSurface = defineSurface({
+  name: 'cloud',
+  options,
+  variables,
+  carriesQuestions: false,
+  durableTopics: ['cloud.mail.reply.#'],
+  create(settings, { deliveries, leader }) {
+    let context: PluginContext | undefined;
+    const account = createAccount(settings, (error) => {
+      context?.logger.error({ error }, 'failed to refresh token');
+      context?.bus
+        .publish({ topic: 'auth.token_refresh_failed', payload: { surface: 'cloud', error } })
+        .catch((cause: unknown) => context?.logger.warn({ err: cause }, 'failed to publish token failure'));
+    });
+    let ends: (() => Promise<void> | void)[] = [];
+    return {
+      off: account === undefined ? `Set ${variables} to switch it on.` : undefined,
+      folders: createFolders(account),
+      async start(given) {
+        context = given;
+        if (account === undefined) return;
+        ends = [
+          ...(await openOutlets(account, given, deliveries)),
+          ...(await startPolls(account, given, leader)),
+        ];
+      },
+      async stop() {
+        for (const end of ends.reverse()) await end();
+        context = undefined;
+      },
+    };
+  },
+  diagnose(settings) {
+    const account = createAccount(settings, () => undefined);
+    if (account === undefined) return undefined;
+    return async (signal) => {
+      await account.call(signal, async () => undefined);
+      return 'the refresh token works';
+    };
+  },
+});
 
 /** The account, when all three of its settings are there. */
-export function createAccount(
-  { cloudClientId, cloudClientSecret, cloudRefreshToken, cloudTokenUrl, cloudApiUrl }: SwitchboardOptions,
+function createAccount(
+  { cloudClientId, cloudClientSecret, cloudRefreshToken, cloudTokenUrl, cloudApiUrl }: CloudOptions,
   onRefreshFailed: (words: string) => void,
 ): CloudAccount | undefined {
   if (!cloudClientId || !cloudClientSecret || !cloudRefreshToken) return undefined;
@@ -29,54 +99,19 @@ export function createAccount(
   });
 }
 
-export interface CloudSurface extends Plugin {
-  account: CloudAccount | undefined;
-}
-
-/** The cloud suite: calendar and mail in, mail, documents and files out. */
-export function createCloudSurface(
-  options: SwitchboardOptions,
-  desk: DeliveryDesk,
-  leader: Leader,
-): CloudSurface {
-  let context: PluginContext | undefined;
-  const account = createAccount(options, (error) => {
-    context?.logger.error({ error }, 'the token of the cloud suite could not be renewed');
-    const payload = { surface: 'cloud', error };
-    context?.bus
-      .publish({ topic: 'auth.token_refresh_failed', payload })
-      .catch((cause: unknown) => context?.logger.warn({ err: cause }, 'the failure could not be told'));
-  });
-  let ends: (() => Promise<void> | void)[] = [];
-  return {
-    name: 'cloud',
-    account,
-    off: account === undefined ? off : undefined,
-    async start(given) {
-      context = given;
-      if (account === undefined) return;
-      ends = [...(await openOutlets(account, given, desk)), ...(await startPolls(account, given, leader))];
-    },
-    async stop() {
-      for (const end of ends.reverse()) await end();
-      context = undefined;
-    },
-  };
-}
-
 async function openOutlets(
   account: CloudAccount,
   { workspace }: PluginContext,
-  desk: DeliveryDesk,
+  deliveries: Deliveries,
 ): Promise<(() => Promise<void>)[]> {
   const folder = () => workspace.cloud()?.drive.orgFolderId || undefined;
   return [
-    await desk.open({
+    await deliveries.open({
       surface: 'cloud',
       patterns: ['message.outbound.cloud.docs', 'message.outbound.cloud.drive'],
       send: createDocumentWriter(account, folder),
     }),
-    await desk.open({
+    await deliveries.open({
       surface: 'cloud-mail',
       patterns: ['cloud.mail.reply.#'],
       send: createMailReplier(account),

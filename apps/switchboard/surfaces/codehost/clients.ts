@@ -1,5 +1,6 @@
 import type { App, Octokit } from 'octokit';
 import { DeliveryError } from '../delivery/delivery.ts';
+import type { CodehostOptions } from './options.ts';
 
 export interface AppIdentity {
   id: string;
@@ -85,6 +86,21 @@ export class CodehostClients {
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     };
   }
+}
+
+export function clientSettings(options: CodehostOptions): ClientSettings {
+  return {
+    token: options.codehostToken,
+    apiUrl: options.codehostApiUrl,
+    app: identityOf(options.codehostAppId, options.codehostAppPrivateKey),
+    chainApp: identityOf(options.chainAppId, options.chainAppPrivateKey),
+  };
+}
+
+/** A key that came through one line of an environment file has its line ends written out. */
+function identityOf(id: string | undefined, key: string | undefined) {
+  if (id === undefined || key === undefined) return undefined;
+  return { id, privateKey: key.replaceAll('\\n', '\n') };
 }
 
 /** Every call has a time limit, and the signal it came with. */

@@ -1,4 +1,5 @@
 import { group, integer, text, url } from '@trunkline/config';
+import type { SurfaceOptions } from '../surface.ts';
 
 export const codehostOptions = group('Code host', {
   codehostToken: text({
@@ -39,3 +40,5 @@ export const codehostOptions = group('Code host', {
     doc: 'Base address of the API, for an installation of your own.',
   }),
 });
+
+export type CodehostOptions = SurfaceOptions<typeof codehostOptions>;

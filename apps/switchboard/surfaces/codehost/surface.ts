@@ -1,56 +1,56 @@
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import type { PluginContext } from '../../core/plugin.ts';
 import { fromSurface } from '../../core/principals.ts';
-import type { SwitchboardOptions } from '../../options.ts';
-import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import type { Deliveries } from '../delivery/deliveries.ts';
+import { defineSurface } from '../surface.ts';
 import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
-import { type ClientSettings, CodehostClients } from './clients.ts';
+import { CodehostClients, clientSettings } from './clients.ts';
 import { type HookEvent, type Reactable, readEvent } from './events.ts';
+import { type CodehostOptions, codehostOptions } from './options.ts';
 import { createPoster } from './posts.ts';
-import { hookLimit, mountWebhook, type WebhookSettings } from './webhook.ts';
+import { hookLimit, hookPaths, mountWebhook, type WebhookSettings } from './webhook.ts';
+import { createWebhookRegistry } from './webhook-registry.ts';
 
 const reactionMs = 10_000;
 
-/** The code host: webhooks in, comments and reviews out. */
-export function createCodehostSurface(options: SwitchboardOptions, desk: DeliveryDesk): Plugin {
-  const { codehostToken: token } = options;
-  let running: Running | undefined;
-  const webhook: WebhookSettings = {
-    secret: options.codehostWebhookSecret,
-    allowUnsigned: options.allowUnsigned,
-    take(event) {
-      if (running === undefined) throw new Error('The code host surface is not running.');
-      return running.take(event);
-    },
-  };
-  return {
-    name: 'codehost',
-    off: token === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
-    mount: (app) => mountWebhook(app, webhook),
-    async start(context) {
-      running = await Running.begin(clientSettings(options, token), context, desk, webhook);
-    },
-    async stop() {
-      await running?.end();
-      running = undefined;
-    },
-  };
-}
-
-export function clientSettings(options: SwitchboardOptions, token: string | undefined): ClientSettings {
-  return {
-    token,
-    apiUrl: options.codehostApiUrl,
-    app: identityOf(options.codehostAppId, options.codehostAppPrivateKey),
-    chainApp: identityOf(options.chainAppId, options.chainAppPrivateKey),
-  };
-}
-
-/** A key that came through one line of an environment file has its line ends written out. */
-function identityOf(id: string | undefined, key: string | undefined) {
-  if (id === undefined || key === undefined) return undefined;
-  return { id, privateKey: key.replaceAll('\\n', '\n') };
-}
+/** The code host (GitHub): webhooks in; comments and reviews out. */
+export const codehostSurface = defineSurface({
+  name: 'codehost',
+  options: codehostOptions,
+  variables: 'CODEHOST_TOKEN, CODEHOST_APP_ID and CODEHOST_APP_PRIVATE_KEY',
+  carriesQuestions: false,
+  anyBodyPaths: hookPaths,
+  create(options, { deliveries }) {
+    let running: Running | undefined;
+    const webhook: WebhookSettings = {
+      secret: options.codehostWebhookSecret,
+      allowUnsigned: options.allowUnsigned,
+      take(event) {
+        if (running === undefined) throw new Error('The code host surface is not running.');
+        return running.take(event);
+      },
+    };
+    return {
+      off: options.codehostToken === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
+      repositories: createWebhookRegistry(options),
+      mount: (app) => mountWebhook(app, webhook),
+      async start(context) {
+        running = await Running.start(options, context, deliveries, webhook);
+      },
+      async stop() {
+        await running?.stop();
+        running = undefined;
+      },
+    };
+  },
+  diagnose(options) {
+    if (options.codehostToken === undefined) return undefined;
+    return async (signal) => {
+      const clients = await CodehostClients.open(clientSettings(options));
+      return `signed in as ${(await clients.logins(signal)).join(', ')}`;
+    };
+  },
+});
 
 class Running {
   readonly #clients: CodehostClients;
@@ -66,15 +66,15 @@ class Running {
     this.#taken = taken;
   }
 
-  static async begin(
-    settings: ClientSettings,
+  static async start(
+    options: CodehostOptions,
     context: PluginContext,
-    desk: DeliveryDesk,
+    deliveries: Deliveries,
     webhook: WebhookSettings,
   ): Promise<Running> {
-    const { bus, options, logger } = context;
+    const { bus, logger } = context;
     const taken = await TakenDeliveries.open(bus, 'codehost');
-    const running = new Running(await CodehostClients.open(settings), context, taken);
+    const running = new Running(await CodehostClients.open(clientSettings(options)), context, taken);
     const server = await startWebhookServer({
       name: 'codehost',
       host: options.host,
@@ -85,16 +85,16 @@ class Running {
       mount: (app) => mountWebhook(app, webhook),
     });
     running.#ends.push(() => server.stop());
-    logger.info({ url: `${server.url}/webhook/codehost` }, 'webhooks of the code host are received');
+    logger.info({ url: `${server.url}/webhook/codehost` }, 'codehost webhook server started');
     await running.#learnLogins();
     const send = createPoster(running.#clients, bus);
     running.#ends.push(
-      await desk.open({ surface: 'codehost', patterns: ['message.outbound.codehost.#'], send }),
+      await deliveries.open({ surface: 'codehost', patterns: ['message.outbound.codehost.#'], send }),
     );
     return running;
   }
 
-  async end(): Promise<void> {
+  async stop(): Promise<void> {
     this.#stopping.abort();
     for (const end of this.#ends.toReversed()) await end();
   }
@@ -112,7 +112,7 @@ class Running {
     if (seen !== undefined) void this.#acknowledge(seen);
   }
 
-  /** Without them our own words are still known by the mark they carry. */
+  /** Without the logins our own comments are still recognised by the mark in them. */
   async #learnLogins(): Promise<void> {
     const { logger } = this.#context;
     try {
@@ -120,11 +120,11 @@ class Running {
       const logins = await this.#clients.logins(signal);
       this.#ownLogins = new Set(logins.map((login) => login.toLowerCase()));
     } catch (error) {
-      logger.warn({ err: error }, 'the code host did not say who we are; check CODEHOST_TOKEN');
+      logger.warn({ err: error }, 'failed to read own logins; check CODEHOST_TOKEN');
     }
   }
 
-  /** Shows that it was taken up; a failure only costs the sign. */
+  /** Reacts to show that the request was accepted; a failure costs only the reaction. */
   async #acknowledge({ owner, repo, kind, id }: Reactable): Promise<void> {
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(reactionMs)]);
     const common = { owner, repo, content: 'eyes' as const, request: { signal } };
@@ -135,7 +135,7 @@ class Running {
       if (kind === 'review-comment')
         await reactions.createForPullRequestReviewComment({ ...common, comment_id: id });
     } catch (error) {
-      this.#context.logger.warn({ err: error, owner, repo, id }, 'the sign of having seen it was not set');
+      this.#context.logger.warn({ err: error, owner, repo, id }, 'failed to add acknowledgement reaction');
     }
   }
 }

@@ -1,19 +1,18 @@
 import type { Repositories } from '../../onboarding/steps.ts';
-import type { SwitchboardOptions } from '../../options.ts';
-import { CodehostClients, codehostFailure } from './clients.ts';
-import { clientSettings } from './surface.ts';
+import { CodehostClients, clientSettings, codehostFailure } from './clients.ts';
+import type { CodehostOptions } from './options.ts';
 
 /** Registers webhooks at the code host, as the app or by the token. */
-export function createWebhookRegistry(options: SwitchboardOptions): Repositories {
-  const { codehostToken: token, codehostAppId: appId } = options;
+export function createWebhookRegistry(options: CodehostOptions): Repositories {
+  const { codehostToken: token, codehostAppId: appId, codehostWebhookSecret: secret } = options;
   let clients: Promise<CodehostClients> | undefined;
   return {
     off:
       token === undefined && appId === undefined
         ? 'neither CODEHOST_TOKEN nor CODEHOST_APP_ID is set'
         : undefined,
-    async ensureWebhook({ owner, repo }, { url, events, secret }, signal) {
-      clients ??= CodehostClients.open(clientSettings(options, token));
+    async ensureWebhook({ owner, repo }, { url, events }, signal) {
+      clients ??= CodehostClients.open(clientSettings(options));
       const request = { signal };
       try {
         const octokit = await (await clients).of(owner, repo, 'reply');

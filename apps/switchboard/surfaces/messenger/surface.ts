@@ -1,45 +1,76 @@
-import type { Leader } from '../../cluster/leader.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import { escapeSegment } from '@trunkline/bus';
+import { group, text, url } from '@trunkline/config';
 import { fromSurface } from '../../core/principals.ts';
-import type { SwitchboardOptions } from '../../options.ts';
-import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import { defineSurface } from '../surface.ts';
 import { readEnvelope } from './inbound.ts';
 import { createMessengerSender } from './outbound.ts';
 import { MessengerReceiver } from './receiver.ts';
 
-/** The messenger: texts and groups of Signal, by the bridge. */
-export function createMessengerSurface(
-  options: SwitchboardOptions,
-  desk: DeliveryDesk,
-  leader: Leader,
-): Plugin {
-  const { messengerUrl: url, messengerNumber: number, messengerRecipient: defaultRecipient } = options;
-  let receiver: MessengerReceiver | undefined;
-  let close: (() => Promise<void>) | undefined;
-  return {
-    name: 'messenger',
-    off: url && number ? undefined : 'Set MESSENGER_URL and MESSENGER_NUMBER to switch it on.',
-    async start({ bus, logger }) {
-      if (!url || !number) return;
-      const send = createMessengerSender({ url, number, defaultRecipient });
-      close = await desk.open({ surface: 'messenger', patterns: ['message.outbound.messenger.#'], send });
-      const take = async (received: unknown) => {
-        const draft = readEnvelope(received);
-        if (draft !== undefined) await bus.publish(fromSurface(draft));
-      };
-      // One of several switchboards listens, so that a message comes in once.
-      leader.onChange((token) => {
-        receiver?.stop().catch((error: unknown) => logger.warn({ err: error }, 'the receiver did not stop'));
-        receiver =
-          token === undefined
-            ? undefined
-            : new MessengerReceiver({ url, number, take, retryMs: options.deliveryRetryMs, logger });
-        receiver?.start();
-      });
-    },
-    async stop() {
-      await receiver?.stop();
-      await close?.();
-    },
-  };
-}
+const variables = 'MESSENGER_URL and MESSENGER_NUMBER';
+
+const options = group('Messenger', {
+  messengerUrl: url({
+    env: 'MESSENGER_URL',
+    doc: "Address of a bridge to Signal (signal-cli's REST API); with MESSENGER_NUMBER it switches the surface on.",
+  }),
+  messengerNumber: text({ env: 'MESSENGER_NUMBER', doc: 'The number that the bridge is signed in with.' }),
+  messengerRecipient: text({
+    env: 'MESSENGER_RECIPIENT',
+    doc: 'Who gets what names nobody, such as the results of schedules.',
+  }),
+});
+
+/** The messenger (Signal): texts to people and groups, by the bridge. */
+export const messengerSurface = defineSurface({
+  name: 'messenger',
+  options,
+  variables,
+  carriesQuestions: true,
+  schedules: {
+    channel: 'messenger',
+    topic: (_, sender = 'cron') => `message.outbound.messenger.${escapeSegment(sender)}`,
+  },
+  create(settings, { deliveries, leader }) {
+    const { messengerUrl, messengerNumber: number, messengerRecipient: defaultRecipient } = settings;
+    let receiver: MessengerReceiver | undefined;
+    let close: (() => Promise<void>) | undefined;
+    return {
+      off: messengerUrl && number ? undefined : `Set ${variables} to switch it on.`,
+      async start({ bus, logger }) {
+        if (!messengerUrl || !number) return;
+        const send = createMessengerSender({ url: messengerUrl, number, defaultRecipient });
+        close = await deliveries.open({
+          surface: 'messenger',
+          patterns: ['message.outbound.messenger.#'],
+          send,
+        });
+        const take = async (received: unknown) => {
+          const draft = readEnvelope(received);
+          if (draft !== undefined) await bus.publish(fromSurface(draft));
+        };
+        const retryMs = settings.deliveryRetryMs;
+        // One of several switchboards listens, so that a message comes in once.
+        leader.onChange((term) => {
+          receiver?.stop().catch((error: unknown) => logger.warn({ err: error }, 'failed to stop receiver'));
+          receiver =
+            term === undefined
+              ? undefined
+              : new MessengerReceiver({ url: messengerUrl, number, take, retryMs, logger });
+          receiver?.start();
+        });
+      },
+      async stop() {
+        await receiver?.stop();
+        await close?.();
+      },
+    };
+  },
+  diagnose({ messengerUrl, messengerNumber }) {
+    if (messengerUrl === undefined || messengerNumber === undefined) return undefined;
+    return async (signal) => {
+      const response = await fetch(`${messengerUrl.replace(/\/+$/, '')}/v1/about`, { signal });
+      if (!response.ok) throw new Error(`The bridge answered ${response.status}.`);
+      return 'the bridge runs';
+    };
+  },
+});

@@ -1,7 +1,7 @@
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
+import { group, integer, text, url } from '@trunkline/config';
+import type { PluginContext } from '../../core/plugin.ts';
 import { fromSurface } from '../../core/principals.ts';
-import type { SwitchboardOptions } from '../../options.ts';
-import type { DeliveryDesk } from '../delivery/delivery-desk.ts';
+import { defineSurface, type SurfaceOptions } from '../surface.ts';
 import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { createTrackerActions } from './actions.ts';
@@ -11,73 +11,117 @@ import { TrackerTokens } from './tokens.ts';
 import { mountTrackerWebhook, type TrackerWebhook, trackerHookLimit } from './webhook.ts';
 
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
-const signMs = 10_000;
+const acknowledgeMs = 10_000;
 
-/** The tracker: agent sessions and new issues in, comments, issues and activities out. */
-export function createTrackerSurface(options: SwitchboardOptions, desk: DeliveryDesk): Plugin {
-  let ends: (() => Promise<void>)[] = [];
-  let running: Pick<TrackerWebhook, 'take'> | undefined;
-  const webhook: TrackerWebhook = {
-    secret: options.trackerWebhookSecret,
-    allowUnsigned: options.allowUnsigned,
-    take: (...hook) => started(running).take(...hook),
-  };
-  return {
-    name: 'tracker',
-    off: isOn(options) ? undefined : off,
-    mount: (app) => mountTrackerWebhook(app, webhook),
-    async start(context) {
-      const api = createApi(context);
-      const stopping = new AbortController();
-      const taken = await TakenDeliveries.open(context.bus, 'tracker');
-      const take = createTaker(context, api, stopping.signal);
-      running = {
-        take: async (hook, { body, named }, arrivedAt) => {
+const options = group('Tracker', {
+  trackerApiKey: text({
+    env: 'TRACKER_API_KEY',
+    secret: true,
+    doc: 'Key of the tracker (Linear) for comments, new issues and changes.',
+  }),
+  trackerWebhookSecret: text({
+    env: 'TRACKER_WEBHOOK_SECRET',
+    secret: true,
+    doc: 'Signing secret of its webhooks; without it they are refused.',
+  }),
+  trackerWebhookPort: integer({
+    env: 'TRACKER_WEBHOOK_PORT',
+    default: 8084,
+    min: 0,
+    max: 65_535,
+    doc: 'Port that receives the webhooks.',
+  }),
+  trackerClientId: text({
+    env: 'TRACKER_CLIENT_ID',
+    doc: 'OAuth client, for an agent of its own in place of TRACKER_API_KEY.',
+  }),
+  trackerClientSecret: text({ env: 'TRACKER_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+  trackerRefreshToken: text({
+    env: 'TRACKER_REFRESH_TOKEN',
+    secret: true,
+    doc: 'First refresh token of that client; those that follow are kept in the data folder.',
+  }),
+  trackerApiUrl: url({
+    env: 'TRACKER_API_URL',
+    default: 'https://api.linear.app',
+    doc: 'Base address of the API.',
+  }),
+});
+
+type TrackerOptions = SurfaceOptions<typeof options>;
+
+/** The tracker (Linear): agent sessions and new issues in; comments, issues and activities out. */
+export const trackerSurface = defineSurface({
+  name: 'tracker',
+  options,
+  variables: 'TRACKER_API_KEY',
+  carriesQuestions: true,
+  durableTopics: ['tracker.#'],
+  create(settings, { deliveries }) {
+    const { trackerApiKey, trackerWebhookSecret, trackerRefreshToken } = settings;
+    let ends: (() => Promise<void>)[] = [];
+    let take: TrackerWebhook['take'] | undefined;
+    const webhook: TrackerWebhook = {
+      secret: trackerWebhookSecret,
+      allowUnsigned: settings.allowUnsigned,
+      take(...hook) {
+        if (take === undefined) throw new Error('The tracker surface is not running.');
+        return take(...hook);
+      },
+    };
+    return {
+      off: (trackerApiKey ?? trackerWebhookSecret ?? trackerRefreshToken) === undefined ? off : undefined,
+      mount: (app) => mountTrackerWebhook(app, webhook),
+      async start(context) {
+        const api = createApi(settings, context);
+        const stopping = new AbortController();
+        const taken = await TakenDeliveries.open(context.bus, 'tracker');
+        const publish = createPublisher(context, api, stopping.signal);
+        take = async (hook, { body, named }, arrivedAt) => {
           const id = await taken.idOf(body, named);
-          await taken.once(id, () => take(hook, id, arrivedAt));
-        },
-      };
-      const server = await startWebhookServer({
-        name: 'tracker',
-        host: options.host,
-        port: options.trackerWebhookPort,
-        portVariable: 'TRACKER_WEBHOOK_PORT',
-        bodyLimit: trackerHookLimit,
-        logger: context.logger,
-        mount: (app) => mountTrackerWebhook(app, webhook),
-      });
-      context.logger.info({ url: `${server.url}/webhooks/tracker` }, 'webhooks of the tracker are received');
-      const close = await desk.open({
-        surface: 'tracker',
-        patterns: ['tracker.#'],
-        send: createTrackerActions(api),
-      });
-      ends = [async () => stopping.abort(), () => server.stop(), close];
-    },
-    async stop() {
-      for (const end of ends) await end();
-      running = undefined;
-    },
-  };
-}
+          await taken.once(id, () => publish(hook, id, arrivedAt));
+        };
+        const server = await startWebhookServer({
+          name: 'tracker',
+          host: settings.host,
+          port: settings.trackerWebhookPort,
+          portVariable: 'TRACKER_WEBHOOK_PORT',
+          bodyLimit: trackerHookLimit,
+          logger: context.logger,
+          mount: (app) => mountTrackerWebhook(app, webhook),
+        });
+        context.logger.info({ url: `${server.url}/webhooks/tracker` }, 'tracker webhook server started');
+        const close = await deliveries.open({
+          surface: 'tracker',
+          patterns: ['tracker.#'],
+          send: createTrackerActions(api),
+        });
+        ends = [async () => stopping.abort(), () => server.stop(), close];
+      },
+      async stop() {
+        for (const end of ends) await end();
+        take = undefined;
+      },
+    };
+  },
+  diagnose({ trackerApiKey: apiKey, trackerApiUrl }) {
+    if (apiKey === undefined) return undefined;
+    return async (signal) => {
+      const api = new TrackerApi({ url: trackerApiUrl, apiKey, tokens: undefined });
+      const { name } = await api.call(signal, (client) => client.viewer);
+      return `signed in as ${name}`;
+    };
+  },
+});
 
-function started<Part>(part: Part | undefined): Part {
-  if (part === undefined) throw new Error('The tracker surface is not running.');
-  return part;
-}
-
-function isOn({ trackerApiKey, trackerWebhookSecret, trackerRefreshToken }: SwitchboardOptions): boolean {
-  return [trackerApiKey, trackerWebhookSecret, trackerRefreshToken].some((value) => value !== undefined);
-}
-
-function createApi({ options, home, bus, logger }: PluginContext): TrackerApi {
-  const { trackerApiUrl: url, trackerApiKey: apiKey } = options;
-  const { trackerClientId, trackerClientSecret, trackerRefreshToken } = options;
+function createApi(settings: TrackerOptions, { home, bus, logger }: PluginContext): TrackerApi {
+  const { trackerApiUrl, trackerApiKey: apiKey } = settings;
+  const { trackerClientId, trackerClientSecret, trackerRefreshToken } = settings;
   const onRefreshFailed = (error: string) => {
-    logger.error({ error }, 'the token of the tracker could not be renewed');
+    logger.error({ error }, 'failed to refresh token');
     bus
       .publish({ topic: 'auth.token_refresh_failed', payload: { surface: 'tracker', error } })
-      .catch((cause: unknown) => logger.warn({ err: cause }, 'the failure could not be told'));
+      .catch((cause: unknown) => logger.warn({ err: cause }, 'failed to publish token failure'));
   };
   const tokens =
     trackerClientId && trackerClientSecret && trackerRefreshToken
@@ -85,28 +129,28 @@ function createApi({ options, home, bus, logger }: PluginContext): TrackerApi {
           clientId: trackerClientId,
           clientSecret: trackerClientSecret,
           refreshToken: trackerRefreshToken,
-          url,
+          url: trackerApiUrl,
           home,
           onRefreshFailed,
           logger,
         })
       : undefined;
-  return new TrackerApi({ url, apiKey, tokens });
+  return new TrackerApi({ url: trackerApiUrl, apiKey, tokens });
 }
 
-/** Takes a webhook; a session that begins is told at once that somebody looks at it, as the tracker expects. */
-function createTaker({ bus, logger }: PluginContext, api: TrackerApi, stopping: AbortSignal) {
+/** Publishes a webhook. The tracker expects an activity as soon as an agent session starts. */
+function createPublisher({ bus, logger }: PluginContext, api: TrackerApi, stopping: AbortSignal) {
   return async (hook: TrackerHook, deliveryId: string, arrivedAt: number): Promise<void> => {
     const draft = readTrackerHook(hook, deliveryId, arrivedAt);
     if (draft === undefined) return;
     await bus.publish(fromSurface(draft));
     if (hook.agentSession === undefined || hook.action !== 'created') return;
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(signMs)]);
+    const signal = AbortSignal.any([stopping, AbortSignal.timeout(acknowledgeMs)]);
     const content = { type: 'thought', body: 'Looking into it.' };
     api
       .call(signal, (client) =>
         client.createAgentActivity({ agentSessionId: hook.agentSession?.id ?? '', content }),
       )
-      .catch((error: unknown) => logger.warn({ err: error }, 'the sign of having seen it was not set'));
+      .catch((error: unknown) => logger.warn({ err: error }, 'failed to acknowledge agent session'));
   };
 }

@@ -42,7 +42,7 @@ beforeAll(async () => {
       SWITCHBOARD_DELIVERY_RETRY_MS: '10',
     },
   });
-  const line = await waitFor(() => board.log.find((each) => each.includes('webhooks of the tracker')));
+  const line = await waitFor(() => board.log.find((each) => each.includes('tracker webhook server started')));
   hook = JSON.parse(line).url;
   seen = await observe(board);
 });

@@ -13,8 +13,8 @@ const agent = (name: string, skills: string[]): Agent => ({
 const map = buildMap({
   parts: [
     { name: 'scheduler', state: 'running' },
-    { name: 'chat', state: 'running' },
-    { name: 'tracker', state: 'off' },
+    { name: 'chat', kind: 'surface', state: 'running' },
+    { name: 'tracker', kind: 'surface', state: 'off' },
   ],
   agents: [agent('helm', ['chat']), agent('warden', ['incidents'])],
   servers: [

@@ -40,8 +40,6 @@ export interface MapSources {
   workspace: WorkspaceView;
 }
 
-/** Plugins through which people and other services write. */
-const SURFACES = ['chat', 'messenger', 'codehost', 'tracker', 'cloud'];
 const LAMPS = { running: 'live', waiting: 'waiting', off: 'idle', failed: 'failed' } as const;
 
 export function buildMap(sources: MapSources): ExchangeMap {
@@ -63,7 +61,7 @@ export function nodeId(column: Column, name: string): string {
 
 function surfaceNodes({ parts }: MapSources): MapNode[] {
   const plugged = parts
-    .filter(({ name }) => SURFACES.includes(name))
+    .filter(({ kind }) => kind === 'surface')
     .map(({ name, state }) => surface(name, LAMPS[state], ['parts']));
   const scheduler = parts.find(({ name }) => name === 'scheduler');
   return [

@@ -5,13 +5,13 @@ import { mountDeliveries } from '../../routes/deliveries.ts';
 import { DeliveryStore } from './delivery-store.ts';
 import { Outbox, type Outlet } from './outbox.ts';
 
-/** Where the surfaces hand in what goes out. It starts before them and ends after them. */
-export interface DeliveryDesk extends Plugin {
-  /** Begins to bring over what the outlet is for; gives back what ends it. */
+/** Sends what surfaces hand in. It starts before them and stops after them. */
+export interface Deliveries extends Plugin {
+  /** Starts to deliver what the outlet subscribes to; returns a function that ends it. */
   open(outlet: Outlet): Promise<() => Promise<void>>;
 }
 
-export function createDeliveryDesk(): DeliveryDesk {
+export function createDeliveries(): Deliveries {
   let store: DeliveryStore | undefined;
   let outbox: Outbox | undefined;
   let stopSweeping: (() => void) | undefined;
