@@ -72,7 +72,7 @@ export async function launch(
   closing.defer(() => server.stop());
   voice.announce(server);
   await startTranslator(voice, options, closing);
-  voice.errands.resume();
+  voice.research.resume();
   const running = closing.move();
   const service: Service = {
     url: server.url,
@@ -124,7 +124,7 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
     /** As whom a user is answered from now on; called when a session connects. */
     persona,
     talks,
-    errands: tools.errands,
+    research: tools.research,
     mcp: tools.mcp,
     missing: () => missingParts(core.gateway.describe(), core),
     /** Tells where the service listens. */

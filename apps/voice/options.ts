@@ -122,6 +122,16 @@ const agent = group('Agent to agent', {
     default: 'default',
     doc: 'The user as whom messages to /a2a are answered.',
   }),
+  researchUrl: url({
+    env: 'RESEARCH_URL',
+    doc: 'Address of the research service, for deep_research, where it runs as a service of its own.',
+    defaultDoc: 'the one that npm start runs, or the delegate named research',
+  }),
+  researchAuthToken: text({
+    env: 'RESEARCH_AUTH_TOKEN',
+    secret: true,
+    doc: 'Token of that service.',
+  }),
   searxngUrl: url({
     env: 'SEARXNG_URL',
     doc: 'Address of a SearXNG server, for web_search.',

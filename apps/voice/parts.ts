@@ -1,5 +1,6 @@
 // With app.ts the only file that names concrete parts.
 import { join } from 'node:path';
+import { createA2aClient } from '@trunkline/a2a';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import type { Metrics } from '@trunkline/http';
 import { anonymous, type Principal } from '@trunkline/identity';
@@ -27,9 +28,6 @@ import { CallbackTokens } from './delivery/callback-tokens.ts';
 import { DeliveryController } from './delivery/controller.ts';
 import { createLateAnswers } from './delivery/late-answers.ts';
 import { PendingStore } from './delivery/pending-store.ts';
-import { createDeepResearch, createResearcher } from './errands/deep-research.ts';
-import { ErrandStore } from './errands/errand-store.ts';
-import { Errands } from './errands/errands.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/ice.ts';
 import { loadWrtcPeers } from './media/wrtc.ts';
@@ -43,6 +41,7 @@ import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
+import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp/servers.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
@@ -90,7 +89,7 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
     path: places.delegates,
     env,
     late,
-    family: () => familyDelegates(surroundings.family),
+    family: () => familyDelegates(surroundings.family, options),
     questions,
     logger,
   });
@@ -157,11 +156,11 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
 }
 
 export function createTools(core: Core, closing: AsyncDisposableStack) {
-  const { options, logger, counters, delegates, database, delivery, gateway, places, env } = core;
+  const { options, logger, counters, delegates, database, delivery, places, env } = core;
   const shared = sharedTools(options);
-  const work = createResearcher(() => gateway.languageModel(), shared);
-  const errands = new Errands({ store: new ErrandStore(database), delivery, work, logger });
-  closing.defer(() => errands.stop());
+  const service = () => delegates.agent('research');
+  const research = new ResearchJobs({ database, client: createA2aClient(), service, delivery, logger });
+  closing.defer(() => research.stop());
   const mcp = new McpServers({ path: places.mcp, env, logger });
   closing.defer(() => mcp.stop());
   mcp.start();
@@ -169,13 +168,13 @@ export function createTools(core: Core, closing: AsyncDisposableStack) {
     sources: [
       () => shared,
       (skill, user) => delegation(delegates, user, skill.delegates),
-      (_skill, user) => [createDeepResearch(errands, user.id)],
+      (_skill, user) => [createDeepResearch(research, user.id)],
       () => mcp.tools,
     ],
     onCall: (name) => counters.toolCalled(name),
     logger,
   });
-  return { toolbox, errands, mcp };
+  return { toolbox, research, mcp };
 }
 
 function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: VoiceOptions): Tool[] {

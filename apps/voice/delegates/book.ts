@@ -3,6 +3,7 @@ import {
   createA2aClient,
   type Delegate as DelegateEntry,
   loadDelegates,
+  type RemoteAgent,
 } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
@@ -58,6 +59,12 @@ export class DelegateBook {
     const named = new Set(this.#entries.map(({ name }) => name));
     const family = this.#options.family?.() ?? [];
     return [...this.#entries, ...family.filter(({ name }) => !named.has(name))];
+  }
+
+  /** The A2A agent of that name. */
+  agent(name: string): RemoteAgent | undefined {
+    const entry = this.entries.find((candidate) => candidate.name === name);
+    return entry?.type === 'a2a' ? entry.agent : undefined;
   }
 
   /** The delegates of one session; each call looks its target up anew, so that a reload counts at once. */

@@ -37,8 +37,13 @@ const memories = `
     PRIMARY KEY (user_id, skill)
   ) STRICT, WITHOUT ROWID`;
 
-/** Who sent the assistant off, as JSON. */
+/** On whose behalf the research is done, as JSON. */
 const errandPrincipals = 'ALTER TABLE errands ADD COLUMN principal TEXT';
+
+/** The research service does the work now; `task_id` is its A2A task. */
+const researchJobs = `
+  ALTER TABLE errands RENAME TO research_jobs;
+  ALTER TABLE research_jobs ADD COLUMN task_id TEXT`;
 
 /** Every answer looks for the oldest memories, and must not read all of them for that. */
 const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
@@ -55,6 +60,7 @@ export function openVoiceDatabase(directory: string): Database {
     ttlTableMigration('open_questions'),
     memoriesByAge,
     errandPrincipals,
+    researchJobs,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }
