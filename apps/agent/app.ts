@@ -8,11 +8,12 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
+import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import { type Family, missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
 import { canAnswer, canJoin, scopesOf } from './callers.ts';
-import { openAiErrorBody } from './openai/errors.ts';
+import { agentModel } from './openai/agent-model.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountChat } from './routes/chat.ts';
@@ -33,7 +34,6 @@ import { mountGuards } from './routes/guards.ts';
 import { healthReport } from './routes/health.ts';
 import { mountInbox } from './routes/inbox.ts';
 import { mountMcp } from './routes/mcp.ts';
-import { mountOpenAi } from './routes/openai.ts';
 import { checkExposure, readKeys } from './setup/access.ts';
 import { openLiveConfig } from './setup/config-file.ts';
 import { configDirectoryOf, configFileOf, findPlaces, instanceOf } from './setup/places.ts';
@@ -140,7 +140,7 @@ function mountRoutes(app: App, base: Base, agent: Agent): void {
   mountApprovals(app, { engine, checkpoints: state.checkpoints, operator });
   mountChats(app, { engine, chats: state.chats, recorder: agent.recorder, mayJoin });
   mountInbox(app, { inbox: stores.inbox, engine, feed });
-  mountOpenAi(app, { graph: () => graph.current(), observers, agentName, scopeOf });
+  mountOpenAiApi(app, agentModel({ graph: () => graph.current(), observers, agentName, scopeOf }));
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
   mountRuntime(app, {
     graph,

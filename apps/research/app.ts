@@ -12,6 +12,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import { createModelGateway, type ModelDescription } from '@trunkline/llm';
+import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import {
   type Family,
   familyOrigins,
@@ -27,7 +28,7 @@ import type { Hono } from 'hono';
 import { ConversationStore } from './chat/conversations.ts';
 import { PdfPrinter } from './exports/pdf.ts';
 import { createResearchExecutor, researchSkill } from './interfaces/a2a-executor.ts';
-import { openAiErrorBody } from './openai/error-body.ts';
+import { researchModels } from './interfaces/openai-models.ts';
 import type { ResearchOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { ExtractionPool } from './reading/extraction-pool.ts';
@@ -40,7 +41,6 @@ import { mountExports } from './routes/exports.ts';
 import { mountFiles } from './routes/files.ts';
 import { exposureWarning, mountGuards, tokenGuard } from './routes/guards.ts';
 import { mountMcp } from './routes/mcp.ts';
-import { mountOpenAi } from './routes/openai.ts';
 import { mountQuestions } from './routes/questions.ts';
 import { mountResearch } from './routes/research.ts';
 import { mountShares } from './routes/shares.ts';
@@ -147,7 +147,7 @@ function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
   mountShares(app, parts);
   mountExports(app, parts);
   mountFiles(app, parts);
-  mountOpenAi(app, parts);
+  mountOpenAiApi(app, researchModels(parts));
   return mountMcp(app, { ...parts, version: manifest.version });
 }
 

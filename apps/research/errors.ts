@@ -12,11 +12,6 @@ export const researchErrors = defineErrors({
   report_not_ready: [409, 'This research has no report yet.'],
   share_not_found: [404, 'This report is not shared, or no longer.'],
   topic_unusable: [400, 'Give the topic as text of 2 to 2000 characters.'],
-  model_not_found: [
-    404,
-    (given: { name: string }) =>
-      `There is no model "${given.name}" here. Ask for research-chat or research-deep.`,
-  ],
   model_failed: [502, (given: { words: string }) => given.words],
   format_unavailable: [501, (given: { words: string }) => given.words],
   conversation_not_found: [404, 'There is no conversation with this id.'],

@@ -2,16 +2,9 @@ import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import { type Logger, readVariables } from '@trunkline/config';
-import {
-  createApp,
-  createMetrics,
-  type HttpError,
-  listRoutes,
-  type RenderError,
-  serve,
-  servePages,
-} from '@trunkline/http';
+import { createApp, createMetrics, listRoutes, type RenderError, serve, servePages } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
+import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import { missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
@@ -23,6 +16,7 @@ import { openBus } from './core/open-bus.ts';
 import { PluginHost } from './core/plugin-host.ts';
 import { agentFiles, createExchange, type Exchange } from './exchange.ts';
 import { admitTask, createGatewayExecutor, listenAgain } from './gateway/a2a-gateway.ts';
+import { agentsAsModels } from './gateway/openai-models.ts';
 import { ParkedAnswers } from './gateway/parked-answers.ts';
 import { createApprovalRules } from './human/approval-rules.ts';
 import type { SwitchboardOptions } from './options.ts';
@@ -40,7 +34,6 @@ import { mountGuards } from './routes/guards.ts';
 import { mountHuman } from './routes/human.ts';
 import { mountIncidents } from './routes/incidents.ts';
 import { mountMcpServers } from './routes/mcp-servers.ts';
-import { mountOpenAi } from './routes/openai.ts';
 import { mountPlugins } from './routes/plugins.ts';
 import { mountPublish } from './routes/publish.ts';
 import { mountReady } from './routes/ready.ts';
@@ -164,7 +157,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     listedElsewhere: () => workspace.listedElsewhere(),
   });
   mountChanges(app, commandBus, exchange.stores.changes);
-  mountOpenAi(app, { bus, routing: exchange.routing, lanes: exchange.lanes });
+  mountOpenAiApi(app, agentsAsModels({ bus, routing: exchange.routing, lanes: exchange.lanes }));
   const { registrar } = exchange;
   const context = {
     bus,
@@ -213,15 +206,11 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
 
 /** A message that is too large is a bad request like any other bad message. */
 const renderError: RenderError = (error, { path }) => ({
-  body: path.startsWith('/v1/') ? openAiError(error) : { success: false, error: error.message },
+  body: path.startsWith('/v1/')
+    ? { success: false, ...openAiErrorBody(error) }
+    : { success: false, error: error.message },
   ...(path === '/publish' && error.code === 'body_too_large' && { status: 400 }),
 });
-
-/** The shape that OpenAI's clients read. */
-function openAiError({ message, code, status }: HttpError) {
-  const type = status < 500 ? 'invalid_request_error' : 'server_error';
-  return { success: false, error: { message, type, code, param: null } };
-}
 
 interface GatewaySettings {
   options: SwitchboardOptions;

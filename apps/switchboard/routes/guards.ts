@@ -64,6 +64,7 @@ export const openRoutes = [
   'POST /publish',
   'POST /v1/chat/completions',
   'GET /v1/models',
+  'GET /v1/models/:id',
   'POST /api/agent/ask-human',
   'POST /api/a2a/input',
   'POST /api/routes/test',

@@ -1,0 +1,239 @@
+import type { HttpError } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import { defineTool, ModelError, type PausingTool } from '@trunkline/llm';
+import { type EndEvent, type ErrorEvent, type PauseEvent, runTurn, type TurnEvent } from '@trunkline/loop';
+import {
+  type AnswerEvent,
+  type CompletionCall,
+  type CompletionRequest,
+  contentParts,
+  type FinishReason,
+  type OpenAiApi,
+  openAiErrors,
+  type RequestMessage,
+  systemText,
+  type ToolCall,
+  textOf,
+} from '@trunkline/openai-api';
+import { z } from 'zod';
+import { actingFor } from '../approvals/approvals.ts';
+import type { Graph } from '../turns/graph.ts';
+import { withoutQuestions } from '../turns/human-tools.ts';
+import type { ScopeRequest } from '../turns/memory-scope.ts';
+import type { Messages } from '../turns/session-store.ts';
+import { Spending } from '../turns/spending.ts';
+import { subagentTools } from '../turns/subagents.ts';
+import type { TurnObserver } from '../turns/turn-runner.ts';
+
+interface AgentModelDeps {
+  /** The name under which the agent is listed. */
+  agentName: string;
+  graph(): Promise<Graph>;
+  observers: readonly TurnObserver[];
+  /** Whose memories a turn may use. */
+  scopeOf(request: ScopeRequest): string;
+}
+
+/** The agent as a model; it answers whatever model a request names. */
+export function agentModel(deps: AgentModelDeps): OpenAiApi {
+  const { agentName } = deps;
+  return {
+    ownedBy: 'trunkline',
+    models: () => [agentName],
+    findModel: () => (call) => answer(call, deps),
+    defaultModel: () => agentName,
+    images: true,
+  };
+}
+
+async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerator<AnswerEvent, void> {
+  try {
+    for await (const event of turn(call, deps)) {
+      if (event.type === 'text-delta' || event.type === 'reasoning-delta') yield event;
+      else if (event.type === 'error') throw failure(event);
+      else if (event.type === 'end' || event.type === 'pause') yield endOf(event);
+    }
+  } catch (error) {
+    throw error instanceof ModelError ? failure(error) : error;
+  }
+}
+
+/**
+ * One turn for a caller who stores the conversation. Nobody can be asked in the middle of it, so the tools that wait
+ * for a person are left out; calls of the caller's own tools end the turn.
+ */
+async function* turn(
+  { request, principal: asker, signal }: CompletionCall,
+  { graph: compiled, observers, scopeOf }: AgentModelDeps,
+): AsyncGenerator<TurnEvent, void> {
+  const messages = toMessages(request);
+  const graph = await compiled();
+  // Apart from the sessions of A2A, whatever the caller chooses to call itself.
+  const sessionId = `openai-${request.user || crypto.randomUUID()}`;
+  const principal: Principal = actingFor(asker);
+  const spending = new Spending(graph.limits);
+  const observe = (event: TurnEvent) => {
+    for (const observer of observers) observer.turnEvent?.(sessionId, event);
+  };
+  const callers = callerTools(request);
+  const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent: observe })];
+  const compaction = graph.compaction();
+  const events = runTurn({
+    model: withRequestSettings(graph.model(), request),
+    instructions: [graph.instructions, systemText(request)].filter(Boolean).join('\n\n'),
+    tools: [...callers, ...own.filter(({ name }) => !callers.some((tool) => tool.name === name))],
+    limits: spending.limits,
+    sessionId,
+    principal,
+    scope: scopeOf({ principal, sessionId, user: request.user ?? undefined }),
+    signal,
+    cost: graph.cost,
+    messages,
+    ...(compaction && { compaction }),
+  });
+  for await (const event of events) {
+    observe(event);
+    yield event;
+  }
+}
+
+/** The endpoint's rate limit is passed on; every other failure of a turn is a bad gateway. */
+function failure({
+  code,
+  message,
+  retryAfterMs,
+}: Pick<ErrorEvent, 'code' | 'message'> & { retryAfterMs?: number | undefined }): HttpError {
+  const kind = code === 'rate-limited' ? openAiErrors.rate_limit_error : openAiErrors.upstream_error;
+  if (retryAfterMs === undefined) return kind({ message });
+  return kind({ message }, { headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) } });
+}
+
+function endOf(event: EndEvent | PauseEvent): AnswerEvent {
+  const { text, usage } = event;
+  return { type: 'end', finishReason: finishReason(event), text, usage, toolCalls: pendingCalls(event) };
+}
+
+function finishReason(event: EndEvent | PauseEvent): FinishReason {
+  if (event.type === 'pause') return 'tool_calls';
+  if (event.finishReason === 'content-filter') return 'content_filter';
+  return ['length', 'steps', 'budget'].includes(event.finishReason) ? 'length' : 'stop';
+}
+
+function pendingCalls(event: EndEvent | PauseEvent): ToolCall[] {
+  if (event.type === 'end') return [];
+  return event.checkpoint.calls
+    .filter(({ result }) => result === undefined)
+    .map(({ toolCallId, name, input }) => ({
+      id: toolCallId,
+      type: 'function',
+      function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input) },
+    }));
+}
+
+function toMessages({ messages }: CompletionRequest): Messages {
+  const toolNames = new Map<string, string>();
+  return messages.flatMap((entry): Messages => {
+    for (const call of entry.tool_calls ?? []) toolNames.set(call.id, call.function.name);
+    if (entry.role === 'user') return [userMessage(entry)];
+    if (entry.role === 'assistant') return [assistantMessage(entry)];
+    return entry.role === 'tool' ? [toolMessage(entry, toolNames)] : [];
+  });
+}
+
+function userMessage(entry: RequestMessage): Messages[number] {
+  const parts = contentParts(entry);
+  if (!parts.some(({ type }) => type === 'image')) return { role: 'user', content: textOf(entry) };
+  const content = parts.map((part) =>
+    part.type === 'text' ? part : { type: 'file' as const, mediaType: part.mediaType, data: part.base64 },
+  );
+  return { role: 'user', content };
+}
+
+function assistantMessage(entry: RequestMessage): Messages[number] {
+  const text = textOf(entry);
+  const calls = (entry.tool_calls ?? []).map(({ id, function: called }) => ({
+    type: 'tool-call' as const,
+    toolCallId: id,
+    toolName: called.name,
+    input: parseArguments(called.arguments),
+  }));
+  return {
+    role: 'assistant',
+    content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...calls],
+  };
+}
+
+function parseArguments(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The model wrote it like this; it may read again what it wrote.
+    return text;
+  }
+}
+
+function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, string>): Messages[number] {
+  const toolCallId = entry.tool_call_id ?? '';
+  const toolName = toolNames.get(toolCallId);
+  if (toolName === undefined) {
+    throw openAiErrors.invalid_request_error({
+      message: `a tool message answers the call "${toolCallId}", which no assistant message before it made`,
+    });
+  }
+  const output = { type: 'text' as const, value: textOf(entry) };
+  return { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] };
+}
+
+function callerTools({ tools, tool_choice }: CompletionRequest): PausingTool[] {
+  if (tool_choice === 'none') return [];
+  return (tools ?? []).map(({ function: { name, description = '', parameters = {} } }) =>
+    defineTool({ name, description, input: z.unknown().meta(parameters), pause: true }),
+  );
+}
+
+type Model = ReturnType<Graph['model']>;
+type CallOptions = Parameters<Model['doStream']>[0];
+
+/** Applies the request's settings to each model call. A forced tool is forced once, or the turn would never end. */
+function withRequestSettings(model: Model, request: CompletionRequest): Model {
+  const settings = settingsOf(request);
+  const forced = forcedChoice(request);
+  let isFirst = true;
+  const complete = (options: CallOptions): CallOptions => {
+    const choice = isFirst && forced !== undefined ? { toolChoice: forced } : {};
+    isFirst = false;
+    return { ...options, ...settings, ...choice };
+  };
+  return {
+    ...model,
+    doGenerate: (options) => model.doGenerate(complete(options)),
+    doStream: (options) => model.doStream(complete(options)),
+  };
+}
+
+function settingsOf(request: CompletionRequest): Partial<CallOptions> {
+  const { temperature, top_p, seed, stop } = request;
+  const maxOutputTokens = request.max_completion_tokens ?? request.max_tokens;
+  const responseFormat = responseFormatOf(request);
+  return {
+    ...(typeof temperature === 'number' && { temperature }),
+    ...(typeof top_p === 'number' && { topP: top_p }),
+    ...(typeof seed === 'number' && { seed }),
+    ...(typeof maxOutputTokens === 'number' && { maxOutputTokens }),
+    ...(stop && { stopSequences: typeof stop === 'string' ? [stop] : stop }),
+    ...(responseFormat && { responseFormat }),
+  };
+}
+
+function forcedChoice({ tool_choice }: CompletionRequest): CallOptions['toolChoice'] {
+  if (tool_choice === 'required') return { type: 'required' };
+  if (typeof tool_choice === 'object' && tool_choice !== null)
+    return { type: 'tool', toolName: tool_choice.function.name };
+  return undefined;
+}
+
+function responseFormatOf({ response_format }: CompletionRequest): CallOptions['responseFormat'] {
+  if (!response_format || response_format.type === 'text') return undefined;
+  const { name, schema } = response_format.json_schema ?? {};
+  return { type: 'json', ...(schema && { schema }), ...(name && { name }) };
+}

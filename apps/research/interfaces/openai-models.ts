@@ -1,0 +1,103 @@
+import {
+  type Answer,
+  type AnswerEvent,
+  type CompletionCall,
+  type CompletionRequest,
+  type OpenAiApi,
+  openAiErrors,
+  systemText,
+  textOf,
+} from '@trunkline/openai-api';
+import { type ChatParts, startTurn } from '../chat/answer.ts';
+import type { ChatMessage } from '../chat/request.ts';
+import type { NumberedResult } from '../chat/turn-sources.ts';
+import { researchErrors } from '../errors.ts';
+import { type DeepResearchParts, failureWords, researchFor, topicOf } from './deep-research.ts';
+
+export type ModelParts = ChatParts & DeepResearchParts;
+
+/** Search chat and deep research as models. */
+export function researchModels(parts: ModelParts): OpenAiApi {
+  const models = new Map<string, Answer>([
+    ['research-chat', (call) => answerByChat(call, parts)],
+    ['research-deep', (call) => answerByResearch(call, parts)],
+  ]);
+  return {
+    ownedBy: 'trunkline',
+    models: () => [...models.keys()],
+    findModel: (id) => models.get(id),
+    images: false,
+    errors: [researchErrors.topic_unusable, researchErrors.too_many_jobs],
+  };
+}
+
+/** The search chat; the sources that the answer cites are listed at its end. */
+async function* answerByChat(
+  { request, signal }: CompletionCall,
+  parts: ModelParts,
+): AsyncGenerator<AnswerEvent> {
+  const chat = { messages: conversationOf(request), instructions: systemText(request) };
+  const { events, sources } = startTurn(chat, parts, signal);
+  for await (const event of events) {
+    if (event.type === 'text-delta') yield event;
+    else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
+    else if (event.type === 'pause') {
+      yield { type: 'text-delta', text: event.question };
+      yield { type: 'end', finishReason: 'stop', usage: event.usage };
+    } else if (event.type === 'error') throw openAiErrors.upstream_error({ message: event.message });
+    else if (event.type === 'end') {
+      const list = sourceList(event.text, sources.citedIn(event.text));
+      if (list !== '') yield { type: 'text-delta', text: list };
+      const finishReason = event.finishReason === 'length' ? 'length' : 'stop';
+      yield { type: 'end', finishReason, usage: event.usage };
+    }
+  }
+}
+
+/** Deep research on the last message: progress while it works, then the report. */
+async function* answerByResearch(
+  { request, signal }: CompletionCall,
+  parts: ModelParts,
+): AsyncGenerator<AnswerEvent> {
+  const topic = topicOf(conversationOf(request).at(-1)?.content ?? '');
+  for await (const event of researchFor(parts, topic, signal)) {
+    if (event.type === 'progress') yield progress(event.words);
+    else if (event.type === 'report-delta') yield { type: 'text-delta', text: event.text };
+    else if (event.type === 'end') {
+      const message = failureWords(event.job);
+      if (message !== undefined) throw openAiErrors.upstream_error({ message });
+      // A job counts input and output tokens together.
+      yield { type: 'end', finishReason: 'stop', usage: { inputTokens: 0, outputTokens: event.job.tokens } };
+    }
+  }
+}
+
+const LONGEST_CONVERSATION = 500;
+
+function conversationOf({ messages }: CompletionRequest): ChatMessage[] {
+  const refuse = (message: string) => openAiErrors.invalid_request_error({ message });
+  if (messages.length > LONGEST_CONVERSATION)
+    throw refuse(`messages: at most ${LONGEST_CONVERSATION} are accepted`);
+  if (messages.at(-1)?.role !== 'user') throw refuse("The last message must be the user's.");
+  return messages.flatMap((message) =>
+    message.role === 'user' || message.role === 'assistant'
+      ? [{ role: message.role, content: textOf(message) }]
+      : [],
+  );
+}
+
+function progress(text: string): AnswerEvent {
+  return { type: 'reasoning-delta', text: `${text}\n` };
+}
+
+function searchProgress(input: unknown): string {
+  const query = typeof input === 'object' && input !== null && 'query' in input ? String(input.query) : '';
+  return query === '' ? 'Thinking' : `Searching: ${query}`;
+}
+
+/** Left out when the answer itself has the addresses. */
+function sourceList(text: string, cited: readonly NumberedResult[]): string {
+  const missing = cited.filter(({ url }) => !text.includes(url));
+  if (missing.length === 0) return '';
+  return `\n\nSources:\n${missing.map(({ number, title, url }) => `[${number}] ${title}: ${url}`).join('\n')}`;
+}

@@ -1,0 +1,85 @@
+import { defineErrors } from '@trunkline/http';
+import {
+  type AnswerEvent,
+  type CompletionCall,
+  type CompletionRequest,
+  type OpenAiApi,
+  openAiErrors,
+  textOf,
+} from '@trunkline/openai-api';
+import { confirmed } from '../dispatch/registry.ts';
+import type { GatewayParts } from './a2a-gateway.ts';
+import { askSkill, type SkillTarget } from './ask-skill.ts';
+import { admit, retryAfterSeconds, targetOf } from './target.ts';
+
+type ModelDeps = Omit<GatewayParts, 'desk'>;
+
+const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
+
+/** Agents as models: `agent` or `agent/skill`; a request that names none is for the helm. */
+export function agentsAsModels(deps: ModelDeps): OpenAiApi {
+  const { registry, workspace } = deps.routing;
+  return {
+    ownedBy: 'switchboard',
+    models: () =>
+      registry
+        .list()
+        .flatMap(({ agent, skills }) => [agent, ...confirmed(skills).map(({ name }) => `${agent}/${name}`)]),
+    findModel(id) {
+      const [agent, ...skill] = id.split('/');
+      const target = targetOf(agent, skill.join('/') || undefined, deps.routing);
+      if (!('error' in target)) return (call) => answer(call, target, deps);
+      const message = `${target.error} GET /v1/models lists what there is.`;
+      throw openAiErrors.model_not_found({ message });
+    },
+    defaultModel: () => workspace.fleet().roles.helm,
+    images: false,
+    errors: [agent_busy],
+  };
+}
+
+/** Text of agents in this process is streamed as it comes, that of others when they are done. */
+async function* answer(
+  { id, request, principal, signal }: CompletionCall,
+  target: SkillTarget,
+  { bus, routing, lanes }: ModelDeps,
+): AsyncGenerator<AnswerEvent, void> {
+  const admission = admit(target, routing, lanes);
+  if ('refusal' in admission) {
+    const headers = { 'retry-after': String(retryAfterSeconds) };
+    throw agent_busy({ message: admission.refusal }, { headers });
+  }
+  const { release } = admission;
+  signal.addEventListener('abort', release, { once: true });
+  try {
+    signal.throwIfAborted();
+    const isLive = routing.registry.agent(target.agent)?.type === 'in-process';
+    const question = {
+      content: conversationText(request),
+      correlationId: id.replace(/^chatcmpl-/, ''),
+      source: { interface: 'openai' },
+      principal,
+      signal,
+    };
+    for await (const event of askSkill(bus, target, question)) {
+      if (event.type === 'frame' && event.frame.type === 'progress' && isLive)
+        yield { type: 'text-delta', text: event.frame.text };
+      if (event.type !== 'result') continue;
+      const { content, error, usage } = event.result;
+      if (error !== undefined) throw openAiErrors.upstream_error({ message: error });
+      if (!isLive) yield { type: 'text-delta', text: content };
+      yield { type: 'end', finishReason: 'stop', text: content, usage };
+    }
+  } finally {
+    release();
+  }
+}
+
+/** The text alone if there is one message, else the conversation with its roles. */
+function conversationText({ messages }: CompletionRequest): string {
+  const texts = messages
+    .map((message) => ({ role: message.role, text: textOf(message) }))
+    .filter(({ text }) => text !== '');
+  if (texts.length <= 1) return texts[0]?.text ?? '';
+  return texts.map(({ role, text }) => `${role}: ${text}`).join('\n\n');
+}

@@ -1,0 +1,228 @@
+import * as agent from '@trunkline/agent';
+import { createLogger, readOptions } from '@trunkline/config';
+import * as research from '@trunkline/research';
+import type { Service } from '@trunkline/service';
+import * as switchboard from '@trunkline/switchboard';
+import { type ModelServer, startModelServer, temporaryDirectory } from '@trunkline/testing';
+import OpenAI, { type APIError } from 'openai';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+const KEY = 'the-key';
+const home = temporaryDirectory();
+const services: Record<string, Service> = {};
+let model: ModelServer;
+
+/** OpenAI's own client against all three services that have the API [A129]. */
+beforeAll(async () => {
+  model = await startModelServer();
+  const env = {
+    TRUNKLINE_HOME: home.path,
+    TRUNKLINE_OPEN: '1',
+    LLM_GATEWAY_URL: model.url,
+    LLM_API_KEY: 'key',
+    LLM_MODEL: 'test-model',
+    AGENT_PORT: '0',
+    PORT: '0',
+    SWITCHBOARD_PORT: '0',
+    CODEHOST_WEBHOOK_PORT: '0',
+    TRACKER_WEBHOOK_PORT: '0',
+    A2A_AUTH_TOKEN: KEY,
+    RESEARCH_AUTH_TOKEN: KEY,
+    SWITCHBOARD_API_KEY: KEY,
+    RESEARCH_KEYLESS_SEARCH: '0',
+  };
+  const context = {
+    env,
+    logger: createLogger({ name: 'test', level: 'ERROR', destination: { write: () => undefined } }),
+  };
+  services.agent = await agent.start(readOptions(agent.agentOptions, { env, argv: [] }), context);
+  services.research = await research.start(readOptions(research.researchOptions, { env, argv: [] }), context);
+  services.switchboard = await switchboard.start(
+    readOptions(switchboard.switchboardOptions, { env, argv: [] }),
+    context,
+  );
+});
+afterEach(() => model.forget());
+afterAll(async () => {
+  model.release();
+  await Promise.all(Object.values(services).map((service) => service.stop()));
+  await model.stop();
+  home.remove();
+});
+
+const listed: Record<string, string[]> = {
+  agent: ['trunkline-agent'],
+  research: ['research-chat', 'research-deep'],
+  switchboard: ['helm', 'helm/chat'],
+};
+
+describe.each([
+  ['agent', 'trunkline-agent'],
+  ['research', 'research-chat'],
+  ['switchboard', 'helm'],
+])("OpenAI's client and %s", (service, name) => {
+  const client = (apiKey = KEY) =>
+    new OpenAI({ baseURL: `${services[service]?.url}/v1`, apiKey, maxRetries: 0 });
+  const ask = (content: string) => ({ model: name, messages: [{ role: 'user' as const, content }] });
+  const create = (body: object) =>
+    client().chat.completions.create(body as OpenAI.ChatCompletionCreateParamsNonStreaming);
+  const refusal = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error as APIError,
+    );
+
+  it('lists the models and gets each of them, slashes included', async () => {
+    const ids = [];
+    for await (const each of client().models.list()) ids.push(each.id);
+    expect(ids).toEqual(expect.arrayContaining(listed[service] ?? []));
+    for (const id of listed[service] ?? [])
+      expect(await client().models.retrieve(id)).toMatchObject({ id, object: 'model' });
+  });
+
+  it('gets a whole answer with its usage', async () => {
+    model.enqueue({ text: 'Four.', usage: { input: 10, output: 2 } });
+    const answer = await create({
+      model: name,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: [{ type: 'text', text: '2+2?' }] },
+      ],
+    });
+    expect(answer).toMatchObject({ object: 'chat.completion', model: name });
+    expect(answer.choices).toEqual([
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'Four.', refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ]);
+    expect(answer.usage).toEqual({ prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 });
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('Be brief.');
+    expect(JSON.stringify(model.chats().at(-1)?.messages)).toContain('2+2?');
+  });
+
+  it('gets tokens while the model still speaks, then usage if it asks for it', async () => {
+    for (const include_usage of [true, false]) {
+      model.enqueue({ fault: 'stall', text: 'Hello there', answer: ', friend.' });
+      const stream = await client().chat.completions.create({
+        ...ask('Hi'),
+        stream: true,
+        stream_options: { include_usage },
+      });
+      let text = '';
+      const usages: unknown[] = [];
+      const finishes: unknown[] = [];
+      for await (const chunk of stream) {
+        text += chunk.choices[0]?.delta.content ?? '';
+        if (chunk.usage) usages.push(chunk.usage);
+        if (chunk.choices[0]?.finish_reason) finishes.push(chunk.choices[0].finish_reason);
+        // The rest comes only after these words have arrived here.
+        if (text === 'Hello there') model.release();
+      }
+      expect([text, finishes]).toEqual(['Hello there, friend.', ['stop']]);
+      expect(usages).toEqual(
+        include_usage ? [expect.objectContaining({ total_tokens: expect.any(Number) })] : [],
+      );
+    }
+  });
+
+  it('gets a failure of the model as 502 before anything was streamed, whole or as a stream', async () => {
+    for (const stream of [false, true]) {
+      model.enqueue({ fault: 'status', status: 401 });
+      const error = await refusal(create({ ...ask('Hi'), stream }));
+      expect([error?.status, error?.type]).toEqual([502, 'upstream_error']);
+      expect(error?.message).toContain('LLM_API_KEY');
+    }
+  });
+
+  it('gets a failure in the middle of a stream as an error', async () => {
+    model.enqueue({ fault: 'cut', text: 'Once upon' });
+    const stream = await client().chat.completions.create({ ...ask('Tell'), stream: true });
+    let text = '';
+    const read = async () => {
+      for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
+    };
+    const error = await refusal(read());
+    expect(text).toBe('Once upon');
+    expect(error?.message).toMatch(/broke off/);
+  });
+
+  it('ends the work when it leaves', async () => {
+    model.enqueue({ fault: 'stall', text: 'Wait' });
+    const stream = await client().chat.completions.create({ ...ask('Hi'), stream: true });
+    for await (const chunk of stream) if (chunk.choices[0]?.delta.content) break;
+    if (service !== 'switchboard') await expect.poll(() => model.requests.at(-1)?.abandoned).toBe(true);
+    model.release();
+  });
+
+  it.each([
+    [{ messages: [] }, /messages/],
+    [{ messages: [{ role: 'user', content: 'x' }], n: 2 }, /only one choice/],
+    [{ messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, /input_audio/],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+      /image_url/,
+    ],
+    [
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'image_url', image_url: { url: 'http://127.0.0.1/' } }] },
+        ],
+      },
+      /image_url/,
+    ],
+  ])('is refused %j', async (body, words) => {
+    const error = await refusal(create({ model: name, ...body }));
+    expect(error).toBeInstanceOf(OpenAI.BadRequestError);
+    expect([error?.type, error?.message]).toEqual(['invalid_request_error', expect.stringMatching(words)]);
+  });
+
+  it('sends an image where the service can carry one, and is refused otherwise', async () => {
+    const url = 'data:image/png;base64,iVBORw0KGgo=';
+    const image = { type: 'image_url', image_url: { url } };
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }];
+    model.enqueue('A cat.');
+    if (service !== 'agent') {
+      const error = await refusal(create({ model: name, messages }));
+      return expect([error?.status, error?.message]).toEqual([400, expect.stringContaining('image_url')]);
+    }
+    expect((await create({ model: name, messages })).choices[0]?.message.content).toBe('A cat.');
+    expect(model.chats().at(-1)?.messages.at(-1)?.content).toEqual([
+      { type: 'text', text: 'What is it?' },
+      { type: 'image_url', image_url: { url } },
+    ]);
+  });
+
+  it('is refused with a wrong key', async () => {
+    expect(await refusal(client('wrong').models.list())).toBeInstanceOf(OpenAI.AuthenticationError);
+    const error = await refusal(client('wrong').chat.completions.create(ask('Hi')));
+    expect([error?.status, error?.type]).toEqual([401, 'authentication_error']);
+  });
+
+  it('is told that a model does not exist, unless every name stands for the agent', async () => {
+    const body = { model: 'nobody', messages: [{ role: 'user', content: 'Hi' }] };
+    model.enqueue('I am it.');
+    if (service === 'agent') {
+      expect((await create(body)).choices[0]?.message.content).toBe('I am it.');
+      return expect((await client().models.retrieve('gpt')).id).toBe('gpt');
+    }
+    for (const work of [
+      create(body),
+      client().models.retrieve('nobody'),
+      client().models.retrieve('constructor'),
+    ])
+      expect(await refusal(work)).toBeInstanceOf(OpenAI.NotFoundError);
+  });
+
+  it('may leave out the model where there is a default', async () => {
+    const messages = [{ role: 'user', content: 'Hi' }];
+    model.enqueue('Here.');
+    if (service === 'research') {
+      const error = await refusal(create({ messages }));
+      return expect([error?.status, error?.message]).toEqual([400, expect.stringContaining('research-chat')]);
+    }
+    expect(await create({ messages })).toMatchObject({ model: name });
+  });
+});

@@ -1,0 +1,89 @@
+/** What a service yields while it answers; `end` is the last one. Failures are thrown. */
+export type AnswerEvent =
+  | { type: 'text-delta'; text: string }
+  /** Progress or reasoning, which clients show apart from the answer. */
+  | { type: 'reasoning-delta'; text: string }
+  | {
+      type: 'end';
+      finishReason: FinishReason;
+      usage?: TokenUsage | undefined;
+      /** The whole answer where it is not the deltas joined. */
+      text?: string;
+      /** Calls of the caller's own tools, which the caller has to answer. */
+      toolCalls?: readonly ToolCall[];
+    };
+
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+export interface TokenUsage {
+  inputTokens: number;
+  outputTokens: number;
+  /** Default: the sum of the two. */
+  totalTokens?: number;
+}
+
+export interface ToolCall {
+  id: string;
+  type: 'function';
+  function: { name: string; arguments: string };
+}
+
+type EndEvent = Extract<AnswerEvent, { type: 'end' }>;
+
+/** Renders the answer to one request as OpenAI's API does, whole or in chunks. */
+export class Completion {
+  readonly id = `chatcmpl-${crypto.randomUUID()}`;
+  readonly #created = Math.floor(Date.now() / 1000);
+  readonly #model: string;
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  whole(deltas: string, { finishReason, usage, text = deltas, toolCalls = [] }: EndEvent) {
+    const message = {
+      role: 'assistant',
+      content: text === '' && toolCalls.length > 0 ? null : text,
+      refusal: null,
+      ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+    };
+    return {
+      ...this.#head('chat.completion'),
+      choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason }],
+      usage: usageBody(usage),
+    };
+  }
+
+  opening() {
+    return this.#chunk({ role: 'assistant', content: '' });
+  }
+
+  chunks(event: AnswerEvent, includeUsage: boolean): object[] {
+    if (event.type === 'text-delta') return [this.#chunk({ content: event.text })];
+    if (event.type === 'reasoning-delta') return [this.#chunk({ reasoning_content: event.text })];
+    const { finishReason, usage, toolCalls = [] } = event;
+    const calls = toolCalls.map((call, index) => this.#chunk({ tool_calls: [{ index, ...call }] }));
+    const last = [...calls, this.#chunk({}, finishReason)];
+    if (!includeUsage) return last;
+    return [...last, { ...this.#head('chat.completion.chunk'), choices: [], usage: usageBody(usage) }];
+  }
+
+  #chunk(delta: object, finishReason: FinishReason | null = null) {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finishReason }];
+    return { ...this.#head('chat.completion.chunk'), choices };
+  }
+
+  #head(object: string) {
+    return { id: this.id, object, created: this.#created, model: this.#model };
+  }
+}
+
+function usageBody(
+  { inputTokens, outputTokens, totalTokens }: TokenUsage = { inputTokens: 0, outputTokens: 0 },
+) {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: totalTokens ?? inputTokens + outputTokens,
+  };
+}

@@ -1,0 +1,11 @@
+export type { AnswerEvent, FinishReason, TokenUsage, ToolCall } from './completion.ts';
+export { openAiErrorBody, openAiErrors } from './errors.ts';
+export {
+  type CompletionRequest,
+  type ContentPart,
+  contentParts,
+  type RequestMessage,
+  systemText,
+  textOf,
+} from './request.ts';
+export { type Answer, type CompletionCall, mountOpenAiApi, type OpenAiApi } from './routes.ts';
