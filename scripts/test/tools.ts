@@ -15,6 +15,11 @@ const tools: Tool[] = [
     hint: 'Browser tests were skipped: install Chromium and run npm test again.',
   },
   {
+    name: 'chromium-headless-shell',
+    package: 'chromium-headless-shell',
+    hint: 'Browser tests take longer without it: they run in Chromium instead.',
+  },
+  {
     name: 'nats-server',
     package: 'nats-server',
     hint: 'NATS tests were skipped: install nats-server and run npm test again.',
@@ -25,6 +30,9 @@ const tools: Tool[] = [
     hint: 'The test of a TURN relay was skipped: install coturn and run npm test again.',
   },
 ];
+
+/** A machine that cannot reach a mirror learns so at once. */
+const QUICK = ['-o', 'Acquire::http::Timeout=15', '-o', 'Acquire::Retries=0'];
 
 /** Installs what the tests need where that is possible (root on Debian) and returns what is still missing. */
 export function ensureTools(): Tool[] {
@@ -57,12 +65,12 @@ function install(absent: Tool[]): void {
   console.log(`Installing ${names.join(' and ')} for the tests (apt-get) ...`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   try {
-    execFileSync('apt-get', ['update', '-qq'], {
+    execFileSync('apt-get', [...QUICK, 'update', '-qq'], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env,
       timeout: 300_000,
     });
-    const args = ['install', '-y', '-qq', '--no-install-recommends', ...names];
+    const args = [...QUICK, 'install', '-y', '-qq', '--no-install-recommends', ...names];
     execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
   } catch (error) {
     console.error(`apt-get could not install ${names.join(' and ')}: ${(error as Error).message}`);
