@@ -1,4 +1,4 @@
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import {
   type ModelServer,
   type SearchServer,
@@ -37,10 +37,10 @@ afterAll(async () => {
 const token = { RESEARCH_AUTH_TOKEN: 'token-of-research' };
 const modelVariables = () => ({ LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'key', LLM_MODEL: 'm' });
 
-async function startResearchService(family?: Family) {
+async function startResearchService(peers?: Peers) {
   const home = temporaryDirectory();
   const env = { ...modelVariables(), ...token, SEARXNG_URL: search.searxngUrl };
-  const service = await startResearch(home.path, env, [], family);
+  const service = await startResearch(home.path, env, [], peers);
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= service.stop();
@@ -72,17 +72,17 @@ const announced = (heard: string[]) =>
 describe('research by voice, with the services in one process', () => {
   async function startBoth() {
     const members: { name: string; url: string; state: 'live' }[] = [];
-    const family: Family = {
-      secret: 'service-token',
+    const peers: Peers = {
+      serviceToken: 'service-token',
       agentName: 'agent',
       find: (name) => members.find((member) => member.name === name),
-      membersWithKey: () => [],
+      namesWithKey: () => [],
       onChange: () => undefined,
     };
-    const service = await startResearchService(family);
+    const service = await startResearchService(peers);
     members.push({ name: 'research', url: service.url, state: 'live' });
     const env = { ...modelVariables(), A2A_AUTH_TOKEN: 'token-of-voice' };
-    return { ...service, voice: await startVoice({ env, family }) };
+    return { ...service, voice: await startVoice({ env, peers }) };
   }
 
   it('announces what the checked report of the research service says', async () => {

@@ -4,7 +4,7 @@ import { type Environment, type Logger, secretValues } from '@trunkline/config';
 import { createMetrics } from '@trunkline/http';
 import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createTracing, type ModelCall } from '@trunkline/llm';
-import { type Family, familyOrigins } from '@trunkline/service';
+import { type Peers, peerOrigins } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import { openActivity } from './activity/activity-database.ts';
 import { ActivityFeed } from './activity/activity-feed.ts';
@@ -46,7 +46,7 @@ import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-stat
 export interface Base {
   options: AgentOptions;
   env: Environment | undefined;
-  family: Family | undefined;
+  peers: Peers | undefined;
   operator: OperatorAccess;
   /** Shown by our own services, and by this one when it calls itself. */
   serviceToken: string;
@@ -253,7 +253,7 @@ async function openState(
 }
 
 function createTasks(
-  { options, keys, places, family, logger }: Base,
+  { options, keys, places, peers, logger }: Base,
   executor: TurnExecutor,
   observer: TaskObserver,
   card: () => Parameters<typeof describeAgent>[0],
@@ -268,7 +268,7 @@ function createTasks(
     push: {
       allowedHosts: options.pushAllowedHosts,
       allowedCidrs: options.pushAllowedCidrs,
-      allowedOrigins: () => familyOrigins(family),
+      allowedOrigins: () => peerOrigins(peers),
     },
     parkedTasks: options.parkedTasks,
     logger,

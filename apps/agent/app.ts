@@ -9,7 +9,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
-import { type Family, missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
+import { missingModel, operatorOf, type Peers, type Service, type ServiceContext } from '@trunkline/service';
 import type { Hono } from 'hono';
 import { type Agent, type Base, createAgent } from './agent.ts';
 import { canAnswer, canJoin, scopesOf } from './callers.ts';
@@ -42,10 +42,10 @@ import { completeSetup, isSetupComplete, modelSettings } from './setup/setup.ts'
 import { writeConfig, writeSetup } from './setup/write-setup.ts';
 
 /** Starts the service. */
-export async function start(options: AgentOptions, surroundings: Surroundings): Promise<Service> {
+export async function start(options: AgentOptions, context: ServiceContext): Promise<Service> {
   await using closing = new AsyncDisposableStack();
-  const { logger, services = () => [], portVariable = '--port' } = surroundings;
-  const base = await prepare(options, surroundings, closing);
+  const { logger, services = () => [], portVariable = '--port' } = context;
+  const base = await prepare(options, context, closing);
   const agent = await createAgent(base, closing);
   const missing = () => missingModel(agent.model.gateway.describe());
   const { operator, serviceToken } = base;
@@ -81,10 +81,10 @@ export async function start(options: AgentOptions, surroundings: Surroundings): 
 
 async function prepare(
   options: AgentOptions,
-  surroundings: Surroundings,
+  context: ServiceContext,
   closing: AsyncDisposableStack,
 ): Promise<Base> {
-  const { logger, env, family } = surroundings;
+  const { logger, env, peers } = context;
   const directory = configDirectoryOf(options);
   const live = await openLiveConfig({ directory, file: configFileOf(options), env, logger });
   closing.defer(() => live.close());
@@ -96,11 +96,11 @@ async function prepare(
   }
   const places = await findPlaces(options, live.config, logger);
   return {
-    options: withSwitchboard(options, family),
+    options: withSwitchboard(options, peers),
     env,
-    family,
-    operator: operatorOf(options, surroundings),
-    serviceToken: family?.secret ?? crypto.randomUUID(),
+    peers,
+    operator: operatorOf(options, context),
+    serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,
     live,
     keys,
@@ -111,13 +111,13 @@ async function prepare(
 }
 
 /** Schedules go to the switchboard beside this service, where no other is named. */
-function withSwitchboard(options: AgentOptions, family: Family | undefined): AgentOptions {
-  const switchboard = family?.find('switchboard');
+function withSwitchboard(options: AgentOptions, peers: Peers | undefined): AgentOptions {
+  const switchboard = peers?.find('switchboard');
   if (options.switchboardApiBase !== undefined || switchboard === undefined) return options;
   return {
     ...options,
     switchboardApiBase: switchboard.url,
-    switchboardApiKey: options.switchboardApiKey ?? family?.secret,
+    switchboardApiKey: options.switchboardApiKey ?? peers?.serviceToken,
   };
 }
 

@@ -1,6 +1,6 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import { type ApprovedTool, createRunCommand, type Delegate } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
@@ -9,7 +9,7 @@ import type { Inbound, Plugin } from './plugins/plugin.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
 import { codingAgentsOf, delegatesOf } from './setup/delegates.ts';
-import { familyDelegates } from './setup/family.ts';
+import { peerDelegates } from './setup/peers.ts';
 import type { AgentStores } from './stores/stores.ts';
 import { createCodeWith } from './tools/acp/code-with.ts';
 import { createAgentTools } from './tools/agent-tools.ts';
@@ -20,7 +20,7 @@ import { readPeers } from './tools/peers/peers.ts';
 export interface ToolsetOptions {
   options: AgentOptions;
   env: Environment | undefined;
-  family: Family | undefined;
+  peers: Peers | undefined;
   /** The directory of the file tools. */
   workspace: string;
   stores: AgentStores;
@@ -71,10 +71,10 @@ export class Toolset {
   }
 
   async open(config: AgentConfig): Promise<Tools> {
-    const { options, env, family, workspace, stores, scheduler } = this.#options;
+    const { options, env, peers, workspace, stores, scheduler } = this.#options;
     const more = await this.#openOutside(config);
     const named = delegatesOf(config, { workspace, env });
-    this.#delegates = [...named, ...familyDelegates(family, named)];
+    this.#delegates = [...named, ...peerDelegates(peers, named)];
     const coding = codingTool(codingAgentsOf(config, { workspace, env }));
     const approved = [...this.#commands(config), this.#goals(config), ...coding.approved];
     const tools = createAgentTools({

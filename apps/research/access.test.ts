@@ -1,5 +1,5 @@
 import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity';
-import type { Family, Service } from '@trunkline/service';
+import type { Peers, Service } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startResearch } from './fixtures/service.ts';
@@ -66,23 +66,23 @@ describe('RESEARCH_AUTH_TOKEN', () => {
 });
 
 describe('on whose behalf a service beside it asks', () => {
-  const family: Family = {
-    secret: 'secret-between-services',
+  const peers: Peers = {
+    serviceToken: 'secret-between-services',
     agentName: 'agent',
     find: () => undefined,
-    membersWithKey: () => [],
+    namesWithKey: () => [],
     onChange: () => undefined,
   };
   const start = async (env: Record<string, string>) => {
     const home = temporaryDirectory();
-    const service = await startResearch(home.path, { TRUNKLINE_OPEN: '0', ...env }, [], family);
+    const service = await startResearch(home.path, { TRUNKLINE_OPEN: '0', ...env }, [], peers);
     onTestFinished(async () => {
       await service.stop();
       home.remove();
     });
     return async (path: string, principal?: Principal) => {
       const headers = {
-        authorization: `Bearer ${family.secret}`,
+        authorization: `Bearer ${peers.serviceToken}`,
         ...(principal && { 'x-trunkline-principal': encodePrincipal(principal) }),
       };
       return (await fetch(`${service.url}${path}`, { headers })).status;

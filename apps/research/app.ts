@@ -14,13 +14,13 @@ import {
 import { createModelGateway, type ModelDescription } from '@trunkline/llm';
 import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import {
-  type Family,
-  familyOrigins,
   type Missing,
   missingModel,
   operatorOf,
+  type Peers,
+  peerOrigins,
   type Service,
-  type Surroundings,
+  type ServiceContext,
 } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
 import { createDuckDuckGo, createSearxng } from '@trunkline/tools';
@@ -62,23 +62,23 @@ const MEGABYTE = 1024 * 1024;
 const PAGES_AT_ONCE = 32;
 
 /** Starts the service; the only place that names its concrete parts. */
-export async function start(options: ResearchOptions, surroundings: Surroundings): Promise<Service> {
-  const { logger, services = () => [], portVariable = 'PORT' } = surroundings;
+export async function start(options: ResearchOptions, context: ServiceContext): Promise<Service> {
+  const { logger, services = () => [], portVariable = 'PORT' } = context;
   const home = serviceHome(options.trunklineHome, 'research');
   const warning = exposureWarning(options.host, options.authToken);
   if (warning !== undefined) logger.warn({ host: options.host }, warning);
   await using closing = new AsyncDisposableStack();
   const database = openDatabase(join(home, 'research.db'), { migrations });
   closing.defer(() => database.close());
-  const parts = createParts(options, database, surroundings);
+  const parts = createParts(options, database, context);
   const { desk, gateway, engine, pool } = parts;
   closing.defer(() => pool.stop());
   const missing = () => missingParts(options, gateway.describe());
   const guard = tokenGuard(options.authToken);
-  const operator = operatorOf(options, surroundings);
+  const operator = operatorOf(options, context);
   const app = createApp({
     service: 'research',
-    access: { operator, serviceToken: surroundings.family?.secret },
+    access: { operator, serviceToken: context.peers?.serviceToken },
     uploadPaths: ['/api/files'],
     version: manifest.version,
     description: manifest.description,
@@ -106,7 +106,7 @@ export async function start(options: ResearchOptions, surroundings: Surroundings
   const a2a = openA2a(options, parts, {
     home,
     logger,
-    family: surroundings.family,
+    peers: context.peers,
     url: () => address.url,
   });
   closing.defer(() => a2a.stop());
@@ -151,15 +151,15 @@ function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
   return mountMcp(app, { ...parts, version: manifest.version });
 }
 
-interface A2aSurroundings {
+interface A2aDeps {
   home: string;
-  logger: Surroundings['logger'];
-  family: Family | undefined;
+  logger: ServiceContext['logger'];
+  peers: Peers | undefined;
   /** Known once the service listens. */
   url(): string;
 }
 
-function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family, url }: A2aSurroundings) {
+function openA2a(options: ResearchOptions, parts: Parts, { home, logger, peers, url }: A2aDeps) {
   const { authToken: bearer, publicUrl } = options;
   return createA2aServer({
     directory: join(home, 'a2a'),
@@ -175,7 +175,7 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family,
     push: {
       allowedHosts: options.pushAllowedHosts,
       allowedCidrs: options.pushAllowedCidrs,
-      allowedOrigins: () => familyOrigins(family),
+      allowedOrigins: () => peerOrigins(peers),
     },
     warnWhenOpen: false,
     logger,
@@ -185,7 +185,7 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, family,
 const PROBE_EVERY_MS = 60_000;
 
 /** Looks at the search services now and every minute, so that `/healthz` tells of one that died unused. */
-function lookAfterSources(desk: SearchDesk, logger: Surroundings['logger']): () => Promise<void> {
+function lookAfterSources(desk: SearchDesk, logger: ServiceContext['logger']): () => Promise<void> {
   const stop = new AbortController();
   const look = () =>
     desk.probe(stop.signal).catch((error: unknown) => {
@@ -202,7 +202,7 @@ function lookAfterSources(desk: SearchDesk, logger: Surroundings['logger']): () 
   };
 }
 
-function createParts(options: ResearchOptions, database: Database, { logger, env }: Surroundings) {
+function createParts(options: ResearchOptions, database: Database, { logger, env }: ServiceContext) {
   const timeoutMs = options.modelTimeout * 1000;
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,

@@ -5,7 +5,7 @@ import { type Logger, readVariables } from '@trunkline/config';
 import { createApp, createMetrics, listRoutes, type RenderError, serve, servePages } from '@trunkline/http';
 import { createModelGateway } from '@trunkline/llm';
 import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
-import { missingModel, operatorOf, type Service, type Surroundings } from '@trunkline/service';
+import { missingModel, operatorOf, type Service, type ServiceContext } from '@trunkline/service';
 import { serviceHome } from '@trunkline/storage';
 import type { Caller } from './access/caller.ts';
 import { openKeys } from './access/keys.ts';
@@ -43,17 +43,17 @@ import { surfaces } from './surfaces/list.ts';
 import type { Surface } from './surfaces/surface.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { checkApart } from './workspace/apart.ts';
-import { withFamily } from './workspace/family.ts';
 import { hideSecrets } from './workspace/hide-secrets.ts';
+import { withPeers } from './workspace/peers.ts';
 import { Problems } from './workspace/problems.ts';
 import { announce, reportProblem } from './workspace/report.ts';
 import { seedWorkspace } from './workspace/seed.ts';
 import { openWorkspace } from './workspace/workspace.ts';
 
 /** Starts the service; the only place that names its concrete parts. */
-export async function start(options: SwitchboardOptions, surroundings: Surroundings): Promise<Service> {
+export async function start(options: SwitchboardOptions, context: ServiceContext): Promise<Service> {
   await using closing = new AsyncDisposableStack();
-  const { logger, services = () => [], portVariable = 'SWITCHBOARD_PORT' } = surroundings;
+  const { logger, services = () => [], portVariable = 'SWITCHBOARD_PORT' } = context;
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,
     apiKey: options.llmApiKey,
@@ -69,24 +69,24 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const directory = options.workspaceDirectory ?? join(home, 'workspace');
   checkApart(agentFiles(home), { WORKSPACE_DIR: directory, AGENTS_YAML: options.agentsFile });
   if (await seedWorkspace(directory)) logger.info({ directory }, 'wrote an example workspace');
-  const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
-  const operator = operatorOf(options, surroundings);
+  const env = context.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+  const operator = operatorOf(options, context);
   const keys = await openKeys({
     file: join(directory, 'keys.yaml'),
     adminKey: options.apiKey,
     host: options.host,
     isOpen: operator.isOpen,
     env,
-    hide: surroundings.hide,
+    hide: context.hide,
     logger,
     onProblem: (file, error) => problems.note(file, error),
   });
   closing.defer(() => keys.close());
   const files = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
   closing.defer(() => files.close());
-  const workspace = withFamily(files, surroundings.family);
-  hideSecrets(workspace, surroundings.hide);
-  workspace.onChange(() => hideSecrets(workspace, surroundings.hide));
+  const workspace = withPeers(files, context.peers);
+  hideSecrets(workspace, context.hide);
+  workspace.onChange(() => hideSecrets(workspace, context.hide));
   workspace.onChange((file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }));
   const seal = await Seal.open(home);
   const sealExchange = new SealExchange({ bus, seal, logger });
@@ -108,7 +108,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   const missing = () => missingModel(gateway.describe());
   const app = createApp<Caller>({
     service: 'switchboard',
-    access: { operator, serviceToken: surroundings.family?.secret },
+    access: { operator, serviceToken: context.peers?.serviceToken },
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -129,7 +129,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     }),
   });
   mountCallback(app, exchange.longTasks);
-  mountGuards(app, { keys, access: operator, agentName: surroundings.family?.agentName });
+  mountGuards(app, { keys, access: operator, agentName: context.peers?.agentName });
   mountReady(app, () => bus.status().connected);
   const journalDraft = createJournalDraft(exchange.registrar, seal);
   const commandBus = createCommandBus(bus, journalDraft);
@@ -159,7 +159,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   mountChanges(app, commandBus, exchange.stores.changes);
   mountOpenAiApi(app, agentsAsModels({ bus, routing: exchange.routing, lanes: exchange.lanes }));
   const { registrar } = exchange;
-  const context = {
+  const pluginContext = {
     bus,
     workspace,
     registrar,
@@ -169,7 +169,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
     home,
     url: () => options.publicUrl ?? address,
   };
-  const plugins = new PluginHost([...parts.list, vectors], context);
+  const plugins = new PluginHost([...parts.list, vectors], pluginContext);
   mountPlugins(app, plugins);
   plugins.mount(app);
   const a2a = openGateway({
@@ -192,7 +192,7 @@ export async function start(options: SwitchboardOptions, surroundings: Surroundi
   closing.defer(() => server.stop());
   address = server.url;
   await exchange.begin();
-  surroundings.family?.onChange(() => exchange.broker?.refresh());
+  context.peers?.onChange(() => exchange.broker?.refresh());
   await plugins.start();
   const opened = closing.move();
   return {

@@ -12,7 +12,7 @@ import {
   servePages,
 } from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
-import type { Service, Surroundings } from '@trunkline/service';
+import type { Service, ServiceContext } from '@trunkline/service';
 import { PersonaUnavailableError, renderVoiceError } from './errors.ts';
 import { healthBody, missingParts } from './health.ts';
 import type { LatencyLog } from './metrics/latency.ts';
@@ -54,19 +54,15 @@ import { defaultUser, type User } from './users/user.ts';
 const megabyte = 1024 * 1024;
 
 /** Starts the service. */
-export async function start(options: VoiceOptions, surroundings: Surroundings): Promise<Service> {
-  return (await launch(options, surroundings)).service;
+export async function start(options: VoiceOptions, context: ServiceContext): Promise<Service> {
+  return (await launch(options, context)).service;
 }
 
 /** Starts the service and gives its parts too, for the tests, which may put others in their place. */
-export async function launch(
-  options: VoiceOptions,
-  surroundings: Surroundings,
-  substitutes: Substitutes = {},
-) {
+export async function launch(options: VoiceOptions, context: ServiceContext, substitutes: Substitutes = {}) {
   await using closing = new AsyncDisposableStack();
-  const { logger, portVariable = 'PORT' } = surroundings;
-  const voice = await createVoice({ options, surroundings, substitutes }, closing);
+  const { logger, portVariable = 'PORT' } = context;
+  const voice = await createVoice({ options, context, substitutes }, closing);
   servePages(voice.app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
   const server = await serve(voice.app, { host: options.host, port: options.port, portVariable, logger });
   closing.defer(() => server.stop());
@@ -88,19 +84,19 @@ type Voice = Awaited<ReturnType<typeof createVoice>>;
 
 interface VoiceSetup {
   options: VoiceOptions;
-  surroundings: Surroundings;
+  context: ServiceContext;
   substitutes: Substitutes;
 }
 
 /** Everything but the ports. */
 async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
-  const { options, surroundings, substitutes } = setup;
-  const { logger } = surroundings;
+  const { options, context, substitutes } = setup;
+  const { logger } = context;
   const places = await findPlaces(options, logger);
   await seedConfig(places.config);
   const database = openVoiceDatabase(places.store);
   closing.defer(() => database.close());
-  const core = await createCore({ options, surroundings, places, database }, closing);
+  const core = await createCore({ options, context, places, database }, closing);
   const tools = createTools(core, closing);
   const speech = createSpeech(core, closing);
   const persona = createPersonas(core, tools.toolbox);
@@ -135,13 +131,13 @@ async function createVoice(setup: VoiceSetup, closing: AsyncDisposableStack) {
 }
 
 function createVoiceApp(core: Core, metrics: Metrics, { speech }: Speech): VoiceApp {
-  const { options, surroundings, users, operator, admission, sessions, delegates, library, gateway, logger } =
+  const { options, context, users, operator, admission, sessions, delegates, library, gateway, logger } =
     core;
-  const { services = () => [] } = surroundings;
+  const { services = () => [] } = context;
   const model = () => gateway.describe();
   return createApp<User>({
     service: 'voice',
-    access: { operator, serviceToken: surroundings.family?.secret },
+    access: { operator, serviceToken: context.peers?.serviceToken },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,

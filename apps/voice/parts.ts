@@ -6,7 +6,7 @@ import type { Metrics } from '@trunkline/http';
 import { anonymous, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
-import { operatorOf, type Surroundings } from '@trunkline/service';
+import { operatorOf, type ServiceContext } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import {
   createCalculator,
@@ -21,7 +21,7 @@ import { steadyClock } from './call/clock.ts';
 import { type Conversations, createConversations } from './call/conversation.ts';
 import { Memory } from './call/replying/memory.ts';
 import { DelegateBook } from './delegates/book.ts';
-import { familyDelegates } from './delegates/family.ts';
+import { peerDelegates } from './delegates/peers.ts';
 import { OpenQuestions } from './delegates/questions.ts';
 import { createBriefing } from './delivery/briefing.ts';
 import { CallbackTokens } from './delivery/callback-tokens.ts';
@@ -57,14 +57,14 @@ import type { User } from './users/user.ts';
 
 export interface Ground {
   options: VoiceOptions;
-  surroundings: Surroundings;
+  context: ServiceContext;
   places: Places;
   database: Database;
 }
 
 /** Where agents bring late answers: an address that they can reach, if there is one. */
-function callbackUrl({ publicUrl }: VoiceOptions, { family }: Surroundings): string | undefined {
-  const base = publicUrl ?? family?.find('voice')?.url;
+function callbackUrl({ publicUrl }: VoiceOptions, { peers }: ServiceContext): string | undefined {
+  const base = publicUrl ?? peers?.find('voice')?.url;
   return base && `${base.replace(/\/+$/, '')}/a2a/callback`;
 }
 
@@ -72,24 +72,24 @@ export type Core = Awaited<ReturnType<typeof createCore>>;
 
 /** What everything else stands on: who calls, the skills, the sessions, the news. */
 export async function createCore(ground: Ground, closing: AsyncDisposableStack) {
-  const { options, surroundings, places, database } = ground;
-  const { logger, family } = surroundings;
-  const env = surroundings.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+  const { options, context, places, database } = ground;
+  const { logger, peers } = context;
+  const env = context.env ?? Object.fromEntries(readVariables(/^(.+)$/));
   const users = createUsers(options, places, logger, env);
   closing.defer(() => users.stop());
-  const operator = operatorOf(options, surroundings);
+  const operator = operatorOf(options, context);
   const { host } = options;
-  const admission = createAdmission({ users, operator, host, rosterFile: places.users, family, env });
+  const admission = createAdmission({ users, operator, host, rosterFile: places.users, peers, env });
   const library = new SkillLibrary(places.config, logger);
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
-  const late = createLateAnswers(() => callbackUrl(options, surroundings), tokens);
+  const late = createLateAnswers(() => callbackUrl(options, context), tokens);
   const questions = new OpenQuestions(database);
   const delegates = new DelegateBook({
     path: places.delegates,
     env,
     late,
-    family: () => familyDelegates(surroundings.family, options),
+    peers: () => peerDelegates(context.peers, options),
     questions,
     logger,
   });

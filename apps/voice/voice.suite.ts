@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Logger, readOptions } from '@trunkline/config';
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
 import { launch } from './app.ts';
@@ -21,14 +21,14 @@ export interface VoiceSetup {
   /** The home of an earlier run. */
   home?: string;
   /** The services that run beside it. */
-  family?: Family;
+  peers?: Peers;
   /** Put in the place of the real thing. */
   substitutes?: Substitutes;
 }
 
 /** The whole service on a free port with a home of its own, stopped when the test ends. */
 export async function startVoice(setup: VoiceSetup = {}) {
-  const { env = {}, files = {}, home = temporaryHome(), family, substitutes } = setup;
+  const { env = {}, files = {}, home = temporaryHome(), peers, substitutes } = setup;
   const config = join(home, 'voice', 'config');
   const put = (path: string, text: string) => {
     mkdirSync(dirname(join(config, path)), { recursive: true });
@@ -44,8 +44,8 @@ export async function startVoice(setup: VoiceSetup = {}) {
   };
   const lines: LogLine[] = [];
   const options = readOptions(voiceOptions, { env: environment });
-  const surroundings = { logger: collectingLogger(lines), env: environment, ...(family && { family }) };
-  const { service, voice } = await launch(options, surroundings, substitutes);
+  const context = { logger: collectingLogger(lines), env: environment, ...(peers && { peers }) };
+  const { service, voice } = await launch(options, context, substitutes);
   onTestFinished(() => service.stop());
   return { ...service, voice, home, config, put, lines, ...clientOf(service.url) };
 }

@@ -1,7 +1,7 @@
 import type { Environment, Logger } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
-import type { Family } from './family.ts';
 import type { Missing } from './missing.ts';
+import type { Peers, ServiceLink } from './peers.ts';
 
 /** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
 export interface Service {
@@ -14,20 +14,13 @@ export interface Service {
   requiresKey?(): boolean;
 }
 
-/** Another service of the same installation, as pages link to it. */
-export interface ServiceLink {
-  name: string;
-  url: string;
-  state: 'live' | 'failed';
-}
-
-/** What a service gets from whoever starts it. */
-export interface Surroundings {
+/** What a service gets from whoever starts it, besides its options. */
+export interface ServiceContext {
   logger: Logger;
   /** Keeps a secret that was read later than the options out of the log. */
   hide?: (secret: string) => void;
   /** The services that run together with this one and call each other; undefined for one that runs alone. */
-  family?: Family;
+  peers?: Peers;
   /** How the operator is recognised; services of one process share it. From the home of the options when not given. */
   operator?: OperatorAccess;
   /** The services that run together with this one, itself included. */
@@ -41,7 +34,7 @@ export interface Surroundings {
 /** The operator's access that a service was given, or the one of its home. */
 export function operatorOf(
   { trunklineHome, trunklineOpen }: { trunklineHome: string; trunklineOpen: boolean },
-  { operator, hide }: Surroundings,
+  { operator, hide }: ServiceContext,
 ): OperatorAccess {
   const access = operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome));
   for (const secret of access.secrets) hide?.(secret);

@@ -1,4 +1,4 @@
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
@@ -157,18 +157,18 @@ it('waits for a service beside the switchboard that starts after it', async () =
   let isThere = true;
   const member = await startCard(0, ['dig']);
   const url = new URL(member.url).origin;
-  const family: Family = {
-    secret: 'between-us',
+  const peers: Peers = {
+    serviceToken: 'between-us',
     agentName: 'agent',
     find: (name) => (isThere && name === 'research' ? { name, url, state: 'live' } : undefined),
-    membersWithKey: () => [],
+    namesWithKey: () => [],
     onChange: (listener) => void listeners.push(listener),
   };
-  board = await startSwitchboard({ home: home.path, family });
+  board = await startSwitchboard({ home: home.path, peers });
   await waitFor(async () => (await skillNames()).includes('dig'));
   await board.stop();
   isThere = false;
-  board = await startSwitchboard({ home: home.path, family });
+  board = await startSwitchboard({ home: home.path, peers });
   await ask('dig', 'early');
   await waitFor(() => queued('early'));
   expect(done).toEqual([]);

@@ -7,7 +7,7 @@ import {
   readOrCreateSecret,
 } from '@trunkline/identity';
 import * as research from '@trunkline/research';
-import type { Family, Service, ServiceLink, Surroundings } from '@trunkline/service';
+import type { Peers, Service, ServiceContext, ServiceLink } from '@trunkline/service';
 import * as switchboard from '@trunkline/switchboard';
 import * as voice from '@trunkline/voice';
 import { readServiceOptions, type ServiceOptions, secretsOf, type UpOptions } from './service-options.ts';
@@ -38,29 +38,29 @@ export async function startFleet({ options, env, logger, hide }: FleetSettings):
   const members: Member[] = [];
   const stop = () => stopAll(members);
   const read = readServiceOptions(options, env);
-  const secret = readOrCreateSecret(options.trunklineHome, 'family-secret');
+  const serviceToken = readOrCreateSecret(options.trunklineHome, 'family-secret');
   const operator = options.trunklineOpen ? openOperatorAccess : operatorAccess(options.trunklineHome);
-  for (const each of [secret, ...secretsOf(read)]) hide(each);
+  for (const each of [serviceToken, ...secretsOf(read)]) hide(each);
   const listeners: (() => void)[] = [];
-  const family: Family = {
-    secret,
+  const peers: Peers = {
+    serviceToken,
     agentName: read.agent.agentName,
     find: (name) => linksTo(members).find((service) => service.name === name),
-    membersWithKey: () => members.filter((each) => each.requiresKey?.() === true).map(({ name }) => name),
+    namesWithKey: () => members.filter((each) => each.requiresKey?.() === true).map(({ name }) => name),
     onChange: (listener) => void listeners.push(listener),
   };
   try {
     for (const { name, start } of starters(read)) {
-      const surroundings = {
+      const context = {
         logger: logger.child({ service: name }),
         hide,
         services: () => linksTo(members, publicAddresses(read)),
-        family,
+        peers,
         operator,
         env,
         portVariable: `${name.toUpperCase()}_PORT`,
       };
-      members.push({ name, ...(await start(surroundings)) });
+      members.push({ name, ...(await start(context)) });
       for (const listener of listeners) listener();
     }
   } catch (error) {
@@ -100,15 +100,15 @@ function publicAddresses(read: ServiceOptions): Record<string, string | undefine
 
 interface Starter {
   name: string;
-  start(surroundings: Surroundings): Promise<Service>;
+  start(context: ServiceContext): Promise<Service>;
 }
 
 function starters(read: ServiceOptions): Starter[] {
   return [
-    { name: 'switchboard', start: (surroundings) => switchboard.start(read.switchboard, surroundings) },
-    { name: 'agent', start: (surroundings) => agent.start(read.agent, surroundings) },
-    { name: 'research', start: (surroundings) => research.start(read.research, surroundings) },
-    { name: 'voice', start: (surroundings) => voice.start(read.voice, surroundings) },
+    { name: 'switchboard', start: (context) => switchboard.start(read.switchboard, context) },
+    { name: 'agent', start: (context) => agent.start(read.agent, context) },
+    { name: 'research', start: (context) => research.start(read.research, context) },
+    { name: 'voice', start: (context) => voice.start(read.voice, context) },
   ];
 }
 

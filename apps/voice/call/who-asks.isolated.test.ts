@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodePrincipal } from '@trunkline/identity';
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import { startModelServer, startSidecarServer, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dial } from '../media/caller.suite.ts';
@@ -27,7 +27,7 @@ async function startBesideAgent(setup: VoiceSetup & { agentAnswers?: { status: n
   onTestFinished(() => sidecar.stop());
   const env = { LLM_URL: model.url, LLM_MODEL: 'm', SIDECAR_URL: sidecar.url, TRUNKLINE_OPEN: '0' };
   const voice = await startVoice({
-    family: familyWith(agent.url),
+    peers: peersWith(agent.url),
     ...setup,
     env: { ...env, ...setup.env },
   });
@@ -44,12 +44,12 @@ async function startBesideAgent(setup: VoiceSetup & { agentAnswers?: { status: n
   };
 }
 
-function familyWith(agentUrl: string, closed: string[] = []): Family {
+function peersWith(agentUrl: string, closed: string[] = []): Peers {
   return {
-    secret: 'secret-between-services',
+    serviceToken: 'secret-between-services',
     agentName: 'agent',
     find: (name) => (name === 'agent' ? { name, url: agentUrl, state: 'live' } : undefined),
-    membersWithKey: () => closed,
+    namesWithKey: () => closed,
     onChange: () => undefined,
   };
 }
@@ -116,7 +116,7 @@ describe('without a roster', () => {
   const closings: [string, () => Partial<VoiceSetup>, RegExp][] = [
     [
       'the agent asks for a key',
-      () => ({ family: familyWith('http://127.0.0.1:9', ['agent']) }),
+      () => ({ peers: peersWith('http://127.0.0.1:9', ['agent']) }),
       /a key is asked for by: agent/,
     ],
     ['it listens for other machines', () => ({ env: { VOICE_HOST: '0.0.0.0' } }), /listens on 0\.0\.0\.0/],

@@ -18,7 +18,7 @@ export interface DelegateBookOptions {
   /** Undefined where agents cannot reach this service. */
   late?: ((userId: string, delegate: string) => LateAnswers | undefined) | undefined;
   /** Whom it may ask besides those of the file; asked each time, as they may start later. */
-  family?: (() => readonly AgentDelegate[]) | undefined;
+  peers?: (() => readonly AgentDelegate[]) | undefined;
   /** What delegates have asked back. */
   questions: OpenQuestions;
   logger: Logger;
@@ -54,11 +54,11 @@ export class DelegateBook {
     return this.#renewal.run();
   }
 
-  /** Those of the file, and of the family those that the file does not name. */
+  /** The delegates of the file, and the peers that it does not name. */
   get entries(): readonly (AgentDelegate | CompatDelegate)[] {
     const named = new Set(this.#entries.map(({ name }) => name));
-    const family = this.#options.family?.() ?? [];
-    return [...this.#entries, ...family.filter(({ name }) => !named.has(name))];
+    const peers = this.#options.peers?.() ?? [];
+    return [...this.#entries, ...peers.filter(({ name }) => !named.has(name))];
   }
 
   /** The A2A agent of that name. */

@@ -1,7 +1,7 @@
 import { type Environment, readVariable } from '@trunkline/config';
 import { type HttpError, type HttpErrorOptions, isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
-import type { Family } from '@trunkline/service';
+import type { Peers } from '@trunkline/service';
 import { voiceErrors } from '../errors.ts';
 import type { UserDirectory } from './directory.ts';
 import { operatorUser, type User } from './user.ts';
@@ -14,7 +14,7 @@ export interface AdmissionOptions {
   /** Where a roster belongs. */
   rosterFile: string;
   /** The services that run together with this one; for one that runs alone the environment tells of the others. */
-  family: Family | undefined;
+  peers: Peers | undefined;
   env: Environment;
 }
 
@@ -61,9 +61,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
 const example = 'users: [{ id: ann, api_key: a-long-random-text, role: admin }]';
 
-function exposure({ host, family, env }: AdmissionOptions): string | undefined {
+function exposure({ host, peers, env }: AdmissionOptions): string | undefined {
   if (!isLoopbackHost(host)) return `Voice listens on ${host} and has no roster of users.`;
-  const keyed = (family?.membersWithKey() ?? []).filter((name) => name !== 'voice');
+  const keyed = (peers?.namesWithKey() ?? []).filter((name) => name !== 'voice');
   if (keyed.length > 0)
     return `Voice has no roster of users, but a key is asked for by: ${keyed.join(', ')}.`;
   const variable = keyVariables(env).find((name) => readVariable(name, env) !== undefined);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const home = temporaryHome();
-/** Every door is closed to strangers: a service of the family opens it for those on whose behalf it asks. */
+/** Every service asks strangers for a key; peers open it for the principals on whose behalf they call. */
 const keys = {
   A2A_AUTH_TOKEN: 'token-of-the-agent',
   RESEARCH_AUTH_TOKEN: 'token-of-research',
@@ -39,7 +39,7 @@ const board = async (path: string, body?: unknown) => {
   return (await fetch(`${urls.switchboard}${path}`, init)).json();
 };
 
-describe('four services as a family', () => {
+describe('four services as peers', () => {
   it('make one secret on the first run, which nobody else may read and no log shows', async () => {
     const path = join(home.environment.TRUNKLINE_HOME ?? '', 'family-secret');
     const secret = readFileSync(path, 'utf8').trim();
@@ -100,7 +100,7 @@ describe('four services as a family', () => {
   });
 
   it('bring a message through the switchboard to the agent and its answer back', async () => {
-    const correlationId = 'family-1';
+    const correlationId = 'peers-1';
     const { data } = await board('/api/agents');
     const [skill] = data.find(({ name }: { name: string }) => name === 'agent').skills;
     const reply = { topic: 'message.outbound.cli' };

@@ -1,5 +1,5 @@
 import type { RemoteAgent } from '@trunkline/a2a';
-import { type Family, familyRoles } from '@trunkline/service';
+import { type Peers, peerRoles } from '@trunkline/service';
 import type { VoiceOptions } from '../options.ts';
 import type { AgentDelegate } from './a2a-delegate.ts';
 
@@ -7,23 +7,22 @@ import type { AgentDelegate } from './a2a-delegate.ts';
 const researchPatienceMs = 10_000;
 
 /** The services of this installation that the assistant may ask: those beside this one, and research at RESEARCH_URL. */
-export function familyDelegates(
-  family: Family | undefined,
+export function peerDelegates(
+  peers: Peers | undefined,
   options: Pick<VoiceOptions, 'researchUrl' | 'researchAuthToken'>,
 ): AgentDelegate[] {
   return (['agent', 'research'] as const).flatMap((name) => {
-    const agent =
-      memberAgent(name, family) ?? (name === 'research' ? configuredResearch(options) : undefined);
+    const agent = peerAgent(name, peers) ?? (name === 'research' ? configuredResearch(options) : undefined);
     if (agent === undefined) return [];
     const patience = name === 'research' ? { patienceMs: researchPatienceMs } : {};
-    return [{ type: 'a2a' as const, name, description: familyRoles[name], agent, ...patience }];
+    return [{ type: 'a2a' as const, name, description: peerRoles[name], agent, ...patience }];
   });
 }
 
-function memberAgent(name: string, family: Family | undefined): RemoteAgent | undefined {
-  const member = family?.find(name);
-  if (family === undefined || member === undefined) return undefined;
-  return { name, url: `${member.url}/a2a`, peer: { token: family.secret, name: 'voice' } };
+function peerAgent(name: string, peers: Peers | undefined): RemoteAgent | undefined {
+  const peer = peers?.find(name);
+  if (peers === undefined || peer === undefined) return undefined;
+  return { name, url: `${peer.url}/a2a`, peer: { token: peers.serviceToken, name: 'voice' } };
 }
 
 function configuredResearch({
