@@ -1,0 +1,283 @@
+import { createRequire } from 'node:module';
+import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { McpClients, type McpServerConfig, type McpTool, probeMcpServer } from '../index.ts';
+
+let warnings: { server: string; reason: string }[] = [];
+const cleanups: (() => unknown)[] = [];
+const logger = { warn: (fields: object) => void warnings.push(fields as never) };
+/** Programs take their time to start on a busy machine. */
+const patience = { timeoutMs: 45_000 };
+
+beforeEach(() => {
+  warnings = [];
+});
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+const program = (...tools: string[]): McpServerConfig => ({
+  name: 'box',
+  command: process.execPath,
+  args: [mcpProgram, ...tools],
+  env: { GIVEN: 'yes', TOKEN: 'hush-hush' },
+  timeoutMs: 5000,
+});
+
+type Options = Partial<ConstructorParameters<typeof McpClients>[0]>;
+
+function clientsOf(options: Options = {}) {
+  const clients = new McpClients({ clientName: 'test', logger, ...options });
+  cleanups.push(() => clients.close());
+  const call = async (name: string, input: object = {}, signal = new AbortController().signal) => {
+    const tool = clients.tools.find((each) => each.name === name);
+    if (tool === undefined) throw new Error(`no tool ${name}`);
+    return await tool.execute(tool.input.parse(input), { signal, sessionId: 's', toolCallId: 'c' });
+  };
+  return { clients, call };
+}
+
+async function open(servers: McpServerConfig[], options?: Options) {
+  const opened = clientsOf(options);
+  await opened.clients.configure(servers);
+  return opened;
+}
+
+async function serve(options: Parameters<typeof startMcpServer>[0]) {
+  const server = await startMcpServer(options);
+  let isStopped = false;
+  const stop = async () => {
+    if (!isStopped) await server.stop();
+    isStopped = true;
+  };
+  cleanups.push(stop);
+  return { ...server, stop };
+}
+
+describe('a server that is a program', () => {
+  it('offers its tools under its own name', async () => {
+    const { clients, call } = await open([program('add', 'echo', 'fail', 'variable', 'media')]);
+    expect(clients.states).toEqual([
+      {
+        name: 'box',
+        state: 'connected',
+        tools: ['box_add', 'box_echo', 'box_fail', 'box_variable', 'box_media'],
+      },
+    ]);
+    expect(z.toJSONSchema(clients.tools[0]!.input, { io: 'input' })).toMatchObject({
+      properties: { a: { type: 'number' }, b: { description: 'second' } },
+      required: ['a', 'b'],
+    });
+    expect(clients.tools.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(['box_echo']);
+    expect(await call('box_add', { a: 2, b: 3 })).toBe('5');
+    await expect(call('box_add', { a: 'x' })).rejects.toThrow(z.ZodError);
+    expect(await call('box_fail')).toBe('Error: it broke');
+    expect(await call('box_media')).toBe('[image image/png]\na note');
+  });
+
+  it('gets of the environment only what it is given', async () => {
+    const { call } = await open([program('variable')]);
+    expect(await call('box_variable', { name: 'GIVEN' })).toBe('yes');
+    expect(await call('box_variable', { name: 'NODE_ENV' })).toBe('unset');
+    expect(await call('box_variable', { name: 'VITEST' })).toBe('unset');
+  });
+
+  it('lists tools over many pages', async () => {
+    const { clients, call } = await open([program('pages=230/50')]);
+    expect(clients.tools).toHaveLength(230);
+    expect(await call('box_tool-229')).toBe('tool-229');
+  });
+
+  it('has no more tools than the limit', async () => {
+    const { clients } = await open([program('pages=1500/400')]);
+    expect(clients.tools).toHaveLength(1000);
+  });
+
+  it('shows what it wrote to stderr when it dies in a call, and is started again', async () => {
+    const { clients, call } = await open([program('die', 'add')]);
+    expect(await call('box_die')).toMatch(
+      /^Error: the MCP server box gave no answer: .*closed.*stderr: fatal: out of cheese$/i,
+    );
+    expect(clients.states[0]).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining('out of cheese'),
+    });
+    expect(clients.tools).toHaveLength(2);
+    expect(warnings).toHaveLength(1);
+    await waitFor(() => clients.states[0]?.state === 'connected', patience);
+    expect(await call('box_die')).toContain('out of cheese');
+    expect(await call('box_add', { a: 1, b: 1 })).toBe('2');
+  });
+
+  it('shows what it wrote to stderr when it does not start, without its secrets', async () => {
+    const { clients } = await open([program('broken')]);
+    expect(clients.states[0]).toMatchObject({ state: 'failed', tools: [] });
+    expect(clients.states[0]?.reason).toMatch(/stderr: fatal: bad token \[redacted\]$/);
+    expect(JSON.stringify(warnings)).not.toContain('hush-hush');
+  });
+
+  it('has its tools listed again when it says that they changed', async () => {
+    let changes = 0;
+    const { clients, call } = await open([program('grow')], {
+      onChange: (client) => {
+        if (client) changes += 1;
+      },
+    });
+    expect(changes).toBe(1);
+    await call('box_grow');
+    await waitFor(() => clients.tools.length === 2);
+    expect(changes).toBe(2);
+    expect(await call('box_echo', { words: 'hi' })).toBe('hi');
+  });
+
+  it('may hang: a call ends at its limit and with its caller, and the connection stays', async () => {
+    const { clients, call } = await open([{ ...program('hang', 'add'), timeoutMs: 300 }]);
+    expect(await call('box_hang')).toMatch(/^Error: the MCP server box gave no answer: .*timed out/i);
+    const stop = new AbortController();
+    const hanging = call('box_hang', {}, stop.signal);
+    stop.abort(new Error('enough'));
+    await expect(hanging).rejects.toThrow('enough');
+    await waitFor(async () => (await call('box_add', { a: 1, b: 1 })) === '2');
+    expect([clients.states[0]?.state, warnings]).toEqual(['connected', []]);
+  });
+});
+
+describe('the list of servers', () => {
+  it('leaves out with its reason what cannot be used; the others stay', async () => {
+    const { clients } = await open([
+      { name: 'gone', command: '/no/such/program' },
+      program('add'),
+      { name: 'bare' },
+    ]);
+    expect(clients.states).toMatchObject([
+      { name: 'gone', state: 'failed', reason: expect.stringContaining('/no/such/program') },
+      { name: 'box', state: 'connected' },
+      { name: 'bare', state: 'failed', reason: 'the MCP server bare needs a command or a url.' },
+    ]);
+    expect(clients.tools).toHaveLength(1);
+    expect(warnings.map(({ server }) => server).sort()).toEqual(['bare', 'gone']);
+  });
+
+  it('keeps a connection, and a call under way, when other settings change', async () => {
+    const box = program('hang', 'variable');
+    const { clients, call } = await open([box]);
+    const before = clients.get('box');
+    const hanging = call('box_hang', {}, AbortSignal.timeout(300));
+    await clients.configure([{ ...box }, { name: 'bare' }]);
+    expect(clients.get('box')).toBe(before);
+    await expect(hanging).rejects.toThrow(/timeout/);
+    const cut = call('box_hang');
+    await clients.configure([{ ...box, env: {} }]);
+    expect(await cut).toMatch(/^Error: the MCP server box gave no answer: .*closed/i);
+    expect(await call('box_variable', { name: 'GIVEN' })).toBe('unset');
+    expect(clients.get('bare')).toBeUndefined();
+  });
+
+  it('offers stored tools until the server has answered, and none that the settings exclude', async () => {
+    const stored: McpTool[] = ['old', 'hidden'].map((name) => ({ name, description: '', inputSchema: {} }));
+    const { clients } = clientsOf({
+      storedTools: () => stored,
+      isOffered: (_server, tool) => tool !== 'hidden',
+    });
+    clients.add([program('add', 'hidden')]);
+    const client = clients.get('box')!;
+    expect([client.tools.map(({ name }) => name), client.isConfirmed]).toEqual([['old'], false]);
+    await clients.configure([program('add', 'hidden')]);
+    expect(clients.get('box')).toBe(client);
+    expect([client.tools.map(({ name }) => name), client.isConfirmed]).toEqual([['add'], true]);
+  });
+
+  it('closes at once when a server never answers', async () => {
+    const { clients } = clientsOf();
+    const opening = clients.configure([{ name: 'mute', command: 'sleep', args: ['1000'] }]);
+    await waitFor(() => clients.get('mute')?.isStarted);
+    await clients.close();
+    await opening;
+    expect(warnings).toEqual([]);
+  });
+
+  it('has a server tried out and left again', async () => {
+    const options = { clientName: 'test', isOffered: (_: unknown, tool: string) => tool !== 'hidden' };
+    expect(await probeMcpServer(program('add', 'hidden'), options)).toMatchObject([{ name: 'add' }]);
+    await expect(probeMcpServer({ name: 'gone', command: 'no-such-program' }, options)).rejects.toThrow(
+      'Cannot start no-such-program: there is no such program. Check the configuration of gone.',
+    );
+  });
+});
+
+describe.each(['http', 'sse'] as const)('a server over %s', (transport) => {
+  it('gets the headers with every request', async () => {
+    const server = await serve({ transport, key: 'sesame' });
+    const headers = { authorization: 'Bearer sesame', 'x-tenant': 'blue' };
+    const { call } = await open([{ name: 'net', transport, url: server.url, headers }]);
+    expect(await call('net_echo', { words: 'hi' })).toBe('hi');
+    expect(server.requests.length).toBeGreaterThan(2);
+    expect(new Set(server.requests.map((request) => request['x-tenant']))).toEqual(new Set(['blue']));
+  });
+
+  it('is named with what to do when it refuses the key', async () => {
+    const server = await serve({ transport, key: 'sesame' });
+    const config = {
+      name: 'net',
+      transport,
+      url: server.url,
+      headers: { authorization: 'Bearer wrong-key' },
+    };
+    const { clients } = await open([config], { configuredIn: () => 'net.yaml' });
+    expect(clients.states[0]?.reason).toBe('The server answered 401: set its key under headers in net.yaml.');
+    expect(JSON.stringify(warnings)).not.toContain('wrong-key');
+  });
+
+  it('may be down at the start and come up later', async () => {
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}/${transport === 'sse' ? 'sse' : 'mcp'}`;
+    const { clients, call } = await open([{ name: 'late', transport, url }]);
+    expect(clients.states[0]?.state).toBe('failed');
+    await serve({ transport, port });
+    await waitFor(() => clients.states[0]?.state === 'connected', patience);
+    expect(await call('late_echo', { words: 'here' })).toBe('here');
+  });
+
+  it('may go away and come back with other tools, noticed without a call', async () => {
+    const first = await serve({ transport });
+    const { clients, call } = await open([{ name: 'net', transport, url: first.url }]);
+    await first.stop();
+    await waitFor(() => clients.states[0]?.state === 'failed', patience);
+    expect(await call('net_echo', { words: 'hi' })).toMatch(/^Error: the MCP server net gave no answer: /);
+    await serve({ transport, port: first.port, tools: ['echo', 'add'] });
+    await waitFor(() => clients.tools.length === 2, patience);
+    expect(await call('net_echo', { words: 'again' })).toBe('again');
+  });
+
+  it('tells that its tools changed', async () => {
+    const server = await serve({ transport, tools: ['grow'] });
+    const { clients, call } = await open([{ name: 'net', transport, url: server.url }]);
+    await call('net_grow');
+    await waitFor(() => clients.tools.length === 2);
+  });
+});
+
+describe('a server over streamable HTTP', () => {
+  it.each([404, 400])('that forgot the session (%i) is asked once more in a new one', async (status) => {
+    const called: string[] = [];
+    const server = await serve({ unknownSession: status, onCall: (words) => called.push(words) });
+    const { clients, call } = await open([{ name: 'net', url: server.url }]);
+    server.forget();
+    expect(await Promise.all(['a', 'b'].map((words) => call('net_echo', { words })))).toEqual(['a', 'b']);
+    expect(called.sort()).toEqual(['a', 'b']);
+    expect(clients.states[0]?.state).toBe('connected');
+  });
+
+  it('may be the example of the official SDK', async () => {
+    const port = await freePort();
+    const example = createRequire(import.meta.url).resolve(
+      '@modelcontextprotocol/sdk/examples/server/simpleStreamableHttp.js',
+    );
+    const child = startChild(example, { environment: { MCP_PORT: String(port) } });
+    cleanups.push(() => child.kill());
+    const { clients, call } = await open([{ name: 'sdk', url: `http://127.0.0.1:${port}/mcp` }]);
+    await waitFor(() => clients.states[0]?.state === 'connected', patience);
+    expect(await call('sdk_greet', { name: 'Ada' })).toBe('Hello, Ada!');
+  });
+});

@@ -1,0 +1,20 @@
+// An MCP server as a program: its arguments name the tools, `pages=COUNT/SIZE` asks for many.
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { readVariable } from '@trunkline/config';
+import { createMcpTestServer, createPagedMcpServer } from './tools.ts';
+
+const tools = process.argv.slice(2);
+const [count, size] =
+  tools[0]
+    ?.match(/^pages=(\d+)\/(\d+)$/)
+    ?.slice(1)
+    .map(Number) ?? [];
+if (tools.includes('broken')) {
+  process.stderr.write(`fatal: bad token ${readVariable('TOKEN')}\n`);
+  process.exit(1);
+}
+const server =
+  count === undefined || size === undefined
+    ? createMcpTestServer(tools, { variable: readVariable })
+    : createPagedMcpServer(count, size);
+await server.connect(new StdioServerTransport());

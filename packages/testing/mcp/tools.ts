@@ -1,0 +1,89 @@
+import { appendFileSync } from 'node:fs';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+
+const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
+
+export interface McpTestServerOptions {
+  onCall?: (words: string) => void;
+  /** How a program reads its environment. */
+  variable?: (name: string) => string | undefined;
+}
+
+/** A server with the tools that are named; `note=FILE` is a tool that appends to the file. */
+export function createMcpTestServer(
+  tools: readonly string[],
+  { onCall, variable = () => undefined }: McpTestServerOptions = {},
+): McpServer {
+  const server = new McpServer({ name: 'test', version: '1.0.0' });
+  const numbers = { a: z.number(), b: z.number().describe('second') };
+  const words = { words: z.string() };
+  const register: Record<string, () => unknown> = {
+    add: () =>
+      server.registerTool('add', { description: 'Adds.', inputSchema: numbers }, ({ a, b }) =>
+        text(String(a + b)),
+      ),
+    echo: () =>
+      server.registerTool(
+        'echo',
+        { description: 'Says it again.', inputSchema: words, annotations: { readOnlyHint: true } },
+        (input) => {
+          onCall?.(input.words);
+          return text(input.words);
+        },
+      ),
+    fail: () =>
+      server.registerTool('fail', { inputSchema: {} }, () => ({ ...text('it broke'), isError: true })),
+    hang: () => server.registerTool('hang', { inputSchema: {} }, () => new Promise<never>(() => undefined)),
+    die: () =>
+      server.registerTool('die', { inputSchema: {} }, () => {
+        process.stderr.write('fatal: out of cheese\n');
+        process.exit(1);
+      }),
+    variable: () =>
+      server.registerTool('variable', { inputSchema: { name: z.string() } }, ({ name }) =>
+        text(variable(name) ?? 'unset'),
+      ),
+    grow: () =>
+      server.registerTool('grow', { inputSchema: {} }, () => {
+        register.echo?.();
+        return text('grown');
+      }),
+    media: () =>
+      server.registerTool('media', { inputSchema: {} }, () => ({
+        content: [
+          { type: 'image' as const, data: 'AA==', mimeType: 'image/png' },
+          { type: 'resource' as const, resource: { uri: 'file:///note', text: 'a note' } },
+        ],
+      })),
+    hidden: () => server.registerTool('hidden', { inputSchema: {} }, () => text('no')),
+  };
+  for (const tool of tools) {
+    const [name = '', file = ''] = tool.split('=');
+    if (name === 'note')
+      server.registerTool('note', { inputSchema: words }, (input) => {
+        appendFileSync(file, `${input.words}\n`);
+        return text('noted');
+      });
+    else register[name]?.();
+  }
+  return server;
+}
+
+/** A server whose list of tools comes in pages; each tool answers with its own name. */
+export function createPagedMcpServer(count: number, pageSize: number): Server {
+  const server = new Server({ name: 'paged', version: '1.0.0' }, { capabilities: { tools: {} } });
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) => {
+    const from = Number(params?.cursor ?? 0);
+    const size = Math.min(pageSize, count - from);
+    const tools = Array.from({ length: size }, (_, index) => ({
+      name: `tool-${from + index}`,
+      inputSchema: { type: 'object' as const },
+    }));
+    return { tools, ...(from + size < count && { nextCursor: String(from + size) }) };
+  });
+  server.setRequestHandler(CallToolRequestSchema, ({ params }) => text(params.name));
+  return server;
+}
