@@ -232,7 +232,7 @@ function words(error: unknown, { server, stderr, configuredIn }: ExplainOptions)
   }
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (code === 'ENOENT') return `Cannot start ${command}: there is no such program. Check ${configuredIn}.`;
-  if (cause instanceof Error) return `Cannot reach ${url}: ${cause.message || message}`;
+  if (cause instanceof Error) return `Cannot reach ${url}: ${message}`;
   return stderr() === '' ? message : `${message}. It wrote to stderr: ${stderr()}`;
 }
 
