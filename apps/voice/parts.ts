@@ -42,7 +42,7 @@ import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
-import { McpServers } from './tools/mcp/servers.ts';
+import { McpServers } from './tools/mcp.ts';
 import { Toolbox } from './tools/toolbox.ts';
 import { Models } from './turn/models.ts';
 import { type Persona, type PersonaParts, snapshotPersona } from './turn/persona.ts';
@@ -163,7 +163,6 @@ export function createTools(core: Core, closing: AsyncDisposableStack) {
   closing.defer(() => research.stop());
   const mcp = new McpServers({ path: places.mcp, env, logger });
   closing.defer(() => mcp.stop());
-  mcp.start();
   const toolbox = new Toolbox({
     sources: [
       () => shared,

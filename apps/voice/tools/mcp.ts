@@ -1,0 +1,55 @@
+import { type Environment, type Logger, loadYaml } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
+import { McpClients } from '@trunkline/mcp';
+import { errorMessage } from '@trunkline/std';
+import { z } from 'zod';
+
+export interface McpServersOptions {
+  path: string;
+  env: Environment;
+  logger: Logger;
+}
+
+const name = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'expected up to 32 letters, digits, - or _');
+const texts = z.record(z.string(), z.string());
+const address = z.strictObject({
+  name,
+  transport: z.enum(['http', 'sse']),
+  url: z.url(),
+  headers: texts.optional(),
+});
+const program = z.strictObject({
+  name,
+  transport: z.literal('stdio'),
+  command: z.string().min(1),
+  args: z.array(z.string()).optional(),
+  env: texts.optional(),
+});
+const fileSchema = z.strictObject({
+  servers: z.array(z.discriminatedUnion('transport', [address, program])).nullable(),
+});
+
+/** The MCP servers of the file, connected to in the background. */
+export class McpServers {
+  readonly #clients: McpClients;
+  /** Resolves when every server has been tried. */
+  readonly settled: Promise<void>;
+
+  constructor({ path, env, logger }: McpServersOptions) {
+    this.#clients = new McpClients({ clientName: 'trunkline-voice', logger, configuredIn: () => path });
+    this.settled = loadYaml(path, fileSchema, { env, allowMissing: true })
+      .then((file) => this.#clients.configure(file?.servers ?? []))
+      .catch((error: unknown) =>
+        logger.error({ reason: errorMessage(error) }, 'failed to read the list of MCP servers'),
+      );
+  }
+
+  get tools(): Tool[] {
+    return this.#clients.tools;
+  }
+
+  async stop(): Promise<void> {
+    await this.#clients.close();
+    await this.settled;
+  }
+}
