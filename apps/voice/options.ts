@@ -19,9 +19,8 @@ import {
   url,
 } from '@trunkline/config';
 import { iceServersSchema, portRangeOf } from './media/ice.ts';
-import { speechBackends } from './skills/schema.ts';
 import { verbosityLevels } from './skills/verbosity.ts';
-import { languageLetters } from './speech/synthesis/inprocess/presets.ts';
+import { backendOptions, recognitionBackends, synthesisBackends } from './speech/backends/registry.ts';
 
 const filesAndUsers = group('Files and users', {
   configDir: directory({
@@ -138,88 +137,35 @@ const agent = group('Agent to agent', {
   }),
 });
 
-const recognition = group('Speech recognition', {
-  sttBackend: choice({
-    env: 'STT_BACKEND',
-    values: ['local', 'compat'],
-    default: 'local',
-    doc: 'Who turns speech into text: the model on this machine, or an endpoint.',
+/** The settings of the backends themselves stand in their files. */
+const speech = {
+  ...group('Speech recognition', {
+    sttBackend: choice({
+      env: 'STT_BACKEND',
+      values: recognitionBackends,
+      default: 'local',
+      doc: 'Who turns speech into text: the model on this machine, or an endpoint.',
+    }),
   }),
-  sttUrl: url({ env: 'STT_URL', doc: 'Base address of a compatible transcription endpoint.' }),
-  sttModel: text({ env: 'STT_MODEL', default: 'whisper-1', doc: 'Model of that endpoint.' }),
-  sttApiKey: text({ env: 'STT_API_KEY', secret: true, doc: 'Key of that endpoint.' }),
-  sttModelDir: directory({
-    env: 'STT_MODEL_DIR',
-    doc: 'Weights of the local model.',
-    defaultDoc: 'the ones that npm ci installs',
+  ...group('Speech output', {
+    ttsBackend: choice({
+      env: 'TTS_BACKEND',
+      values: synthesisBackends,
+      default: 'sidecar',
+      doc: 'Who speaks.',
+    }),
   }),
-});
-
-const speech = group('Speech output', {
-  ttsBackend: choice({
-    env: 'TTS_BACKEND',
-    values: speechBackends,
-    default: 'sidecar',
-    doc: 'Who speaks.',
+  ...backendOptions,
+  ...group('Speech output', {
+    translatorPort: integer({
+      env: 'TRANSLATOR_PORT',
+      min: 0,
+      max: 65_535,
+      doc: 'Port of an OpenAI-style speech endpoint in front of the sidecar; by custom 8093.',
+      defaultDoc: 'no such endpoint',
+    }),
   }),
-  sidecarUrl: url({
-    env: 'SIDECAR_URL',
-    default: 'http://127.0.0.1:8092',
-    doc: 'Address of the speech sidecar.',
-  }),
-  sidecarReferenceId: text({ env: 'SIDECAR_REFERENCE_ID', doc: 'Saved voice that speaks.' }),
-  sidecarSampleRate: integer({
-    env: 'SIDECAR_SAMPLE_RATE',
-    default: 44_100,
-    min: 8000,
-    max: 192_000,
-    doc: 'Samples a second that the sidecar gives.',
-  }),
-  sidecarTimeout: decimal({
-    env: 'SIDECAR_TIMEOUT',
-    default: 180,
-    min: 1,
-    doc: 'Seconds that one call may take; a cold start takes about two minutes.',
-  }),
-  inprocVoice: text({
-    env: 'INPROC_VOICE',
-    default: 'af_heart',
-    doc: 'Preset of the local voice; piper, or piper:0 to piper:903, is a faster and plainer voice for small machines.',
-  }),
-  inprocLang: choice({
-    env: 'INPROC_LANG',
-    values: languageLetters,
-    default: 'a',
-    doc: 'Language of that preset: a American English, b British English, e Spanish, f French, h Hindi, i Italian, j Japanese, p Portuguese, z Chinese.',
-  }),
-  ttsCompatUrl: url({
-    env: 'TTS_COMPAT_URL',
-    default: 'https://api.openai.com/v1',
-    doc: 'Base address of a compatible speech endpoint.',
-  }),
-  ttsCompatModel: text({ env: 'TTS_COMPAT_MODEL', default: 'tts-1', doc: 'Model of that endpoint.' }),
-  ttsCompatVoice: text({ env: 'TTS_COMPAT_VOICE', default: 'alloy', doc: 'Voice of that endpoint.' }),
-  ttsCompatApiKey: text({
-    env: 'TTS_COMPAT_API_KEY',
-    secret: true,
-    default: 'not-needed',
-    doc: 'Key of that endpoint.',
-  }),
-  ttsCompatSampleRate: integer({
-    env: 'TTS_COMPAT_SAMPLE_RATE',
-    default: 24_000,
-    min: 8000,
-    max: 192_000,
-    doc: 'Samples a second that the endpoint gives.',
-  }),
-  translatorPort: integer({
-    env: 'TRANSLATOR_PORT',
-    min: 0,
-    max: 65_535,
-    doc: 'Port of an OpenAI-style speech endpoint in front of the sidecar; by custom 8093.',
-    defaultDoc: 'no such endpoint',
-  }),
-});
+};
 
 const audio = group('Audio', {
   halfDuplex: toggle({
@@ -287,7 +233,6 @@ export const voiceOptions = defineOptions('voice', 'Voice: a spoken conversation
   ...secrets,
   ...model,
   ...agent,
-  ...recognition,
   ...speech,
   ...audio,
   ...connection,

@@ -22,7 +22,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
   const checks: Promise<Diagnosis[]>[] = [
     checkModel(services.agent),
     diagnoseCalls(),
-    diagnoseSpeech(),
+    diagnoseSpeech(services.voice),
     checkBus(services.switchboard),
     diagnoseSurfaces(services.switchboard),
     checkPorts(options, services),

@@ -2,14 +2,14 @@ import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import { wordsOf } from '../errors.ts';
 import type { Counters } from '../metrics/record.ts';
-import type { SpeechBackend } from '../skills/schema.ts';
+import { findBackend } from '../speech/backends/registry.ts';
 import { CloneError } from '../speech/clone/clone-error.ts';
 import type { VoiceCloner } from '../speech/clone/cloner.ts';
 import type { Sidecar } from '../speech/sidecar/sidecar.ts';
 import type { VoiceApp } from './voice-app.ts';
 
 export interface VoiceRouteOptions {
-  backend: SpeechBackend;
+  backend: string;
   sidecar: Sidecar;
   cloner: VoiceCloner;
   counters: Counters;
@@ -29,7 +29,8 @@ export function mountVoice(app: VoiceApp, { backend, sidecar, cloner, counters }
     '/api/voice/references',
     describeRoute({ summary: 'Voices saved on the sidecar' }),
     async (context) => {
-      if (backend !== 'sidecar') return context.json({ backend, references: [] });
+      if (findBackend(backend)?.synthesis?.clonesVoices !== true)
+        return context.json({ backend, references: [] });
       try {
         return context.json({ backend, references: await sidecar.listReferences(context.req.raw.signal) });
       } catch (error) {

@@ -1,10 +1,8 @@
 import { z } from 'zod';
+import { synthesisBackends } from '../speech/backends/registry.ts';
 import { verbosityLevels } from './verbosity.ts';
 
 export const slugPattern = /^[a-z0-9][a-z0-9_-]{1,63}$/;
-export const speechBackends = ['sidecar', 'inprocess', 'compat'] as const;
-
-export type SpeechBackend = (typeof speechBackends)[number];
 
 const slug = z
   .string()
@@ -19,7 +17,7 @@ export const skillFileSchema = z.strictObject({
   extends: z.string().nullable().optional(),
   system_prompt: prompt.optional(),
   system_prompt_file: prompt.optional(),
-  tts_backend: z.enum(speechBackends).optional(),
+  tts_backend: z.enum(synthesisBackends).optional(),
   voice: z.string().min(1).optional(),
   lang: z.string().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),

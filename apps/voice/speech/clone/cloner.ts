@@ -1,12 +1,14 @@
 import type { Logger } from '@trunkline/config';
 import { wordsOf } from '../../errors.ts';
 import type { SkillLibrary } from '../../skills/library.ts';
-import { type SpeechBackend, slugPattern } from '../../skills/schema.ts';
+import { slugPattern } from '../../skills/schema.ts';
 import { titleOf } from '../../skills/skill.ts';
 import { decodeSound } from '../audio/decode.ts';
 import { lengthOf } from '../audio/sound.ts';
+import type { SpeechFile } from '../backends/definition.ts';
+import { findBackend } from '../backends/registry.ts';
 import type { Sidecar } from '../sidecar/sidecar.ts';
-import type { SpeechFile, Transcriber } from '../transcription/transcriber.ts';
+import type { Transcriber } from '../speech.ts';
 import { CloneError } from './clone-error.ts';
 import { hasSkillFile, removeClonedSkill, writeClonedSkill } from './skill-file.ts';
 
@@ -26,7 +28,7 @@ export interface Clone {
 }
 
 export interface ClonerOptions {
-  backend: SpeechBackend;
+  backend: string;
   sidecar: Sidecar;
   transcriber: Transcriber;
   library: SkillLibrary;
@@ -64,7 +66,7 @@ export class VoiceCloner {
 
   #checkSlug(slug: string): void {
     const { backend, library, configDirectory } = this.#options;
-    if (backend !== 'sidecar')
+    if (findBackend(backend)?.synthesis?.clonesVoices !== true)
       throw new CloneError(`cloning needs the sidecar backend: set TTS_BACKEND=sidecar (it is ${backend})`);
     if (!slugPattern.test(slug))
       throw new CloneError('slug must be lowercase letters/numbers/hyphens (2-64 chars)');

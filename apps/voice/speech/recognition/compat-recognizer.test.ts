@@ -1,7 +1,8 @@
 import { startSpeechServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { decodeWav } from '../audio/wav.ts';
-import { createCompatRecognizer } from './compat-recognizer.ts';
+import { createCompatRecognition } from '../backends/compat.ts';
+import { createGatedRecognizer } from './recognizer.ts';
 
 /** Two seconds, of which the detector takes all or nothing for speech. */
 const samples = new Float32Array(32_000).fill(0.25);
@@ -9,11 +10,15 @@ const samples = new Float32Array(32_000).fill(0.25);
 async function start(probability = 0.9, url?: string) {
   const server = await startSpeechServer({ transcript: ' Hello there. ' });
   onTestFinished(() => server.stop());
-  const recognizer = createCompatRecognizer({
+  const { transcribe } = createCompatRecognition({
     url: url ?? server.url,
     model: 'whisper-1',
     apiKey: 'secret',
     timeoutMs: 2000,
+  });
+  const recognizer = createGatedRecognizer({
+    backend: 'compat',
+    transcribe,
     scan: async () => Array.from({ length: 62 }, () => probability),
     close: async () => undefined,
   });

@@ -47,7 +47,7 @@ function setUp() {
   const synthesizer = createFallbackSynthesizer({
     backend: 'first',
     order: () => [first, second],
-    patienceMs: () => 300,
+    timeoutMs: () => 300,
     notices,
     now: () => clock.now,
     close: async () => undefined,
@@ -180,7 +180,7 @@ describe('a request', () => {
     const synthesizer = createFallbackSynthesizer({
       backend: 'first',
       order: () => [first, second],
-      patienceMs: () => undefined,
+      timeoutMs: () => undefined,
       notices: new Notices(loggerInto([])),
       close: async () => undefined,
     });

@@ -1,7 +1,6 @@
+import { CircuitBreaker, errorMessage, TimeoutError, withTimeout } from '@trunkline/std';
 import type { Notices } from '../notices.ts';
 import { SpeechError } from '../speech-error.ts';
-import { Circuit } from './circuit.ts';
-import { withPatience } from './patience.ts';
 import { restOfText } from './rest-of-text.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
@@ -10,7 +9,7 @@ export interface FallbackOptions {
   /** All backends that may speak a request, the one it should be first. */
   order(request: SpeechRequest): readonly Synthesizer[];
   /** How long a caller waits for the next sound of a backend, where another one could speak. */
-  patienceMs(backend: string): number | undefined;
+  timeoutMs(backend: Synthesizer): number | undefined;
   notices: Notices;
   now?: () => number;
   close(): Promise<void>;
@@ -22,37 +21,37 @@ interface Progress {
 
 /** Speaks by the first backend that works; one that fails in the middle is followed by the next for what is left. */
 export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
-  const circuit = new Circuit({ notices: options.notices, now: options.now ?? (() => performance.now()) });
+  const health = new BackendHealth(options.notices, options.now ?? (() => performance.now()));
   const closing = new AbortController();
   return {
     backend: options.backend,
     speak(request) {
       const signals = [closing.signal, ...(request.signal === undefined ? [] : [request.signal])];
-      return speakByFirst({ ...request, signal: AbortSignal.any(signals) }, options, circuit);
+      return speakByFirst({ ...request, signal: AbortSignal.any(signals) }, options, health);
     },
     async close() {
       closing.abort(new SpeechError('closed', 'the voices are closed'));
-      circuit.close();
+      health.close();
       await options.close();
     },
   };
 }
 
-async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, circuit: Circuit) {
+async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, health: BackendHealth) {
   if (!/[\p{L}\p{N}]/u.test(request.text)) return;
-  const backends = usable(options.order(request), circuit);
+  const backends = usable(options.order(request), health);
   const progress: Progress = { rest: request.text };
   const failures: unknown[] = [];
   for (const [index, backend] of backends.entries()) {
     const next = backends[index + 1];
-    const patienceMs = next === undefined ? undefined : options.patienceMs(backend.backend);
+    const timeoutMs = next === undefined ? undefined : options.timeoutMs(backend);
     try {
-      yield* speakBy(backend, request, progress, patienceMs);
-      return circuit.works(backend);
+      yield* speakBy(backend, request, progress, timeoutMs);
+      return health.succeeded(backend);
     } catch (error) {
       request.signal?.throwIfAborted();
       failures.push(error);
-      tellFailure(backend, error, next, options, circuit);
+      reportFailure(backend, error, next, options, health);
       if (progress.rest === '') return;
     }
   }
@@ -62,21 +61,21 @@ async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, c
 const harmless: readonly SpeechError['code'][] = ['unsupported', 'busy'];
 
 /** What a backend cannot read, or has no time for, says nothing about its health. */
-function tellFailure(
+function reportFailure(
   backend: Synthesizer,
   error: unknown,
   next: Synthesizer | undefined,
   { notices }: FallbackOptions,
-  circuit: Circuit,
+  health: BackendHealth,
 ): void {
   if (error instanceof SpeechError && harmless.includes(error.code))
     notices.tell(error.message, error.message);
-  else circuit.failed(backend, error, next?.backend);
+  else health.failed(backend, error, next?.backend);
 }
 
 /** When all are down, all are tried. */
-function usable(backends: readonly Synthesizer[], circuit: Circuit): readonly Synthesizer[] {
-  const up = backends.filter((backend) => circuit.isUp(backend));
+function usable(backends: readonly Synthesizer[], health: BackendHealth): readonly Synthesizer[] {
+  const up = backends.filter((backend) => health.isUp(backend));
   return up.length === 0 ? backends : up;
 }
 
@@ -84,7 +83,7 @@ async function* speakBy(
   backend: Synthesizer,
   request: SpeechRequest,
   progress: Progress,
-  patienceMs: number | undefined,
+  timeoutMs: number | undefined,
 ) {
   const leaving = new AbortController();
   const signal =
@@ -92,7 +91,7 @@ async function* speakBy(
   const frames = backend.speak({ ...request, text: progress.rest, signal });
   let seconds = 0;
   try {
-    for await (const frame of withPatience(frames, patienceMs)) {
+    for await (const frame of eachInTime(frames, timeoutMs)) {
       seconds += frame.samples.length / frame.sampleRate;
       yield frame;
     }
@@ -103,4 +102,83 @@ async function* speakBy(
   } finally {
     leaving.abort();
   }
+}
+
+/** Throws when a value takes longer than `timeoutMs`, and leaves the source behind. */
+async function* eachInTime<Value>(values: AsyncIterable<Value>, timeoutMs: number | undefined) {
+  const iterator = values[Symbol.asyncIterator]();
+  let isOver = false;
+  const next = async () => {
+    try {
+      if (timeoutMs === undefined) return await iterator.next();
+      return await withTimeout({ timeoutMs }, () => iterator.next());
+    } catch (error) {
+      isOver = true;
+      if (!(error instanceof TimeoutError)) throw error;
+      throw new SpeechError('timeout', `it gave no sound for ${(timeoutMs ?? 0) / 1000} s`, { cause: error });
+    }
+  };
+  try {
+    for (let step = await next(); !step.done; step = await next()) yield step.value;
+    isOver = true;
+  } finally {
+    if (!isOver) await iterator.return?.();
+  }
+}
+
+const cooldowns = { failureThreshold: 1, cooldownMs: 5000, maxCooldownMs: 60_000 };
+
+/** Which backends fail; each is tried in the background until it works again. */
+class BackendHealth {
+  readonly #notices: Notices;
+  readonly #now: () => number;
+  readonly #breakers = new Map<Synthesizer, CircuitBreaker>();
+  readonly #closing = new AbortController();
+
+  constructor(notices: Notices, now: () => number) {
+    this.#notices = notices;
+    this.#now = now;
+  }
+
+  /** Starts a trial of a backend whose cooldown has passed; it counts as down until the trial succeeds. */
+  isUp(backend: Synthesizer): boolean {
+    const breaker = this.#breakers.get(backend);
+    if (breaker === undefined || breaker.state === 'closed') return true;
+    if (breaker.state === 'half-open') void this.#try(backend, breaker);
+    return false;
+  }
+
+  failed(backend: Synthesizer, error: unknown, instead: string | undefined): void {
+    const breaker = this.#breakers.get(backend) ?? new CircuitBreaker({ ...cooldowns, now: this.#now });
+    this.#breakers.set(backend, breaker);
+    breaker.fail();
+    const rest = instead === undefined ? 'nothing speaks instead' : `${instead} speaks instead`;
+    const words = `${backend.backend} does not speak: ${errorMessage(error)} (${rest})`;
+    this.#notices.tell(keyOf(backend), words, { error });
+  }
+
+  succeeded(backend: Synthesizer): void {
+    this.#breakers.get(backend)?.succeed();
+    this.#notices.clear(keyOf(backend), `${backend.backend} speaks again`);
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #try(backend: Synthesizer, breaker: CircuitBreaker): Promise<void> {
+    breaker.start();
+    try {
+      for await (const _frame of backend.speak({ text: 'Hello.', signal: this.#closing.signal })) {
+        return this.succeeded(backend);
+      }
+      throw new Error('it gave no sound');
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.failed(backend, error, 'another backend');
+    }
+  }
+}
+
+function keyOf({ backend }: Synthesizer): string {
+  return `speech by ${backend}`;
 }

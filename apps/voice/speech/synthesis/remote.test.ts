@@ -4,11 +4,11 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { voiceOptions } from '../../options.ts';
 import { startPeer } from '../../peer.suite.ts';
 import { encodeWav } from '../audio/wav.ts';
+import { createCompatSynthesizer } from '../backends/compat.ts';
+import { createSidecarSynthesizer } from '../backends/sidecar.ts';
 import { Notices } from '../notices.ts';
 import { createSidecarClient } from '../sidecar/client.ts';
 import { loggerInto } from '../speech.suite.ts';
-import { createCompatSynthesizer } from './compat-synthesizer.ts';
-import { createSidecarSynthesizer } from './sidecar-synthesizer.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
 const samples = Int16Array.from({ length: 3000 }, (_, index) => index - 1500);

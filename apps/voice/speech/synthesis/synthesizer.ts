@@ -1,4 +1,3 @@
-import type { SpeechBackend } from '../../skills/schema.ts';
 import type { AudioFrame } from '../audio/frame.ts';
 
 export interface SpeechRequest {
@@ -7,7 +6,7 @@ export interface SpeechRequest {
   voice?: string | undefined;
   lang?: string | undefined;
   /** The one that the skill names; the configured one when not given. */
-  backend?: SpeechBackend | undefined;
+  backend?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -6,18 +6,18 @@ import { loadOnnx } from '../onnx.ts';
 import { provenPaths } from '../weights.ts';
 import { once } from '../worker/once.ts';
 import { serveWork } from '../worker/serve.ts';
-import type { EarsSettings, EarsWork } from './ears.ts';
 import { loadMoonshine, type Moonshine } from './moonshine/model.ts';
 import { readVocabulary, type Vocabulary } from './moonshine/vocabulary.ts';
+import type { RecognitionSettings, RecognitionWork } from './recognizer.ts';
 
-const { modelDirectory } = workerData as EarsSettings;
+const { modelDirectory } = workerData as RecognitionSettings;
 const silero = once(loadActivity);
 const vocabulary = once(loadVocabulary);
 const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadModel('base')) };
 
-serveWork(async function* (work: EarsWork, signal: AbortSignal) {
+serveWork(async function* (work: RecognitionWork, signal: AbortSignal) {
   if (work.kind === 'scan') yield scan(await silero(), work.samples, signal);
-  else yield words(await models[work.model](), await vocabulary(), work.samples, signal);
+  else yield transcribe(await models[work.model](), await vocabulary(), work.samples, signal);
 });
 
 async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): Promise<number[]> {
@@ -32,7 +32,7 @@ async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): 
   return probabilities;
 }
 
-async function words(
+async function transcribe(
   model: Moonshine,
   { textOf }: Vocabulary,
   samples: Float32Array,

@@ -1,8 +1,60 @@
+import { decimal, group, integer, text, url } from '@trunkline/config';
 import type { AudioFrame } from '../audio/frame.ts';
 import { readSamples } from '../audio/sample-stream.ts';
 import type { Notices } from '../notices.ts';
 import { type Sidecar, SidecarError } from '../sidecar/sidecar.ts';
-import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
+import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import { defineSpeechBackend } from './definition.ts';
+
+/** Speaks by the sidecar, a speech server that clones voices. */
+export const sidecar = defineSpeechBackend({
+  name: 'sidecar',
+  options: group('Speech output', {
+    sidecarUrl: url({
+      env: 'SIDECAR_URL',
+      default: 'http://127.0.0.1:8092',
+      doc: 'Address of the speech sidecar.',
+    }),
+    sidecarReferenceId: text({ env: 'SIDECAR_REFERENCE_ID', doc: 'Saved voice that speaks.' }),
+    sidecarSampleRate: integer({
+      env: 'SIDECAR_SAMPLE_RATE',
+      default: 44_100,
+      min: 8000,
+      max: 192_000,
+      doc: 'Samples a second that the sidecar gives.',
+    }),
+    sidecarTimeout: decimal({
+      env: 'SIDECAR_TIMEOUT',
+      default: 180,
+      min: 1,
+      doc: 'Seconds that one call may take; a cold start takes about two minutes.',
+    }),
+  }),
+  synthesis: {
+    isRemote: true,
+    isFallback: true,
+    clonesVoices: true,
+    create: (
+      { sidecarSampleRate: sampleRate, sidecarReferenceId: referenceId },
+      { sidecar: client, notices },
+    ) => ({
+      synthesizers: [createSidecarSynthesizer({ sidecar: client, sampleRate, referenceId, notices })],
+      answers: () => answers(client),
+    }),
+  },
+});
+
+const probeTimeoutMs = 5000;
+
+async function answers(client: Sidecar): Promise<boolean> {
+  try {
+    await client.listReferences(AbortSignal.timeout(probeTimeoutMs));
+    return true;
+  } catch (error) {
+    // One that refuses to list its voices may speak all the same.
+    return error instanceof SidecarError && error.code === 'refused';
+  }
+}
 
 interface SidecarSynthesizerOptions {
   sidecar: Sidecar;
@@ -12,7 +64,7 @@ interface SidecarSynthesizerOptions {
   notices: Notices;
 }
 
-/** Speaks by the sidecar; a skill's voice is a reference saved there. Prosody tags are its business and stay. */
+/** A skill's voice is a reference saved on the sidecar. Prosody tags are left to it. */
 export function createSidecarSynthesizer(options: SidecarSynthesizerOptions): Synthesizer {
   return {
     backend: 'sidecar',

@@ -1,0 +1,155 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { choice, group, text } from '@trunkline/config';
+import type { Notices } from '../notices.ts';
+import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
+import { defaultPreset, languageLetters, languages, presets } from '../synthesis/inprocess/presets.ts';
+import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import { diagnoseWeights } from '../weights.ts';
+import type { WorkerHost } from '../worker/host.ts';
+import { defineSpeechBackend } from './definition.ts';
+
+/** Speaks with the models of this machine: Kokoro, and Piper, which is faster and plainer. */
+export const inprocess = defineSpeechBackend({
+  name: 'inprocess',
+  options: group('Speech output', {
+    inprocVoice: text({
+      env: 'INPROC_VOICE',
+      default: 'af_heart',
+      doc: 'Preset of the local voice; piper, or piper:0 to piper:903, is a faster and plainer voice for small machines.',
+    }),
+    inprocLang: choice({
+      env: 'INPROC_LANG',
+      values: languageLetters,
+      default: 'a',
+      doc: 'Language of that preset: a American English, b British English, e Spanish, f French, h Hindi, i Italian, j Japanese, p Portuguese, z Chinese.',
+    }),
+  }),
+  synthesis: {
+    isRemote: false,
+    isFallback: true,
+    clonesVoices: false,
+    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, notices }) {
+      const script = (path: string) => new URL(`../synthesis/inprocess/${path}`, import.meta.url);
+      piperDirectory ??= join(directory, 'piper');
+      const settings: PiperSettings = { directory: piperDirectory };
+      const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'));
+      const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), settings);
+      const kokoro = createKokoroVoice({ host: kokoroHost, notices, voice, language });
+      const piper = createPiperVoice({ host: piperHost, notices, voice });
+      return {
+        synthesizers: [kokoro, piper],
+        preferred: ({ voice: wanted = voice }) => (isPiper(wanted) ? piper : kokoro),
+      };
+    },
+  },
+  diagnose: async () => [await diagnoseWeights('voice')],
+});
+
+/** Piper's runtime reads its dictionaries from the first directory that it was given, as long as the process lives. */
+let piperDirectory: string | undefined;
+
+interface KokoroVoiceOptions {
+  host: WorkerHost;
+  notices: Notices;
+  /** For skills that name none. */
+  voice: string;
+  language: string;
+}
+
+/** Speaks by the Kokoro model; a skill's voice is one of its presets. */
+function createKokoroVoice({ host, notices, ...standard }: KokoroVoiceOptions): Synthesizer {
+  const fallback = presets.includes(standard.voice) ? standard.voice : defaultPreset;
+  const voiceOf = (wanted: string) => {
+    if (presets.includes(wanted)) return wanted;
+    const words = `The local voice has no preset ${wanted}; ${fallback} speaks instead.`;
+    if (!wanted.startsWith('piper')) notices.tell(`preset ${wanted}`, words);
+    return fallback;
+  };
+  const choose = ({ voice: wanted, lang }: SpeechRequest) => {
+    const voice = voiceOf(wanted ?? standard.voice);
+    const own = wanted === undefined ? standard.language : voice.slice(0, 1);
+    return { voice, language: languageOf(lang ?? own, voice) };
+  };
+  return createLocalVoice({ backend: 'inprocess (Kokoro)', host, notices, choose });
+}
+
+const codes: Readonly<Record<string, string>> = {
+  'en-gb': 'b',
+  en: 'a',
+  es: 'e',
+  fr: 'f',
+  hi: 'h',
+  it: 'i',
+  ja: 'j',
+  pt: 'p',
+  zh: 'z',
+};
+
+/** A letter of the model, or a code such as en-GB or pt-BR; anything else is what the voice speaks. */
+function languageOf(lang: string, voice: string): string {
+  const code = lang.toLowerCase();
+  if (code in languages) return code;
+  return codes[code] ?? codes[code.split('-')[0] ?? ''] ?? voice.slice(0, 1);
+}
+
+export interface PiperSettings {
+  /** Where the files of the voice are unpacked. */
+  directory: string;
+}
+
+interface PiperVoiceOptions {
+  host: WorkerHost;
+  notices: Notices;
+  /** For skills that name none. */
+  voice: string;
+}
+
+/** Speakers of the voice, counted from 0. */
+const speakers = 904;
+/** The clearest of those that were measured. */
+const defaultSpeaker = 79;
+const pattern = /^piper(?::(\d{1,3}))?$/;
+
+/** Speaks by Piper, six times as fast as Kokoro and plainer; a skill's voice is `piper` or `piper:<speaker>`. English only. */
+function createPiperVoice({ host, notices, voice: standard }: PiperVoiceOptions): Synthesizer {
+  const fallback = speakerOf(standard) ?? defaultSpeaker;
+  const choose = ({ voice: wanted }: SpeechRequest) => {
+    const speaker = wanted === undefined ? fallback : speakerOf(wanted);
+    if (speaker === undefined && isPiper(wanted))
+      notices.tell(
+        `piper ${wanted}`,
+        `Piper has no voice ${wanted}: there are piper:0 to piper:${speakers - 1}.`,
+      );
+    return { voice: String(speaker ?? fallback), language: 'a' };
+  };
+  return createLocalVoice({ backend: 'inprocess (Piper)', host, notices, choose, prepare: pinRuntime });
+}
+
+let isPinned = false;
+
+/**
+ * Loads the native runtime in this thread too. Where only a worker loads it, Linux on arm64 unloads it with that
+ * worker, and no later worker of the process can load it again ("Module did not self-register").
+ */
+function pinRuntime(): void {
+  if (isPinned) return;
+  isPinned = true;
+  try {
+    createRequire(import.meta.url)('sherpa-onnx-node');
+  } catch {
+    // The worker fails in the same way and reports it, with what to do.
+  }
+}
+
+/** Whether a voice is meant for Piper. */
+function isPiper(voice: string | undefined): boolean {
+  return voice?.startsWith('piper') ?? false;
+}
+
+function speakerOf(voice: string): number | undefined {
+  const match = pattern.exec(voice);
+  if (match === null) return undefined;
+  const speaker = Number(match[1] ?? defaultSpeaker);
+  return speaker < speakers ? speaker : undefined;
+}

@@ -1,0 +1,7 @@
+import { compat } from './compat.ts';
+import { inprocess } from './inprocess.ts';
+import { local } from './local.ts';
+import { sidecar } from './sidecar.ts';
+
+/** Every way to speak and to listen. Options, choice, fallbacks, doctor and reference pages read this list. */
+export const speechBackends = [local, sidecar, inprocess, compat] as const;

@@ -1,0 +1,27 @@
+import { directory, group } from '@trunkline/config';
+import { diagnoseWeights } from '../weights.ts';
+import { defineSpeechBackend } from './definition.ts';
+
+/** Half a second of silence, enough to have a model loaded. */
+const silence = new Float32Array(8000);
+
+/** Listens with the models of this machine. */
+export const local = defineSpeechBackend({
+  name: 'local',
+  options: group('Speech recognition', {
+    sttModelDir: directory({
+      env: 'STT_MODEL_DIR',
+      doc: 'Weights of the local model.',
+      defaultDoc: 'the ones that npm ci installs',
+    }),
+  }),
+  recognition: {
+    create: (_options, { local: models }) => ({
+      transcribe: models.transcribe,
+      async warm() {
+        for (const final of [false, true]) await models.transcribe(silence, { final });
+      },
+    }),
+  },
+  diagnose: async () => [await diagnoseWeights('recognition')],
+});
