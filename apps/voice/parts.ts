@@ -19,7 +19,7 @@ import {
 } from '@trunkline/tools';
 import { steadyClock } from './call/clock.ts';
 import { type Conversations, createConversations } from './call/conversation.ts';
-import { Memory } from './call/replying/memory.ts';
+import { Memory } from './call/replying/history.ts';
 import { DelegateBook } from './delegates/book.ts';
 import { peerDelegates } from './delegates/peers.ts';
 import { OpenQuestions } from './delegates/questions.ts';

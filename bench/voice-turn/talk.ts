@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { CallComponents } from '../../apps/voice/call/call.ts';
 import { steadyClock } from '../../apps/voice/call/clock.ts';
 import { createConversations } from '../../apps/voice/call/conversation.ts';
-import { Memory } from '../../apps/voice/call/replying/memory.ts';
+import { Memory } from '../../apps/voice/call/replying/history.ts';
 import { SyntheticCaller } from '../../apps/voice/cases/harness/caller.suite.ts';
 import { LatencyLog, type TurnLatency } from '../../apps/voice/metrics/latency.ts';
 import { SessionRegistry } from '../../apps/voice/sessions/registry.ts';

@@ -7,29 +7,27 @@ import type { LatencyLog, TurnMarks } from '../metrics/latency.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { SpeechParts } from '../speech/speech.ts';
+import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
 import type { Line, LineMessage } from './line.ts';
-import { type AudioInput, openAudioInput } from './listening/hearing.ts';
-import { Loading } from './listening/loading.ts';
+import { type AudioInput, ModelLoading, openAudioInput } from './listening/audio-input.ts';
 import { SpeechInput } from './listening/speech-input.ts';
-import type { Histories } from './replying/histories.ts';
-import type { History } from './replying/history.ts';
+import type { Histories, History } from './replying/history.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
-import { createMessenger, type Outgoing, readMessage } from './rtvi.ts';
-import { announce } from './speaking/announce.ts';
+import { type Outgoing, readMessage } from './rtvi.ts';
 import { Fillers } from './speaking/fillers.ts';
-import type { SpeechCache } from './speaking/speech-cache.ts';
 import { SpeechPlayer } from './speaking/speech-player.ts';
+import { ClauseSplitter, spokenText } from './speaking/speech-text.ts';
 import type { Voice } from './speaking/utterance.ts';
 import { TurnController } from './turn-controller.ts';
 import { Backchannel } from './turns/backchannel.ts';
+import { EchoCorrelator } from './turns/echo-correlator.ts';
 import { EchoFilter } from './turns/echo-filter.ts';
-import { EchoMatcher } from './turns/echo-matcher.ts';
-import { SpeakingRate } from './turns/speaking-rate.ts';
+import { SpeakingRate } from './turns/endpointing.ts';
 
 export interface CallSettings {
-  /** Do not listen while speaking, nor for a while after. */
+  /** Do not listen while the bot speaks, nor for `echoGuardMs` after. */
   halfDuplex: boolean;
   echoGuardMs: number;
   /** How long a voice may take for the next sound. */
@@ -40,7 +38,8 @@ export interface CallComponents {
   line: Line;
   persona: Persona;
   speech: Omit<SpeechParts, 'transcriber' | 'describe' | 'close'>;
-  phrases: SpeechCache;
+  /** Synthesizes phrases that come up again and again. */
+  speechCache: Pick<Synthesizer, 'speak'>;
   histories: Histories;
   runs: ToolRuns;
   latency: LatencyLog;
@@ -50,90 +49,85 @@ export interface CallComponents {
 }
 
 /** Without a frame for this long, the microphone counts as silent. */
-const droughtMs = 500;
+const frameTimeoutMs = 500;
 
 /** One caller's conversation, from the first frame to the last. */
 export class Call implements VoiceSession {
   readonly id: string;
   readonly userId: string;
-  readonly #deps: CallComponents;
-  readonly #send: (message: Outgoing) => void;
+  readonly #components: CallComponents;
   readonly #history: History;
   readonly #releaseHistory: () => void;
-  readonly #listener: SpeechInput;
+  readonly #input: SpeechInput;
   readonly #player: SpeechPlayer;
   readonly #notifications: NotificationQueue;
   readonly #turns: TurnController;
-  readonly #drought: Alarm;
-  readonly #loading: Loading;
-  readonly #echo = new EchoMatcher();
-  readonly #own: EchoFilter;
-  #hearing: AudioInput | undefined;
-  #stoppedAt = -Infinity;
+  readonly #frameTimeout: Alarm;
+  readonly #loading: ModelLoading;
+  readonly #correlator = new EchoCorrelator();
+  readonly #echo: EchoFilter;
+  #microphone: AudioInput | undefined;
   #frameAt = -Infinity;
   #closed = false;
 
-  constructor(deps: CallComponents) {
-    const { line, persona, clock, logger, settings } = deps;
-    this.#deps = deps;
+  constructor(components: CallComponents) {
+    const { line, persona, clock, logger, settings, runs, histories } = components;
+    this.#components = components;
     this.id = line.id;
     this.userId = persona.user.id;
-    this.#send = createMessenger(line);
-    this.#drought = new Alarm(clock);
-    this.#loading = new Loading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
-    const { history, release } = deps.histories.open(persona.user.id, persona.skill.slug);
+    this.#frameTimeout = new Alarm(clock);
+    this.#loading = new ModelLoading(clock, (type) => this.#send({ type: 'server-message', data: { type } }));
+    const { history, release } = histories.open(persona.user.id, persona.skill.slug);
     this.#history = history;
     this.#releaseHistory = release;
     const speakingRate = new SpeakingRate();
-    this.#listener = this.#openListener(speakingRate);
-    this.#player = this.#openMouth();
-    const player = this.#player;
-    this.#own = new EchoFilter({ player, echo: this.#echo, clock, guardMs: settings.echoGuardMs });
-    this.#notifications = this.#openNews();
-    const { behavior } = persona.skill;
+    const [input, player] = [this.#createInput(speakingRate), this.#createPlayer()];
+    this.#input = input;
+    this.#player = player;
+    const { echoGuardMs: guardMs } = settings;
+    const echo = new EchoFilter({ player, correlator: this.#correlator, clock, guardMs });
+    this.#echo = echo;
+    this.#notifications = this.#createNotifications();
+    const enabled = persona.skill.behavior.backchannel === true && !settings.halfDuplex;
     this.#turns = new TurnController({
       sessionId: line.id,
       persona,
-      listener: this.#listener,
+      input,
       player,
-      fillers: this.#openFillers(),
-      backchannel: new Backchannel({
-        player,
-        clock,
-        murmurs: behavior.backchannel === true && !settings.halfDuplex,
-      }),
-      history: this.#history,
-      runs: deps.runs,
+      fillers: this.#createFillers(),
+      backchannel: new Backchannel({ player, clock, enabled }),
+      history,
+      runs,
       speakingRate,
-      own: this.#own,
-      isLoading: () => this.#loading.isUnderWay,
+      echo,
+      isLoading: () => this.#loading.isPending,
       clock,
       logger,
-      send: this.#send,
-      intercept: (text) => this.#notifications.asked(text),
+      send: (message) => this.#send(message),
+      intercept: (text) => this.#notifications.intercept(text),
       answered: (marks) => this.#report(marks),
     });
     line.onMessage((message) => this.#receive(message));
-    line.onAudio((frame) => this.#hear(frame));
+    line.onAudio((frame) => this.#acceptFrame(frame));
     line.onClose(() => void this.close());
   }
 
-  /** Begins to listen; until then, and where it cannot, the call goes on by text. */
+  /** Opens the microphone; until then, and where it fails, the call goes on by text. */
   async listen(): Promise<void> {
-    const { speech, logger } = this.#deps;
+    const { speech, logger } = this.#components;
     void this.#loading.follow(speech.warm());
     try {
-      this.#hearing = await openAudioInput({
+      this.#microphone = await openAudioInput({
         speech,
         isOpen: () => this.#isMicrophoneOpen,
-        heard: (samples, probability) => this.#heard(samples, probability),
+        onWindow: (samples, probability) => this.#acceptWindow(samples, probability),
         logger,
       });
-      this.#listener.judgeEndsBy(await speech.openSmartTurn());
-      if (this.#closed) await this.#stopListening();
+      this.#input.setEndOfTurnModel(await speech.openSmartTurn());
+      if (this.#closed) await this.#closeMicrophone();
     } catch (error) {
-      logger.error({ err: error }, 'the caller cannot be heard');
-      this.#fail('I cannot hear you; you can write to me', error);
+      logger.error({ err: error }, 'failed to open speech input');
+      this.#sendError('I cannot hear you; you can write to me', error);
     }
   }
 
@@ -145,148 +139,164 @@ export class Call implements VoiceSession {
     if (this.#closed) return;
     this.#closed = true;
     this.#notifications.close();
-    this.#drought.cancel();
+    this.#frameTimeout.cancel();
     this.#loading.stop();
     this.#turns.close();
     this.#player.close();
     this.#releaseHistory();
-    void this.#stopListening();
+    void this.#closeMicrophone();
   }
 
-  async #stopListening(): Promise<void> {
+  async #closeMicrophone(): Promise<void> {
     try {
-      await this.#hearing?.close();
+      await this.#microphone?.close();
     } catch (error) {
-      this.#deps.logger.warn({ err: error }, 'a microphone was not closed in good order');
+      this.#components.logger.warn({ err: error }, 'failed to close speech input');
     }
   }
 
   get #isMicrophoneOpen(): boolean {
-    const { settings, clock } = this.#deps;
-    if (!settings.halfDuplex) return true;
-    return !this.#player.speaking && clock.now() - this.#stoppedAt >= settings.echoGuardMs;
+    return !this.#components.settings.halfDuplex || this.#echo.isClear;
   }
 
-  #hear(frame: AudioFrame): void {
-    this.#frameAt = this.#deps.clock.now();
-    if (!this.#closed) this.#hearing?.accept(frame);
+  #acceptFrame(frame: AudioFrame): void {
+    this.#frameAt = this.#components.clock.now();
+    if (!this.#closed) this.#microphone?.accept(frame);
   }
 
-  #heard(samples: Float32Array, probability: number): void {
-    this.#echo.hear(samples, this.#deps.clock.now());
-    this.#listener.accept(samples, probability);
+  #acceptWindow(samples: Float32Array, probability: number): void {
+    this.#correlator.hear(samples, this.#components.clock.now());
+    this.#input.accept(samples, probability);
   }
 
   #receive(message: LineMessage): void {
-    const wish = readMessage(message);
-    if (this.#closed || wish === undefined) return;
-    if (wish.type === 'disconnect-bot') this.#deps.line.close('the caller asked for it');
-    else if (wish.type === 'send-text') this.#turns.write(wish.text, wish);
-    else this.#greet(wish.id);
+    const request = readMessage(message);
+    if (this.#closed || request === undefined) return;
+    if (request.type === 'disconnect-bot') this.#components.line.close('the caller asked for it');
+    else if (request.type === 'send-text') this.#turns.write(request.text, request);
+    else this.#greet(request.id);
   }
 
   #greet(id: string | undefined): void {
-    const { skill, verbosity } = this.#deps.persona;
-    const about = {
-      skill: skill.slug,
-      name: skill.name,
-      verbosity,
-      backend: this.#deps.speech.synthesizer.backend,
-    };
+    const { persona, speech } = this.#components;
+    const { skill, verbosity } = persona;
+    const about = { skill: skill.slug, name: skill.name, verbosity, backend: speech.synthesizer.backend };
     this.#send({ type: 'bot-ready', ...(id !== undefined && { id }), data: { version: '1.0.0', about } });
   }
 
   #report(marks: TurnMarks): void {
-    const { latency } = this.#deps;
+    const { latency } = this.#components;
     latency.add(marks.latency);
     const { p50, p95, turns } = latency.summary();
     const voice_to_voice_ms = marks.latency.first_packet_ms;
     this.#send({ type: 'metrics', data: { voice_to_voice_ms, turn: marks.latency, p50, p95, turns } });
   }
 
-  #openListener(speakingRate: SpeakingRate): SpeechInput {
-    const { speech, logger } = this.#deps;
+  #createInput(speakingRate: SpeakingRate): SpeechInput {
+    const { speech, logger } = this.#components;
     return new SpeechInput({
       recognizer: speech.recognizer,
       speakingRate,
       logger,
-      speechStarted: () => this.#turns.speechStarted(),
-      progressed: () => {
-        this.#drought.set(droughtMs, () => this.#listener.passSilence(droughtMs));
-        this.#turns.progressed();
+      onSpeechStarted: () => this.#turns.onSpeechStarted(),
+      onWindow: () => {
+        this.#frameTimeout.set(frameTimeoutMs, () => this.#input.passSilence(frameTimeoutMs));
+        this.#turns.onWindow();
       },
-      understood: (text) => this.#turns.understood(text),
+      onTranscript: (text) => this.#turns.onTranscript(text),
     });
   }
 
-  #openMouth(): SpeechPlayer {
-    const { line, clock, settings, logger } = this.#deps;
+  #createPlayer(): SpeechPlayer {
+    const { line, clock, settings, logger } = this.#components;
     return new SpeechPlayer({
       speaker: line.speaker,
       voice: this.#voice(),
       clock,
       timeoutMs: settings.speechTimeoutMs,
-      started: () => this.#botStarted(),
-      stopped: () => this.#botStopped(),
-      queued: (inMs, frame) => this.#echo.play(clock.now() + inMs, frame),
-      silenced: () => this.#echo.stop(clock.now()),
-      caption: (text) => this.#send({ type: 'bot-tts-text', data: { text } }),
-      failed: (error) => {
-        logger.warn({ err: error }, 'something could not be said');
-        this.#fail('I cannot speak at the moment', error);
+      onQueued: () => this.#turns.onUtteranceQueued(),
+      onStarted: () => this.#botStarted(),
+      onStopped: () => {
+        this.#echo.onBotStopped(this.#input.active);
+        this.#send({ type: 'bot-stopped-speaking' });
+      },
+      onIdle: () => this.#turns.onPlayerIdle(),
+      onCaption: (text) => this.#send({ type: 'bot-tts-text', data: { text } }),
+      onAudio: (inMs, frame) => this.#correlator.play(clock.now() + inMs, frame),
+      onSilenced: () => this.#correlator.stop(clock.now()),
+      onError: (error) => {
+        logger.warn({ err: error }, 'failed to speak');
+        this.#sendError('I cannot speak at the moment', error);
       },
     });
   }
 
-  /** The voice of the skill. */
   #voice(): Voice {
-    const { speech, phrases, persona } = this.#deps;
+    const { speech, speechCache, persona } = this.#components;
     const { voice, lang, speechBackend: backend } = persona.skill;
-    return ({ text, phrase }, signal) =>
-      (phrase ? phrases : speech.synthesizer).speak({ text, voice, lang, backend, signal });
+    return ({ text, cached }, signal) =>
+      (cached ? speechCache : speech.synthesizer).speak({ text, voice, lang, backend, signal });
   }
 
   #botStarted(): void {
-    // What was half heard before belongs to nobody once the microphone is closed.
-    if (!this.#isMicrophoneOpen) this.#listener.reset();
+    // Half a sentence from before the microphone closed is of no use.
+    if (!this.#isMicrophoneOpen) this.#turns.dropUserTurn();
+    this.#turns.onPlayoutStarted();
     this.#send({ type: 'bot-started-speaking' });
   }
 
-  #botStopped(): void {
-    this.#stoppedAt = this.#deps.clock.now();
-    this.#own.voiceStopped(this.#listener.active);
-    this.#send({ type: 'bot-stopped-speaking' });
-  }
-
-  #openFillers(): Fillers {
-    const { clock, persona } = this.#deps;
+  #createFillers(): Fillers {
+    const { clock, persona } = this.#components;
     return new Fillers({
       clock,
       verbosity: persona.verbosity,
       acknowledges: persona.skill.behavior.micro_ack !== false,
-      isQuiet: () => this.#player.idle && !this.#listener.active,
-      say: (text) => this.#player.say({ text, phrase: true }),
+      isQuiet: () => this.#player.idle && !this.#input.active,
+      say: (text) => this.#player.say({ text, cached: true }),
     });
   }
 
-  #openNews(): NotificationQueue {
-    const { clock } = this.#deps;
+  #createNotifications(): NotificationQueue {
+    const { clock } = this.#components;
     return new NotificationQueue({
       clock,
       quietMs: () => this.#turns.quietMs,
-      isListening: () => this.#listener.active,
-      isMuted: () => this.#hearing?.muted === true || clock.now() - this.#frameAt > 2 * droughtMs,
+      isListening: () => this.#input.active,
+      isMuted: () => this.#microphone?.muted === true || clock.now() - this.#frameAt > 2 * frameTimeoutMs,
       say: (words, urgent, done) =>
-        announce(this.#player, words, urgent, (heard) => {
+        this.#announce(words, urgent, (heard) => {
           // What was heard belongs to the conversation.
           if (heard) this.#history.add([{ role: 'assistant', content: words }]);
           done(heard);
         }),
-      tell: (outcome, done) => this.#turns.tell(outcome, done),
+      announceResult: (outcome, done) => this.#turns.announceResult(outcome, done),
     });
   }
 
-  #fail(words: string, error: unknown): void {
+  /** Says a text that is no reply, clause by clause. `done` reports once whether all of it was heard. */
+  #announce(words: string, urgent: boolean, done: (heard: boolean) => void): void {
+    const splitter = new ClauseSplitter();
+    const clauses = [...splitter.push(spokenText(words)), ...splitter.flush()];
+    let open = true;
+    const finish = (heard: boolean) => {
+      if (open) done(heard);
+      open = false;
+    };
+    const utterances = clauses.map(({ text }, index) => ({
+      text,
+      onPlayed: () => index === clauses.length - 1 && finish(true),
+      onInterrupted: () => finish(false),
+      onFailed: () => finish(false),
+    }));
+    if (urgent) for (const utterance of utterances.toReversed()) this.#player.sayNext(utterance);
+    else for (const utterance of utterances) this.#player.say(utterance);
+  }
+
+  #send(message: Outgoing): void {
+    this.#components.line.send(message);
+  }
+
+  #sendError(words: string, error: unknown): void {
     this.#send({ type: 'error', data: { message: `${words}: ${wordsOf(error)}`, fatal: false } });
   }
 }

@@ -3,18 +3,18 @@ import { anonymous, type Principal } from '@trunkline/identity';
 import type { DeliveryPort } from '../delivery/delivery.ts';
 import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
+import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { SpeechRequest, Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { Model } from '../turn/model-settings.ts';
 import type { Persona } from '../turn/persona.ts';
 import type { User } from '../users/user.ts';
 import { Call, type CallComponents } from './call.ts';
 import type { Line } from './line.ts';
-import { Histories } from './replying/histories.ts';
-import type { Memory } from './replying/memory.ts';
+import { Histories, type Memory } from './replying/history.ts';
 import { ToolRuns } from './replying/tool-runs.ts';
-import { SpeechCache } from './speaking/speech-cache.ts';
 
 export interface ConversationDeps
-  extends Omit<CallComponents, 'line' | 'persona' | 'phrases' | 'histories' | 'runs'> {
+  extends Omit<CallComponents, 'line' | 'persona' | 'speechCache' | 'histories' | 'runs'> {
   memory: Memory;
   /** Writes summaries of long conversations. */
   summariser(): Model;
@@ -35,7 +35,7 @@ export interface Conversations {
 
 export function createConversations(given: ConversationDeps): Conversations {
   const { persona, sessions, memory, summariser, delivery, ...deps } = given;
-  const phrases = new SpeechCache(deps.speech.synthesizer);
+  const speechCache = new SpeechCache(deps.speech.synthesizer);
   const histories = new Histories({ memory, summariser, logger: deps.logger });
   const runs = new ToolRuns({ delivery, logger: deps.logger });
   return {
@@ -43,7 +43,7 @@ export function createConversations(given: ConversationDeps): Conversations {
     begin(line, user, principal = anonymous) {
       const answering = personaOf(() => persona(user, principal), user, line, deps.logger);
       if (answering === undefined) return;
-      const call = new Call({ ...deps, line, persona: answering, phrases, histories, runs });
+      const call = new Call({ ...deps, line, persona: answering, speechCache, histories, runs });
       const leave = sessions.open(call);
       line.onClose(leave);
       void call.listen();
@@ -60,5 +60,47 @@ function personaOf(persona: () => Persona, user: User, line: Line, logger: Logge
     line.send({ type: 'error', data: { message: wordsOf(error), fatal: true } });
     line.close('the call cannot be answered');
     return undefined;
+  }
+}
+
+const mostCached = 128;
+/** Then it is synthesized again: a fallback voice may have stood in for another. */
+const cachedForMs = 10 * 60_000;
+
+interface CachedSpeech {
+  frames: readonly AudioFrame[];
+  madeAt: number;
+}
+
+/** Synthesized phrases that come up again and again, shared by all calls. */
+export class SpeechCache {
+  readonly #synthesizer: Synthesizer;
+  readonly #now: () => number;
+  readonly #sounds = new Map<string, CachedSpeech>();
+
+  constructor(synthesizer: Synthesizer, now: () => number = () => performance.now()) {
+    this.#synthesizer = synthesizer;
+    this.#now = now;
+  }
+
+  /** Plays the cached sound, or synthesizes and caches it. */
+  async *speak(request: SpeechRequest): AsyncGenerator<AudioFrame> {
+    const { text, voice, lang, backend } = request;
+    const key = JSON.stringify([text, voice, lang, backend]);
+    const known = this.#sounds.get(key);
+    if (known !== undefined && this.#now() - known.madeAt < cachedForMs) return yield* known.frames;
+    const frames: AudioFrame[] = [];
+    for await (const frame of this.#synthesizer.speak(request)) {
+      frames.push(frame);
+      yield frame;
+    }
+    if (frames.length > 0) this.#store(key, frames);
+  }
+
+  #store(key: string, frames: readonly AudioFrame[]): void {
+    this.#sounds.delete(key);
+    this.#sounds.set(key, { frames, madeAt: this.#now() });
+    const [oldest] = this.#sounds.keys();
+    if (this.#sounds.size > mostCached && oldest !== undefined) this.#sounds.delete(oldest);
   }
 }

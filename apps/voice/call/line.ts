@@ -23,7 +23,7 @@ export interface LineMessage {
   data?: unknown;
 }
 
-/** Paced output: what is queued is played at its own speed, and can be held or thrown away at once. */
+/** Paced output: what is queued is played at its own speed, and can be paused or thrown away at once. */
 export interface Speaker {
   /** Queues samples of any length. */
   enqueue(frame: AudioFrame): void;
@@ -31,7 +31,8 @@ export interface Speaker {
   readonly playedMs: number;
   /** Milliseconds that wait. */
   readonly queuedMs: number;
-  hold(): void;
+  readonly paused: boolean;
+  pause(): void;
   resume(): void;
   /** Throws away what waits. */
   clear(): void;

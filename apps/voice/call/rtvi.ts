@@ -1,7 +1,7 @@
-import type { Line, LineMessage } from './line.ts';
-import type { LoadingStatus } from './listening/loading.ts';
+import type { LineMessage } from './line.ts';
+import type { LoadingStatus } from './listening/audio-input.ts';
 
-/** What the page is told, in the RTVI style. */
+/** Messages to the page, in the RTVI style. */
 export type Outgoing =
   | { type: 'bot-ready'; id?: string; data: { version: string; about: object } }
   | { type: 'user-started-speaking' | 'user-stopped-speaking' }
@@ -27,7 +27,7 @@ export type Outgoing =
   | { type: 'metrics'; data: object }
   | { type: 'error'; data: { message: string; fatal: boolean } };
 
-/** What the page may ask for. */
+/** Requests of the page. */
 export type Incoming =
   | { type: 'client-ready'; id: string | undefined }
   | { type: 'send-text'; text: string; interrupts: boolean; spoken: boolean }
@@ -35,12 +35,7 @@ export type Incoming =
 
 const longestText = 8000;
 
-/** Sends typed messages to the page. */
-export function createMessenger(line: Line): (message: Outgoing) => void {
-  return (message) => line.send(message);
-}
-
-/** Understands a message of the page; undefined for those that do not concern the conversation. */
+/** Reads a message of the page; undefined for those that do not concern the conversation. */
 export function readMessage({ type, id, data }: LineMessage): Incoming | undefined {
   if (type === 'client-ready') return { type, id };
   if (type === 'disconnect-bot') return { type };

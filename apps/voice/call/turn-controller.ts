@@ -3,10 +3,11 @@ import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../delivery/delivery.ts';
 import { TurnMarks } from '../metrics/latency.ts';
 import type { Persona } from '../turn/persona.ts';
+import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
 import { Alarm } from './clock.ts';
 import type { SpeechInput } from './listening/speech-input.ts';
 import type { History } from './replying/history.ts';
-import { Outcomes } from './replying/outcomes.ts';
+import { LateResults } from './replying/late-results.ts';
 import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
@@ -17,287 +18,332 @@ import type { Backchannel } from './turns/backchannel.ts';
 import type { EchoFilter } from './turns/echo-filter.ts';
 import {
   endpointingDelay,
-  falseInterruptionTimeoutMs,
   isLikelyEndOfTurn,
-  judgeInterruption,
+  type SpeakingRate,
+  TranscriptTimeout,
 } from './turns/endpointing.ts';
-import type { SpeakingRate } from './turns/speaking-rate.ts';
-import { TranscriptTimeout } from './turns/transcript-timeout.ts';
+import { falseInterruptionTimeoutMs, judgeInterruption } from './turns/interruption.ts';
 import { isBackchannel, joined, wordsIn } from './turns/words.ts';
 
 export interface TurnControllerDeps {
   sessionId: string;
   persona: Persona;
-  listener: SpeechInput;
+  input: SpeechInput;
   player: SpeechPlayer;
   fillers: Fillers;
   backchannel: Backchannel;
   history: History;
   runs: ToolRuns;
   speakingRate: SpeakingRate;
-  own: EchoFilter;
-  /** The models that listen are not there yet: words come later. */
+  echo: EchoFilter;
+  /** The speech models still load: transcripts come late. */
   isLoading(): boolean;
   clock: Clock;
   logger: Logger;
   send(message: Outgoing): void;
-  /** Whether the words are dealt with elsewhere. */
+  /** Returns true if the text needs no reply from the model. */
   intercept(text: string): boolean;
-  /** The first sound of an answer was sent. */
+  /** Called when the first sound of a reply was sent. */
   answered(marks: TurnMarks): void;
 }
 
-/** Whose turn it is, and what becomes of it: what the listener hears comes in, what the player says goes out. */
+/** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
 export class TurnController {
   readonly #deps: TurnControllerDeps;
-  readonly #held: Alarm;
+  readonly #falseInterruptionTimer: Alarm;
   readonly #preemptive = new PreemptiveGeneration();
   readonly #transcriptTimeout: TranscriptTimeout;
-  #reply: Reply | undefined;
-  readonly #outcomes = new Outcomes();
-  /** What was said before and got no answer, because the speaker went on. */
+  readonly #lateResults = new LateResults();
+  #state: CallState;
+  /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = '';
-  #userHasFloor = false;
-  /** The sound of this utterance has proven to be no interruption so far. */
-  #passed = false;
-  #transcribedAt: number | undefined;
-  /** When the caller last fell silent, and when they began again. */
-  #fellSilentAt = -Infinity;
-  #beganAt = 0;
-  #quietSince: number;
+  #userTurnEndedAt = -Infinity;
 
   constructor(deps: TurnControllerDeps) {
     this.#deps = deps;
-    this.#held = new Alarm(deps.clock);
+    this.#falseInterruptionTimer = new Alarm(deps.clock);
     this.#transcriptTimeout = new TranscriptTimeout(deps);
-    this.#quietSince = deps.clock.now();
+    this.#state = { name: 'idle', since: deps.clock.now() };
   }
 
-  /** How long nobody has spoken and nothing is under way. */
+  /** How long the call has been idle. */
   get quietMs(): number {
-    const { listener, player, clock } = this.#deps;
-    if (listener.active || !player.idle || this.#reply !== undefined) this.#quietSince = clock.now();
-    return clock.now() - this.#quietSince;
+    const { player, clock } = this.#deps;
+    return this.#state.name === 'idle' && player.idle ? clock.now() - this.#state.since : 0;
   }
 
-  get #botHasTurn(): boolean {
-    const { player, backchannel } = this.#deps;
-    return this.#reply !== undefined || (!player.idle && !backchannel.murmuring);
-  }
-
-  speechStarted(): void {
-    const { player, clock, listener, own } = this.#deps;
-    this.#preemptive.drop();
-    this.#transcribedAt = undefined;
-    this.#beganAt = clock.now() - listener.speechMs;
-    own.speechStarted();
+  /** The caller began to speak, or went on after a pause. */
+  onSpeechStarted(): void {
+    const { clock, input, echo } = this.#deps;
+    this.#preemptive.cancel();
+    const { announced = false, falseInterruption = false } = userTurnOf(this.#state) ?? {};
+    const startedAt = clock.now() - input.speechMs;
+    const userTurn = { startedAt, announced, falseInterruption, transcribedAt: undefined };
+    this.#dispatch({ type: 'user-speaking', userTurn });
+    echo.onUserSpeech();
     // Nobody notices that a voice waits which has not begun.
-    if (this.#reply !== undefined && !player.speaking) this.#hold();
+    if (this.#state.name === 'thinking' && this.#state.reply !== undefined) this.#pauseForFalseInterruption();
   }
 
-  understood(text: string): void {
-    const { listener, clock, own } = this.#deps;
-    if (listener.whole !== undefined) this.#transcribedAt ??= clock.now();
-    if (this.#userHasFloor && !this.#botHasTurn) this.#transcribe(own.in(text), false);
-    this.progressed();
+  onTranscript(text: string): void {
+    const { input, clock, echo } = this.#deps;
+    const userTurn = userTurnOf(this.#state);
+    if (userTurn !== undefined && input.finalTranscript !== undefined) userTurn.transcribedAt ??= clock.now();
+    if (userTurn?.announced && !botHasTurn(this.#state)) this.#transcribe(echo.removeFrom(text), false);
+    this.onWindow();
   }
 
-  progressed(): void {
-    const { listener } = this.#deps;
-    if (!listener.active) return;
-    this.#transcriptTimeout.pass(listener.speaking);
-    if (!listener.text && this.#transcriptTimeout.isWordless(listener.totalSpeechMs)) this.#giveUpListening();
-    else if (this.#botHasTurn) this.#judgeInterruption();
+  /** A window of sound has passed, or the transcript has changed. */
+  onWindow(): void {
+    const { input } = this.#deps;
+    const userTurn = userTurnOf(this.#state);
+    if (!input.active || userTurn === undefined) return;
+    this.#dispatch({ type: input.speaking ? 'user-speaking' : 'user-silent', userTurn });
+    this.#transcriptTimeout.pass(input.speaking);
+    if (!input.transcript && this.#transcriptTimeout.isWordless(input.totalSpeechMs)) this.#dropNoise();
+    else if (botHasTurn(this.#state)) this.#judgeInterruption();
     else {
-      if (!this.#passed) this.#takeFloor();
-      if (!listener.speaking) this.#judgePause();
+      if (!userTurn.falseInterruption) this.#announceUserTurn();
+      if (this.#state.name === 'endpointing') this.#judgeEndpoint();
     }
   }
 
-  /** Something written instead of said. */
+  /** Drops what the caller is saying without an answer. */
+  dropUserTurn(): void {
+    this.#endUserTurn();
+  }
+
+  onUtteranceQueued(): void {
+    this.#dispatch({ type: 'utterance-queued' });
+  }
+
+  onPlayoutStarted(): void {
+    this.#dispatch({ type: 'playout-started' });
+  }
+
+  onPlayerIdle(): void {
+    if (replyOf(this.#state) === undefined) this.#endBotTurn();
+    else this.#dispatch({ type: 'playout-finished' });
+  }
+
+  /** Answers a written message. */
   write(text: string, { interrupts, spoken }: { interrupts: boolean; spoken: boolean }): void {
-    if (this.#botHasTurn && !interrupts) {
+    if (botHasTurn(this.#state) && !interrupts) {
       this.#unanswered = joined(this.#unanswered, text);
       return;
     }
-    this.#yield();
-    this.#endUtterance();
+    this.#cancel();
     this.#answer(text, new TurnMarks(this.#deps.clock.now, 0), spoken);
   }
 
-  /** Has the model tell the result of a tool that nobody waited for; then says whether any of it was heard. */
-  tell(outcome: ToolOutcome, done: (heard: boolean) => void): void {
-    this.#outcomes.add(outcome, done);
-    if (this.#reply === undefined) this.#tellNext();
+  /** Has the model announce a tool's late result. `done` reports whether any of it was heard. */
+  announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void {
+    this.#lateResults.add(outcome, done);
+    if (replyOf(this.#state) === undefined) this.#announceNextResult();
   }
 
-  #tellNext(): void {
-    const marks = new TurnMarks(this.#deps.clock.now, 0);
-    this.#reply = this.#outcomes.next((outcome) => this.#createReply('', marks, true, outcome));
-    this.#reply?.confirm();
-  }
-
-  /** The caller is gone. */
   close(): void {
-    this.#yield();
-    this.#endUtterance();
+    this.#cancel();
   }
 
-  #takeFloor(): void {
-    if (this.#userHasFloor) return;
-    this.#userHasFloor = true;
+  #dispatch(event: CallEvent): void {
+    const { player, clock, logger } = this.#deps;
+    const before = this.#state.name;
+    this.#state = transition(this.#state, event, clock.now());
+    const after = this.#state.name;
+    if (before !== after) logger.debug({ from: before, to: after, event: event.type }, 'call state changed');
+    if (before !== 'paused' && after === 'paused') {
+      player.pause();
+      this.#falseInterruptionTimer.set(falseInterruptionTimeoutMs, () => this.#resume());
+    }
+    if (before === 'paused' && after !== 'paused') this.#falseInterruptionTimer.cancel();
+  }
+
+  #announceUserTurn(): void {
+    const userTurn = userTurnOf(this.#state);
+    if (userTurn === undefined || userTurn.announced) return;
+    userTurn.announced = true;
     this.#deps.send({ type: 'user-started-speaking' });
   }
 
   #judgeInterruption(): void {
-    const { listener, player, persona, own } = this.#deps;
-    const over = !listener.speaking && listener.whole !== undefined;
-    const echo = own.isEcho;
+    const { input, player, persona, echo } = this.#deps;
+    const over = !input.speaking && input.finalTranscript !== undefined;
+    const { isSelfSpeech } = echo;
     // Too early to tell whose voice it is.
-    if (echo === undefined && !over) return;
-    const words = listener.text ? own.in(listener.text) : over ? '' : undefined;
-    const verdict = judgeInterruption({ speechMs: listener.totalSpeechMs, words, over, echo: echo ?? false });
+    if (isSelfSpeech === undefined && !over) return;
+    const words = input.transcript ? echo.removeFrom(input.transcript) : over ? '' : undefined;
+    const verdict = judgeInterruption({
+      speechMs: input.totalSpeechMs,
+      words,
+      over,
+      selfSpeech: isSelfSpeech ?? false,
+    });
     const mayInterrupt = persona.skill.behavior.bargein !== false || !player.speaking;
-    if (verdict === 'yield' && mayInterrupt) this.#interrupt();
-    else if (verdict === 'hold' && mayInterrupt && !this.#passed) this.#hold();
-    else if (verdict === 'ignore' || over) this.#letPass(over);
+    const mayPause = mayInterrupt && userTurnOf(this.#state)?.falseInterruption !== true;
+    if (verdict === 'interrupt' && mayInterrupt) this.#interrupt();
+    else if (verdict === 'pause' && mayPause) this.#pauseForFalseInterruption();
+    else if (verdict === 'ignore' || over) this.#resume(over);
   }
 
-  #hold(): void {
-    if (this.#held.isSet) return;
-    this.#deps.player.hold();
-    this.#held.set(falseInterruptionTimeoutMs, () => this.#letPass(false));
+  #pauseForFalseInterruption(): void {
+    this.#dispatch({ type: 'possible-interruption' });
   }
 
-  /** It was no interruption: what was being said goes on. */
-  #letPass(over: boolean): void {
-    this.#passed = true;
-    this.#held.cancel();
+  /** It was no interruption: the bot goes on. `over`: the caller has finished, too. */
+  #resume(over = false): void {
+    const userTurn = userTurnOf(this.#state);
+    if (userTurn !== undefined) userTurn.falseInterruption = true;
+    this.#dispatch({ type: 'false-interruption' });
     this.#deps.player.resume();
-    if (over) this.#endUtterance();
+    if (over) this.#endUserTurn();
   }
 
+  /** Barge-in. */
   #interrupt(): void {
-    const { listener, speakingRate, own } = this.#deps;
-    if (this.#reply?.wasHeard === false) speakingRate.noteFalseEndpoint(this.#beganAt - this.#fellSilentAt);
-    own.interrupted();
-    this.#yield();
-    this.#takeFloor();
-    if (!listener.speaking) this.#judgePause();
+    const { speakingRate, echo, input } = this.#deps;
+    const userTurn = userTurnOf(this.#state);
+    if (userTurn === undefined) return;
+    if (replyOf(this.#state)?.wasHeard === false)
+      speakingRate.noteFalseEndpoint(userTurn.startedAt - this.#userTurnEndedAt);
+    echo.onInterruption();
+    this.#stopBot({ type: 'interrupted', userTurn });
+    this.#announceUserTurn();
+    if (!input.speaking) this.onWindow();
   }
 
-  /** Gives up the turn at once; what was not heard was not said. */
-  #yield(): void {
+  /** Stops everything, for a written message or a hang-up. */
+  #cancel(): void {
+    const announced = userTurnOf(this.#state)?.announced;
+    this.#stopBot({ type: 'cancelled' });
+    this.#endUserTurn(announced);
+  }
+
+  /** Stops the reply at once; what was not heard was not said. */
+  #stopBot(event: CallEvent): void {
     const { player, history, send } = this.#deps;
-    this.#held.cancel();
-    this.#preemptive.drop();
-    const spoke = player.speaking;
-    const reply = this.#reply;
-    this.#reply = undefined;
+    const [reply, spoke] = [replyOf(this.#state), player.speaking];
+    this.#preemptive.cancel();
+    this.#dispatch(event);
     reply?.abandon();
-    player.cut();
+    player.interrupt();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
-    this.#outcomes.interrupted();
+    this.#lateResults.onInterruption();
     if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
   }
 
-  #judgePause(): void {
-    const { listener, speakingRate, backchannel, own } = this.#deps;
-    const text = listener.whole === undefined ? undefined : own.in(listener.whole);
-    const pause = {
-      text,
-      tone: listener.tone,
-      usualPauseMs: speakingRate.usualPauseMs,
-      finished: listener.finished,
-    };
+  #judgeEndpoint(): void {
+    const { input, speakingRate, backchannel, echo } = this.#deps;
+    const text = input.finalTranscript === undefined ? undefined : echo.removeFrom(input.finalTranscript);
+    const { usualPauseMs } = speakingRate;
+    const pause = { text, tone: input.tone, usualPauseMs, finished: input.endOfTurnProbability };
     const isOver =
-      text === undefined ? this.#transcriptTimeout.isOver : listener.silenceMs >= endpointingDelay(pause);
-    if (isOver) this.#endTurn(text ?? listener.text ?? '');
+      text === undefined ? this.#transcriptTimeout.isOver : input.silenceMs >= endpointingDelay(pause);
+    if (isOver) this.#endOfTurn(text ?? input.transcript ?? '');
     else if (text === undefined) return;
-    else if (isLikelyEndOfTurn(pause) && wordsIn(text).length > 0) this.#prepare(text);
-    else backchannel.murmur(listener.totalSpeechMs, listener.silenceMs);
+    else if (isLikelyEndOfTurn(pause) && wordsIn(text).length > 0) this.#generatePreemptively(text);
+    else backchannel.offer(input.totalSpeechMs, input.silenceMs);
   }
 
-  /** Begins an answer that may turn out not to be wanted. */
-  #prepare(text: string): void {
+  /** Starts a reply that is thrown away if the caller goes on. */
+  #generatePreemptively(text: string): void {
     const whole = joined(this.#unanswered, text);
-    this.#preemptive.begin(whole, () => this.#createReply(whole, this.#startMarks(), true));
+    this.#preemptive.start(whole, () => this.#createReply(whole, this.#startMarks(), true));
   }
 
-  #endTurn(text: string): void {
-    const { listener, backchannel, clock, own } = this.#deps;
+  #endOfTurn(text: string): void {
+    const { input, backchannel, clock, echo } = this.#deps;
     const marks = this.#preemptive.current?.marks ?? this.#startMarks();
     marks.note('end_of_utterance_ms');
-    this.#fellSilentAt = clock.now() - listener.silenceMs;
-    const [speechMs, passed, tail] = [listener.totalSpeechMs, this.#passed, own.isTail(this.#fellSilentAt)];
-    this.#endUtterance();
+    this.#userTurnEndedAt = clock.now() - input.silenceMs;
+    const speechMs = input.totalSpeechMs;
+    const overlapped = userTurnOf(this.#state)?.falseInterruption === true;
+    const isTail = echo.isTail(this.#userTurnEndedAt);
+    this.#endUserTurn();
     const understood = wordsIn(text).length > 0;
-    // Murmurs and noise from the time when the other side spoke need no answer.
-    if (understood && !tail && !(passed && isBackchannel(text))) this.#answer(text, marks, true);
-    else this.#preemptive.drop();
-    if (!understood && !passed) backchannel.puzzle(speechMs);
+    // A backchannel or noise from the time when the bot spoke needs no answer.
+    if (understood && !isTail && !(overlapped && isBackchannel(text))) this.#answer(text, marks, true);
+    else this.#preemptive.cancel();
+    if (!understood && !overlapped) backchannel.reprompt(speechMs);
   }
 
-  #giveUpListening(): void {
-    this.#preemptive.drop();
-    this.#held.cancel();
-    this.#deps.player.resume();
-    this.#endUtterance();
+  /** The sound went on for too long without a word. */
+  #dropNoise(): void {
+    this.#preemptive.cancel();
+    this.#resume(true);
   }
 
-  #endUtterance(): void {
-    const { listener, own, send, clock } = this.#deps;
-    listener.reset();
-    own.reset();
-    this.#quietSince = clock.now();
+  #endUserTurn(announced = userTurnOf(this.#state)?.announced): void {
+    const { input, echo, send } = this.#deps;
+    input.reset();
+    echo.reset();
     this.#transcriptTimeout.renew();
-    this.#passed = false;
     this.#preemptive.renew();
-    if (this.#userHasFloor) send({ type: 'user-stopped-speaking' });
-    this.#userHasFloor = false;
+    this.#dispatch({ type: 'user-turn-ended' });
+    if (announced) send({ type: 'user-stopped-speaking' });
   }
 
   #answer(text: string, marks: TurnMarks, spoken: boolean): void {
     this.#transcribe(text, true);
-    this.#deps.backchannel.understood();
-    if (this.#deps.intercept(text)) this.#preemptive.drop();
-    else this.#beginReply(text, marks, spoken);
+    this.#deps.backchannel.onUnderstood();
+    if (this.#deps.intercept(text)) this.#preemptive.cancel();
+    else {
+      const whole = joined(this.#unanswered, text);
+      this.#unanswered = '';
+      this.#startReply(this.#preemptive.take(whole) ?? this.#createReply(whole, marks, spoken));
+    }
   }
 
-  #beginReply(text: string, marks: TurnMarks, spoken: boolean): void {
-    const whole = joined(this.#unanswered, text);
-    this.#unanswered = '';
-    this.#reply = this.#preemptive.take(whole) ?? this.#createReply(whole, marks, spoken);
-    this.#reply.confirm();
+  #announceNextResult(): void {
+    const marks = new TurnMarks(this.#deps.clock.now, 0);
+    const reply = this.#lateResults.next((outcome) => this.#createReply('', marks, true, outcome));
+    if (reply !== undefined) this.#startReply(reply);
+  }
+
+  #startReply(reply: Reply): void {
+    this.#dispatch({ type: 'reply-started', reply });
+    // A backchannel may still be heard.
+    if (this.#deps.player.speaking) this.#dispatch({ type: 'playout-started' });
+    reply.commit();
   }
 
   #createReply(text: string, marks: TurnMarks, spoken: boolean, outcome?: ToolOutcome): Reply {
     const { history, ...deps } = this.#deps;
-    const over = (reply: Reply) => this.#over(reply);
-    // Nobody waited for a result that is told late, so it says nothing about the time of answers.
+    const over = (reply: Reply) => this.#finishReply(reply);
+    // Nobody waited for a late result, so it says nothing about response times.
     const answered = outcome === undefined ? deps.answered : () => undefined;
     return new Reply({ ...deps, text, outcome, marks, spoken, messages: history.messages, over, answered });
   }
 
-  #over(reply: Reply): void {
-    if (this.#reply !== reply) return;
-    const { history, clock } = this.#deps;
-    this.#reply = undefined;
-    this.#quietSince = clock.now();
+  #finishReply(reply: Reply): void {
+    if (replyOf(this.#state) !== reply) return;
+    const { history, clock, player } = this.#deps;
+    this.#dispatch({ type: 'reply-finished' });
     history.add(reply.conclusion());
-    this.#outcomes.over(reply);
-    // What was written while the answer was under way.
+    this.#lateResults.onFinished(reply);
+    // What was written while the reply was under way.
     const text = this.#unanswered;
     this.#unanswered = '';
     if (text !== '') this.#answer(text, new TurnMarks(clock.now, 0), true);
-    else this.#tellNext();
+    else this.#announceNextResult();
+    if (player.idle && replyOf(this.#state) === undefined) this.#endBotTurn();
+  }
+
+  /** The caller may be in the middle of something. */
+  #endBotTurn(): void {
+    const { input, player } = this.#deps;
+    const userTurn = userTurnOf(this.#state);
+    this.#dispatch({ type: 'bot-turn-finished' });
+    player.resume();
+    if (userTurn !== undefined && input.active)
+      this.#dispatch({ type: input.speaking ? 'user-speaking' : 'user-silent', userTurn });
   }
 
   #startMarks(): TurnMarks {
-    const { clock, listener } = this.#deps;
-    const marks = new TurnMarks(clock.now, listener.silenceMs);
-    marks.note('transcript_ms', this.#transcribedAt);
+    const { clock, input } = this.#deps;
+    const marks = new TurnMarks(clock.now, input.silenceMs);
+    marks.note('transcript_ms', userTurnOf(this.#state)?.transcribedAt);
     return marks;
   }
 

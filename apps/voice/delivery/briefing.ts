@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { runTurn } from '@trunkline/loop';
-import { spokenText } from '../call/speaking/spoken-text.ts';
+import { spokenText } from '../call/speaking/speech-text.ts';
 import type { Model } from '../turn/model-settings.ts';
 
 export interface BriefingDeps {

@@ -13,7 +13,7 @@ function open() {
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,
     isMuted: () => world.muted,
-    tell: () => undefined,
+    announceResult: () => undefined,
     say(words, urgent, done) {
       said.push(`${clock.now()} ${urgent ? '! ' : ''}${words}`);
       clock.setTimer(1000, () => done(world.heard));
@@ -61,13 +61,13 @@ describe('news in a call', () => {
     const { clock, said, spoken, desk, offer } = open();
     offer('Ada', 'when_asked');
     await clock.advanceBy(590_000);
-    expect([said, desk.asked('what is the weather')]).toEqual([[], false]);
-    expect(desk.asked('Any news?')).toBe(true);
+    expect([said, desk.intercept('what is the weather')]).toEqual([[], false]);
+    expect(desk.intercept('Any news?')).toBe(true);
     await clock.advanceBy(2000);
     expect(spoken).toEqual(['Ada']);
     offer('Ben', 'when_asked');
     await clock.advanceBy(601_000);
-    expect([desk.asked('any news'), spoken, clock.pendingTimers]).toEqual([false, ['Ada'], 0]);
+    expect([desk.intercept('any news'), spoken, clock.pendingTimers]).toEqual([false, ['Ada'], 0]);
   });
 
   it('are not pressed on a caller who does not answer the question about them', async () => {
@@ -76,7 +76,7 @@ describe('news in a call', () => {
     offer('Ben');
     await clock.advanceBy(60_000);
     expect(said).toEqual(['600 I have two messages for you, from Ada and Ben. Do you want to hear them?']);
-    expect(desk.asked('Tell me the news.')).toBe(true);
+    expect(desk.intercept('Tell me the news.')).toBe(true);
     expect(said.slice(1)).toEqual(['60000 Ada says x', '60000 Ben says x']);
   });
 
@@ -87,7 +87,7 @@ describe('news in a call', () => {
     await clock.advanceBy(30_000);
     expect([said.length, spoken]).toEqual([1, []]);
     world.heard = true;
-    expect(desk.asked('Do you have any messages?')).toBe(true);
+    expect(desk.intercept('Do you have any messages?')).toBe(true);
     await clock.advanceBy(2000);
     expect(spoken).toEqual(['Ada']);
   });
@@ -101,7 +101,7 @@ describe('news in a call', () => {
     const { clock, desk, offer } = open();
     for (const from of ['A', 'B', 'C', 'D']) offer(from);
     await clock.advanceBy(3000);
-    expect(desk.asked(answer)).toBe(dealt);
+    expect(desk.intercept(answer)).toBe(dealt);
   });
 
   it('stop with the call', async () => {

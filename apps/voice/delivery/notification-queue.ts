@@ -13,7 +13,7 @@ export interface NotificationQueueDeps {
   /** Says something; then tells whether all of it was heard. `urgent`: before whatever else waits. */
   say(words: string, urgent: boolean, done: (heard: boolean) => void): void;
   /** Has the model tell the result of a tool; then tells whether any of it was heard. */
-  tell(outcome: ToolOutcome, done: (heard: boolean) => void): void;
+  announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void;
 }
 
 interface Item {
@@ -57,7 +57,7 @@ export class NotificationQueue {
   }
 
   /** Looks whether the words ask for the news, or answer our question; true when they were dealt with here. */
-  asked(text: string): boolean {
+  intercept(text: string): boolean {
     const answering = this.#askedAt !== undefined;
     this.#askedAt = undefined;
     this.#expire();
@@ -127,7 +127,7 @@ export class NotificationQueue {
       const { outcome, words } = item.delivery;
       const done = (heard: boolean) => this.#told(item, heard);
       if (outcome === undefined) this.#deps.say(words, urgent, done);
-      else this.#deps.tell(outcome, done);
+      else this.#deps.announceResult(outcome, done);
     }
   }
 

@@ -127,7 +127,7 @@ describe('paced output', () => {
     const { speaker, sounding, pass, state } = createSpeaker();
     speaker.enqueue(sound(1000));
     pass(200);
-    speaker.hold();
+    speaker.pause();
     const [played, frames] = [speaker.playedMs, sounding().length];
     pass(500);
     expect(sounding().length).toBe(frames);

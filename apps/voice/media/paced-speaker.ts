@@ -31,7 +31,7 @@ export class PacedSpeaker implements Speaker {
   #silence = silenceAt(firstRate);
   #due: number | undefined;
   #playedMs = 0;
-  #held = false;
+  #paused = false;
   #speaking = false;
 
   constructor(options: PacedSpeakerOptions) {
@@ -55,12 +55,16 @@ export class PacedSpeaker implements Speaker {
     if (!this.#speaking) this.advance();
   }
 
-  hold(): void {
-    this.#held = true;
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  pause(): void {
+    this.#paused = true;
   }
 
   resume(): void {
-    this.#held = false;
+    this.#paused = false;
     this.advance();
   }
 
@@ -97,17 +101,17 @@ export class PacedSpeaker implements Speaker {
 
   /** What is left of a frame waits until its time has come: the rest of it may still be on its way. */
   get #mayLead(): boolean {
-    return !this.#held && this.#queue.hasWholeFrame;
+    return !this.#paused && this.#queue.hasWholeFrame;
   }
 
   #countLate(now: number): void {
     const behind = Math.floor((now - (this.#due ?? now)) / frameMs);
     const waiting = Math.ceil(this.queuedMs / frameMs);
-    if (this.#speaking && !this.#held && behind > 0) this.#options.onLate(Math.min(behind, waiting));
+    if (this.#speaking && !this.#paused && behind > 0) this.#options.onLate(Math.min(behind, waiting));
   }
 
   #sendOne(): void {
-    const frame = this.#held ? undefined : this.#queue.take();
+    const frame = this.#paused ? undefined : this.#queue.take();
     this.#options.send(frame ?? this.#silence);
     if (frame === undefined) return;
     if (frame.sampleRate !== this.#silence.sampleRate) this.#silence = silenceAt(frame.sampleRate);

@@ -52,7 +52,7 @@ describe('sound', () => {
     const { speaker } = await line();
     speaker.enqueue(tone(600, 24_000, 30));
     await waitFor(() => near(pitch(caller.ear.frames), 600));
-    speaker.hold();
+    speaker.pause();
     const heldAt = speaker.playedMs;
     await waitFor(() => pitch(caller.ear.frames) === 0);
     expect(speaker.playedMs).toBe(heldAt);

@@ -2,7 +2,7 @@ import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
 import type { AudioFrame } from '../../speech/audio/frame.ts';
-import { SpeakingRate } from '../turns/speaking-rate.ts';
+import { SpeakingRate } from '../turns/endpointing.ts';
 import { VadStream } from './audio-input.ts';
 import { SpeechInput, type SpeechInputDeps } from './speech-input.ts';
 import { VoiceActivity } from './voice-activity.ts';
@@ -40,28 +40,28 @@ describe('voice activity', () => {
   });
 });
 
-describe('the ear', () => {
+describe('the voice activity detector', () => {
   const frame = (samples: Int16Array): AudioFrame => ({ samples, sampleRate: 16_000 });
   function open(accept: (samples: Float32Array) => Promise<number>) {
     const heard: number[] = [];
     const state = { open: true };
-    const ear = new VadStream({
+    const vad = new VadStream({
       detector: { accept, reset: drop, close: async () => undefined },
       downsample: ({ samples }) => Float32Array.from(samples),
       isOpen: () => state.open,
-      heard: (_samples, probability) => heard.push(probability),
+      onWindow: (_samples, probability) => heard.push(probability),
       logger,
     });
-    return { ear, heard, state };
+    return { vad, heard, state };
   }
 
   it('gives whole windows in their order, however frames are cut', async () => {
     let count = 0;
-    const { ear, heard } = open(async () => {
+    const { vad, heard } = open(async () => {
       count += 1;
       return count;
     });
-    for (let index = 0; index < 32; index += 1) ear.accept(frame(new Int16Array(160)));
+    for (let index = 0; index < 32; index += 1) vad.accept(frame(new Int16Array(160)));
     await new FakeClock(0).advanceBy(0);
     expect(heard).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
@@ -70,11 +70,11 @@ describe('the ear', () => {
   function openSlow(answer: (heard: readonly number[]) => Promise<number>) {
     const waiting: (() => void)[] = [];
     const clock = new FakeClock(0);
-    const { ear, heard } = open(() => new Promise((resolve) => waiting.push(() => resolve(answer(heard)))));
+    const { vad, heard } = open(() => new Promise((resolve) => waiting.push(() => resolve(answer(heard)))));
     return {
       heard,
       say: (windows: number) => {
-        for (let index = 0; index < windows; index += 1) ear.accept(frame(new Int16Array(512)));
+        for (let index = 0; index < windows; index += 1) vad.accept(frame(new Int16Array(512)));
       },
       async catchUp() {
         while (waiting.length > 0) {
@@ -119,26 +119,26 @@ describe('the ear', () => {
   });
 
   it('knows a muted microphone, and hears nothing while it is closed', async () => {
-    const { ear, heard, state } = open(async () => 1);
-    for (let index = 0; index < 101; index += 1) ear.accept(frame(new Int16Array(160)));
-    expect(ear.muted).toBe(true);
-    ear.accept(frame(new Int16Array(160).fill(50)));
-    expect(ear.muted).toBe(false);
+    const { vad, heard, state } = open(async () => 1);
+    for (let index = 0; index < 101; index += 1) vad.accept(frame(new Int16Array(160)));
+    expect(vad.muted).toBe(true);
+    vad.accept(frame(new Int16Array(160).fill(50)));
+    expect(vad.muted).toBe(false);
     await new FakeClock(0).advanceBy(0);
     const before = heard.length;
     state.open = false;
-    for (let index = 0; index < 50; index += 1) ear.accept(frame(new Int16Array(160).fill(50)));
+    for (let index = 0; index < 50; index += 1) vad.accept(frame(new Int16Array(160).fill(50)));
     await new FakeClock(0).advanceBy(0);
     expect(heard.length).toBe(before);
   });
 });
 
-describe('the listener', () => {
-  function open(parts: Partial<SpeechInputDeps> = {}) {
+describe('the input', () => {
+  function open(deps: Partial<SpeechInputDeps> = {}) {
     const lengths: number[] = [];
     const texts: string[] = [];
     const clock = new FakeClock(0);
-    const listener = new SpeechInput({
+    const input = new SpeechInput({
       recognizer: {
         backend: 'test',
         async recognize(samples) {
@@ -149,46 +149,46 @@ describe('the listener', () => {
       },
       speakingRate: new SpeakingRate(),
       logger,
-      speechStarted: drop,
-      progressed: drop,
-      understood: (text) => texts.push(text),
-      ...parts,
+      onSpeechStarted: drop,
+      onWindow: drop,
+      onTranscript: (text) => texts.push(text),
+      ...deps,
     });
     const hear = async (samples: Int16Array) => {
       for (let at = 0; at + 512 <= samples.length; at += 512) {
         const window = Float32Array.from(samples.subarray(at, at + 512), (sample) => sample / 2 ** 15);
-        listener.accept(window, window.some((sample) => Math.abs(sample) > 0.05) ? 0.95 : 0.05);
+        input.accept(window, window.some((sample) => Math.abs(sample) > 0.05) ? 0.95 : 0.05);
         await clock.advanceBy(0);
       }
     };
-    return { listener, hear, lengths, texts };
+    return { input, hear, lengths, texts };
   }
 
   it('keeps the first sound and understands more and more', async () => {
-    const { listener, hear, texts } = open();
+    const { input, hear, texts } = open();
     await hear(silenceOf(2000));
     await hear(speechOf('one two three four five six'));
     await hear(silenceOf(300));
-    expect(listener.whole).toBe('one two three four five six');
+    expect(input.finalTranscript).toBe('one two three four five six');
     expect(texts.length).toBeGreaterThan(2);
     for (const text of texts) expect('one two three four five six'.startsWith(text)).toBe(true);
   });
 
   it('recognises what was said before a pause is certain, and anew when it was none', async () => {
-    const { listener, hear, lengths } = open();
+    const { input, hear, lengths } = open();
     await hear(speechOf('hello there'));
     const before = lengths.length;
     await hear(silenceOf(160));
-    expect([listener.speaking, lengths.length]).toEqual([true, before + 1]);
+    expect([input.speaking, lengths.length]).toEqual([true, before + 1]);
     await hear(speechOf('my friend'));
     const again = lengths.length;
     await hear(silenceOf(300));
-    expect(listener.whole).toBe('hello there my friend');
+    expect(input.finalTranscript).toBe('hello there my friend');
     expect(lengths.length).toBe(again + 1);
   });
 
   it('recognises a long speech in parts, so that the last part is ready soon', async () => {
-    const { listener, hear, lengths } = open();
+    const { input, hear, lengths } = open();
     const words = Array.from({ length: 30 }, (_, index) => `number${index}`);
     for (let part = 0; part < 6; part += 1) {
       await hear(speechOf(words.slice(part * 5, part * 5 + 5).join(' ')));
@@ -196,41 +196,41 @@ describe('the listener', () => {
       await hear(silenceOf(700));
     }
     const all = Array.from({ length: 6 }, (_, part) => words.slice(part * 5, part * 5 + 5).join(' '));
-    expect(listener.whole).toBe(all.flatMap((text) => [text, text]).join(' '));
+    expect(input.finalTranscript).toBe(all.flatMap((text) => [text, text]).join(' '));
     expect(Math.max(...lengths)).toBeLessThan(30);
   });
 
   it('is bounded for somebody who never pauses', async () => {
-    const { listener, hear, lengths } = open();
+    const { input, hear, lengths } = open();
     for (let part = 0; part < 30; part += 1) await hear(speechOf('this goes on and on and on and on'));
     await hear(silenceOf(300));
     expect(Math.max(...lengths)).toBeLessThanOrEqual(46);
-    expect(listener.whole?.split(' ').length).toBeGreaterThan(230);
+    expect(input.finalTranscript?.split(' ').length).toBeGreaterThan(230);
   });
 
   it('forgets what a recogniser says about an utterance that is over', async () => {
     const answers: ((text: string) => void)[] = [];
     const texts: string[] = [];
-    const { listener, hear } = open({
+    const { input, hear } = open({
       recognizer: {
         backend: 'test',
         recognize: () => new Promise((resolve) => answers.push(resolve)),
         close: async () => undefined,
       },
-      understood: (text) => texts.push(text),
+      onTranscript: (text) => texts.push(text),
     });
     await hear(speechOf('hello there everybody'));
-    listener.reset();
+    input.reset();
     for (const answer of answers) answer('late');
     await hear(silenceOf(500));
-    expect([texts, listener.active, listener.text]).toEqual([[], false, undefined]);
+    expect([texts, input.active, input.transcript]).toEqual([[], false, undefined]);
   });
 
   it('has the model of turn ends hear the last eight seconds, and does without when it fails', async () => {
     const heard: number[] = [];
     const close = async () => undefined;
     const good = open();
-    good.listener.judgeEndsBy({
+    good.input.setEndOfTurnModel({
       async judge(samples) {
         heard.push(samples.length);
         return 0.9;
@@ -239,11 +239,11 @@ describe('the listener', () => {
     });
     await good.hear(speechOf('one two three four five six seven eight nine ten eleven twelve'.repeat(4)));
     await good.hear(silenceOf(300));
-    expect([good.listener.finished, heard[0]]).toEqual([0.9, 128_000]);
+    expect([good.input.endOfTurnProbability, heard[0]]).toEqual([0.9, 128_000]);
     const bad = open();
-    bad.listener.judgeEndsBy({ judge: () => Promise.reject(new Error('x')), close });
+    bad.input.setEndOfTurnModel({ judge: () => Promise.reject(new Error('x')), close });
     await bad.hear(speechOf('one two three'));
     await bad.hear(silenceOf(300));
-    expect([bad.listener.finished, bad.listener.whole]).toEqual([undefined, 'one two three']);
+    expect([bad.input.endOfTurnProbability, bad.input.finalTranscript]).toEqual([undefined, 'one two three']);
   });
 });

@@ -1,251 +1,281 @@
 import type { Logger } from '@trunkline/config';
 import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
-import type { SpeakingRate } from '../turns/speaking-rate.ts';
+import type { SpeakingRate } from '../turns/endpointing.ts';
 import { type Tone, toneOf } from '../turns/tone.ts';
-import { Recording } from './recording.ts';
-import { VoiceActivity, windowMs } from './voice-activity.ts';
+import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 
 export interface SpeechInputDeps {
   recognizer: Recognizer;
   speakingRate: SpeakingRate;
   logger: Logger;
-  /** Somebody has begun to speak, or goes on after a pause. */
-  speechStarted(): void;
-  /** A window has passed while somebody speaks or pauses. */
-  progressed(): void;
-  /** What was understood so far has changed. */
-  understood(text: string): void;
+  /** The caller began to speak, or went on after a pause. */
+  onSpeechStarted(): void;
+  /** A window has passed while the caller speaks or pauses. */
+  onWindow(): void;
+  /** The transcript has changed. */
+  onTranscript(text: string): void;
 }
 
-const firstGuessMs = 300;
-const guessEveryMs = 600;
-/** A pause of this length is worth recognising what came before it. */
+const firstInterimMs = 300;
+const interimEveryMs = 600;
+/** A pause of this length is worth a final transcript of what came before it. */
 const pauseMs = 200;
-/** Most silences of this length become a pause: what was said is recognised before that is certain. */
+/** Most silences of this length become such a pause: recognition starts before that is certain. */
 const likelyPauseMs = 120;
-/** From this length on, what was understood stands, and only what follows is recognised anew. */
+/** After this much, the transcript so far stands, and only what follows is recognised. */
 const settleAfterMs = 20_000;
-const turnEndSamples = 8 * 16_000;
+const endOfTurnSamples = 8 * 16_000;
 
-/** What a speaker says, from the first sound until it is taken. */
+/** What the caller says until the turn controller takes it. */
+interface UserUtterance {
+  /** Aborts recognition once the utterance is taken or dropped. */
+  controller: AbortController;
+  /** Speech before the current stretch. */
+  earlierSpeechMs: number;
+  /** Speech at the last interim transcript; 0: none yet. */
+  interimAtMs: number;
+  interimPending: boolean;
+  transcript: string | undefined;
+  /** The transcript of sound that is no longer recorded. */
+  settled: Promise<string>;
+  /** A final transcript that is under way in case the silence becomes a pause. */
+  ahead: { text: Promise<string | undefined>; cancel(): void } | undefined;
+  pause: Pause;
+}
+
+/** The silence after a stretch of speech; replaced when the caller goes on. */
+interface Pause {
+  lengthMs: number;
+  /** It was long enough to be worth a final transcript. */
+  examined: boolean;
+  finalTranscript: string | undefined;
+  endOfTurnProbability: number | undefined;
+  tone: Tone;
+}
+
+/** Turns windows of sound into the transcript of one utterance. */
 export class SpeechInput {
   readonly #deps: SpeechInputDeps;
   readonly #activity = new VoiceActivity();
   readonly #recording = new Recording();
-  #turnEnd: SmartTurn | undefined;
-  #active = false;
-  /** Counts the times that speech began, so that late results of an earlier pause are known as such. */
-  #version = 0;
-  #speechMs = 0;
-  #guessedAtMs = 0;
-  #guessing = false;
-  #settled: Promise<string> = Promise.resolve('');
-  /** What is recognised already in case a silence becomes a pause. */
-  #ahead: { text: Promise<string | undefined>; stop(): void } | undefined;
-  #asked = false;
-  #text: string | undefined;
-  #whole: string | undefined;
-  #finished: number | undefined;
-  #tone: Tone = 'level';
-  #stopped = new AbortController();
+  #endOfTurnModel: SmartTurn | undefined;
+  #utterance: UserUtterance | undefined;
 
   constructor(deps: SpeechInputDeps) {
     this.#deps = deps;
   }
 
-  /** From now on a model too hears whether the speaker has finished. */
-  judgeEndsBy(model: SmartTurn | undefined): void {
-    this.#turnEnd = model;
+  /** From now on a model estimates whether the caller has finished. */
+  setEndOfTurnModel(model: SmartTurn | undefined): void {
+    this.#endOfTurnModel = model;
   }
 
-  /** Something was said that nobody has taken yet. */
+  /** The caller has said something that was neither taken nor dropped. */
   get active(): boolean {
-    return this.#active;
+    return this.#utterance !== undefined;
   }
 
   get speaking(): boolean {
-    return this.#active && this.#activity.speaking;
+    return this.active && this.#activity.speaking;
   }
 
   get silenceMs(): number {
     return this.#activity.silenceMs;
   }
 
-  /** Length of the speech that goes on, or was last. */
+  /** Length of the current stretch of speech, or of the last one. */
   get speechMs(): number {
     return this.#activity.speechMs;
   }
 
-  /** All speech since the utterance began. */
+  /** All speech of the utterance. */
   get totalSpeechMs(): number {
-    return this.#speechMs + (this.#activity.speaking ? this.#activity.speechMs : 0);
+    const earlierMs = this.#utterance?.earlierSpeechMs ?? 0;
+    return earlierMs + (this.#activity.speaking ? this.#activity.speechMs : 0);
   }
 
-  /** The best guess so far. */
-  get text(): string | undefined {
-    return this.#text;
+  /** The best transcript so far. */
+  get transcript(): string | undefined {
+    return this.#utterance?.transcript;
   }
 
-  /** What was said up to the pause, all of it; undefined while it is being recognised. */
-  get whole(): string | undefined {
-    return this.#whole;
+  /** The transcript up to the pause; undefined while it is being recognised. */
+  get finalTranscript(): string | undefined {
+    return this.#utterance?.pause.finalTranscript;
   }
 
   get tone(): Tone {
-    return this.#tone;
+    return this.#utterance?.pause.tone ?? 'level';
   }
 
-  get finished(): number | undefined {
-    return this.#finished;
+  get endOfTurnProbability(): number | undefined {
+    return this.#utterance?.pause.endOfTurnProbability;
   }
 
   accept(window: Float32Array, probability: number): void {
     const wasSpeaking = this.#activity.speaking;
     const pausedMs = this.#activity.silenceMs;
-    const began = this.#activity.accept(probability);
+    const started = this.#activity.accept(probability);
     this.#recording.add(window);
-    if (began) this.#begin(pausedMs);
-    else if (wasSpeaking && !this.#activity.speaking) this.#speechMs += this.#activity.speechMs;
-    if (!this.#active) return;
-    if (this.#activity.speaking) this.#whileSpeaking();
-    else this.#whilePausing();
-    this.#deps.progressed();
+    if (started) this.#start(pausedMs);
+    const utterance = this.#utterance;
+    if (utterance === undefined) return;
+    if (this.#activity.speaking) this.#whileSpeaking(utterance);
+    else {
+      if (wasSpeaking) utterance.earlierSpeechMs += this.#activity.speechMs;
+      this.#whilePausing(utterance);
+    }
+    this.#deps.onWindow();
   }
 
   /** Frames have stopped coming: time passes all the same. */
   passSilence(ms: number): void {
-    for (let passed = 0; passed < ms && this.#active; passed += windowMs)
+    for (let passed = 0; passed < ms && this.active; passed += windowMs)
       this.accept(new Float32Array(512), 0);
   }
 
-  /** The utterance was taken or is not wanted. */
+  /** The utterance was taken or is dropped. */
   reset(): void {
-    this.#stopped.abort();
-    this.#stopped = new AbortController();
-    this.#active = false;
-    this.#version += 1;
+    this.#utterance?.controller.abort();
+    this.#utterance = undefined;
     this.#activity.reset();
     this.#recording.clear();
-    this.#speechMs = 0;
-    this.#guessedAtMs = 0;
-    this.#guessing = false;
-    this.#settled = Promise.resolve('');
-    this.#ahead = undefined;
-    this.#text = undefined;
-    this.#forgetPause();
   }
 
-  #begin(pausedMs: number): void {
-    const goesOn = this.#active;
-    if (goesOn && this.#whole !== undefined && this.#recording.lengthMs > settleAfterMs)
-      this.#settle(this.#whole);
-    if (goesOn) this.#deps.speakingRate.note(Math.max(pausedMs, this.#lastPauseMs));
-    this.#active = true;
-    this.#version += 1;
-    this.#recording.begin();
-    this.#forgetPause();
-    this.#deps.speechStarted();
+  #start(pausedMs: number): void {
+    if (this.#utterance === undefined) this.#utterance = newUserUtterance();
+    else this.#goOn(this.#utterance, pausedMs);
+    this.#recording.start();
+    this.#deps.onSpeechStarted();
   }
 
-  #lastPauseMs = 0;
-
-  #forgetPause(): void {
-    this.#asked = false;
-    this.#whole = undefined;
-    this.#finished = undefined;
-    this.#tone = 'level';
-    this.#lastPauseMs = 0;
+  #goOn(utterance: UserUtterance, pausedMs: number): void {
+    const { finalTranscript, lengthMs } = utterance.pause;
+    if (finalTranscript !== undefined && this.#recording.lengthMs > settleAfterMs) {
+      utterance.settled = Promise.resolve(finalTranscript);
+      this.#recording.clear();
+    }
+    this.#deps.speakingRate.notePause(Math.max(pausedMs, lengthMs));
+    utterance.pause = newPause();
   }
 
-  #settle(text: string): void {
-    this.#settled = Promise.resolve(text);
-    this.#recording.clear();
+  #whileSpeaking(utterance: UserUtterance): void {
+    if (this.#recording.isFull) this.#settle(utterance);
+    if (this.silenceMs === 0) dropAhead(utterance);
+    else if (this.silenceMs >= likelyPauseMs) utterance.ahead ??= this.#recognizeAhead(utterance);
+    const dueMs = utterance.interimAtMs === 0 ? firstInterimMs : utterance.interimAtMs + interimEveryMs;
+    if (!utterance.interimPending && this.totalSpeechMs >= dueMs) void this.#updateInterim(utterance);
   }
 
-  #whileSpeaking(): void {
-    if (this.#recording.isFull) this.#settleFull();
-    this.#lookAhead();
-    const spoken = this.totalSpeechMs;
-    const dueMs = this.#guessedAtMs === 0 ? firstGuessMs : this.#guessedAtMs + guessEveryMs;
-    if (this.#guessing || spoken < dueMs) return;
-    this.#guessedAtMs = spoken;
-    this.#guessing = true;
-    const version = this.#version;
-    void this.#recognise(false).then((text) => {
-      if (version !== this.#version) return;
-      this.#guessing = false;
-      if (text !== undefined && text !== '') this.#understand(text);
-    });
+  async #updateInterim(utterance: UserUtterance): Promise<void> {
+    const { pause } = utterance;
+    utterance.interimAtMs = this.totalSpeechMs;
+    utterance.interimPending = true;
+    const text = await this.#recognize(utterance, false);
+    if (!this.#isCurrent(utterance, pause)) return;
+    utterance.interimPending = false;
+    if (text !== undefined && text !== '') this.#setTranscript(utterance, text);
   }
 
-  #lookAhead(): void {
-    if (this.#activity.silenceMs === 0) this.#dropAhead();
-    else if (this.#activity.silenceMs >= likelyPauseMs) this.#ahead ??= this.#recogniseAhead();
-  }
-
-  #recogniseAhead() {
+  #recognizeAhead(utterance: UserUtterance): UserUtterance['ahead'] {
     const controller = new AbortController();
-    const signal = AbortSignal.any([this.#stopped.signal, controller.signal]);
-    return { text: this.#recognise(true, signal), stop: () => controller.abort() };
+    const signal = AbortSignal.any([utterance.controller.signal, controller.signal]);
+    return { text: this.#recognize(utterance, true, signal), cancel: () => controller.abort() };
   }
 
-  #dropAhead(): void {
-    this.#ahead?.stop();
-    this.#ahead = undefined;
-  }
-
-  /** Nobody pauses this rarely, but nothing may grow without end. */
-  #settleFull(): void {
-    this.#dropAhead();
-    this.#settled = this.#recognise(true).then((text) => text ?? '');
+  /** Hardly anybody speaks this long without a pause, but nothing may grow without end. */
+  #settle(utterance: UserUtterance): void {
+    dropAhead(utterance);
+    utterance.settled = this.#recognize(utterance, true).then((text) => text ?? '');
     this.#recording.clear();
-    this.#recording.begin();
+    this.#recording.start();
   }
 
-  #whilePausing(): void {
-    this.#lastPauseMs = Math.max(this.#lastPauseMs, this.#activity.silenceMs);
-    if (this.#asked || this.#activity.silenceMs < pauseMs) return;
-    this.#asked = true;
-    const version = this.#version;
+  #whilePausing(utterance: UserUtterance): void {
+    const { pause } = utterance;
+    pause.lengthMs = Math.max(pause.lengthMs, this.silenceMs);
+    if (pause.examined || this.silenceMs < pauseMs) return;
+    pause.examined = true;
     const samples = this.#recording.samples();
-    this.#tone = toneOf(samples);
-    void this.#judgeEnd(samples, version);
-    const recognised = this.#ahead?.text ?? this.#recognise(true);
-    this.#ahead = undefined;
-    void recognised.then((text) => {
-      if (version !== this.#version) return;
-      this.#whole = text ?? this.#text ?? '';
-      this.#guessing = false;
-      this.#understand(this.#whole);
-    });
+    pause.tone = toneOf(samples);
+    void this.#estimateEndOfTurn(utterance, samples);
+    void this.#finishTranscript(utterance);
   }
 
-  async #judgeEnd(samples: Float32Array, version: number): Promise<void> {
+  async #finishTranscript(utterance: UserUtterance): Promise<void> {
+    const { pause, ahead } = utterance;
+    utterance.ahead = undefined;
+    const text = await (ahead?.text ?? this.#recognize(utterance, true));
+    if (!this.#isCurrent(utterance, pause)) return;
+    pause.finalTranscript = text ?? utterance.transcript ?? '';
+    utterance.interimPending = false;
+    this.#setTranscript(utterance, pause.finalTranscript);
+  }
+
+  async #estimateEndOfTurn(utterance: UserUtterance, samples: Float32Array): Promise<void> {
+    const { pause, controller } = utterance;
     try {
-      const finished = await this.#turnEnd?.judge(samples.slice(-turnEndSamples), this.#stopped.signal);
-      if (version === this.#version) this.#finished = finished;
+      const recent = samples.slice(-endOfTurnSamples);
+      pause.endOfTurnProbability = await this.#endOfTurnModel?.judge(recent, controller.signal);
     } catch (error) {
-      if (version !== this.#version) return;
-      this.#deps.logger.warn({ err: error }, 'the end-of-turn model gave no answer; pauses and words decide');
+      if (this.#isCurrent(utterance, pause))
+        this.#deps.logger.warn({ err: error }, 'end-of-turn model failed; using pauses and words');
     }
   }
 
-  /** Undefined when it failed or is no longer wanted. */
-  async #recognise(final: boolean, signal = this.#stopped.signal): Promise<string | undefined> {
+  /** Returns undefined if recognition failed or was aborted. */
+  async #recognize(
+    utterance: UserUtterance,
+    final: boolean,
+    signal = utterance.controller.signal,
+  ): Promise<string | undefined> {
     try {
-      const recognised = this.#deps.recognizer.recognize(this.#recording.samples(), { final, signal });
-      const [before, text] = await Promise.all([this.#settled, recognised]);
+      const recognized = this.#deps.recognizer.recognize(this.#recording.samples(), { final, signal });
+      const [before, text] = await Promise.all([utterance.settled, recognized]);
       return signal.aborted ? undefined : [before, text.trim()].filter(Boolean).join(' ');
     } catch (error) {
-      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech was not recognised');
+      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'speech recognition failed');
       return undefined;
     }
   }
 
-  #understand(text: string): void {
-    if (text === this.#text) return;
-    this.#text = text;
-    this.#deps.understood(text);
+  #setTranscript(utterance: UserUtterance, text: string): void {
+    if (text === utterance.transcript) return;
+    utterance.transcript = text;
+    this.#deps.onTranscript(text);
   }
+
+  /** Results that arrive after the caller went on belong to an earlier pause. */
+  #isCurrent(utterance: UserUtterance, pause: Pause): boolean {
+    return this.#utterance === utterance && utterance.pause === pause;
+  }
+}
+
+function newUserUtterance(): UserUtterance {
+  return {
+    controller: new AbortController(),
+    earlierSpeechMs: 0,
+    interimAtMs: 0,
+    interimPending: false,
+    transcript: undefined,
+    settled: Promise.resolve(''),
+    ahead: undefined,
+    pause: newPause(),
+  };
+}
+
+function newPause(): Pause {
+  return {
+    lengthMs: 0,
+    examined: false,
+    finalTranscript: undefined,
+    endOfTurnProbability: undefined,
+    tone: 'level',
+  };
+}
+
+function dropAhead(utterance: UserUtterance): void {
+  utterance.ahead?.cancel();
+  utterance.ahead = undefined;
 }

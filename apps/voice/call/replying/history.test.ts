@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openVoiceDatabase } from '../../store/database.ts';
 import type { Model } from '../../turn/model-settings.ts';
 import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
-import { History } from './history.ts';
-import { Memory } from './memory.ts';
+import { History, Memory } from './history.ts';
 import { ReplyTranscript } from './reply-transcript.ts';
 
 const usage = {

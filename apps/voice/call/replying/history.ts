@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { compact, estimateTokens } from '@trunkline/loop';
+import type { Database } from '@trunkline/storage';
 import type { Model } from '../../turn/model-settings.ts';
 import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
 
@@ -85,5 +86,87 @@ export class History {
       if (this.#isKept) logger.error({ err: error }, 'a conversation was not kept');
       this.#isKept = false;
     }
+  }
+}
+
+interface HistoriesDeps extends Pick<HistoryDeps, 'summariser' | 'logger'> {
+  memory: Memory;
+}
+
+interface OpenHistory {
+  history: History;
+  calls: number;
+}
+
+/**
+ * One history for all calls of a user with a skill: a line that broke is often noticed only when the caller is back on
+ * another one, and neither may write over what the other has kept.
+ */
+export class Histories {
+  readonly #deps: HistoriesDeps;
+  readonly #open = new Map<string, OpenHistory>();
+
+  constructor(deps: HistoriesDeps) {
+    this.#deps = deps;
+  }
+
+  /** For one call; `release` is to be called once, when it is over. */
+  open(userId: string, skill: string): { history: History; release(): void } {
+    const key = JSON.stringify([userId, skill]);
+    const shared = this.#open.get(key) ?? { history: this.#recall(userId, skill), calls: 0 };
+    shared.calls += 1;
+    this.#open.set(key, shared);
+    return { history: shared.history, release: () => this.#release(key, shared) };
+  }
+
+  #release(key: string, shared: OpenHistory): void {
+    shared.calls -= 1;
+    if (shared.calls > 0) return;
+    this.#open.delete(key);
+    shared.history.close();
+  }
+
+  #recall(userId: string, skill: string): History {
+    const { memory, summariser, logger } = this.#deps;
+    return new History({
+      earlier: memory.recall(userId, skill),
+      keep: (messages) => memory.keep(userId, skill, messages),
+      summariser,
+      logger,
+    });
+  }
+}
+
+const mostMemories = 2000;
+
+/** What each user and each of their skills have talked about; it survives a restart. */
+export class Memory {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  recall(userId: string, skill: string): ModelMessage[] {
+    const row = this.#database
+      .prepare<{ messages: string }>('SELECT messages FROM memories WHERE user_id = ? AND skill = ?')
+      .get(userId, skill);
+    return row === undefined ? [] : (JSON.parse(row.messages) as ModelMessage[]);
+  }
+
+  /** Keeps a conversation; of all of them the ones that were held last. */
+  keep(userId: string, skill: string, messages: readonly ModelMessage[]): void {
+    this.#database
+      .prepare(
+        `INSERT INTO memories (user_id, skill, messages, updated_at) VALUES (?, ?, ?, ?)
+         ON CONFLICT (user_id, skill) DO UPDATE SET messages = excluded.messages, updated_at = excluded.updated_at`,
+      )
+      .run(userId, skill, JSON.stringify(messages), Date.now());
+    this.#database
+      .prepare(
+        `DELETE FROM memories WHERE updated_at <
+           (SELECT updated_at FROM memories ORDER BY updated_at DESC LIMIT 1 OFFSET ${mostMemories - 1})`,
+      )
+      .run();
   }
 }

@@ -1,39 +1,39 @@
 import type { Reply } from './reply.ts';
 
-const mostPerUtterance = 4;
+const mostPerUserTurn = 4;
 
-/** Answers that are begun while it is not yet certain that the speaker has finished; at most one at a time. */
+/** A reply that is generated before the end of the caller's turn is certain; at most one at a time. */
 export class PreemptiveGeneration {
-  #draft: Reply | undefined;
-  #begun = 0;
+  #reply: Reply | undefined;
+  #started = 0;
 
   get current(): Reply | undefined {
-    return this.#draft;
+    return this.#reply;
   }
 
-  /** Begins one, unless there is one to the same text, or too many were begun in vain. */
-  begin(text: string, create: () => Reply): void {
-    if (this.#draft?.text === text || this.#begun >= mostPerUtterance) return;
-    this.drop();
-    this.#begun += 1;
-    this.#draft = create();
+  /** Starts one, unless there is one to the same text or too many were thrown away. */
+  start(text: string, create: () => Reply): void {
+    if (this.#reply?.text === text || this.#started >= mostPerUserTurn) return;
+    this.cancel();
+    this.#started += 1;
+    this.#reply = create();
   }
 
-  /** The one to this text, if there is one; any other is given up. */
+  /** The one to this text, if there is one; any other is cancelled. */
   take(text: string): Reply | undefined {
-    const draft = this.#draft;
-    if (draft?.text !== text) this.drop();
-    this.#draft = undefined;
-    return draft?.text === text ? draft : undefined;
+    const reply = this.#reply;
+    if (reply?.text !== text) this.cancel();
+    this.#reply = undefined;
+    return reply?.text === text ? reply : undefined;
   }
 
-  drop(): void {
-    this.#draft?.abandon();
-    this.#draft = undefined;
+  cancel(): void {
+    this.#reply?.abandon();
+    this.#reply = undefined;
   }
 
-  /** The next utterance begins. */
+  /** The next user turn may start as many again. */
   renew(): void {
-    this.#begun = 0;
+    this.#started = 0;
   }
 }

@@ -7,10 +7,15 @@ import type { Persona } from '../../turn/persona.ts';
 import { type ModelMessage, type ModelMessages, runPersona } from '../../turn/run-persona.ts';
 import { Alarm } from '../clock.ts';
 import type { Outgoing } from '../rtvi.ts';
-import { type Clause, ClauseSplitter, wordsOfShare } from '../speaking/clauses.ts';
 import type { Fillers } from '../speaking/fillers.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
-import { isSayable, spokenText } from '../speaking/spoken-text.ts';
+import {
+  type Clause,
+  ClauseSplitter,
+  isSayable,
+  lengthOfShare,
+  spokenText,
+} from '../speaking/speech-text.ts';
 import type { Utterance, UtterancePlayout } from '../speaking/utterance.ts';
 import { outcomeMessages, ReplyTranscript } from './reply-transcript.ts';
 import { stillRunning, type ToolRuns } from './tool-runs.ts';
@@ -19,9 +24,9 @@ export interface ReplyDeps {
   persona: Persona;
   /** The conversation before. */
   messages: ModelMessages;
-  /** What is answered; empty where `outcome` is told. */
+  /** What the caller said; empty where `outcome` is announced. */
   text: string;
-  /** The result of a tool that is told instead of an answer. */
+  /** A tool's late result, announced instead of an answer. */
   outcome?: ToolOutcome | undefined;
   /** Runs the tools that may change something. */
   runs: ToolRuns;
@@ -34,43 +39,47 @@ export interface ReplyDeps {
   clock: Clock;
   logger: Logger;
   send(message: Outgoing): void;
-  /** Its first sound was sent. */
+  /** Called when its first sound was sent. */
   answered(marks: TurnMarks): void;
-  /** The answer was made and heard, or is given up by itself. */
+  /** Called when it was generated and heard, or gave up by itself. */
   over(reply: Reply): void;
 }
 
 const thinkingLimitMs = 30_000;
-const longestShown = 2000; // Characters of a tool's result that the page is shown.
+/** Characters of a tool's result that the page is sent. */
+const longestShown = 2000;
 const apologies = {
   failed: 'Sorry, something went wrong on my side. Please try again.',
   stuck: 'Sorry, I got stuck on that. Please ask me again.',
   empty: 'Sorry, I have no answer to that.',
 };
 
-/** One answer, from the first token to the last sound. As a draft it is prepared, but neither heard nor acted upon. */
+/**
+ * One answer, from the first token to the last sound. While preemptive it is generated, but nothing is heard of it and
+ * no tool runs.
+ */
 export class Reply {
   readonly text: string;
   readonly marks: TurnMarks;
   readonly #deps: ReplyDeps;
   readonly #controller = new AbortController();
-  readonly #certain = Promise.withResolvers<void>();
+  readonly #committed = Promise.withResolvers<void>();
   readonly #transcript = new ReplyTranscript();
   readonly #splitter = new ClauseSplitter();
   readonly #watchdog: Alarm;
-  /** What a draft keeps back until it counts. */
-  #kept: (() => void)[] = [];
+  #phase: 'preemptive' | 'committed' | 'finished' | 'abandoned' = 'preemptive';
+  /** What waits for `commit`. */
+  #deferred: (() => void)[] = [];
+  /** The first utterance of a preemptive reply. */
   #prepared: UtterancePlayout | undefined;
-  #draft = true;
-  #abandoned = false;
-  #made = false;
-  #toldOver = false;
-  #open = 0;
-  /** Whether any sound of it was sent. */
-  #begun = false;
-  /** How much of the text was heard. */
+  /** The model has ended. */
+  #generated = false;
+  #openUtterances = 0;
+  /** Some sound of it was sent. */
+  #started = false;
+  /** Characters of the text that were heard. */
   #heard = 0;
-  #running = 0;
+  #runningTools = 0;
   /** What the model is to answer. */
   readonly #question: readonly ModelMessage[];
 
@@ -84,26 +93,27 @@ export class Reply {
     void this.#run();
   }
 
-  /** The turn is certain: what was prepared is said, and tools may act. */
-  confirm(): void {
-    this.#draft = false;
-    this.#certain.resolve();
-    if (this.#deps.outcome === undefined) this.#deps.fillers.turnBegan();
+  /** The caller's turn has ended: the reply is spoken, and tools may run. */
+  commit(): void {
+    this.#phase = 'committed';
+    this.#committed.resolve();
+    if (this.#deps.outcome === undefined) this.#deps.fillers.onTurnStarted();
     this.#watch();
     this.#deps.send({ type: 'bot-llm-started' });
-    for (const act of this.#kept) act();
-    this.#kept = [];
+    for (const act of this.#deferred) act();
+    this.#deferred = [];
   }
 
-  /** Stops at once. What was heard until now stays heard. */
+  /** Stops at once. What was heard stays in the conversation. */
   abandon(): void {
-    if (this.#abandoned) return;
-    this.#abandoned = true;
+    if (this.#phase === 'abandoned') return;
+    const wasPreemptive = this.#phase === 'preemptive';
+    this.#phase = 'abandoned';
     this.#controller.abort();
     this.#watchdog.cancel();
-    this.#kept = [];
-    // What is more than a draft is the player's to cut, which knows how much of it was heard.
-    if (this.#draft) {
+    this.#deferred = [];
+    // What is queued is the player's to cut, which knows how much of it was heard.
+    if (wasPreemptive) {
       this.#prepared?.cancel();
       return;
     }
@@ -115,17 +125,17 @@ export class Reply {
       });
   }
 
-  /** Whether the user heard any of it, or got the result of a tool. */
+  /** Whether the caller heard any of it, or a tool gave its result. */
   get wasHeard(): boolean {
-    return this.#begun || this.#heard > 0 || this.#transcript.hasResults;
+    return this.#started || this.#heard > 0 || this.#transcript.hasResults;
   }
 
-  /** Whether it belongs to the conversation: it was heard, or a tool has begun that may change something. */
+  /** Whether it belongs to the conversation: it was heard, or a tool was started that may change something. */
   get hasEffect(): boolean {
     return this.wasHeard || this.#transcript.hasStarted;
   }
 
-  /** Question and answer as the conversation keeps them: nothing that was not heard. */
+  /** Question and answer for the history: nothing that was not heard. */
   conclusion(): ModelMessage[] {
     if (!this.hasEffect) return [];
     return [...this.#question, ...this.#transcript.messages(this.#heard)];
@@ -140,38 +150,38 @@ export class Reply {
       tools: persona.tools.map((tool) =>
         runs.wrap(tool, {
           userId: persona.user.id,
-          certain: this.#certain.promise,
+          committed: this.#committed.promise,
           started: (toolCallId) => this.#transcript.markStarted(toolCallId),
         }),
       ),
     };
     try {
-      for await (const event of runPersona(persona, turn)) if (!this.#abandoned) this.#take(event);
+      for await (const event of runPersona(persona, turn)) if (this.#phase !== 'abandoned') this.#take(event);
     } catch (error) {
-      logger.error({ err: error }, 'a spoken turn failed');
-      if (!this.#abandoned) this.#apologise('failed');
+      logger.error({ err: error }, 'spoken turn failed');
+      if (this.#phase !== 'abandoned') this.#apologise('failed');
     }
-    this.#finish();
+    this.#endGeneration();
   }
 
   #take(event: TurnEvent): void {
     if (event.type === 'text-delta') this.#addText(event.text);
-    else this.#later(() => this.#act(event));
+    else this.#onceCommitted(() => this.#act(event));
   }
 
-  /** Now, or when the draft is confirmed. */
-  #later(act: () => void): void {
-    if (this.#draft) this.#kept.push(act);
-    else act();
+  /** Runs now, or on `commit`. */
+  #onceCommitted(act: () => void): void {
+    if (this.#phase === 'preemptive') this.#deferred.push(act);
+    else if (this.#phase === 'committed') act();
   }
 
   #addText(text: string): void {
     this.marks.note('first_token_ms');
     this.#transcript.addText(text);
     const clauses = this.#splitter.push(text);
-    this.#later(() => {
+    this.#onceCommitted(() => {
       this.#watch();
-      this.#deps.fillers.textCame();
+      this.#deps.fillers.onText();
       this.#deps.send({ type: 'bot-llm-text', data: { text } });
     });
     for (const clause of clauses) this.#sayClause(clause);
@@ -182,18 +192,18 @@ export class Reply {
     this.#watch();
     switch (event.type) {
       case 'tool-start':
-        this.#running += 1;
+        this.#runningTools += 1;
         this.#watch();
         this.#transcript.addCall(event.toolCallId, event.name, event.input);
         this.#sayRest();
-        fillers.toolStarted(event.toolCallId);
+        fillers.onToolStarted(event.toolCallId);
         send({ type: 'llm-function-call-started', data: callData(event, { arguments: event.input }) });
         return;
       case 'tool-end':
-        this.#running -= 1;
+        this.#runningTools -= 1;
         this.#watch();
         this.#transcript.addResult(event.toolCallId, event.result);
-        fillers.toolEnded(event.toolCallId);
+        fillers.onToolEnded(event.toolCallId);
         send({
           type: 'llm-function-call-stopped',
           data: callData(event, { result: event.result.slice(0, longestShown), cancelled: false }),
@@ -220,77 +230,77 @@ export class Reply {
   #sayClause({ text, start, end }: Clause): void {
     const spoken = spokenText(text);
     if (this.#deps.spoken && isSayable(spoken)) this.#sayAloud({ text, start, end }, spoken);
-    else this.#later(() => this.#hear(end));
+    else this.#onceCommitted(() => this.#hear(end));
   }
 
   #sayAloud({ text, start, end }: Clause, spoken: string): void {
-    const saying: Utterance = {
+    const utterance: Utterance = {
       text: spoken,
-      voiced: () => this.marks.note('first_speech_ms'),
-      begun: () => this.#begin(),
-      heard: () => this.#closeOne(end),
-      failed: () => this.#closeOne(end),
-      // What never began says nothing about what stands before it.
-      cut: (share) => this.#closeOne(share === 0 ? 0 : start + wordsOfShare(text, share)),
+      onSynthesized: () => this.marks.note('first_speech_ms'),
+      onStarted: () => this.#start(),
+      onPlayed: () => this.#closeUtterance(end),
+      onFailed: () => this.#closeUtterance(end),
+      // An utterance that never started says nothing about the text before it.
+      onInterrupted: (share) => this.#closeUtterance(share === 0 ? 0 : start + lengthOfShare(text, share)),
     };
-    this.#open += 1;
-    const prepared =
-      this.#draft && this.#prepared === undefined ? this.#deps.player.prepare(saying) : undefined;
+    this.#openUtterances += 1;
+    const prepare = this.#phase === 'preemptive' && this.#prepared === undefined;
+    const prepared = prepare ? this.#deps.player.prepare(utterance) : undefined;
     this.#prepared ??= prepared;
-    this.#later(() => this.#deps.player.say(prepared ?? saying));
+    this.#onceCommitted(() => this.#deps.player.say(prepared ?? utterance));
   }
 
-  #begin(): void {
-    if (!this.#begun) {
+  #start(): void {
+    if (!this.#started) {
       this.marks.note('first_packet_ms');
       this.#deps.answered(this.marks);
     }
-    this.#begun = true;
+    this.#started = true;
   }
 
   #hear(end: number): void {
     this.#heard = Math.max(this.#heard, end);
   }
 
-  #closeOne(end: number): void {
-    this.#open -= 1;
+  #closeUtterance(end: number): void {
+    this.#openUtterances -= 1;
     this.#hear(end);
-    this.#tellOver();
+    this.#finishIfHeard();
   }
 
   #apologise(kind: keyof typeof apologies): void {
-    // Nobody has just asked for a result that is told late: it stays for another time.
+    // Nobody has just asked for a late result: it is announced another time.
     if (this.#deps.outcome !== undefined) return;
-    this.#begun = true;
+    this.#started = true;
     this.#deps.fillers.stop();
-    this.#deps.player.say({ text: apologies[kind], phrase: true });
+    this.#deps.player.say({ text: apologies[kind], cached: true });
   }
 
-  /** No answer may hang: without a sign of life for too long it is given up, unless a tool is at work. */
+  /** No reply may hang: the model is given up when it is silent for too long while no tool runs. */
   #watch(): void {
     this.#watchdog.cancel();
-    if (this.#running > 0 || this.#made || this.#abandoned) return;
+    if (this.#runningTools > 0 || this.#generated || this.#phase === 'abandoned') return;
     this.#watchdog.set(thinkingLimitMs, () => {
       this.#controller.abort();
       this.#apologise('stuck');
-      this.#finish();
+      this.#endGeneration();
     });
   }
 
-  #finish(): void {
-    if (this.#made) return;
-    this.#made = true;
-    this.#later(() => {
+  #endGeneration(): void {
+    if (this.#generated) return;
+    this.#generated = true;
+    this.#onceCommitted(() => {
       this.#watchdog.cancel();
       this.#deps.fillers.stop();
-      if (!this.#abandoned) this.#deps.send({ type: 'bot-llm-stopped' });
-      this.#tellOver();
+      this.#deps.send({ type: 'bot-llm-stopped' });
+      this.#finishIfHeard();
     });
   }
 
-  #tellOver(): void {
-    if (!this.#made || this.#open > 0 || this.#abandoned || this.#toldOver || this.#draft) return;
-    this.#toldOver = true;
+  #finishIfHeard(): void {
+    if (!this.#generated || this.#openUtterances > 0 || this.#phase !== 'committed') return;
+    this.#phase = 'finished';
     this.#deps.over(this);
   }
 }

@@ -12,8 +12,8 @@ export interface ToolRunsOptions {
 /** What a run has to know of the answer that calls it. */
 export interface AnswerTools {
   userId: string;
-  /** Fulfilled when the answer is no draft any more. */
-  certain: Promise<void>;
+  /** Fulfilled when the reply is committed. */
+  committed: Promise<void>;
   /** A call has begun that goes on when the answer is stopped. */
   started(toolCallId: string): void;
 }
@@ -56,16 +56,16 @@ export class ToolRuns {
     this.#options = options;
   }
 
-  /** The tool as an answer calls it. A draft may be thrown away, so no tool runs before its answer is certain. */
-  wrap(tool: Tool, { userId, certain, started }: AnswerTools): Tool {
+  /** The tool as a reply calls it. A preemptive reply may be thrown away, so no tool runs before it is committed. */
+  wrap(tool: Tool, { userId, committed, started }: AnswerTools): Tool {
     if (tool.pause) return tool;
     const isShared = tool.readOnly !== true;
     return {
       ...tool,
       ...(isShared && { timeoutMs: limitOf(tool) + graceMs }),
       execute: async (input, context) => {
-        await certain;
-        // The answer may have been given up in the moment in which it became certain.
+        await committed;
+        // The reply may have been abandoned in the moment in which it was committed.
         context.signal.throwIfAborted();
         if (!isShared) return await tool.execute(input, context);
         started(context.toolCallId);

@@ -28,12 +28,12 @@ describe('fillers', () => {
   it('tells of progress at two seconds and every six after, in narrated and chatty alone', async () => {
     for (const level of ['silent', 'brief', 'narrated', 'chatty'] as const) {
       const { clock, said, fillers } = open(level);
-      fillers.turnBegan();
-      fillers.textCame();
-      fillers.toolStarted('1');
+      fillers.onTurnStarted();
+      fillers.onText();
+      fillers.onToolStarted('1');
       await clock.advanceBy(15_000);
       expect(times(said)).toEqual(level === 'silent' || level === 'brief' ? [] : [2000, 8000, 14_000]);
-      fillers.toolEnded('1');
+      fillers.onToolEnded('1');
       await clock.advanceBy(15_000);
       expect(clock.pendingTimers).toBe(0);
     }
@@ -41,18 +41,18 @@ describe('fillers', () => {
 
   it('says nothing about a tool that is quick', async () => {
     const { clock, said, fillers } = open('chatty');
-    fillers.turnBegan();
-    fillers.toolStarted('1');
+    fillers.onTurnStarted();
+    fillers.onToolStarted('1');
     await clock.advanceBy(600);
-    fillers.toolEnded('1');
+    fillers.onToolEnded('1');
     await clock.advanceBy(10_000);
     expect(said).toEqual([]);
   });
 
   it('leaves the preamble to a model that has said one', async () => {
     const { clock, said, fillers } = open('brief');
-    fillers.textCame();
-    fillers.toolStarted('1');
+    fillers.onText();
+    fillers.onToolStarted('1');
     await clock.advanceBy(5000);
     expect(said).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe('fillers', () => {
       ['silent', true, 0],
     ] as const) {
       const { clock, said, fillers } = open(level, { acknowledges });
-      fillers.turnBegan();
+      fillers.onTurnStarted();
       await clock.advanceBy(999);
       expect(said).toEqual([]);
       await clock.advanceBy(5000);
@@ -75,7 +75,7 @@ describe('fillers', () => {
   it('does not speak into what is being said, but soon after it', async () => {
     let quiet = false;
     const { clock, said, fillers } = open('narrated', { quiet: () => quiet });
-    fillers.toolStarted('1');
+    fillers.onToolStarted('1');
     await clock.advanceBy(3000);
     quiet = true;
     await clock.advanceBy(1000);

@@ -68,7 +68,7 @@ export class Fillers {
   readonly #progress: Alarm;
   readonly #running = new Set<string>();
   #said = 0;
-  #spoke = false;
+  #modelSpoke = false;
 
   constructor(deps: FillerDeps) {
     this.#deps = deps;
@@ -77,38 +77,38 @@ export class Fillers {
     this.#progress = new Alarm(deps.clock);
   }
 
-  turnBegan(): void {
+  onTurnStarted(): void {
     this.stop();
     if (this.#deps.acknowledges)
       this.#acknowledgement.set(acknowledgeAfterMs, () => this.#sayOne('acknowledgements'));
   }
 
   /** The model has said something of its own. */
-  textCame(): void {
-    this.#spoke = true;
+  onText(): void {
+    this.#modelSpoke = true;
     this.#acknowledgement.cancel();
     this.#preamble.cancel();
   }
 
-  toolStarted(id: string): void {
+  onToolStarted(id: string): void {
     this.#acknowledgement.cancel();
     this.#running.add(id);
     if (this.#running.size > 1) return;
-    if (!this.#spoke) this.#preamble.set(preambleAfterMs, () => this.#sayOne('preambles'));
+    if (!this.#modelSpoke) this.#preamble.set(preambleAfterMs, () => this.#sayOne('preambles'));
     this.#progress.set(progressAfterMs, () => this.#report());
   }
 
-  toolEnded(id: string): void {
+  onToolEnded(id: string): void {
     this.#running.delete(id);
     if (this.#running.size > 0) return;
     this.#preamble.cancel();
     this.#progress.cancel();
-    this.#spoke = false;
+    this.#modelSpoke = false;
   }
 
   stop(): void {
     this.#running.clear();
-    this.#spoke = false;
+    this.#modelSpoke = false;
     this.#acknowledgement.cancel();
     this.#preamble.cancel();
     this.#progress.cancel();

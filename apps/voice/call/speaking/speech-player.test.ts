@@ -4,8 +4,8 @@ import { SyntheticSpeaker } from '../../cases/harness/caller.suite.ts';
 import { speechOf } from '../../cases/harness/code.suite.ts';
 import { framesOf } from '../../cases/harness/voices.suite.ts';
 import { PacedSpeaker } from '../../media/paced-speaker.ts';
+import { SpeechCache } from '../conversation.ts';
 import type { Speaker } from '../line.ts';
-import { SpeechCache } from './speech-cache.ts';
 import { SpeechPlayer } from './speech-player.ts';
 import type { Utterance, Voice } from './utterance.ts';
 
@@ -31,12 +31,14 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
     voice: spoken,
     clock,
     timeoutMs: 5000,
-    started: () => told.push('started'),
-    stopped: () => told.push('stopped'),
-    caption: (words) => told.push(words),
-    queued: () => undefined,
-    silenced: () => undefined,
-    failed: (error) => told.push(`failed: ${(error as Error).message}`),
+    onQueued: () => undefined,
+    onStarted: () => told.push('started'),
+    onStopped: () => told.push('stopped'),
+    onIdle: () => undefined,
+    onCaption: (words) => told.push(words),
+    onAudio: () => undefined,
+    onSilenced: () => undefined,
+    onError: (error) => told.push(`failed: ${(error as Error).message}`),
   });
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed += 10) {
@@ -51,10 +53,10 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
 function saying(text: string, fate: string[]): Utterance {
   return {
     text,
-    begun: () => fate.push('begun'),
-    heard: () => fate.push('heard'),
-    cut: (share) => fate.push(`cut at ${share.toFixed(1)}`),
-    failed: () => fate.push('failed'),
+    onStarted: () => fate.push('begun'),
+    onPlayed: () => fate.push('heard'),
+    onInterrupted: (share) => fate.push(`cut at ${share.toFixed(1)}`),
+    onFailed: () => fate.push('failed'),
   };
 }
 
@@ -116,7 +118,7 @@ describe('the player', () => {
     player.say(saying('one two three four', first));
     player.say(saying('five six', second));
     await pass(500);
-    player.cut();
+    player.interrupt();
     expect([speaker.queuedMs, player.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
     expect([first, second]).toEqual([['begun', 'cut at 0.5'], ['cut at 0.0']]);
     await pass(2000);
@@ -127,7 +129,7 @@ describe('the player', () => {
     const { player, pass, told } = open();
     player.say({ text: 'one two three' });
     await pass(200);
-    player.hold();
+    player.pause();
     await pass(5000);
     expect(told).toEqual(['started', 'one']);
     player.resume();

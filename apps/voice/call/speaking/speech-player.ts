@@ -10,40 +10,43 @@ export interface SpeechPlayerDeps {
   clock: Clock;
   /** How long a voice may take for the next sound. */
   timeoutMs: number;
-  /** The first sound after quiet was sent. */
-  started(): void;
-  /** There is nothing more to say. */
-  stopped(): void;
+  /** Something that takes the turn was queued. */
+  onQueued(): void;
+  /** The first sound after silence was sent. */
+  onStarted(): void;
+  /** The last sound was sent. */
+  onStopped(): void;
+  /** Nothing is queued or played; may be called more than once. */
+  onIdle(): void;
   /** The next words are being heard. */
-  caption(words: string): void;
+  onCaption(words: string): void;
   /** Sound was handed to the line, to be sent in so many milliseconds. */
-  queued(inMs: number, frame: AudioFrame): void;
-  /** What was handed to the line is not sent now. */
-  silenced(): void;
-  /** Something could not be said. */
-  failed(error: unknown): void;
+  onAudio(inMs: number, frame: AudioFrame): void;
+  /** The line does not send now what it was handed. */
+  onSilenced(): void;
+  onError(error: unknown): void;
 }
 
 const tickMs = 50;
-/** So much is handed to the line ahead of its time. */
+/** Sound is handed to the line this far ahead of its time. */
 const leadMs = 1000;
-/** With more than this made and waiting, the next piece is not begun. */
+/** With more than this synthesized and waiting, synthesis of the next utterance does not start. */
 const aheadMs = 6000;
-/** A speaker that does not move for this long is stuck. */
+/** A speaker that plays nothing for this long is stuck. */
 const stuckMs = 5000;
-/** What was said this recently may still come back as an echo. */
+/** What was said this recently may still return as an echo. */
 const echoMs = 4000;
 
-/** Says one thing after the other: the sound of the next is made while one is played. */
+/** Plays one utterance after the other, and synthesizes the next while one is played. */
 export class SpeechPlayer {
   readonly #deps: SpeechPlayerDeps;
   readonly #tick: Alarm;
-  /** Pieces whose sound is not all queued, then those whose sound is being played. */
+  /** Utterances whose sound is not all handed to the line. */
   #waiting: UtterancePlayout[] = [];
+  /** Utterances that the line has whole and still plays. */
   #playing: UtterancePlayout[] = [];
   #spoken: { text: string; at: number }[] = [];
   #speaking = false;
-  #held = false;
   #movedAt = 0;
   #lastPlayedMs = 0;
   #pumping = false;
@@ -53,90 +56,84 @@ export class SpeechPlayer {
     this.#deps = deps;
     this.#tick = new Alarm(deps.clock);
     deps.speaker.onStarted(() => this.#started());
-    deps.speaker.onDrained(() => this.#look());
+    deps.speaker.onDrained(() => this.#update());
   }
 
-  /** Nothing is said and nothing waits. */
+  /** Nothing is played and nothing waits. */
   get idle(): boolean {
     return this.#waiting.length === 0 && this.#playing.length === 0;
   }
 
-  /** Sound is going out, or was and is held. */
+  /** Sound goes out, or did and is paused. */
   get speaking(): boolean {
     return this.#speaking;
   }
 
-  get held(): boolean {
-    return this.#held;
+  /** Synthesizes something that may be said later. */
+  prepare(utterance: Utterance): UtterancePlayout {
+    const playout = new UtterancePlayout(utterance);
+    playout.synthesize(this.#deps.voice);
+    return playout;
   }
 
-  /** Makes the sound of something that may be said later. */
-  prepare(saying: Utterance): UtterancePlayout {
-    const piece = new UtterancePlayout(saying);
-    piece.make(this.#deps.voice);
-    return piece;
-  }
-
-  say(saying: Utterance | UtterancePlayout): void {
-    this.#add(saying, this.#waiting.length);
+  say(utterance: Utterance | UtterancePlayout): void {
+    this.#add(utterance, this.#waiting.length);
   }
 
   /** Before whatever waits, after what is being said. */
-  sayNext(saying: Utterance): void {
-    this.#add(saying, this.#waiting[0]?.startMs === undefined ? 0 : 1);
+  sayNext(utterance: Utterance): void {
+    this.#add(utterance, this.#waiting[0]?.startMs === undefined ? 0 : 1);
   }
 
-  hold(): void {
-    this.#held = true;
-    this.#deps.speaker.hold();
-    this.#deps.silenced();
+  pause(): void {
+    this.#deps.speaker.pause();
+    this.#deps.onSilenced();
   }
 
   resume(): void {
-    if (!this.#held) return;
-    this.#held = false;
+    if (!this.#deps.speaker.paused) return;
     this.#movedAt = this.#deps.clock.now();
     this.#deps.speaker.resume();
     this.#pump();
   }
 
-  /** Stops at once and gives up everything; each piece is told how much of it was sent. */
-  cut(): void {
-    this.#look();
+  /** Stops at once and drops everything; each utterance learns how much of it was sent. */
+  interrupt(): void {
+    this.#update();
     const { speaker } = this.#deps;
     const playedMs = speaker.playedMs;
-    const pieces = [...this.#playing, ...this.#waiting];
+    const playouts = [...this.#playing, ...this.#waiting];
     [this.#playing, this.#waiting] = [[], []];
     speaker.clear();
-    this.#deps.silenced();
-    if (this.#held) speaker.resume();
-    this.#held = false;
-    for (const piece of pieces) this.#giveUp(piece, playedMs);
+    this.#deps.onSilenced();
+    if (speaker.paused) speaker.resume();
+    for (const playout of playouts) this.#drop(playout, playedMs);
     this.#rest();
   }
 
   close(): void {
     this.#closed = true;
-    this.cut();
+    this.interrupt();
     this.#tick.cancel();
   }
 
-  /** The words that may be in the air now. */
+  /** The words that the microphone may pick up now. */
   recentText(): string {
     const { clock, speaker } = this.#deps;
     const recent = this.#spoken.filter(({ at }) => clock.now() - at < echoMs).map(({ text }) => text);
     const now = [...this.#playing, ...this.#waiting].filter(
       ({ startMs = Infinity }) => startMs <= speaker.playedMs + 100,
     );
-    return [...recent, ...now.map(({ saying }) => saying.text)].join(' ');
+    return [...recent, ...now.map(({ utterance }) => utterance.text)].join(' ');
   }
 
-  #add(saying: Utterance | UtterancePlayout, index: number): void {
+  #add(utterance: Utterance | UtterancePlayout, index: number): void {
     if (this.#closed) return;
-    const piece = saying instanceof UtterancePlayout ? saying : new UtterancePlayout(saying);
-    piece.onChange(() => this.#pump());
+    const playout = utterance instanceof UtterancePlayout ? utterance : new UtterancePlayout(utterance);
+    if (!playout.utterance.backchannel) this.#deps.onQueued();
+    playout.onChange(() => this.#pump());
     if (this.idle) this.#movedAt = this.#deps.clock.now();
-    this.#waiting.splice(index, 0, piece);
+    this.#waiting.splice(index, 0, playout);
     this.#pump();
     this.#schedule();
   }
@@ -144,14 +141,14 @@ export class SpeechPlayer {
   #pump(): void {
     if (this.#pumping) return;
     this.#pumping = true;
-    for (let piece = this.#waiting[0]; piece !== undefined && this.#hasRoom; piece = this.#waiting[0]) {
-      piece.make(this.#deps.voice);
-      const frame = piece.take();
-      if (frame !== undefined) this.#enqueue(piece, frame);
-      else if (piece.isMade) this.#finishMaking(piece);
+    for (let playout = this.#waiting[0]; playout !== undefined && this.#hasRoom; playout = this.#waiting[0]) {
+      playout.synthesize(this.#deps.voice);
+      const frame = playout.take();
+      if (frame !== undefined) this.#enqueue(playout, frame);
+      else if (playout.isSynthesized) this.#finishSynthesis(playout);
       else break;
     }
-    this.#makeNext();
+    this.#synthesizeAhead();
     this.#pumping = false;
   }
 
@@ -159,26 +156,26 @@ export class SpeechPlayer {
     return this.#deps.speaker.queuedMs < leadMs;
   }
 
-  #finishMaking(piece: UtterancePlayout): void {
+  #finishSynthesis(playout: UtterancePlayout): void {
     this.#waiting.shift();
-    this.#playing.push(piece);
-    if (piece.failure !== undefined) this.#deps.failed(piece.failure);
+    this.#playing.push(playout);
+    if (playout.failure !== undefined) this.#deps.onError(playout.failure);
   }
 
-  /** One after the other, and not too far ahead of what is heard. */
-  #makeNext(): void {
-    let madeMs = this.#deps.speaker.queuedMs;
-    for (const piece of this.#waiting) {
-      if (madeMs < aheadMs) piece.make(this.#deps.voice);
-      if (!piece.isMade) return;
-      madeMs += piece.waitingMs;
+  /** One utterance after the other, and not too far ahead of what is heard. */
+  #synthesizeAhead(): void {
+    let readyMs = this.#deps.speaker.queuedMs;
+    for (const playout of this.#waiting) {
+      if (readyMs < aheadMs) playout.synthesize(this.#deps.voice);
+      if (!playout.isSynthesized) return;
+      readyMs += playout.waitingMs;
     }
   }
 
-  #enqueue(piece: UtterancePlayout, frame: AudioFrame): void {
+  #enqueue(playout: UtterancePlayout, frame: AudioFrame): void {
     const { speaker, clock } = this.#deps;
-    piece.startMs ??= speaker.playedMs + speaker.queuedMs;
-    this.#deps.queued(speaker.queuedMs, frame);
+    playout.startMs ??= speaker.playedMs + speaker.queuedMs;
+    this.#deps.onAudio(speaker.queuedMs, frame);
     this.#movedAt = clock.now();
     speaker.enqueue(frame);
   }
@@ -187,80 +184,83 @@ export class SpeechPlayer {
     this.#movedAt = this.#deps.clock.now();
     if (!this.#speaking) {
       this.#speaking = true;
-      this.#deps.started();
+      this.#deps.onStarted();
     }
-    this.#look();
+    this.#update();
   }
 
   #schedule(): void {
     if (this.#tick.isSet || this.idle) return;
     this.#tick.set(tickMs, () => {
-      this.#look();
+      this.#update();
       this.#watch();
       this.#pump();
       this.#schedule();
     });
   }
 
-  /** Shows the words that have come up, and lets go of what is over. */
-  #look(): void {
+  /** Captions the words that are heard by now, and ends what is over. */
+  #update(): void {
     const { playedMs, queuedMs } = this.#deps.speaker;
-    for (const piece of [...this.#playing, ...this.#waiting]) this.#show(piece, piece.shareAt(playedMs));
-    // A line that has to change the rate sends a moment less than it was given.
-    const over = this.#playing.filter((piece) => queuedMs === 0 || piece.isOver(playedMs));
-    this.#playing = this.#playing.filter((piece) => !over.includes(piece));
-    for (const piece of over) this.#end(piece);
+    for (const playout of [...this.#playing, ...this.#waiting])
+      this.#caption(playout, playout.shareAt(playedMs));
+    // A line that changes the sample rate sends a moment less than it was given.
+    const over = this.#playing.filter((playout) => queuedMs === 0 || playout.isOver(playedMs));
+    this.#playing = this.#playing.filter((playout) => !over.includes(playout));
+    for (const playout of over) this.#end(playout);
     if (this.idle) this.#rest();
   }
 
-  #end(piece: UtterancePlayout): void {
-    this.#show(piece, 1);
-    this.#remember(piece.saying.text);
-    if (piece.startMs === undefined && piece.failure !== undefined) piece.saying.failed?.();
-    else piece.saying.heard?.();
+  #end(playout: UtterancePlayout): void {
+    this.#caption(playout, 1);
+    this.#remember(playout.utterance.text);
+    if (playout.startMs === undefined && playout.failure !== undefined) playout.utterance.onFailed?.();
+    else playout.utterance.onPlayed?.();
   }
 
-  #giveUp(piece: UtterancePlayout, playedMs: number): void {
-    const share = piece.shareAt(playedMs);
-    if (share > 0) this.#remember(piece.saying.text);
-    piece.cancel();
-    piece.saying.cut?.(share);
+  #drop(playout: UtterancePlayout, playedMs: number): void {
+    const share = playout.shareAt(playedMs);
+    if (share > 0) this.#remember(playout.utterance.text);
+    playout.cancel();
+    playout.utterance.onInterrupted?.(share);
   }
 
   #remember(text: string): void {
     this.#spoken = [...this.#spoken, { text, at: this.#deps.clock.now() }].slice(-8);
   }
 
-  #show(piece: UtterancePlayout, share: number): void {
-    if (piece.startMs === undefined && share < 1) return;
-    const words = piece.saying.text.split(/\s+/);
-    // A word is shown when it begins, not when it is over.
-    const begun = share === 0 ? 0 : Math.min(words.length, Math.floor(share * words.length) + 1);
-    if (begun <= piece.shown || piece.startMs === undefined) return;
-    if (!piece.begun) piece.saying.begun?.();
-    piece.begun = true;
-    this.#deps.caption(words.slice(piece.shown, begun).join(' '));
-    piece.shown = begun;
+  #caption(playout: UtterancePlayout, share: number): void {
+    if (playout.startMs === undefined && share < 1) return;
+    const words = playout.utterance.text.split(/\s+/);
+    // A word is captioned when it begins, not when it is over.
+    const heard = share === 0 ? 0 : Math.min(words.length, Math.floor(share * words.length) + 1);
+    if (heard <= playout.captioned || playout.startMs === undefined) return;
+    if (!playout.started) playout.utterance.onStarted?.();
+    playout.started = true;
+    this.#deps.onCaption(words.slice(playout.captioned, heard).join(' '));
+    playout.captioned = heard;
   }
 
-  /** Nothing may hang: a voice that gives nothing is given up, a stuck speaker is emptied. */
+  /** Nothing may hang: a silent voice is stopped, a stuck speaker is emptied. */
   #watch(): void {
     const { speaker, clock, timeoutMs } = this.#deps;
-    if (speaker.playedMs !== this.#lastPlayedMs || this.#held) this.#movedAt = clock.now();
+    if (speaker.playedMs !== this.#lastPlayedMs || speaker.paused) this.#movedAt = clock.now();
     this.#lastPlayedMs = speaker.playedMs;
     const stillMs = clock.now() - this.#movedAt;
     if (speaker.queuedMs > 0 && stillMs > stuckMs) {
-      this.#deps.failed(new Error('the line takes no sound'));
-      this.cut();
-    } else if (speaker.queuedMs === 0 && stillMs > timeoutMs && this.#waiting[0]?.isMaking) {
-      this.#waiting[0].giveUp(new Error(`the voice gave no sound within ${timeoutMs / 1000} s`));
+      this.#deps.onError(new Error('the line takes no sound'));
+      this.interrupt();
+    } else if (speaker.queuedMs === 0 && stillMs > timeoutMs && this.#waiting[0]?.isSynthesizing) {
+      this.#waiting[0].stopSynthesis(new Error(`the voice gave no sound within ${timeoutMs / 1000} s`));
     }
   }
 
   #rest(): void {
     this.#tick.cancel();
-    if (!this.#speaking) return;
-    this.#speaking = false;
-    this.#deps.stopped();
+    if (this.#speaking) {
+      this.#speaking = false;
+      this.#deps.onStopped();
+    }
+    this.#deps.onIdle();
   }
 }

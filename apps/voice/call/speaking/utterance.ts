@@ -3,67 +3,68 @@ import type { AudioFrame } from '../../speech/audio/frame.ts';
 /** Something to say. */
 export interface Utterance {
   text: string;
-  /** Whether what was made of it may be kept for the next time. */
-  phrase?: boolean;
-  /** Called when its first sound was made. */
-  voiced?(): void;
+  /** Its sound may be cached for the next time. */
+  cached?: boolean;
+  /** It is said while the caller has the turn, and does not take it. */
+  backchannel?: boolean;
+  /** Called when its first sound was synthesized. */
+  onSynthesized?(): void;
   /** Called when its first sound was sent. */
-  begun?(): void;
+  onStarted?(): void;
   /** Called when the last of it was sent. */
-  heard?(): void;
-  /** Called when it is given up, with the share that was sent. */
-  cut?(share: number): void;
-  /** Called when no sound could be made of it. */
-  failed?(): void;
+  onPlayed?(): void;
+  /** Called when it is cut off, with the share that was sent. */
+  onInterrupted?(share: number): void;
+  /** Called when it could not be synthesized. */
+  onFailed?(): void;
 }
 
-/** Makes the sound of a text. */
-export type Voice = (saying: Utterance, signal: AbortSignal) => AsyncIterable<AudioFrame>;
+/** Synthesizes an utterance. */
+export type Voice = (utterance: Utterance, signal: AbortSignal) => AsyncIterable<AudioFrame>;
 
 const wordMs = 330;
 const portionMs = 200;
 
-/** One saying on its way: its sound as far as it is made, and where it stands in what is played. */
+/** An utterance on its way: the sound synthesized so far, and its place on the speaker's count of milliseconds. */
 export class UtterancePlayout {
-  readonly saying: Utterance;
+  readonly utterance: Utterance;
   readonly #controller = new AbortController();
   readonly #frames: AudioFrame[] = [];
   #changed: () => void = () => undefined;
-  #state: 'waiting' | 'making' | 'made' = 'waiting';
+  #synthesis: 'waiting' | 'running' | 'done' = 'waiting';
   #enqueuedMs = 0;
-  #made = 0;
-  /** Where it begins on the speaker's count; undefined before anything of it was queued. */
+  /** Where it begins on the speaker's count; undefined before any of it was queued. */
   startMs: number | undefined;
   failure: unknown;
-  /** Whether anything of it was sent. */
-  begun = false;
-  /** Words that were shown already. */
-  shown = 0;
+  /** Some of it was sent. */
+  started = false;
+  /** Words that were captioned. */
+  captioned = 0;
 
-  constructor(saying: Utterance) {
-    this.saying = saying;
+  constructor(utterance: Utterance) {
+    this.utterance = utterance;
   }
 
-  get isMade(): boolean {
-    return this.#state === 'made';
+  get isSynthesized(): boolean {
+    return this.#synthesis === 'done';
   }
 
-  get isMaking(): boolean {
-    return this.#state === 'making';
+  get isSynthesizing(): boolean {
+    return this.#synthesis === 'running';
   }
 
   onChange(changed: () => void): void {
     this.#changed = changed;
   }
 
-  /** Begins to make the sound; once. */
-  make(voice: Voice): void {
-    if (this.#state !== 'waiting') return;
-    this.#state = 'making';
+  /** Starts synthesis, once. */
+  synthesize(voice: Voice): void {
+    if (this.#synthesis !== 'waiting') return;
+    this.#synthesis = 'running';
     void this.#collect(voice);
   }
 
-  /** The next of its sound, in portions, so that something else can come between. */
+  /** The next portion of its sound. */
   take(): AudioFrame | undefined {
     const frame = this.#frames.shift();
     if (frame === undefined) return undefined;
@@ -75,7 +76,7 @@ export class UtterancePlayout {
     return portion;
   }
 
-  /** What is made and not yet taken. */
+  /** What is synthesized and not yet taken. */
   get waitingMs(): number {
     return this.#frames.reduce((sum, frame) => sum + msOf(frame), 0);
   }
@@ -83,14 +84,14 @@ export class UtterancePlayout {
   /** The share of it that was sent when the speaker's count is this. */
   shareAt(playedMs: number): number {
     if (this.startMs === undefined) return 0;
-    const guess = this.isMade ? 0 : this.saying.text.split(/\s+/).length * wordMs;
+    const guess = this.isSynthesized ? 0 : this.utterance.text.split(/\s+/).length * wordMs;
     const whole = Math.max(this.#enqueuedMs + this.waitingMs, guess, 1);
     return Math.min(1, Math.max(0, (playedMs - this.startMs) / whole));
   }
 
-  /** All of it was made, queued and sent. */
+  /** All of it was synthesized, queued and sent. */
   isOver(playedMs: number): boolean {
-    if (!this.isMade || this.#frames.length > 0) return false;
+    if (!this.isSynthesized || this.#frames.length > 0) return false;
     return this.startMs === undefined || playedMs >= this.startMs + this.#enqueuedMs - 1;
   }
 
@@ -100,8 +101,8 @@ export class UtterancePlayout {
     this.#frames.length = 0;
   }
 
-  /** Gives up making it; what is there counts as the whole. */
-  giveUp(reason: unknown): void {
+  /** Stops synthesis; what is there counts as the whole. */
+  stopSynthesis(reason: unknown): void {
     this.failure = reason;
     this.#controller.abort();
     this.#finish();
@@ -109,11 +110,12 @@ export class UtterancePlayout {
 
   async #collect(voice: Voice): Promise<void> {
     const { signal } = this.#controller;
+    let first = true;
     try {
-      for await (const frame of voice(this.saying, signal)) {
+      for await (const frame of voice(this.utterance, signal)) {
         if (signal.aborted) return;
-        if (this.#made === 0) this.saying.voiced?.();
-        this.#made += 1;
+        if (first) this.utterance.onSynthesized?.();
+        first = false;
         this.#frames.push(frame);
         this.#changed();
       }
@@ -125,7 +127,7 @@ export class UtterancePlayout {
   }
 
   #finish(): void {
-    this.#state = 'made';
+    this.#synthesis = 'done';
     this.#changed();
   }
 }

@@ -4,58 +4,48 @@ import type { SpeechPlayer } from '../speaking/speech-player.ts';
 export interface BackchannelDeps {
   player: SpeechPlayer;
   clock: Clock;
-  /** Whether a long speaker is shown that one listens. */
-  murmurs: boolean;
+  /** Whether the bot says "Mm-hm" to a caller who speaks for long. */
+  enabled: boolean;
 }
 
-/** Speech without words that lasts this long deserves an answer. */
-const puzzlingMs = 800;
-const puzzledEveryMs = 20_000;
-const notCaught = 'Sorry, I did not catch that.';
-/** A speaker who has told this much is shown that one listens. */
-const storyMs = 5000;
-const murmurPauseMs = 450;
-const murmurEveryMs = 8000;
+/** Speech of this length without a word gets a reprompt. */
+const repromptAfterMs = 800;
+const repromptEveryMs = 20_000;
+const repromptText = 'Sorry, I did not catch that.';
+/** A caller who has spoken for this long gets a backchannel in a pause. */
+const backchannelAfterMs = 5000;
+const backchannelPauseMs = 450;
+const backchannelEveryMs = 8000;
 
-/** Small things that are said without taking the turn. */
+/** What the bot says without a reply: "Mm-hm" while it listens, and a reprompt when it understood nothing. */
 export class Backchannel {
   readonly #deps: BackchannelDeps;
-  #puzzledAt = -Infinity;
-  #murmuredAt = -Infinity;
-  #murmuring = false;
+  #repromptedAt = -Infinity;
+  #saidAt = -Infinity;
 
   constructor(deps: BackchannelDeps) {
     this.#deps = deps;
   }
 
-  /** What the player says now is only a murmur. */
-  get murmuring(): boolean {
-    return this.#murmuring;
+  /** The next reprompt need not wait. */
+  onUnderstood(): void {
+    this.#repromptedAt = -Infinity;
   }
 
-  /** Words were understood again. */
-  understood(): void {
-    this.#puzzledAt = -Infinity;
-  }
-
-  /** Somebody spoke for so long, and nothing was understood. */
-  puzzle(speechMs: number): void {
+  /** The caller spoke for so long, and nothing was understood. */
+  reprompt(speechMs: number): void {
     const { clock, player } = this.#deps;
-    if (speechMs < puzzlingMs || clock.now() - this.#puzzledAt < puzzledEveryMs) return;
-    this.#puzzledAt = clock.now();
-    player.say({ text: notCaught, phrase: true });
+    if (speechMs < repromptAfterMs || clock.now() - this.#repromptedAt < repromptEveryMs) return;
+    this.#repromptedAt = clock.now();
+    player.say({ text: repromptText, cached: true });
   }
 
-  /** Somebody has told so much and pauses in mid-thought. */
-  murmur(speechMs: number, silenceMs: number): void {
-    const { clock, player, murmurs } = this.#deps;
-    if (!murmurs || speechMs < storyMs || silenceMs < murmurPauseMs || !player.idle) return;
-    if (clock.now() - this.#murmuredAt < murmurEveryMs) return;
-    this.#murmuredAt = clock.now();
-    this.#murmuring = true;
-    const over = () => {
-      this.#murmuring = false;
-    };
-    player.say({ text: 'Mm-hm.', phrase: true, heard: over, cut: over, failed: over });
+  /** The caller has spoken for so long and pauses in mid-thought. */
+  offer(speechMs: number, silenceMs: number): void {
+    const { clock, player, enabled } = this.#deps;
+    if (!enabled || speechMs < backchannelAfterMs || silenceMs < backchannelPauseMs || !player.idle) return;
+    if (clock.now() - this.#saidAt < backchannelEveryMs) return;
+    this.#saidAt = clock.now();
+    player.say({ text: 'Mm-hm.', cached: true, backchannel: true });
   }
 }

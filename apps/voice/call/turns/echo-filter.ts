@@ -1,72 +1,124 @@
 import type { Clock } from '@trunkline/schedule';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
-import { removeSelfSpeech } from './echo.ts';
-import type { EchoMatcher } from './echo-matcher.ts';
-import { wordsIn } from './words.ts';
+import type { EchoCorrelator } from './echo-correlator.ts';
+import { isStopWord, wordsIn } from './words.ts';
 
 export interface EchoFilterDeps {
   player: SpeechPlayer;
-  echo: EchoMatcher;
+  correlator: EchoCorrelator;
   clock: Clock;
-  /** How long an echo may come after the voice has stopped. */
+  /** How long an echo may follow the end of the bot's speech. */
   guardMs: number;
 }
 
-/** Sound that ends this soon after our voice was only its echo. */
+/** Sound that ends this soon after the bot's speech was only its echo. */
 const tailMs = 600;
 
-/** Tells the caller's own words from ours that come back through the microphone. */
+/** Tells the caller's words from self-speech: the bot's own voice in the microphone. */
 export class EchoFilter {
   readonly #deps: EchoFilterDeps;
-  /** Our words that may be in what is heard now. */
-  #echo = '';
+  /** The bot's words that may be in what is heard now. */
+  #selfSpeech = '';
   #stoppedAt = -Infinity;
 
   constructor(deps: EchoFilterDeps) {
     this.#deps = deps;
   }
 
-  /** Somebody begins to speak, or it seems so. */
-  speechStarted(): void {
+  /** The bot is silent, and its echo has died away. */
+  get isClear(): boolean {
     const { player, clock, guardMs } = this.#deps;
-    if (player.speaking || clock.now() - this.#stoppedAt < guardMs) this.#echo = player.recentText();
+    return !player.speaking && clock.now() - this.#stoppedAt >= guardMs;
   }
 
-  /** Our voice has stopped; `heard`: while something was heard. */
-  voiceStopped(heard: boolean): void {
+  onUserSpeech(): void {
+    if (!this.isClear) this.#selfSpeech = this.#deps.player.recentText();
+  }
+
+  /** The bot has stopped; `overlapped`: while something was heard. */
+  onBotStopped(overlapped: boolean): void {
     const { player, clock } = this.#deps;
     this.#stoppedAt = clock.now();
-    if (heard) this.#echo = player.recentText();
+    if (overlapped) this.#selfSpeech = player.recentText();
   }
 
-  /** The caller has the floor: what is heard from now on is theirs. */
-  interrupted(): void {
-    this.#echo = this.#deps.player.recentText();
-    this.#deps.echo.reset();
+  /** What is heard from now on is the caller's. */
+  onInterruption(): void {
+    this.#selfSpeech = this.#deps.player.recentText();
+    this.#deps.correlator.reset();
   }
 
-  /** The next utterance begins. */
+  /** The next user turn begins. */
   reset(): void {
-    this.#echo = '';
-    this.#deps.echo.reset();
+    this.#selfSpeech = '';
+    this.#deps.correlator.reset();
   }
 
-  /** What the caller has said themselves; one word alone counts as an echo only while we speak. */
-  in(text: string): string {
+  /** The caller's own words; one word alone counts as an echo only while the bot speaks. */
+  removeFrom(text: string): string {
     const { player } = this.#deps;
     if (player.speaking) return removeSelfSpeech(text, player.recentText());
-    return this.#echo === '' || wordsIn(text).length < 2 ? text : removeSelfSpeech(text, this.#echo);
+    return this.#selfSpeech === '' || wordsIn(text).length < 2
+      ? text
+      : removeSelfSpeech(text, this.#selfSpeech);
   }
 
-  /** What is heard now sounds like our own voice; undefined while it cannot be told. */
-  get isEcho(): boolean | undefined {
-    const { player, echo } = this.#deps;
+  /** What is heard now sounds like the bot; undefined while it is too early to tell. */
+  get isSelfSpeech(): boolean | undefined {
+    const { player, correlator } = this.#deps;
     if (!player.speaking) return false;
-    return echo.isUnsure ? undefined : echo.isEcho;
+    return correlator.isUnsure ? undefined : correlator.isEcho;
   }
 
-  /** Nothing but our own voice was heard, and it ended when we did. */
-  isTail(fellSilentAt: number): boolean {
-    return this.#deps.echo.wasEcho && fellSilentAt - this.#stoppedAt < tailMs;
+  /** Nothing but the bot was heard, and it ended when the bot did. */
+  isTail(userTurnEndedAt: number): boolean {
+    return this.#deps.correlator.wasEcho && userTurnEndedAt - this.#stoppedAt < tailMs;
   }
+}
+
+/** What was heard without the bot's own words; empty when nothing else is left. */
+export function removeSelfSpeech(heard: string, spoken: string): string {
+  const ours = wordsIn(spoken);
+  if (ours.length === 0) return heard;
+  const pieces = heard.split(/\s+/).filter((piece) => piece !== '');
+  const words = pieces.map((piece) => wordsIn(piece).join(''));
+  const echoed = words.map(() => false);
+  for (let start = 0; start < words.length; ) {
+    const run = longestRun(words, start, ours);
+    if (run >= 2) echoed.fill(true, start, start + run);
+    start += Math.max(run, 1);
+  }
+  const single = words.length === 1 && ours.includes(words[0] ?? '') && !isStopWord(heard);
+  if (single || isMostly(echoed, words, ours)) return '';
+  return pieces.filter((_, index) => !echoed[index]).join(' ');
+}
+
+/** How many words from here on stand in the same order in what the bot said; one misheard word may stand between. */
+function longestRun(words: string[], start: number, ours: string[]): number {
+  let longest = 0;
+  for (
+    let from = ours.indexOf(words[start] ?? '');
+    from >= 0;
+    from = ours.indexOf(words[start] ?? '', from + 1)
+  ) {
+    let [length, matched] = [1, 1];
+    while (start + length < words.length && from + length < ours.length) {
+      const here = words[start + length] === ours[from + length];
+      const next =
+        words[start + length + 1] !== undefined && words[start + length + 1] === ours[from + length + 1];
+      if (!here && !next) break;
+      if (here) matched += 1;
+      length += 1;
+    }
+    if (matched >= 2 || length === 1) longest = Math.max(longest, length);
+  }
+  return longest;
+}
+
+/** An echo that was misheard in places is still an echo. */
+function isMostly(echoed: boolean[], words: string[], ours: string[]): boolean {
+  const marked = echoed.filter(Boolean).length;
+  if (marked === 0) return false;
+  const known = words.filter((word, index) => echoed[index] || ours.includes(word)).length;
+  return marked >= 3 && known / words.length >= 0.8;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { endpointingDelay, isLikelyEndOfTurn, judgeInterruption, type Pause } from './endpointing.ts';
-import { SpeakingRate } from './speaking-rate.ts';
+import { endpointingDelay, isLikelyEndOfTurn, type Pause, SpeakingRate } from './endpointing.ts';
 
 const pause = (text: string | undefined, more: Partial<Pause> = {}): Pause => ({
   text,
@@ -9,7 +8,7 @@ const pause = (text: string | undefined, more: Partial<Pause> = {}): Pause => ({
   ...more,
 });
 
-describe('the end of a turn', () => {
+describe('endpointing: the end of a turn', () => {
   it.each([
     ['What is the weather in Paris?', 400],
     ['I am from Berlin', 550],
@@ -43,7 +42,7 @@ describe('the end of a turn', () => {
     expect(endpointingDelay(pause('and', { usualPauseMs: 9000 }))).toBeLessThanOrEqual(3000);
   });
 
-  it('lets a model of its own decide, but not in the middle of a number', () => {
+  it('lets the end-of-turn model decide, but not in the middle of a number', () => {
     expect(endpointingDelay(pause('I think that', { finished: 0.95 }))).toBe(300);
     expect(endpointingDelay(pause('It is red.', { finished: 0.55 }))).toBe(550);
     expect(endpointingDelay(pause('It is red.', { finished: 0.3 }))).toBe(1200);
@@ -54,12 +53,12 @@ describe('the end of a turn', () => {
   it('adapts to a speaker who pauses long in mid-thought', () => {
     const speakingRate = new SpeakingRate();
     const needed = () => endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }));
-    speakingRate.note(900);
-    speakingRate.note(900);
+    speakingRate.notePause(900);
+    speakingRate.notePause(900);
     expect(needed()).toBe(400);
-    speakingRate.note(900);
+    speakingRate.notePause(900);
     expect(needed()).toBe(1050);
-    for (let times = 0; times < 12; times += 1) speakingRate.note(200);
+    for (let times = 0; times < 12; times += 1) speakingRate.notePause(200);
     expect(needed()).toBe(400);
   });
 
@@ -71,46 +70,10 @@ describe('the end of a turn', () => {
     expect(endpointingDelay(pause('It is red.', { usualPauseMs: speakingRate.usualPauseMs }))).toBe(1500);
   });
 
-  it('prepares an answer only where more is not to be expected', () => {
+  it('allows preemptive generation only where no more is to be expected', () => {
     expect(isLikelyEndOfTurn(pause('What is the weather?'))).toBe(true);
     expect(isLikelyEndOfTurn(pause('What is the weather in'))).toBe(false);
     expect(isLikelyEndOfTurn(pause('my pin is 4 7'))).toBe(false);
     expect(isLikelyEndOfTurn(pause(undefined))).toBe(false);
-  });
-});
-
-describe('speech while the other side speaks', () => {
-  const judge = (speechMs: number, words: string | undefined, over = false) =>
-    judgeInterruption({ speechMs, words, over, echo: false });
-
-  it('is waited for, then held for, while nothing is understood', () => {
-    expect(judge(300, undefined)).toBe('wait');
-    expect(judge(499, undefined)).toBe('wait');
-    expect(judge(500, undefined)).toBe('hold');
-  });
-
-  it.each(['mhm', 'Mm-hmm.', 'Yeah, right.', 'I see', 'uh huh', 'Okay.', 'oh really', 'um'])(
-    'lets %j pass however long it lasts',
-    (words) => {
-      expect(judge(900, words)).toBe('ignore');
-      expect(judge(200, words, true)).toBe('ignore');
-    },
-  );
-
-  it.each([
-    ['an order of one word', 250, 'Stop!'],
-    ['two words', 250, 'what about'],
-    ['one word that lasts', 350, 'Berlin'],
-    ['a murmur that goes on to more', 900, 'yeah but what about Monday'],
-  ])('yields to %s', (_, speechMs, words) => {
-    expect(judge(speechMs, words)).toBe('yield');
-  });
-
-  it('takes no single short word and no echo for an interruption', () => {
-    expect(judge(250, 'Berlin')).toBe('wait');
-    expect(judge(250, 'Berlin', true)).toBe('ignore');
-    expect(judge(2000, '')).toBe('ignore');
-    expect(judge(900, '', true)).toBe('ignore');
-    expect(judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, echo: true })).toBe('ignore');
   });
 });

@@ -1,18 +1,18 @@
-import { phraseCue } from './cues.ts';
+import type { Clock } from '@trunkline/schedule';
 import type { Tone } from './tone.ts';
-import { isBackchannel, isStopWord, wordsIn } from './words.ts';
+import { isHesitation, wordsIn } from './words.ts';
 
-// The one place that decides whose turn it is.
+// Endpointing: when has the caller's turn ended?
 
-/** What is known about a speaker who has paused. */
+/** What is known about a caller who has paused. */
 export interface Pause {
-  /** What they have said so far; undefined while it is being recognised. */
+  /** The transcript so far; undefined while it is being recognised. */
   text: string | undefined;
-  /** How the voice moved before the pause. */
+  /** How the pitch moved before the pause. */
   tone: Tone;
-  /** How long they usually pause in mid-thought; 0: not known. */
+  /** How long they usually pause in mid-thought; 0: unknown. */
   usualPauseMs: number;
-  /** Probability that they have finished, from a model of its own; undefined where there is none. */
+  /** Probability of an end of turn by the end-of-turn model; undefined without one. */
   finished?: number | undefined;
 }
 
@@ -25,68 +25,174 @@ const doubtfulSilenceMs = 1200;
 const unfinishedSilenceMs = 1700;
 const dictationSilenceMs = 2000;
 const risingMs = 250;
-const paceMarginMs = 150;
-const longestPaceMs = 1500;
+const usualPauseMarginMs = 150;
+const longestUsualPauseMs = 1500;
 
-/** How long the silence must last before the turn goes to the other side. */
+/** How long the silence must last before the caller's turn ends. */
 export function endpointingDelay(pause: Pause): number {
   if (pause.text === undefined) return longestSilenceMs;
   const needed =
     pause.finished === undefined ? byCues(pause.text, pause.tone) : byModel(pause.text, pause.finished);
-  const speakingRate =
-    pause.usualPauseMs === 0 ? 0 : Math.min(pause.usualPauseMs + paceMarginMs, longestPaceMs);
-  return Math.min(Math.max(needed, speakingRate), longestSilenceMs);
+  const usual =
+    pause.usualPauseMs === 0 ? 0 : Math.min(pause.usualPauseMs + usualPauseMarginMs, longestUsualPauseMs);
+  return Math.min(Math.max(needed, usual), longestSilenceMs);
 }
 
 function byCues(text: string, tone: Tone): number {
   const cue = phraseCue(text);
   if (cue === 'dictating') return dictationSilenceMs;
   if (cue === 'unfinished') return unfinishedSilenceMs;
-  // A voice that rises without a question is one that lists or thinks.
+  // A voice that rises without a question lists things or thinks.
   const waiting = tone === 'rising' && !/\?\s*$/.test(text) ? risingMs : 0;
   if (cue === 'finished') return (tone === 'falling' ? shortestSilenceMs : finishedSilenceMs) + waiting;
   return plainSilenceMs + waiting;
 }
 
-/** The model hears more than we do, but it does not know that a number has more digits. */
+/** The model hears more than the rules, but does not know that a number has more digits. */
 function byModel(text: string, finished: number): number {
   if (phraseCue(text) === 'dictating') return dictationSilenceMs;
   if (finished >= 0.7) return modelSilenceMs;
   return finished >= 0.5 ? plainSilenceMs : finished >= 0.25 ? doubtfulSilenceMs : unfinishedSilenceMs;
 }
 
-/** Whether the words stand so firmly that an answer may be prepared before the turn is over. */
+/** Whether a reply may be generated preemptively, before the turn has ended. */
 export function isLikelyEndOfTurn(pause: Pause): boolean {
   return pause.text !== undefined && endpointingDelay(pause) <= plainSilenceMs + risingMs;
 }
 
-/** Somebody speaks while the other side has the turn. */
-export interface Overlap {
-  /** How long they have spoken. */
-  speechMs: number;
-  /** What was understood, without the other side's own words, which come back as an echo; undefined: nothing yet. */
-  words: string | undefined;
-  /** They have stopped, and the words are all there is. */
-  over: boolean;
-  /** It sounds like the other side's own voice. */
-  echo: boolean;
+const rememberedPauses = 12;
+const enoughPauses = 3;
+const longestPauseMs = 2500;
+
+/** How long this caller pauses in mid-thought, learnt from the pauses after which they went on. */
+export class SpeakingRate {
+  readonly #pauses: number[] = [];
+
+  /** A pause after which the same thought went on. */
+  notePause(pauseMs: number): void {
+    this.#pauses.push(Math.min(pauseMs, longestPauseMs));
+    if (this.#pauses.length > rememberedPauses) this.#pauses.shift();
+  }
+
+  /** A pause that was wrongly taken for the end of the turn counts as several. */
+  noteFalseEndpoint(pauseMs: number): void {
+    for (let times = 0; times < enoughPauses; times += 1) this.notePause(pauseMs);
+  }
+
+  /** Four of five of their pauses are no longer; 0 while too little is known. */
+  get usualPauseMs(): number {
+    if (this.#pauses.length < enoughPauses) return 0;
+    const sorted = this.#pauses.toSorted((left, right) => left - right);
+    return sorted[Math.floor((sorted.length - 1) * 0.8)] ?? 0;
+  }
 }
 
-/** `wait`: too early to say. `ignore`: let it pass. `hold`: stop and listen. `yield`: give up the turn. */
-export type InterruptionVerdict = 'wait' | 'ignore' | 'hold' | 'yield';
+/** The longest wait for a final transcript. */
+const recognitionLimitMs = 8000;
+/** Sound that goes on for this long without a word is noise. */
+const wordlessLimitMs = 15_000;
 
-const sureMs = 350;
-const unsureMs = 500;
-const sureWords = 2;
-
-export function judgeInterruption({ speechMs, words, over, echo }: Overlap): InterruptionVerdict {
-  if (echo) return 'ignore';
-  if (words === undefined) return speechMs >= unsureMs ? 'hold' : 'wait';
-  const count = wordsIn(words).length;
-  if (count === 0 || isBackchannel(words)) return 'ignore';
-  if (count >= sureWords || isStopWord(words) || speechMs >= sureMs) return 'yield';
-  return over ? 'ignore' : 'wait';
+export interface TranscriptTimeoutDeps {
+  clock: Clock;
+  /** The speech models still load: transcripts come late. */
+  isLoading(): boolean;
 }
 
-/** How long a held speaker waits for words before going on. */
-export const falseInterruptionTimeoutMs = 2000;
+/** Limits the wait for a transcript. Time in which models load does not count, however much is said meanwhile. */
+export class TranscriptTimeout {
+  readonly #deps: TranscriptTimeoutDeps;
+  /** Since when a transcript could have come. */
+  #listeningSince: number | undefined;
+  /** Since when the caller has been silent. */
+  #waitingSince = 0;
+
+  constructor(deps: TranscriptTimeoutDeps) {
+    this.#deps = deps;
+  }
+
+  /** A window of the user turn has passed. */
+  pass(speaking: boolean): void {
+    const { clock, isLoading } = this.#deps;
+    if (isLoading()) this.#listeningSince = undefined;
+    if (isLoading() || speaking) this.#waitingSince = clock.now();
+    this.#listeningSince ??= clock.now();
+  }
+
+  /** The next user turn begins. */
+  renew(): void {
+    this.#listeningSince = undefined;
+  }
+
+  /** So much speech without a word is noise. */
+  isWordless(speechMs: number): boolean {
+    const listenedMs = this.#deps.clock.now() - (this.#listeningSince ?? Infinity);
+    return Math.min(speechMs, listenedMs) > wordlessLimitMs;
+  }
+
+  /** The final transcript is overdue. */
+  get isOver(): boolean {
+    return this.#deps.clock.now() - this.#waitingSince >= recognitionLimitMs;
+  }
+}
+
+/** Whether the words before a pause are a whole thought. */
+export type PhraseCue = 'finished' | 'open' | 'unfinished' | 'dictating';
+
+export function phraseCue(text: string): PhraseCue {
+  const words = wordsIn(text);
+  if (words.length === 0) return 'open';
+  if (isDictating(text, words)) return 'dictating';
+  if (trailsOff(text, words)) return 'unfinished';
+  return endsSentence(text) ? 'finished' : 'open';
+}
+
+/** Words after which a sentence must go on. */
+const leading = new Set(
+  `a an the my your his her its our their this these those and or but nor so because if when while although unless until
+  than of to in on at by for from with without about into onto over under between through during before after
+  is are was were am be been im youre hes shes were theyre its thats will would can could should shall may might must
+  do does did have has had i we they he she like very really just some any every each which who whose whom what where
+  why how also then maybe please lets gonna wanna need want let tell give set call`
+    .split(/\s+/)
+    .filter((word) => word !== ''),
+);
+/** Short sentences that end in one of those words all the same. */
+const complete =
+  /\b(what for|where to|where from|i do|i am|i have|i will|we are|we do|yes i can|i can|i would|what is it|who is it|it is|they are|like that|like this|what about it|and then what|how come|after that|before that|do you|can you|are you|will you|would you|dont you|say what|guess what|so what|now what|or what|tell me why|tell me how|i think so|let me in|come in|turn on|turn it on|go on|log in|put it on|how about this|about this|what was that)$/;
+
+function trailsOff(text: string, words: string[]): boolean {
+  const last = words.at(-1) ?? '';
+  if (isHesitation(last)) return true;
+  if (/[,:;–—-]\s*$|…\s*$|\.\.\.\s*$/.test(text)) return true;
+  if (/[?!]\s*$/.test(text)) return false;
+  return leading.has(last) && !complete.test(words.join(' '));
+}
+
+function endsSentence(text: string): boolean {
+  return /[.?!]["')]?\s*$/.test(text) && !/\.\.\.\s*$/.test(text);
+}
+
+const digitWords = new Set(
+  'zero oh one two three four five six seven eight nine ten double triple hundred thousand plus dash dot'.split(
+    ' ',
+  ),
+);
+const dictated =
+  /\b(number|phone|code|card|pin|zip|account|serial|digits|extension|cell|mobile|postcode|id)\b/i;
+const question = /\?\s*$|^\s*(what|how|when|where|who|which|is|are|do|does|can|could|will|would)\b/i;
+/** A telephone number is whole with ten digits, a card with sixteen. */
+const wholeNumber = { phone: 10, card: 16 };
+
+/** Whether digits are being said one after the other, and more of them are to be expected. */
+function isDictating(text: string, words: string[]): boolean {
+  const run = trailingDigits(words);
+  if (run === 0 || question.test(text)) return false;
+  const whole = /\b(card|account|serial)\b/i.test(text) ? wholeNumber.card : wholeNumber.phone;
+  if (run >= whole) return false;
+  return dictated.test(text) || run >= 3;
+}
+
+function trailingDigits(words: string[]): number {
+  const firstOther = words.findLastIndex((word) => !/^\d+$/.test(word) && !digitWords.has(word));
+  return words.slice(firstOther + 1).reduce((sum, word) => sum + (/^\d+$/.test(word) ? word.length : 1), 0);
+}

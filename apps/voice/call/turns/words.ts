@@ -9,12 +9,12 @@ export function wordsIn(text: string): string[] {
 }
 
 /** Words of a listener who wants the speaker to go on. */
-const murmurs = new Set(
+const backchannelWords = new Set(
   'mhm mmhm mm mmm hm hmm uhhuh huh yeah yep yup yes right okay ok sure oh ah aha wow really cool nice great good true exactly indeed gotcha alright interesting fine'.split(
     ' ',
   ),
 );
-const murmuredPhrases = [
+const backchannelPhrases = [
   'i see',
   'got it',
   'uh huh',
@@ -29,34 +29,34 @@ const murmuredPhrases = [
   'all right',
 ];
 const hesitations = new Set(['um', 'uh', 'er', 'erm', 'uhm', 'eh']);
-const longestMurmur = 4;
+const longestBackchannel = 4;
 
 /** Whether somebody only shows that they listen: "mhm", "yeah, right", "I see". */
 export function isBackchannel(text: string): boolean {
   const words = wordsIn(text);
-  if (words.length === 0 || words.length > longestMurmur) return false;
-  const rest = murmuredPhrases.reduce(
+  if (words.length === 0 || words.length > longestBackchannel) return false;
+  const rest = backchannelPhrases.reduce(
     (left, phrase) => left.replaceAll(` ${phrase} `, ' '),
     ` ${words.join(' ')} `,
   );
-  return rest.split(' ').every((word) => word === '' || murmurs.has(word) || hesitations.has(word));
+  return rest.split(' ').every((word) => word === '' || backchannelWords.has(word) || hesitations.has(word));
 }
 
-const orders = new Set(['stop', 'wait', 'no', 'cancel', 'quiet', 'enough', 'pause', 'hey', 'sorry']);
+const stopWords = new Set(['stop', 'wait', 'no', 'cancel', 'quiet', 'enough', 'pause', 'hey', 'sorry']);
 
 /** Whether a single word is meant to stop the one who speaks. */
 export function isStopWord(text: string): boolean {
-  return wordsIn(text).some((word) => orders.has(word));
+  return wordsIn(text).some((word) => stopWords.has(word));
 }
 
 export function isHesitation(word: string): boolean {
   return hesitations.has(word);
 }
 
-/** As much as one message may hold: what was said first goes. */
+/** Limit of one message; the beginning is dropped. */
 const longestJoined = 8000;
 
-/** What was said before and what was said now, as one text. */
+/** What was said before and now, as one text. */
 export function joined(before: string, text: string): string {
   const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
   return whole.slice(-longestJoined);

@@ -119,8 +119,8 @@ export class SyntheticSpeaker implements Speaker {
   readonly #started: (() => void)[] = [];
   #sounding = false;
   playedMs = 0;
-  isHeld = false;
-  holds = 0;
+  paused = false;
+  pauses = 0;
   /** Takes nothing any more, as a line that is stuck. */
   stuck = false;
   readonly played: AudioFrame[] = [];
@@ -134,20 +134,20 @@ export class SyntheticSpeaker implements Speaker {
   }
 
   get sounding(): boolean {
-    return this.#sounding && !this.isHeld;
+    return this.#sounding && !this.paused;
   }
 
   enqueue({ samples, sampleRate }: AudioFrame): void {
     if (samples.length > 0) this.#queue.push({ samples, sampleRate });
   }
 
-  hold(): void {
-    if (!this.isHeld && this.#sounding) this.holds += 1;
-    this.isHeld = true;
+  pause(): void {
+    if (!this.paused && this.#sounding) this.pauses += 1;
+    this.paused = true;
   }
 
   resume(): void {
-    this.isHeld = false;
+    this.paused = false;
   }
 
   clear(): void {
@@ -170,7 +170,7 @@ export class SyntheticSpeaker implements Speaker {
 
   play(): AudioFrame | undefined {
     const [current] = this.#queue;
-    if (current === undefined || this.isHeld || this.stuck) return undefined;
+    if (current === undefined || this.paused || this.stuck) return undefined;
     const count = (current.sampleRate * frameMs) / 1000;
     const samples = current.samples.subarray(0, count);
     this.played.push({ samples, sampleRate: current.sampleRate });

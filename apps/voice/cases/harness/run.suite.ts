@@ -59,7 +59,7 @@ class Run {
     return {
       conversation: this.#transcript.end(),
       silence: this.#silence,
-      pauses: callers.reduce((sum, { speaker }) => sum + speaker.holds, 0),
+      pauses: callers.reduce((sum, { speaker }) => sum + speaker.pauses, 0),
       thrownAway: model.abandoned(),
       remembered: this.#remembered(),
       waiting: pending.waitingFor(defaultUser.id).length,

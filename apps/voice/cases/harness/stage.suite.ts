@@ -4,7 +4,7 @@ import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { z } from 'zod';
 import type { CallSettings } from '../../call/call.ts';
 import { type Conversations, createConversations } from '../../call/conversation.ts';
-import { Memory } from '../../call/replying/memory.ts';
+import { Memory } from '../../call/replying/history.ts';
 import { DeliveryController } from '../../delivery/controller.ts';
 import { PendingStore } from '../../delivery/pending-store.ts';
 import { LatencyLog } from '../../metrics/latency.ts';
@@ -50,6 +50,8 @@ export class Stage {
   readonly delivery: DeliveryController;
   readonly model;
   readonly callers: SyntheticCaller[] = [];
+  /** The states that calls have gone through. */
+  readonly states: string[] = [];
   /** What was logged as a warning or worse. */
   readonly logged: string[] = [];
   /** Names of the tools that have run, with the time. */
@@ -180,7 +182,10 @@ export class Stage {
     const drop = () => undefined;
     const note = (first: object | string, message?: string) =>
       void this.logged.push(typeof first === 'string' ? first : (message ?? ''));
-    const logger = { debug: drop, info: drop, warn: note, error: note, child: () => logger };
+    const debug = (fields: object | string) => {
+      if (typeof fields === 'object' && 'to' in fields) this.states.push(String(fields.to));
+    };
+    const logger = { debug, info: drop, warn: note, error: note, child: () => logger };
     return logger;
   }
 }

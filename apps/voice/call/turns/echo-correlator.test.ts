@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EchoMatcher } from './echo-matcher.ts';
+import { EchoCorrelator } from './echo-correlator.ts';
 
 const rate = 16_000;
 
@@ -18,8 +18,8 @@ function voice(speaker: number, seconds: number): Int16Array {
 }
 
 /** Plays one sound and hears another, as windows of 32 ms. */
-function match(played: Int16Array, heard: Int16Array, delayMs: number, gain: number): EchoMatcher {
-  const matcher = new EchoMatcher();
+function match(played: Int16Array, heard: Int16Array, delayMs: number, gain: number): EchoCorrelator {
+  const matcher = new EchoCorrelator();
   for (let at = 0; at < played.length; at += 3200)
     matcher.play(1000 + (at / rate) * 1000, { samples: played.subarray(at, at + 3200), sampleRate: rate });
   for (let at = 0; at + 512 <= heard.length; at += 512) {
@@ -29,7 +29,7 @@ function match(played: Int16Array, heard: Int16Array, delayMs: number, gain: num
   return matcher;
 }
 
-describe('what is heard while we speak', () => {
+describe('what is heard while the bot speaks', () => {
   it.each([
     [0, 1],
     [80, 0.3],
@@ -52,7 +52,7 @@ describe('what is heard while we speak', () => {
 
   it('is no echo of what was never sent', () => {
     const sound = voice(3, 2);
-    const matcher = new EchoMatcher();
+    const matcher = new EchoCorrelator();
     matcher.play(0, { samples: sound, sampleRate: rate });
     matcher.stop(0);
     for (let at = 0; at + 512 <= sound.length; at += 512)

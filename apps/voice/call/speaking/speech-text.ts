@@ -70,8 +70,29 @@ function isSentence(text: string): boolean {
   return /[.?!…]["')\]]*$/.test(trimmed) && !abbreviation.test(trimmed) && !/(^|\s)\d+\.$/.test(trimmed);
 }
 
-/** How many characters of a text a share of it is, up to the last whole word. */
-export function wordsOfShare(text: string, share: number): number {
+/** How many characters of a text a share of it covers, up to the last whole word. */
+export function lengthOfShare(text: string, share: number): number {
   if (share >= 1) return text.length;
   return Math.max(0, text.slice(0, Math.round(text.length * share)).search(/\s\S*$/));
+}
+
+/** A written text as it can be said: without markup, source numbers, addresses and pictographs. */
+export function spokenText(text: string): string {
+  return text
+    .replace(/```[\s\S]*?(```|$)/g, ' ')
+    .replace(/\s*\[\d+(?:, ?\d+)*\](?:\([^)\s]*\))?/g, '')
+    .replace(/!?\[([^\]]*)\]\((?:[^)\s]*)\)/g, '$1')
+    .replace(/https?:\/\/\S+/g, 'a link')
+    .replace(/^\s*(?:#{1,6}|[-*+]|>)\s+/gm, '')
+    .replace(/(?<=[\d)]) *\*\* *(?=[\d(])/g, ' to the power of ')
+    .replace(/(?<=[\d)]) *\* *(?=[\d(])/g, ' times ')
+    .replace(/\*\*|__|[*`~|]|(?<=\s|^)_|_(?=\s|$)/g, '')
+    .replace(/\p{Extended_Pictographic}|\u{FE0F}|\u{200D}/gu, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** Whether there is anything in it that makes a sound. */
+export function isSayable(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
 }

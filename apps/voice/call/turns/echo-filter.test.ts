@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { removeSelfSpeech } from './echo.ts';
+import { removeSelfSpeech } from './echo-filter.ts';
 
 const spoken = 'The museum opens at nine, and it closes at six in the evening.';
 
-describe('what is heard while we speak', () => {
+describe('what is heard while the bot speaks', () => {
   it.each([
     ['the museum opens at nine', ''],
     ['opens at nine and it closes', ''],
@@ -15,11 +15,11 @@ describe('what is heard while we speak', () => {
     ['no wait when does it close on Sundays', 'no wait when does it close on Sundays'],
     ['What about Monday?', 'What about Monday?'],
     ['', ''],
-  ])('%j is %j without our own words', (heard, own) => {
+  ])('%j is %j without the bot’s own words', (heard, own) => {
     expect(removeSelfSpeech(heard, spoken)).toBe(own);
   });
 
-  it('is all the caller’s own while we say nothing', () => {
+  it('is all the caller’s own while the bot says nothing', () => {
     expect(removeSelfSpeech('the museum opens', '')).toBe('the museum opens');
   });
 });

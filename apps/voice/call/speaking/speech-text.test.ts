@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ClauseSplitter } from './clauses.ts';
-import { isSayable, spokenText } from './spoken-text.ts';
+import { ClauseSplitter, isSayable, spokenText } from './speech-text.ts';
 
 function split(...chunks: string[]): string[] {
   const splitter = new ClauseSplitter();

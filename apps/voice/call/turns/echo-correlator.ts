@@ -8,15 +8,15 @@ const longestDelay = 75;
 const comparedWindows = 36;
 const fewestWindows = 10;
 const rememberedSlots = 1024;
-/** So alike are the ups and downs of a voice and its echo; of two people who speak at once they are not. */
+/** A voice and its echo correlate this much; two people who speak at once do not. */
 const surelyAbove = 0.88;
 const echoAbove = 0.8;
-/** What was surely an echo may become a little less like one. */
+/** What was surely an echo may correlate a little less later. */
 const stillAbove = 0.65;
 const [flattest, steepest] = [0.4, 1.7];
 
-/** Tells by its ups and downs in loudness whether what is heard is what we play, whatever is understood of it. */
-export class EchoMatcher {
+/** Compares the loudness of what is heard with that of what is played: an echo goes up and down with it. */
+export class EchoCorrelator {
   /** Energy and samples of what is played, by the time when it is. */
   readonly #played = new Map<number, { energy: number; samples: number }>();
   #heard: { slot: number; level: number }[] = [];
@@ -34,7 +34,7 @@ export class EchoMatcher {
     this.#playedUntil = Math.max(this.#playedUntil, atMs + (samples.length / sampleRate) * 1000);
   }
 
-  /** From that time on nothing is played, whatever was planned. */
+  /** Nothing is played from that time on, whatever was planned. */
   stop(atMs: number): void {
     this.#playedUntil = Math.min(this.#playedUntil, atMs);
     for (const slot of this.#played.keys()) if (slot * slotMs >= atMs) this.#played.delete(slot);
@@ -45,28 +45,28 @@ export class EchoMatcher {
     const energy = window.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, window.length);
     this.#heard.push({ slot: Math.floor(atMs / slotMs), level: levelOf(energy) });
     if (this.#heard.length > comparedWindows) this.#heard.shift();
-    // What is heard in a silence of ours tells nothing.
+    // What is heard while the bot is silent says nothing about an echo.
     if (atMs > this.#playedUntil + longestDelay * slotMs) this.#heard = [];
   }
 
-  /** Too little was heard since we began to speak. */
+  /** Too little was heard since the bot began to speak. */
   get isUnsure(): boolean {
     return this.#heard.length < fewestWindows;
   }
 
-  /** What was heard lately is our own voice. */
+  /** What was heard lately is the bot's voice. */
   get isEcho(): boolean {
     const { likeness } = this;
     this.#sure ||= likeness >= surelyAbove;
     return likeness >= (this.#sure ? stillAbove : echoAbove);
   }
 
-  /** This utterance was our own voice for a while. */
+  /** This user turn was the bot's voice for a while. */
   get wasEcho(): boolean {
     return this.#sure;
   }
 
-  /** The next utterance begins. */
+  /** The next user turn begins. */
   reset(): void {
     this.#sure = false;
   }

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { judgeInterruption } from './interruption.ts';
+
+describe('barge-in: speech while the bot speaks', () => {
+  const judge = (speechMs: number, words: string | undefined, over = false) =>
+    judgeInterruption({ speechMs, words, over, selfSpeech: false });
+
+  it('waits, then pauses the bot, while nothing is understood', () => {
+    expect(judge(300, undefined)).toBe('wait');
+    expect(judge(499, undefined)).toBe('wait');
+    expect(judge(500, undefined)).toBe('pause');
+  });
+
+  it.each(['mhm', 'Mm-hmm.', 'Yeah, right.', 'I see', 'uh huh', 'Okay.', 'oh really', 'um'])(
+    'ignores the backchannel %j however long it lasts',
+    (words) => {
+      expect(judge(900, words)).toBe('ignore');
+      expect(judge(200, words, true)).toBe('ignore');
+    },
+  );
+
+  it.each([
+    ['a stop word', 250, 'Stop!'],
+    ['two words', 250, 'what about'],
+    ['one word that lasts', 350, 'Berlin'],
+    ['a backchannel that goes on to more', 900, 'yeah but what about Monday'],
+  ])('is interrupted by %s', (_, speechMs, words) => {
+    expect(judge(speechMs, words)).toBe('interrupt');
+  });
+
+  it('ignores a single short word and self-speech', () => {
+    expect(judge(250, 'Berlin')).toBe('wait');
+    expect(judge(250, 'Berlin', true)).toBe('ignore');
+    expect(judge(2000, '')).toBe('ignore');
+    expect(judge(900, '', true)).toBe('ignore');
+    expect(judgeInterruption({ speechMs: 900, words: 'easy hole', over: false, selfSpeech: true })).toBe(
+      'ignore',
+    );
+  });
+});
