@@ -141,7 +141,7 @@ async function median(work: () => Promise<{ totalMs: number; firstSourceMs: numb
   return runs[1] ?? { totalMs: 0, firstSourceMs: 0 };
 }
 
-/** On each set the rules alone, and the whole checker where a model's answers to its questions were recorded. */
+/** On each set what the rules are sure of, and the whole checker where a model's answers to its questions were recorded. */
 async function checker(): Promise<BenchResult[]> {
   const rows = [];
   for (const set of heldOutSets()) rows.push(...rulesOn(set), ...(await wholeCheckerOn(set)));
@@ -157,12 +157,10 @@ const KINDS: Record<string, string> = {
 const kindOf = (set: string) => KINDS[set] ?? `of ${set}`;
 
 function rulesOn(set: string): BenchResult[] {
-  const { precision, recall, total, sure } = scoreOf(judgedByRules(plantedClaims(set)));
+  const { total, sure } = scoreOf(judgedByRules(plantedClaims(set)));
   const claims = `${total} claims ${kindOf(set)}`;
   const right = `citation rules where they are sure, right (${sure.total} of ${claims})`;
   return [
-    share(`citation rules alone, precision (${claims})`, precision),
-    share(`citation rules alone, recall (${claims})`, recall),
     result(
       `citation rules, share of claims they are sure of (${claims})`,
       'share',

@@ -113,7 +113,7 @@ const jobOptions = group('Research jobs', {
   modelChecks: toggle({
     env: 'RESEARCH_MODEL_CHECKS',
     default: true,
-    doc: 'Put citations that the rules cannot settle to the model; without it the verdict of the rules stands.',
+    doc: 'Put citations that comparing words cannot settle to the model; without it they are shown as not checked.',
   }),
   modelTimeout: integer({
     env: 'RESEARCH_MODEL_TIMEOUT_S',

@@ -61,7 +61,7 @@ async function claimOf(id: string, words: string): Promise<StoredClaim | undefin
   return claims.find(({ sentence }) => sentence.includes(words));
 }
 
-describe('a citation that the rules cannot settle', () => {
+describe('a citation that comparing words cannot settle', () => {
   it('is put to the model with its passage, and the words that show it become its evidence', async () => {
     lab.script.replace = script(() => supported('was opened in 1966'));
     const { checks, snapshot, claim } = await run();
@@ -71,7 +71,7 @@ describe('a citation that the rules cannot settle', () => {
     expect(checks[0]!.model).toBe('gpt-5-mini');
     expect(claim).toMatchObject({ supported: true, judge: 'model', certain: true, reason: '' });
     expect(claim?.passage).toMatch(/^The station at La Rance in Brittany was opened in 1966 .*megawatts\.$/);
-    expect(snapshot.citations).toMatchObject({ byModel: 1, doubtful: 0 });
+    expect(snapshot.citations).toMatchObject({ byModel: 1, unchecked: 0, doubtful: 0 });
     expect(snapshot.report).toMatch(/during the sixties \[\d\]\./);
   });
 
@@ -97,12 +97,14 @@ describe('a citation that the rules cannot settle', () => {
         { claim: 1, verdict: 'not_in_passage', words: '' },
       ),
     ],
-  ])('stays with the rules when the model answers with %s', async (_, answer) => {
+  ])('is not checked when the model answers with %s', async (_, answer) => {
     lab.script.replace = script(() => answer);
     const { snapshot, claim } = await run();
-    expect(claim).toMatchObject({ judge: 'rules', certain: false });
-    expect(snapshot.citations).toMatchObject({ byModel: 0, doubtful: 1 });
-    expect(snapshot.report).toMatch(/_1 of \d citations were judged by rules alone that are not sure/);
+    expect(claim).toMatchObject({ supported: false, judge: 'none', certain: false });
+    expect(snapshot.citations).toMatchObject({ byModel: 0, unchecked: 1, doubtful: 1 });
+    expect(snapshot.report).toMatch(
+      /during the sixties \[\d\?\]\.[\s\S]*_1 of \d citations were not checked/,
+    );
   });
 
   it('is asked about once more when the answer has not the form', async () => {
@@ -116,11 +118,11 @@ describe('a citation that the rules cannot settle', () => {
   it.each<[string, ScriptedReply, string]>([
     ['never answers in the form', 'I think so.', 'required form'],
     ['refuses', { fault: 'status', status: 401 }, 'LLM_API_KEY'],
-  ])('stays with the rules when the model %s, and the score says why', async (_, reply, words) => {
+  ])('is not checked when the model %s, and the score says why', async (_, reply, words) => {
     lab.script.replace = script(() => reply);
     const { id, snapshot, claim } = await run();
     expect(snapshot.status).toBe('complete');
-    expect(claim).toMatchObject({ judge: 'rules', certain: false });
+    expect(claim).toMatchObject({ supported: false, judge: 'none', certain: false });
     expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining(words) });
     const html = await (await fetch(`${lab.url}/api/research/deep/${id}/export?format=html`)).text();
     expect(html).toContain('The model did not judge every doubtful citation');
@@ -133,15 +135,15 @@ describe('a citation that the rules cannot settle', () => {
         : undefined;
     const { checks, snapshot, claim } = await run({ budget: { tokens: 100_000 } });
     expect(checks).toEqual([]);
-    expect(claim).toMatchObject({ judge: 'rules', certain: false });
+    expect(claim).toMatchObject({ supported: false, judge: 'none', certain: false });
     expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining('budget') });
   });
 
-  it('is left to the rules when the time of the job is up', async () => {
+  it('is not checked when the time of the job is up', async () => {
     lab.script.replace = script(() => ({ fault: 'stall' }));
     const { snapshot, claim } = await run({ budget: { seconds: 1.5 } });
     expect(snapshot.status).toBe('complete');
-    expect(claim).toMatchObject({ judge: 'rules' });
+    expect(claim).toMatchObject({ judge: 'none' });
     expect(snapshot.citations).toMatchObject({ problem: expect.stringContaining('time') });
   });
 
@@ -224,21 +226,45 @@ describe('the second judge', () => {
 });
 
 describe('without a second judge', () => {
-  it.each([
-    ['switched off', { RESEARCH_MODEL_CHECKS: '0' }],
-    ['a demo model', { LLM_GATEWAY_URL: '' }],
-  ])('the rules judge alone: %s', async (_, environment) => {
-    const alone = await startLab(
-      () => environment as Record<string, string>,
+  const alone = async (environment: Record<string, string>) => {
+    const own = await startLab(
+      () => environment,
       script(() => 'never'),
     );
+    const id = await own.client.startJob({ query: 'tidal power' });
+    await own.client.events(id);
+    expect(own.model.chats().filter((chat) => askedFor(chat) === 'checks')).toEqual([]);
+    return { own, id, snapshot: await own.client.status(id) };
+  };
+
+  it('what comparing words cannot settle is shown as not checked, in the report and its exports', async () => {
+    const { own, id, snapshot } = await alone({ RESEARCH_MODEL_CHECKS: '0' });
     try {
-      const id = await alone.client.startJob({ query: 'tidal power' });
-      await alone.client.events(id);
-      expect(alone.model.chats().filter((chat) => askedFor(chat) === 'checks')).toEqual([]);
-      expect((await alone.client.status(id)).citations).toMatchObject({ byModel: 0 });
+      expect(snapshot.citations).toMatchObject({ byModel: 0, unchecked: 1 });
+      expect(snapshot.report).toMatch(/sixties \[\d\?\]\.[\s\S]*_1 of \d citations were not checked/);
+      const exported = async (format: string) =>
+        await (await fetch(`${own.url}/api/research/deep/${id}/export?format=${format}`)).text();
+      expect(await exported('html')).toMatch(/1 not checked[\s\S]*Source \d was not checked for this/);
+      expect(await exported('md')).toContain('citations were not checked');
+      const { claims } = JSON.parse(await exported('json')) as { claims: StoredClaim[] };
+      expect(claims.filter(({ judge }) => judge === 'none')).toMatchObject([
+        {
+          supported: false,
+          certain: false,
+          reason: 'no model judged it',
+        },
+      ]);
     } finally {
-      await alone.stop();
+      await own.stop();
+    }
+  });
+
+  it('the demo model quotes its sources, which needs no judge', async () => {
+    const { own, snapshot } = await alone({ LLM_GATEWAY_URL: '' });
+    try {
+      expect(snapshot.citations).toMatchObject({ byModel: 0, unchecked: 0 });
+    } finally {
+      await own.stop();
     }
   });
 });

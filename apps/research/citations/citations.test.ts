@@ -9,43 +9,24 @@ The keeper, Hans Jensen, did not leave his post during the storm of 1881. Visito
 const document = prepareDocument('Skagen lighthouse', text);
 const check = (claim: string) => checkClaim(claim, document);
 
-describe('the citation checker', () => {
+describe('the citation checker without a model', () => {
   it.each([
-    'The lighthouse on Skagen was built in 1858.',
+    'Whoever works at sea has seen the old lighthouse of Skagen shine.',
     'The tower is 46 m tall [1].',
-    '**Hans Jensen** did not leave his post during the storm of 1881.',
-    'The old lighthouse replaced a smaller tower.',
-  ])('lets through: %s', (claim) => {
-    expect(check(claim)).toMatchObject({ supported: true, reason: '' });
+    'The lighthouse on Skagen is 46 feet tall.',
+  ])('leaves unchecked what needs a reader: %s', (claim) => {
+    expect(check(claim)).toMatchObject({
+      supported: false,
+      certain: false,
+      judge: 'none',
+      reason: 'no model judged it',
+    });
   });
 
-  it.each([
-    ['The lighthouse on Skagen was built in 1885.', '1885'],
-    ['The lighthouse on Skagen is 46 feet tall.', '46'],
-    ['The lighthouse on Skagen was built in 1747.', '1747'],
-    ['Hans Jensen left his post during the storm of 1881.', 'opposite'],
-    ['The keeper, Nils Larsen, did not leave his post during the storm of 1881.', 'Hans Jensen'],
-    ['Whales are mammals that breathe air.', ''],
-  ])('stops: %s', (claim, words) => {
-    const verdict = check(claim);
-    expect(verdict.supported).toBe(false);
-    expect(verdict.reason).toContain(words);
-  });
-
-  const costs = prepareDocument(
-    'Power from the sea',
-    'In the 2022 auction tidal projects won contracts at 178 pounds, while offshore wind cleared at 37 pounds. Norway backed both; Sweden did not. Prices fell from 210 pounds to 178 pounds.',
-  );
-
-  it.each([
-    ['Offshore wind was cheaper than tidal projects in 2022.', true],
-    ['Tidal power was cheaper than offshore wind in 2022.', false],
-    ['Tidal projects won contracts at 37 pounds.', false],
-    ['Offshore wind cleared at 37 pounds.', true],
-    ['Prices fell from 178 pounds to 210 pounds.', false],
-    ['Contracts were won by tidal projects at 178 pounds.', true],
-  ])('knows who has which figure: %s', (claim, supported) => {
-    expect(checkClaim(claim, costs).supported).toBe(supported);
+  it('gives the passage nearest to what it leaves unchecked', () => {
+    expect(check('One may go up 210 steps to the lamp.').passage?.text).toContain(
+      '210 steps to the lamp room',
+    );
   });
 
   it('gives the passage as it stands in the text', () => {
@@ -73,7 +54,8 @@ describe('the citation checker', () => {
     ]);
     const [[line] = []] = await checker.checkDrafts([
       {
-        draft: '- The lighthouse on Skagen was built in 1858. [1] It is 46 metres tall [2]. Is it open?',
+        draft:
+          '- The old lighthouse on Skagen was built in 1858. [1] It replaced a smaller tower [2]. Is it open?',
         candidates: [1, 2],
       },
     ]);
@@ -85,8 +67,8 @@ describe('the citation checker', () => {
         isClaim,
       ]),
     ).toEqual([
-      ['The lighthouse on Skagen was built in 1858.', ['1 true'], true],
-      ['It is 46 metres tall.', ['1 true'], true],
+      ['The old lighthouse on Skagen was built in 1858.', ['1 true'], true],
+      ['It replaced a smaller tower.', ['1 true'], true],
       ['Is it open?', [], false],
     ]);
   });
@@ -134,16 +116,12 @@ describe('the citation checker', () => {
     expect(check(claim).certain).toBe(false);
   });
 
-  it.each([
-    { set: 'tuning', precision: 0.9, recall: 0.84 },
-    { set: 'held-out', precision: 0.38, recall: 0.2 },
-  ])(
-    'tells true from false on the $set set, no worse than measured, and knows what it does not know',
-    (measured) => {
-      const { precision, recall, sure } = scoreOf(judgedByRules(plantedClaims(measured.set)));
-      expect(precision).toBeGreaterThanOrEqual(measured.precision);
-      expect(recall).toBeGreaterThanOrEqual(measured.recall);
-      expect(sure.right / sure.total).toBeGreaterThanOrEqual(0.95);
-    },
-  );
+  it.each(['tuning', 'held-out'])('is right about what it is sure of in the set %s', (set) => {
+    const judged = judgedByRules(plantedClaims(set));
+    const { sure } = scoreOf(judged);
+    expect(sure.right / sure.total).toBeGreaterThanOrEqual(0.95);
+    expect(
+      judged.filter(({ verdict }) => !verdict.certain).every(({ verdict }) => verdict.judge === 'none'),
+    ).toBe(true);
+  });
 });

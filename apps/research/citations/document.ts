@@ -1,6 +1,5 @@
 import { type Span, sentenceSpans } from '../text/sentences.ts';
 import { type Inventory, inventoryOf } from './absence.ts';
-import { type Weights, weightsOf } from './alignment.ts';
 import { type Statement, statementOf } from './statement.ts';
 
 /** A document taken apart once, for any number of claims. */
@@ -8,7 +7,8 @@ export interface CheckedDocument {
   title: string;
   text: string;
   sentences: readonly { span: Span; statement: Statement }[];
-  weight: Weights;
+  /** How rare a stem is in the document: a rare one says more about whether two sentences mean the same. */
+  weight(stem: string): number;
   inventory: Inventory;
 }
 
@@ -26,6 +26,13 @@ export function prepareDocument(title: string, text: string): CheckedDocument {
     weight: weightsOf(statements),
     inventory: inventoryOf(title, text, statements),
   };
+}
+
+function weightsOf(statements: readonly Statement[]): CheckedDocument['weight'] {
+  const counts = new Map<string, number>();
+  for (const { stems } of statements) for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  const total = Math.max(1, statements.length);
+  return (stem) => 1 + 0.25 * Math.log((total + 1) / ((counts.get(stem) ?? 0) + 1));
 }
 
 /** The claim without citation marks and Markdown. */

@@ -1,6 +1,7 @@
 import type { Span } from '../text/sentences.ts';
-import type { CheckedDocument } from './document.ts';
-import { likelySentences } from './windows.ts';
+import { type CheckedDocument, plainClaim } from './document.ts';
+import { promising } from './nearest.ts';
+import { statementOf } from './statement.ts';
 
 const WHOLE = 3000;
 const MOST_SENTENCES = 8;
@@ -8,7 +9,7 @@ const MOST_SENTENCES = 8;
 /** What of a page is shown to a judge of the claim: all of a short one, else the sentences nearest to it with those beside them. */
 export function excerptFor(claim: string, document: CheckedDocument): string {
   if (document.text.length <= WHOLE) return document.text.trim();
-  const near = likelySentences(claim, document).slice(0, MOST_SENTENCES);
+  const near = promising(statementOf(plainClaim(claim)), document).slice(0, MOST_SENTENCES);
   const places = [...new Set(near.flatMap((place) => [place - 1, place, place + 1]))];
   const shown: Span[] = [];
   let length = 0;

@@ -214,14 +214,6 @@ function withUnit(tokens: readonly Token[], at: number, start: Value): { quantit
   };
 }
 
-export function isNumberWord(word: string): boolean {
-  return NUMBER_WORDS.has(word);
-}
-
-export function isUnit(word: string): boolean {
-  return UNITS.has(word);
-}
-
 /** Same unit, and the claim's figure is the passage's one or what it rounds to. */
 export function sameQuantity(claim: Quantity, passage: Quantity): boolean {
   const isAge = claim.unit === 'age' || passage.unit === 'age';

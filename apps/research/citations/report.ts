@@ -35,7 +35,7 @@ interface CitedDraft {
   candidates: readonly number[];
 }
 
-/** Checks drafts against texts; each text is taken apart once. What the rules cannot settle is put to the second judge. */
+/** Checks drafts against texts; each text is taken apart once. What comparing words cannot settle is put to the judge. */
 export class CitationChecker {
   readonly #texts: ReadonlyMap<number, CitableText>;
   readonly #prepared = new Map<number, CheckedDocument>();
@@ -88,15 +88,16 @@ export class CitationChecker {
     }
   }
 
-  /** Of the other texts one that surely bears the sentence out, else the one that has most of it. */
+  /** Another text that surely bears the sentence out, else the one that has most of it, for the judge. */
   #betterText({ text, numbers, candidates }: OpenSentence): CheckedCitation | undefined {
     const others = candidates
       .filter((number) => !numbers.includes(number))
       .map((number) => ({ number, verdict: this.#check(text, number) }));
-    const holding = others.filter(({ verdict }) => verdict.supported);
     return (
-      holding.find(({ verdict }) => verdict.certain) ??
-      holding.toSorted((left, right) => right.verdict.score - left.verdict.score)[0]
+      others.find(({ verdict }) => verdict.supported) ??
+      others
+        .filter(({ verdict }) => !verdict.certain && verdict.score >= WORTH_JUDGING)
+        .toSorted((left, right) => right.verdict.score - left.verdict.score)[0]
     );
   }
 
@@ -132,6 +133,9 @@ export class CitationChecker {
     return prepared;
   }
 }
+
+/** The share of a sentence that another text must have before the judge is asked about it. */
+const WORTH_JUDGING = 0.6;
 
 /** A sentence while it is being checked. */
 interface OpenSentence extends CheckedSentence {

@@ -2,7 +2,7 @@ import type { CheckedDocument } from './document.ts';
 import { excerptFor, findWords } from './excerpt.ts';
 import type { Verdict } from './verdict.ts';
 
-/** A claim that the rules cannot settle, with what its page says nearest to it. */
+/** A claim that comparing words cannot settle, with what its page says nearest to it. */
 export interface Question {
   claim: string;
   title: string;
@@ -15,17 +15,17 @@ export interface Opinion {
   words: string;
 }
 
-/** Gives an opinion on each question, in their order; undefined where it has none, and the rules' verdict stays. */
+/** Gives an opinion on each question, in their order; undefined where it has none: the claim is not checked. */
 export type SecondJudge = (questions: readonly Question[]) => Promise<readonly (Opinion | undefined)[]>;
 
-/** A verdict of the rules that may be overruled. */
+/** A verdict that the judge may replace. */
 interface OpenVerdict {
   claim: string;
   document: CheckedDocument | undefined;
   verdict: Verdict;
 }
 
-/** The verdicts after the second judge was asked about those that are doubtful. */
+/** The verdicts after the judge was asked about what is not checked. */
 export async function secondVerdicts(open: readonly OpenVerdict[], judge: SecondJudge): Promise<Verdict[]> {
   const asked = open.flatMap(({ claim, document, verdict }, place) =>
     document === undefined || verdict.certain

@@ -1,6 +1,5 @@
 import { type DateMention, datesOf } from './dates.ts';
-import { withoutPhrases } from './phrases.ts';
-import { isUnit, type Quantity, quantitiesOf } from './quantities.ts';
+import { type Quantity, quantitiesOf } from './quantities.ts';
 import { type Token, tokensOf } from './tokens.ts';
 
 /** A sentence taken apart into what can be compared. */
@@ -11,8 +10,6 @@ export interface Statement {
   stems: readonly string[];
   quantities: readonly Quantity[];
   dates: readonly DateMention[];
-  /** Proper names, as the tokens they are made of. */
-  names: readonly Token[][];
 }
 
 export function statementOf(text: string): Statement {
@@ -31,7 +28,6 @@ export function statementOf(text: string): Statement {
     stems: [...new Set(content.map((token) => token.stem))],
     quantities,
     dates,
-    names: namesOf(tokens, used),
   };
 }
 
@@ -40,58 +36,37 @@ function isHabit(tokens: readonly Token[], at: number): boolean {
   return tokens[at]?.lower === 'used' && tokens[at + 1]?.lower === 'to';
 }
 
-const MAGNITUDES = new Set([
-  'hundred',
-  'thousand',
-  'million',
-  'billion',
-  'trillion',
-  'percent',
-  'approximately',
-  'roughly',
-  'nearly',
-  'almost',
-]);
+const MAGNITUDES = new Set(
+  'hundred thousand million billion trillion percent approximately roughly nearly almost'.split(' '),
+);
 
-/** Words that begin a sentence with a capital and are no names. */
-const NO_NAME = new Set([
-  'however',
-  'meanwhile',
-  'moreover',
-  'today',
-  'according',
-  'researchers',
-  'scientists',
-  'critics',
-  'early',
-  'late',
-  'recent',
-  'many',
-  'several',
-]);
+/** Verbs of two words and the single word for each. */
+const PHRASES: [RegExp, string][] = [
+  [/\b(?:lost|losing|lose) (?:their|his|her) (?:lives|life)\b/gi, 'died'],
+  [/\bturn(?:ed|s|ing)? down\b/gi, 'rejected'],
+  [/\b(?:turned|turn|turns|switched|switch) on\b/gi, 'enabled on'],
+  [/\b(?:gave|give|gives|given|giving) up\b/gi, 'abandoned'],
+  [/\bset(?:s|ting)? up\b/gi, 'established'],
+  [/\b(?:put|puts|putting) off\b/gi, 'postponed'],
+  [/\b(?:bring|brings|brought) in\b/gi, 'introduced'],
+  [/\b(?:carry|carries|carried) out\b/gi, 'performed'],
+  [/\b(?:call|called|calls) off\b/gi, 'cancelled'],
+  [/\b(?:go|goes|went|gone) up\b/gi, 'rise'],
+  [/\b(?:go|goes|went|gone|came|come) down\b/gi, 'fall'],
+  [/\b(?:break|broke|breaks|broken) out\b/gi, 'began'],
+  [/\b(?:find|found|work|worked) out\b/gi, 'discovered'],
+  [/\b(?:shut|shuts|closed|closes) down\b/gi, 'closed'],
+  [/\b(?:tear|tore|torn|pulled|knocked) down\b/gi, 'demolished'],
+  [/\bstep(?:ped|s)? down\b/gi, 'resigned'],
+  [/\b(?:hand|handed) over\b/gi, 'gave'],
+  [/\b(?:blow|blew|blown) up\b/gi, 'exploded'],
+  [/\bturned over\b/gi, 'capsized'],
+  [/\b(?:die|died|dies) out\b/gi, 'vanished'],
+  [/\bno one\b/gi, 'nobody'],
+  [/\b(?:left|leaves|leave) out\b/gi, 'omitted'],
+];
 
-function namesOf(tokens: readonly Token[], dated: ReadonlySet<number>): Token[][] {
-  const names: Token[][] = [];
-  let current: Token[] = [];
-  for (const [at, token] of tokens.entries()) {
-    const belongs =
-      token.kind === 'word' &&
-      token.capital &&
-      token.content &&
-      !dated.has(at) &&
-      !NO_NAME.has(token.lower) &&
-      !isUnit(token.lower);
-    if (belongs) current.push(token);
-    else if (current.length > 0) {
-      names.push(current);
-      current = [];
-    }
-  }
-  if (current.length > 0) names.push(current);
-  return names.filter((name) => !(name.length === 1 && name[0]?.first === true && !isPlainName(name[0])));
-}
-
-/** A single capitalised word at the start of a sentence is a name only when its form says so: "NASA", "McKay". */
-function isPlainName(token: Token): boolean {
-  return /^\p{Lu}{2,}$|^\p{Lu}.*\p{Lu}/u.test(token.text);
+/** The text with single words for its phrases, for comparing only. */
+function withoutPhrases(text: string): string {
+  return PHRASES.reduce((plain, [phrase, word]) => plain.replace(phrase, word), text);
 }

@@ -16,7 +16,7 @@ export interface Token {
 
 const TOKEN = /\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)?|[%$€£¥°,;:()]/gu;
 
-/** Words that other rules look at, or that say little: they neither make nor break a match. */
+/** Words that say little on their own: they neither make nor break a match. */
 const FUNCTION_WORDS = new Set(
   'none never neither nothing still up far least less fewer later earlier ago together every away upon due afterwards afterward meanwhile soon'.split(
     ' ',

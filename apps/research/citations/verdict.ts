@@ -1,11 +1,11 @@
 import type { Span } from '../text/sentences.ts';
 
-/** Who came to a verdict: the rules of this folder, or the language model that doubtful claims are put to. */
-export type Judge = 'rules' | 'model';
+/** Who judged: word-by-word comparison with the page, the language model, or nobody (not checked). */
+export type Judge = 'rules' | 'model' | 'none';
 
 export interface Verdict {
   supported: boolean;
-  /** Whether the claim has the page's own words, or something that stands nowhere on it; what lies between is doubtful. */
+  /** False where it was not checked. */
   certain: boolean;
   judge: Judge;
   /** The share of the claim that the passage has words for, 0 to 1. */

@@ -91,6 +91,9 @@ describe('citations', () => {
     const target = targetOf('#doubt-1', claims, sources)!;
     expect(target).toMatchObject({ claim: claims[1], number: 2, source: { title: 'Two' } });
     expect(labelOf(target)).toBe('Source 2: Two, not supported');
+    expect(labelOf({ ...target, claim: { ...target.claim!, judge: 'none' } })).toBe(
+      'Source 2: Two, not checked',
+    );
     expect(labelOf(targetOf('#doubt-2', claims, sources)!)).toBe('No source bears this out');
     expect(targetOf('#/library', claims, sources)).toBeUndefined();
   });

@@ -20,6 +20,7 @@ export function claimAnchor(claim: number): string {
 export function verdictWords(claim: Claim): string {
   const { supported, number, reason } = claim;
   if (number === null) return 'No source that was read bears this out';
+  if (claim.judge === 'none') return `Source ${number} was not checked for this: ${reason}`;
   return supported
     ? `Source ${number} bears this out (${judgeWords(claim)})`
     : `Source ${number} does not bear this out: ${reason} (${judgeWords(claim)})`;

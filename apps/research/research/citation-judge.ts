@@ -14,7 +14,7 @@ export interface CitationJudgeParts {
   model: ResearchModel;
   /** Its signal breaks off the whole work. */
   ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
-  /** Aborted when the time for judging is up: the rest is left to the rules. */
+  /** Aborted when the time for judging is up: the rest is not checked. */
   limit: AbortSignal;
   /** Whether a call of about so many tokens still fits the budget. */
   mayAsk(tokens: number): boolean;
@@ -27,7 +27,7 @@ export interface CitationJudgeParts {
 
 /** Questions in one call. */
 const BATCH = 8;
-/** Questions for one text; the verdicts of the rules hold for what lies beyond. */
+/** Questions for one text; what lies beyond is not checked. */
 const MOST_QUESTIONS = 160;
 
 const INSTRUCTIONS = `You check citations. For each numbered claim decide by its passage alone, never by what you know:
@@ -47,7 +47,7 @@ export const answerSchema = z.object({
   ),
 });
 
-/** Puts doubtful claims to the configured model, in batches; what it does not settle stays with the rules. */
+/** Puts claims to the configured model, in batches; what it does not settle is not checked. */
 export function createCitationJudge(parts: CitationJudgeParts): SecondJudge {
   return async (questions) => {
     const known = new Map(parts.memory?.recall());
@@ -76,7 +76,7 @@ function keyOf({ claim, excerpt }: Question): string {
 const CHARACTERS_PER_TOKEN = 4;
 const ANSWER_TOKENS_PER_CLAIM = 60;
 
-/** One batch; a failure of the model is told and leaves every verdict to the rules, only a stop breaks it off. */
+/** One batch. A failure of the model is reported and leaves the batch unchecked; only a stop breaks the work off. */
 async function askOnce(
   batch: readonly Question[],
   parts: CitationJudgeParts,

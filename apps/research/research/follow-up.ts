@@ -63,7 +63,7 @@ export async function answerFollowUp(
   return answers.add(job.id, { question, ...composeAnswer(lines, byNumber, numbers) });
 }
 
-/** The model judges what the rules cannot settle, as in the report; a failure leaves it to the rules. */
+/** The model judges what comparing words cannot settle, as in the report. */
 function secondJudge({ model, settings }: FollowUpParts, ask: Ask): SecondJudge | undefined {
   if (!settings.modelChecks || model.describe().demo) return undefined;
   return createCitationJudge({

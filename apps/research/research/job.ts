@@ -51,9 +51,11 @@ export interface CitationScore {
   supported: number;
   /** Sentences that no page bears out and that cite none. */
   uncited: number;
-  /** Citations that the language model judged; the others were judged by the rules. */
+  /** Citations that the language model judged. */
   byModel: number;
-  /** Citations that only the rules judged and that they are not sure of. */
+  /** Citations that nobody judged: no model is configured for it, or it did not answer. */
+  unchecked?: number;
+  /** The same number under its old name; in old reports those that rules judged without being sure. */
   doubtful: number;
   /** Why the model did not judge all that is doubtful, where it was to. */
   problem?: string;
@@ -101,7 +103,7 @@ export interface Claim {
   supported: boolean;
   /** Who judged it. */
   judge: Judge;
-  /** False where only the rules judged and are not sure. */
+  /** False where it was not checked. */
   certain: boolean;
   score: number;
   reason: string;

@@ -92,7 +92,14 @@ function supportOf({ citations }: CheckedSentence): number {
 class Writer {
   readonly claims: Claim[] = [];
   readonly numbers: Map<number, number>;
-  readonly score: CitationScore = { total: 0, supported: 0, uncited: 0, byModel: 0, doubtful: 0 };
+  readonly score: CitationScore & { unchecked: number } = {
+    total: 0,
+    supported: 0,
+    uncited: 0,
+    byModel: 0,
+    unchecked: 0,
+    doubtful: 0,
+  };
   /** Sentences that stand in the report; none is written twice. */
   readonly #said = new Set<string>();
   readonly #sources: ReadonlyMap<number, ReportSource>;
@@ -119,7 +126,7 @@ class Writer {
       .map((paragraph) => `${paragraph}\n\n`);
   }
 
-  /** The sentence with its marks in front of the full stop: [2] holds, [2?] does not, [?] stands where nothing is cited. */
+  /** The sentence with its marks in front of the full stop: [2] holds, [2?] does not or was not checked, [?] stands where nothing is cited. */
   sentence(sentence: CheckedSentence, counts: boolean): string {
     if (!sentence.isClaim) return sentence.text;
     if (counts && this.#said.has(sentence.text)) return '';
@@ -152,7 +159,10 @@ class Writer {
       this.score.total += 1;
       if (verdict.supported) this.score.supported += 1;
       if (verdict.judge === 'model') this.score.byModel += 1;
-      else if (!verdict.certain) this.score.doubtful += 1;
+      if (verdict.judge === 'none') {
+        this.score.unchecked += 1;
+        this.score.doubtful += 1;
+      }
       const { supported, judge, certain, score, reason, passage } = verdict;
       const source = this.#sources.get(number);
       this.claims.push({
@@ -171,13 +181,13 @@ class Writer {
   }
 
   legend(): string[] {
-    const { total, supported, uncited, doubtful } = this.score;
+    const { total, supported, uncited, unchecked } = this.score;
     const marks =
-      '[n?] marks a citation that its page does not bear out, [?] a sentence that no source read here bears out.';
-    const doubt = `${doubtful} of ${total} citations were judged by rules alone that are not sure of them: look those up.`;
+      '[n?] marks a citation that its page does not bear out or that was not checked, [?] a sentence that no source read here bears out.';
+    const doubt = `${unchecked} of ${total} citations were not checked, as no model judged them: look those up.`;
     return [
       ...(supported === total && uncited === 0 ? [] : [`_${marks}_\n\n`]),
-      ...(doubtful === 0 ? [] : [`_${doubt}_\n\n`]),
+      ...(unchecked === 0 ? [] : [`_${doubt}_\n\n`]),
     ];
   }
 

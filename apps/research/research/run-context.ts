@@ -10,7 +10,7 @@ import type { ModelRequest, ResearchModel } from './model.ts';
 export interface ResearchSettings {
   parallelDimensions: number;
   sourcesPerDimension: number;
-  /** Let the model judge citations that the rules cannot settle. */
+  /** Let the model judge citations that comparing words cannot settle. */
   modelChecks: boolean;
   /** How long that may take for one text. */
   checksTimeoutMs: number;

@@ -1,6 +1,6 @@
 import { Lamp, useMediaQuery } from '@trunkline/ui';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { judgeWords } from '../../citations/judge-words.ts';
+import { citationState, judgeWords } from '../../citations/judge-words.ts';
 import { placeOf } from '../lib/format.ts';
 import type { CitationTarget } from './marks.ts';
 import { SourceLink } from './SourceLink.tsx';
@@ -46,15 +46,21 @@ export function CitationCard({ target, state, link }: CitationCardProps) {
   );
 }
 
+const VERDICTS = {
+  supported: { lamp: 'live', word: 'Supported by the page' },
+  'not supported': { lamp: 'failed', word: 'Not supported by the page' },
+  'not checked': { lamp: 'waiting', word: 'Not checked' },
+} as const;
+
 function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
   if (claim === undefined) return null;
   const { supported, reason } = claim;
-  const failure = number === undefined ? 'No source' : 'Not supported by the page';
+  const { lamp, word } = VERDICTS[citationState(claim)];
   return (
     <div>
-      <Lamp state={supported ? 'live' : 'failed'} word={supported ? 'Supported by the page' : failure} />
+      <Lamp state={lamp} word={number === undefined ? 'No source' : word} />
       {!supported && reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{reason}.</p>}
-      {number !== undefined && (
+      {number !== undefined && claim.judge !== 'none' && (
         <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeWords(claim)}.</p>
       )}
     </div>

@@ -1,3 +1,4 @@
+import { citationState } from '../../citations/judge-words.ts';
 import { type CitationMark, rewriteMarks } from '../../citations/marks.ts';
 import type { CitedSource, Claim } from '../lib/types.ts';
 
@@ -38,5 +39,5 @@ export function labelOf({ claim, number, source }: CitationTarget): string {
   const title = source === undefined ? '' : `: ${source.title}`;
   if (number === undefined) return 'No source bears this out';
   if (claim === undefined) return `Source ${number}${title}`;
-  return `Source ${number}${title}, ${claim.supported ? 'supported' : 'not supported'}`;
+  return `Source ${number}${title}, ${citationState(claim)}`;
 }

@@ -5,6 +5,7 @@ export interface Score {
   supported: number;
   uncited: number;
   byModel?: number;
+  unchecked?: number;
   doubtful?: number;
   problem?: string;
 }
@@ -40,7 +41,7 @@ export interface Claim {
   sourceId: number | null;
   number: number | null;
   supported: boolean;
-  judge?: 'rules' | 'model';
+  judge?: 'rules' | 'model' | 'none';
   certain?: boolean;
   reason: string;
   passage: string;

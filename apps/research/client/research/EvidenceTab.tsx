@@ -1,7 +1,7 @@
 import { EmptyState, Lamp, SwitchField } from '@trunkline/ui';
 import { Scale } from 'lucide-react';
 import { useState } from 'react';
-import { judgeWords } from '../../citations/judge-words.ts';
+import { citationState, judgeWords } from '../../citations/judge-words.ts';
 import { SourceLink } from '../citations/SourceLink.tsx';
 import { plural } from '../lib/format.ts';
 import type { CitedSource, Claim } from '../lib/types.ts';
@@ -47,15 +47,23 @@ export function EvidenceTab({ claims, sources }: EvidenceTabProps) {
   );
 }
 
+const LAMPS = {
+  supported: { state: 'live', word: 'Supported' },
+  'not supported': { state: 'failed', word: 'Not supported' },
+  'not checked': { state: 'waiting', word: 'Not checked' },
+} as const;
+
 function ClaimCard({ claim, source }: { claim: Claim; source: CitedSource | undefined }) {
   const { sentence, supported, reason, passage, number } = claim;
   return (
     <li className="flex flex-col gap-2 rounded-corner border border-line bg-raised p-4">
       <p className="font-medium break-words">{sentence}</p>
       <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-12 text-muted">
-        <Lamp state={supported ? 'live' : 'failed'} word={supported ? 'Supported' : 'Not supported'} />
+        <Lamp {...LAMPS[citationState(claim)]} />
         {!supported && reason && <span className="first-letter:uppercase">{reason}</span>}
-        {number !== null && <span className="first-letter:uppercase">{judgeWords(claim)}</span>}
+        {number !== null && claim.judge !== 'none' && (
+          <span className="first-letter:uppercase">{judgeWords(claim)}</span>
+        )}
         {source && number !== null && (
           <span className="min-w-0 break-words">
             <span className="font-mono">{number}</span>{' '}
