@@ -38,8 +38,3 @@ export class BusError extends Error {
 export class NonRetryableError extends Error {
   override readonly name = 'NonRetryableError';
 }
-
-/** The message of whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -5,6 +5,7 @@ import {
   JSONParseError,
   TypeValidationError,
 } from '@ai-sdk/provider';
+import { errorMessage } from '@trunkline/std';
 import { ModelError, type ModelErrorCode } from './model-error.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
@@ -46,7 +47,7 @@ export function toModelError(error: unknown, options: TranslationOptions = {}): 
     fromResponse(error, options) ??
     fromUnreadable(error) ??
     fromErrorChunk(error, options) ??
-    new ModelError('unknown', { detail: cleanDetail(messageOf(error), options) })
+    new ModelError('unknown', { detail: cleanDetail(errorMessage(error), options) })
   );
 }
 
@@ -143,10 +144,6 @@ export function errorFields(document: unknown): EndpointError | undefined {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function cleanDetail(text: string, { secrets = [] }: TranslationOptions): string {

@@ -1,4 +1,4 @@
-import { inWords } from './waiting.ts';
+import { formatDuration } from '@trunkline/std';
 
 /** What went wrong with a model call: `retryable` when the same call may work later, and words that say what to do. */
 const catalogue = {
@@ -69,7 +69,7 @@ export class ModelError extends Error {
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ModelErrorCode, facts: ModelErrorFacts = {}) {
-    super(wordsOf(code, facts));
+    super(messageFor(code, facts));
     // The AI SDK tells a cancelled call from a failed one by this name.
     this.name = code === 'aborted' ? 'AbortError' : 'ModelError';
     this.code = code;
@@ -79,9 +79,9 @@ export class ModelError extends Error {
   }
 }
 
-function wordsOf(code: ModelErrorCode, { detail, status, retryAfterMs }: ModelErrorFacts): string {
+function messageFor(code: ModelErrorCode, { detail, status, retryAfterMs }: ModelErrorFacts): string {
   const facts = [status === undefined ? '' : `status ${status}`, detail ?? ''].filter((fact) => fact !== '');
-  const asked = retryAfterMs ? ` It asks to wait ${inWords(retryAfterMs)}.` : '';
+  const asked = retryAfterMs ? ` It asks to wait ${formatDuration(retryAfterMs)}.` : '';
   const advice = `${catalogue[code].advice}${asked}`;
   return facts.length === 0 ? advice : `${advice} (${facts.join(': ')})`;
 }

@@ -3,6 +3,7 @@ import { LangfuseSpanProcessor } from '@langfuse/otel';
 import { type Attributes, context, propagation, trace } from '@opentelemetry/api';
 import { setGlobalErrorHandler } from '@opentelemetry/core';
 import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { errorMessage } from '@trunkline/std';
 import { registerTelemetry, type Telemetry } from 'ai';
 import type { Logger } from './retry.ts';
 
@@ -80,7 +81,7 @@ function failureReporter({ host, logger }: TraceTarget): (error: unknown) => voi
   return (error) => {
     if (Date.now() < quietUntil) return;
     quietUntil = Date.now() + silenceMs;
-    const reason = error instanceof Error ? error.message : 'unknown';
+    const reason = errorMessage(error);
     logger?.warn(
       { host, reason },
       'traces could not be sent: check TRACE_HOST, TRACE_PUBLIC_KEY and TRACE_SECRET_KEY',

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { formatDuration } from '@trunkline/std';
 import type { ModelErrorCode } from './model-error.ts';
 
 /** A call of a model that failed and is tried again after a while. */
@@ -22,14 +23,11 @@ export function listenForWaits<Result>(listener: WaitListener, work: () => Resul
 
 export function tellOfWait(code: ModelErrorCode, waitMs: number): void {
   if (waitMs < shortestToldMs) return;
-  listeners.getStore()?.({ code, waitMs, message: `${reasonOf(code)}; trying again in ${inWords(waitMs)}` });
-}
-
-/** A time as people say it. */
-export function inWords(milliseconds: number): string {
-  const seconds = Math.ceil(milliseconds / 1000);
-  if (seconds <= 120) return `${seconds} s`;
-  return seconds <= 7200 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3600)} hours`;
+  listeners.getStore()?.({
+    code,
+    waitMs,
+    message: `${reasonOf(code)}; trying again in ${formatDuration(waitMs)}`,
+  });
 }
 
 function reasonOf(code: ModelErrorCode): string {

@@ -1,5 +1,5 @@
+import { Deadline } from '@trunkline/std';
 import { generateText, type LanguageModelUsage, type ModelMessage } from 'ai';
-import { startDeadline } from './deadline.ts';
 import type { CompactionOptions } from './options.ts';
 import { estimateTokens } from './tokens.ts';
 import { transcriptOf } from './transcript.ts';
@@ -77,7 +77,7 @@ async function summarise(
   { model }: CompactionOptions,
   signal?: AbortSignal,
 ): Promise<Compaction['call']> {
-  const deadline = startDeadline(signal, summaryLimitMs);
+  const deadline = new Deadline({ signal, timeoutMs: summaryLimitMs });
   const input = transcriptOf(older);
   try {
     const { text, usage } = await generateText({
@@ -91,6 +91,6 @@ async function summarise(
   } catch {
     return undefined;
   } finally {
-    deadline.end();
+    deadline.clear();
   }
 }

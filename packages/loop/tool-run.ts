@@ -1,7 +1,7 @@
 import type { Principal } from '@trunkline/identity';
 import type { RunningTool, Tool } from '@trunkline/llm';
+import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
-import { startDeadline, whenAborted } from './deadline.ts';
 import type { RequestedCall } from './model-step.ts';
 
 /** What a tool run needs from the turn. */
@@ -51,19 +51,19 @@ export async function run(
 ): Promise<string> {
   if (surroundings.signal.aborted) return stopped(tool);
   const limitMs = tool.timeoutMs ?? surroundings.toolTimeoutMs;
-  const deadline = startDeadline(surroundings.signal, limitMs);
+  const deadline = new Deadline({ signal: surroundings.signal, timeoutMs: limitMs });
   const { sessionId, principal, scope } = surroundings;
   const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal, scope };
   const execution = async () => tool.execute(input, context);
   try {
     return asText(await Promise.race([execution(), whenAborted(deadline.signal)]));
   } catch (error) {
-    if (deadline.expired())
+    if (deadline.isExpired)
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
     if (surroundings.signal.aborted) return stopped(tool);
     return errorText(error);
   } finally {
-    deadline.end();
+    deadline.clear();
   }
 }
 
@@ -109,6 +109,6 @@ function quote(text: string): string {
 }
 
 function errorText(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  return isFailure(words) ? words : `Error: ${words === '' ? 'the tool failed without saying why' : words}`;
+  const message = errorMessage(error, 'the tool failed without saying why');
+  return isFailure(message) ? message : `Error: ${message}`;
 }

@@ -1,4 +1,5 @@
 import { ModelError } from '@trunkline/llm';
+import { Deadline } from '@trunkline/std';
 import type { ModelMessage, ToolSet } from 'ai';
 import {
   type CheckpointCall,
@@ -9,7 +10,6 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { compact } from './compaction.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
 import type { CompactionEvent, ErrorEvent, FinishReason, TextDelta, TurnEvent, Usage } from './events.ts';
 import { type ModelStep, offerTools, streamStep } from './model-step.ts';
 import type { ResumeTurnOptions, RunTurnOptions, TurnOptions } from './options.ts';
@@ -66,7 +66,7 @@ const emptyState: TurnState = { messages: [], calls: [], usage: noUsage, steps: 
 
 /** Sets the time limit and turns failures of the model into the last event. */
 async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<TurnEvent, void> {
-  const deadline = startDeadline(options.signal, options.limits.turnTimeoutMs);
+  const deadline = new Deadline({ signal: options.signal, timeoutMs: options.limits.turnTimeoutMs });
   try {
     const { signal } = deadline;
     const offered = offerTools(options.tools);
@@ -77,7 +77,6 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
   } finally {
     // Whoever leaves early leaves nothing running.
     deadline.abort();
-    deadline.end();
   }
 }
 
@@ -230,7 +229,7 @@ function failure(
   settle(state);
   if (state.stepText !== '') state.messages.push({ role: 'assistant', content: state.stepText });
   const { text, usage, messages } = state;
-  const { code, message } = deadline.expired() ? outOfTime(limits.turnTimeoutMs) : error;
+  const { code, message } = deadline.isExpired ? outOfTime(limits.turnTimeoutMs) : error;
   const { retryAfterMs } = error;
   const asked = retryAfterMs === undefined ? {} : { retryAfterMs };
   return { type: 'error', code, message, text, usage, messages, ...asked };

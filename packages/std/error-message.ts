@@ -1,11 +1,11 @@
 const maxDepth = 5;
 
 /**
- * The message of anything that was thrown, never empty. Errors that only wrap others (an AggregateError without a message,
- * fetch's "fetch failed") give the message of what they wrap.
+ * The message of anything that was thrown; `fallback` if it has none. Errors that only wrap others (an AggregateError without a message,
+ * fetch's "fetch failed") give the message of what they wrap. Other fields stay out: they may hold secrets.
  */
-export function errorMessage(error: unknown): string {
-  return messageOf(error, 0) || 'unknown error';
+export function errorMessage(error: unknown, fallback = 'unknown error'): string {
+  return messageOf(error, 0) || fallback;
 }
 
 /** The thrown value as an Error; anything else becomes the cause of one. */
@@ -28,14 +28,5 @@ function messageOf(error: unknown, depth: number): string {
   if (own !== '') return own;
   if (typeof code === 'string' && code !== '') return code;
   if (typeof name === 'string' && name !== 'Error') return name;
-  return error instanceof Error ? '' : asJson(error);
-}
-
-function asJson(value: object): string {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    // Circular values and hostile toJSON methods.
-    return Object.prototype.toString.call(value);
-  }
+  return '';
 }

@@ -1,7 +1,8 @@
 import { readFileSync, renameSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { messageOf, reasonOf, StorageError, systemCode } from './errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { reasonOf, StorageError, systemCode } from './errors.ts';
 import { removeLeftovers, temporaryName } from './leftovers.ts';
 
 export interface WriteOptions {
@@ -165,7 +166,7 @@ export async function readJsonFile(path: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const words = `The file ${path} is not valid JSON (${messageOf(error)}): mend it, restore a copy or remove it.`;
+    const words = `The file ${path} is not valid JSON (${errorMessage(error)}): mend it, restore a copy or remove it.`;
     throw new StorageError('file_damaged', words, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 /** What can go wrong with the store, as names a caller can test for. */
 export type StorageErrorCode =
   | 'database_busy'
@@ -32,11 +33,6 @@ export function systemCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }
 
-/** The message of whatever was thrown. */
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 const reasons: Record<string, string> = {
   EACCES: 'this user has no permission',
   EDQUOT: 'the disk quota is used up',
@@ -50,5 +46,5 @@ const reasons: Record<string, string> = {
 
 /** Says in words why the system refused. */
 export function reasonOf(error: unknown): string {
-  return reasons[systemCode(error) ?? ''] ?? messageOf(error);
+  return reasons[systemCode(error) ?? ''] ?? errorMessage(error);
 }

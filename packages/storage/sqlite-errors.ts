@@ -1,14 +1,15 @@
-import { messageOf, StorageError, type StorageErrorCode, systemCode } from './errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { StorageError, type StorageErrorCode, systemCode } from './errors.ts';
 
 /** Throws what SQLite reported: trouble with the file in words that name it, everything else as it came. */
 export function rethrowSqlite(path: string, error: unknown): never {
   if (error instanceof StorageError) throw error;
-  if (systemCode(error) === 'ERR_INVALID_STATE' && messageOf(error).includes('not open')) {
+  if (systemCode(error) === 'ERR_INVALID_STATE' && errorMessage(error).includes('not open')) {
     throw new StorageError('database_closed', `The database ${path} is closed.`, { cause: error });
   }
   const known = fileTrouble[primaryCode(error)];
   if (known === undefined) throw error;
-  throw new StorageError(known.code, `The database ${path} ${known.words} (${messageOf(error)})`, {
+  throw new StorageError(known.code, `The database ${path} ${known.words} (${errorMessage(error)})`, {
     cause: error,
   });
 }

@@ -1,5 +1,5 @@
-/** What a tool gives back when it fails: words that begin with `Error:`. */
+import { errorMessage } from '@trunkline/std';
+/** The result of a tool that failed. */
 export function failure(error: unknown): string {
-  const words = error instanceof Error ? error.message : String(error);
-  return `Error: ${words === '' ? 'it failed without saying why' : words}`;
+  return `Error: ${errorMessage(error, 'it failed without saying why')}`;
 }

@@ -1,9 +1,9 @@
 import type { AgentCard } from '@a2a-js/sdk';
 import type { Client } from '@a2a-js/sdk/client';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { Deadline, errorMessage } from '@trunkline/std';
 import { AgentCards } from './agent-cards.ts';
 import { createAgentFetch } from './agent-fetch.ts';
-import { Deadline } from './deadline.ts';
 import { sendPlain } from './plain-wire.ts';
 import type { RemoteAgent } from './remote-agent.ts';
 import { RemoteAgentError } from './remote-error.ts';
@@ -24,7 +24,11 @@ export interface A2aClient {
   card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
 }
 
+const defaultTimeoutMs = 60_000;
+
 export function createA2aClient(clock: Clock = systemClock): A2aClient {
+  const deadlineOf = ({ signal, timeoutMs = defaultTimeoutMs }: CallOptions) =>
+    new Deadline({ signal, timeoutMs, clock });
   const cards = new AgentCards(() => clock.now());
   const fetchFor = (agent: RemoteAgent, { principal }: CallOptions) =>
     createAgentFetch(agent, () => clock.now(), principal);
@@ -39,12 +43,12 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
   ) =>
     within(
       agent,
-      new Deadline(options, clock),
+      deadlineOf(options),
       async (deadline) => await work(await open(agent, options, deadline), deadline),
     );
   const send = (agent: RemoteAgent, message: OutgoingMessage, options: CallOptions = {}) =>
     agent.protocol === '0.3'
-      ? within(agent, new Deadline(options, clock), ({ signal }) =>
+      ? within(agent, deadlineOf(options), ({ signal }) =>
           sendPlain(agent, message, fetchFor(agent, options), signal),
         )
       : call(agent, options, async (client, { signal }) =>
@@ -54,7 +58,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
     send,
     ask: async (agent, message, options) => answerFrom(agent, await send(agent, message, options)),
     async *stream(agent, message, options = {}) {
-      const deadline = new Deadline(options, clock);
+      const deadline = deadlineOf(options);
       try {
         const client = await open(agent, options, deadline);
         const frames = client.sendMessageStream(toRequest(message), { signal: deadline.signal });
@@ -77,7 +81,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
         fromTask(await client.cancelTask({ tenant: '', id: taskId, metadata: undefined }, { signal })),
       ),
     card: (agent, options = {}) =>
-      within(agent, new Deadline(options, clock), async (deadline) =>
+      within(agent, deadlineOf(options), async (deadline) =>
         describeCard(await cardOf(agent, deadline, true)),
       ),
   };
@@ -104,12 +108,11 @@ async function within<T>(
 
 /** A caller's own abort stays what it is. */
 function explain(error: unknown, agent: RemoteAgent, deadline: Deadline): unknown {
-  if (deadline.abortedByCaller) return deadline.signal.reason;
-  if (deadline.passed) return new RemoteAgentError('agent_timeout', agent, '', { cause: error });
+  if (deadline.isAbortedByCaller) return deadline.signal.reason;
+  if (deadline.isExpired) return new RemoteAgentError('agent_timeout', agent, '', { cause: error });
   const own = findOwn(error);
   if (own !== undefined) return own;
-  const reason = error instanceof Error ? error.message : String(error);
-  return new RemoteAgentError('agent_error', agent, reason, { cause: error });
+  return new RemoteAgentError('agent_error', agent, errorMessage(error), { cause: error });
 }
 
 function findOwn(error: unknown): RemoteAgentError | undefined {

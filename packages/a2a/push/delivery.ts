@@ -1,5 +1,6 @@
 import { HttpError } from '@trunkline/http';
 import type { Clock } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import type { TaskState } from '../protocol/model.ts';
 import type { PushConfig } from './push-config.ts';
 import type { PushGuard } from './push-guard.ts';
@@ -54,7 +55,7 @@ async function tryOnce(
     const forbidden = error instanceof HttpError && error.code === 'address_refused';
     return forbidden
       ? { outcome: 'refused', reason: forbiddenReason }
-      : { outcome: 'failed', reason: reasonOf(error) };
+      : { outcome: 'failed', reason: errorMessage(error) };
   }
 }
 
@@ -67,10 +68,6 @@ function tokenHeaders({ token, scheme }: PushConfig): Record<string, string> {
 function outcomeOf(status: number): PushDelivery['outcome'] {
   if (status >= 200 && status < 300) return 'delivered';
   return status >= 400 && status < 500 ? 'refused' : 'failed';
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** After the last attempt there is nothing to wait for. */

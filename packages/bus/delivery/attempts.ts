@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { BusError, messageOf, NonRetryableError } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { BusError, NonRetryableError } from '../errors.ts';
 import type { Handler, Message } from '../port.ts';
 import type { DeliveryContext } from './live-subscription.ts';
 
@@ -72,7 +73,7 @@ export async function handleEntry(entry: Entry, member: Member, context: Attempt
     if (closing.aborted) return attempt === before + 1 ? count.takeBack() : undefined;
     if (isDiskFull(failure.error)) spared += 1;
     else if (isLast(failure.error, attempt - spared, retry))
-      return bury(entry, attempt, messageOf(failure.error), context);
+      return bury(entry, attempt, errorMessage(failure.error), context);
     else await record(entry, attempt - spared, context);
     await pause(attempt, context);
   }

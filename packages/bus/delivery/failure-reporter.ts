@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
 import type { BusLogger, Draft, Message } from '../port.ts';
 
 const errorTopic = 'system.error';
@@ -33,7 +33,7 @@ export class FailureReporter {
       topic: errorTopic,
       correlationId: message.correlationId,
       parentId: message.id,
-      payload: { ...details, error: messageOf(error) },
+      payload: { ...details, error: errorMessage(error) },
     }).catch((publishError: unknown) => {
       this.#logger.error({ ...details, err: publishError }, `${errorTopic} could not be published`);
     });

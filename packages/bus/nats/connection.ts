@@ -6,7 +6,8 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from '@nats-io/transport-node';
-import { BusError, messageOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { BusError } from '../errors.ts';
 import type { BusLogger } from '../port.ts';
 import type { NatsAccess } from './options.ts';
 
@@ -116,7 +117,7 @@ async function credentials(file: string) {
   try {
     return credsAuthenticator(await readFile(file));
   } catch (error) {
-    const words = `The NATS credentials file ${file} cannot be used: ${messageOf(error)}. Correct NATS_CREDS.`;
+    const words = `The NATS credentials file ${file} cannot be used: ${errorMessage(error)}. Correct NATS_CREDS.`;
     throw new BusError('options_refused', words, { cause: error });
   }
 }
@@ -143,6 +144,6 @@ function connectFailure(urls: readonly URL[], error: unknown): BusError {
     const words = `NATS at ${place} refuses these credentials: check NATS_USER and NATS_PASSWORD, NATS_TOKEN or NATS_CREDS.`;
     return new BusError('connection_refused', words, { cause: error });
   }
-  const words = `NATS at ${place} cannot be reached: ${messageOf(error)}. Start it, or correct NATS_URL and the TLS settings.`;
+  const words = `NATS at ${place} cannot be reached: ${errorMessage(error)}. Start it, or correct NATS_URL and the TLS settings.`;
   return new BusError('connection_failed', words, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
-import { BusError, messageOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { BusError } from '../errors.ts';
 import { checkKey, checkValue } from '../memory-options.ts';
 import type { Memory } from '../port.ts';
 
@@ -92,7 +93,7 @@ export class NatsMemory implements Memory {
   }
 
   #unavailable(cause: unknown): BusError {
-    const words = `NATS did not say what is kept in ${this.#settings.name}: ${messageOf(cause)}. Try again.`;
+    const words = `NATS did not say what is kept in ${this.#settings.name}: ${errorMessage(cause)}. Try again.`;
     return new BusError('unavailable', words, { cause });
   }
 }

@@ -1,5 +1,6 @@
 import { createInbox, headers, type Msg, type Subscription } from '@nats-io/transport-node';
-import { BusError, messageOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { BusError } from '../errors.ts';
 import type { Connection } from './connection.ts';
 import type { NatsSettings } from './options.ts';
 
@@ -102,7 +103,7 @@ export class Outbox {
       if (outgoing.key === undefined) this.#sendPlain(outgoing);
       else this.#sendStored(outgoing, outgoing.key);
     } catch (error) {
-      const words = `NATS does not take the message: ${messageOf(error)}. See the server's max_payload.`;
+      const words = `NATS does not take the message: ${errorMessage(error)}. See the server's max_payload.`;
       outgoing.reject(new BusError('engine_failed', words, { cause: error }));
     }
   }

@@ -10,7 +10,8 @@ import {
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/transport-node';
-import { BusError, messageOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
+import { BusError } from '../errors.ts';
 import type { Settings } from '../options.ts';
 import type { DurableTopics } from '../topics/durable-topics.ts';
 import type { Connection } from './connection.ts';
@@ -73,7 +74,7 @@ export async function openResources(
       progress,
     };
   } catch (error) {
-    const words = `The streams of the bus cannot be prepared on NATS: ${messageOf(error)}. The server needs JetStream (nats-server -js) and room for ${settings.retainBytes} bytes.`;
+    const words = `The streams of the bus cannot be prepared on NATS: ${errorMessage(error)}. The server needs JetStream (nats-server -js) and room for ${settings.retainBytes} bytes.`;
     throw new BusError('engine_failed', words, { cause: error });
   }
 }

@@ -1,3 +1,4 @@
+import { toError } from '@trunkline/std';
 import { ConfigError } from '../config-error.ts';
 import { readText } from './load.ts';
 import { readSettled } from './settle.ts';
@@ -73,7 +74,7 @@ export class FileFollower<Value> {
 }
 
 function asReloadError(path: string, cause: unknown): Error {
-  if (!(cause instanceof ConfigError)) return cause instanceof Error ? cause : new Error(String(cause));
+  if (!(cause instanceof ConfigError)) return toError(cause);
   const headline = `${path} changed and cannot be used; the last good version stays:`;
   return new ConfigError(headline, cause.problems, { cause });
 }

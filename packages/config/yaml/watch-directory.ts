@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { toError } from '@trunkline/std';
 import type { z } from 'zod';
 import { ConfigError } from '../config-error.ts';
 import { systemCode } from '../system-error.ts';
@@ -72,7 +73,7 @@ class DirectoryFollower<Value> {
         const value = await this.#followerOf(file).load();
         if (value !== undefined) this.entries.set(file, value);
       } catch (error) {
-        this.#refuse(file, error instanceof Error ? error : new Error(String(error)));
+        this.#refuse(file, toError(error));
       }
     }
   }

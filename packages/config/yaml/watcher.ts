@@ -1,4 +1,5 @@
 import { dirname, resolve, sep } from 'node:path';
+import { toError } from '@trunkline/std';
 import { watch } from 'chokidar';
 
 export type Watcher = { close(): Promise<void> };
@@ -18,7 +19,7 @@ export async function openWatcher(
       !concerns(root, other) || (stats?.isDirectory() === true && isInside(root, other)),
   });
   watcher.on('all', (_, changed) => onEvent(changed));
-  watcher.on('error', (error) => onError(error instanceof Error ? error : new Error(String(error))));
+  watcher.on('error', (error) => onError(toError(error)));
   await new Promise<void>((ready) => {
     watcher.once('ready', ready);
     watcher.once('error', () => ready());

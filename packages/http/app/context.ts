@@ -4,11 +4,6 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { OpenStreams } from '../server/open-streams.ts';
 import type { Logger } from './logger.ts';
 
-/** A response that is still being written; the server ends it when it stops. */
-export interface OpenStream {
-  end(): void;
-}
-
 export interface ServerBindings extends HttpBindings {
   streams: OpenStreams;
 }

@@ -1,6 +1,9 @@
-import type { OpenStream } from '../app/context.ts';
+/** A response that is still being written; the server ends it when it stops. */
+export interface OpenStream {
+  end(): void;
+}
 
-/** The answers that are still being written; once all were ended, a new one ends as soon as it has begun. */
+/** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
 export class OpenStreams {
   readonly #streams = new Set<OpenStream>();
   #ended = false;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { OpenStream, RequestContext } from '../app/context.ts';
-import type { OpenStreams } from '../server/open-streams.ts';
+import type { RequestContext } from '../app/context.ts';
+import type { OpenStream, OpenStreams } from '../server/open-streams.ts';
 
 export interface ResponseStreamOptions {
   headers: Readonly<Record<string, string>>;

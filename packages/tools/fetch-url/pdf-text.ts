@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 import type { Readable } from './readable.ts';
 
 /** The text of a PDF, page by page. A few thousand bytes can unpack to gigabytes: to be called in a parser's thread. */
@@ -10,7 +11,6 @@ export async function pdfText(bytes: Uint8Array): Promise<Readable> {
     const text = pages.filter((page) => page !== '').join('\n\n');
     return text === '' ? { problem: 'is a PDF without text, as scans are' } : { text };
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
-    return { problem: `is a PDF that cannot be read: ${words}` };
+    return { problem: `is a PDF that cannot be read: ${errorMessage(error)}` };
   }
 }

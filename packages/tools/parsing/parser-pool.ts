@@ -99,7 +99,7 @@ export class ParserPool<Task, Result> {
     thread.job = job;
     clearTimeout(thread.timer);
     thread.timer = setTimeout(
-      () => void this.#end(thread, new ParserError(`takes longer than ${inWords(timeoutMs)} to read`)),
+      () => void this.#end(thread, new ParserError(`takes longer than ${timeoutMs / 1000} seconds to read`)),
       timeoutMs,
     );
     thread.worker.ref();
@@ -171,8 +171,4 @@ function succeed(job: Job, result: unknown): void {
 function fail(job: Job, error: unknown): void {
   job.signal?.removeEventListener('abort', job.onAbort);
   job.reject(error);
-}
-
-function inWords(milliseconds: number): string {
-  return milliseconds % 1000 === 0 ? `${milliseconds / 1000} seconds` : `${milliseconds} ms`;
 }

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { errorMessage } from '@trunkline/std';
 
 export type ParserReply<Result> = { result: Result } | { problem: string };
 
@@ -12,7 +13,7 @@ export function serveParser<Task, Result>(parse: (task: Task) => Result | Promis
     // Also turns what `parse` throws at once into a rejection.
     new Promise<Result>((resolve) => resolve(parse(task))).then(
       (result) => reply({ result }),
-      (error: unknown) => reply({ problem: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => reply({ problem: errorMessage(error) }),
     );
   });
 }

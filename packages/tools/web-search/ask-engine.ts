@@ -1,4 +1,5 @@
 import { createGuardedFetch, type GuardedRequest, type GuardedResponse } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { SearchError } from './search-engine.ts';
 
 export interface EngineAddress {
@@ -21,7 +22,7 @@ export function engineClient({ name, url, timeoutMs, advice }: EngineAddress) {
       return await fetch(address, request);
     } catch (error) {
       if (request.signal?.aborted) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       const words = [`${name} cannot be reached: ${reason}`, advice].filter(Boolean).join(' ');
       throw new SearchError('search_unreachable', words, { cause: error });
     }

@@ -1,6 +1,7 @@
 // Builds pages: node main.ts [--root DIR] [--out DIR] [--force] [APP...]; without an APP the pages of all four services.
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { errorMessage } from '@trunkline/std';
 import { layoutOf, PAGE_APPS, type PageApp, type PageLayout } from './layout.ts';
 import { replaceDirectory, temporarySibling } from './replace.ts';
 import { readStamp, sourceStamp, writeStamp } from './stamp.ts';
@@ -15,7 +16,7 @@ if (values.out !== undefined && apps.length !== 1)
 try {
   for (const app of apps) await build(app);
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(errorMessage(error));
   process.exitCode = 1;
 }
 

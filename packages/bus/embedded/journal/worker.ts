@@ -1,7 +1,8 @@
 // Hosts the journal in a thread of its own: waiting for the disk must not hold up the thread that serves users.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { errorMessage } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
-import { BusError, messageOf } from '../../errors.ts';
+import { BusError } from '../../errors.ts';
 import { type Journal, type JournalOptions, openJournal } from './journal.ts';
 import type { Call, Outcome } from './thread.ts';
 
@@ -22,7 +23,7 @@ function outcomeOf({ id, method, parameters }: Call, options: JournalOptions): O
     const run = journal[method] as (...parameters: unknown[]) => unknown;
     return { id, result: run(...parameters) };
   } catch (error) {
-    return { id, error: { code: codeOf(error), message: messageOf(error) } };
+    return { id, error: { code: codeOf(error), message: errorMessage(error) } };
   }
 }
 

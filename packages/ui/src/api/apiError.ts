@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 import { OPERATOR_REQUIRED } from '../operator/operatorApi.ts';
 
 /** A request that failed, in words for the person in front of the page: what failed, why, and what to do. */
@@ -57,7 +58,7 @@ export function unreachedError(cause: unknown): ApiError {
 /** Any thrown value as an ApiError, so that one view can show it. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   return new ApiError({
     status: 0,
     code: 'UNEXPECTED',
