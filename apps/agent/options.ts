@@ -11,13 +11,17 @@ import {
   list,
   logOptions,
   modelOptions,
+  type OptionSet,
   type OptionsOf,
+  type OptionTable,
   pushOptions,
   text,
   toggle,
   tracingOptions,
   url,
 } from '@trunkline/config';
+import type { ToolModule } from './tools/tool-module.ts';
+import { toolModules } from './tools/tool-modules.ts';
 
 const serviceOptions = group('Service', {
   port: integer({
@@ -198,7 +202,7 @@ const pluginOptions = group('Plugins', {
   }),
 });
 
-export const agentOptions = defineOptions('agent', 'Agent: tasks behind the A2A protocol', {
+const ownOptions = {
   ...serviceOptions,
   ...fileOptions,
   ...accessOptions,
@@ -211,22 +215,28 @@ export const agentOptions = defineOptions('agent', 'Agent: tasks behind the A2A 
       doc: 'Model of the agent, before model.name of its configuration and LLM_MODEL.',
     }),
   }),
-  ...group('Search', {
-    searxngUrl: url({
-      env: 'SEARXNG_URL',
-      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
-      defaultDoc: 'keyless web search',
-    }),
-  }),
+};
+
+const sharedOptions = {
   ...tracingOptions,
   ...fetchOptions,
   ...pushOptions,
   ...hostOptions,
   ...homeOptions,
   ...logOptions,
-});
+};
 
-export type AgentOptions = OptionsOf<typeof agentOptions>;
+type AgentTable = OptionTable<typeof ownOptions & typeof sharedOptions>;
+export type AgentOptions = OptionsOf<AgentTable>;
+
+/** The settings of the service and of its tools. */
+export function createAgentOptions(modules: readonly ToolModule[]): AgentTable {
+  const toolOptions: OptionSet = Object.assign({}, ...modules.map(({ options }) => options));
+  const options = { ...ownOptions, ...toolOptions, ...sharedOptions };
+  return defineOptions('agent', 'Agent: tasks behind the A2A protocol', options);
+}
+
+export const agentOptions = createAgentOptions(toolModules);
 
 /** A directory that has its place in the image's /sandbox, and under the home of all data elsewhere. */
 function sandboxed(env: string, name: string, doc: string) {

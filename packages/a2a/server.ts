@@ -111,11 +111,19 @@ function createRoutes(
   const { logger, card: describe } = options;
   const facts = { pushNotifications: push !== undefined, schemes: guard.schemes, require: guard.require };
   const card = (form: Dialect['name']) => buildCard(form, describe(), facts);
+  let described: AgentDescription | undefined;
   const operations = new Operations({
     engine,
     push,
-    inputModes: describe().inputModes ?? defaultInputModes,
-    requiredExtensions: requiredExtensions(describe()),
+    // Read with the first request: before the service listens, its description has no address.
+    get inputModes() {
+      described ??= describe();
+      return described.inputModes ?? defaultInputModes;
+    },
+    get requiredExtensions() {
+      described ??= describe();
+      return requiredExtensions(described);
+    },
     extendedCard: (dialect) => extendedCard(dialect, card, guard),
   });
   const checkOrigin = createOriginCheck(options.allowedOrigins ?? []);

@@ -27,7 +27,7 @@ export {
   pushOptions,
   tracingOptions,
 } from './options/shared.ts';
-export { defineOptions, group, type OptionsOf, type OptionTable } from './options/table.ts';
+export { defineOptions, group, type OptionSet, type OptionsOf, type OptionTable } from './options/table.ts';
 export type { Secrets } from './secrets/hide-text.ts';
 export { redact } from './secrets/redact.ts';
 export { isSecretName } from './secrets/secret-name.ts';

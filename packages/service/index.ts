@@ -1,3 +1,11 @@
+export {
+  type Component,
+  type ComponentValues,
+  component,
+  type RunningComponents,
+  ServiceAddress,
+  startComponents,
+} from './components.ts';
 export type { Diagnosis } from './diagnosis.ts';
 export { type Missing, missingModel } from './missing.ts';
 export { type Peers, peerOrigins, peerRoles, type ServiceLink } from './peers.ts';

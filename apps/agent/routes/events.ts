@@ -9,7 +9,7 @@ const query = z.object({
 });
 
 /** The public feed: what the agent does of itself, and what comes into its inbox. */
-export function mountEvents(app: Hono<AppEnv>, feed: ActivityFeed): void {
+export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed }): void {
   const description = describeRoute({
     summary: 'Activity and inbox as server-sent events',
     mediaType: 'text/event-stream',

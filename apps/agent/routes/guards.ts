@@ -32,8 +32,7 @@ const operatorRoutes: readonly [methods: string, path: string][] = [
 /** Guards all that is not A2A, which brings guards of its own. The feed of events stays open. */
 export function mountGuards(
   app: Hono<AppEnv>,
-  { token, apiKey, operatorToken }: Keys,
-  access: OperatorAccess,
+  { keys: { token, apiKey, operatorToken }, operator }: { keys: Keys; operator: OperatorAccess },
 ): void {
   const common = { trustedCaller, principalOf, openCaller: (): Caller => 'open' };
   const bearer = (entry: { key: string | undefined; caller: Caller }) =>
@@ -56,7 +55,7 @@ export function mountGuards(
   app.use('/api/*', console);
   app.use('/mcp', console);
   app.use('/v1/*', bearer({ key: token, caller: 'agent' }), key);
-  for (const [methods, path] of operatorRoutes) app.on(methods.split(' '), path, requireOperator(access));
+  for (const [methods, path] of operatorRoutes) app.on(methods.split(' '), path, requireOperator(operator));
 }
 
 /**

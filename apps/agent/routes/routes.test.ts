@@ -1,8 +1,8 @@
 import { readSse } from '@trunkline/http';
 import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ActiveAgent } from '../agent-factory.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
-import { GraphHolder } from '../turns/graph-holder.ts';
 import { healthReport } from './health.ts';
 
 let model: ModelServer;
@@ -25,7 +25,7 @@ const send = async (path: string, body: unknown, method = 'POST') =>
 
 describe('health', () => {
   it('says 503 until the agent is compiled, then 200 [A004] [A124] [A176]', async () => {
-    expect(healthReport(new GraphHolder().compiled, {})).toMatchObject({
+    expect(healthReport(new ActiveAgent().isReady, {})).toMatchObject({
       status: 503,
       body: { ok: false, graph_compiled: false },
     });

@@ -6,6 +6,8 @@ import { FakeClock, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../tools/answering-server.suite.ts';
 import { callTool } from '../tools/call-tool.suite.ts';
+import { toolDeps } from '../tools/tool-deps.suite.ts';
+import { collectTools } from '../toolset.ts';
 import { chooseBackend } from './choose-backend.ts';
 import { createInvoke, type DueJob } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
@@ -22,10 +24,12 @@ const logger = {
 const invoke = async (job: DueJob) => void fired.push(job);
 const open = (more: Partial<ConstructorParameters<typeof LocalBackend>[0]> = {}) =>
   new LocalBackend({ directory: home.path, agentName: 'ada', invoke, clock, logger, ...more });
+const offered = (scheduler: LocalBackend | undefined) =>
+  collectTools([schedulerTools], toolDeps({ scheduler })).tools;
 const tools =
   (backend: LocalBackend) =>
   (name: string, input: object = {}) =>
-    callTool(schedulerTools(backend).find((tool) => tool.name === name)!, input);
+    callTool(offered(backend).find((tool) => tool.name === name)!, input);
 
 beforeEach(() => {
   home = temporaryDirectory();
@@ -67,7 +71,7 @@ describe('the schedule tools', () => {
   );
 
   it('are absent without a backend [A059]', () => {
-    expect(schedulerTools(undefined)).toEqual([]);
+    expect(offered(undefined)).toEqual([]);
     const settings = {
       agentName: 'ada',
       schedulerBackend: 'local',

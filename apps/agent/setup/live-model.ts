@@ -11,7 +11,7 @@ export interface LiveModelOptions {
   logger: Logger;
 }
 
-/** The way to the model that the configuration names; follows the configuration. */
+/** The gateway to the model that the configuration names. */
 export class LiveModel {
   readonly #options: LiveModelOptions;
   #gateway: ModelGateway;
@@ -19,9 +19,11 @@ export class LiveModel {
   constructor(options: LiveModelOptions) {
     this.#options = options;
     this.#gateway = this.#open();
-    options.live.onChange(() => {
-      this.#gateway = this.#open();
-    });
+  }
+
+  /** Connects as the configuration says now. */
+  reload(): void {
+    this.#gateway = this.#open();
   }
 
   get gateway(): ModelGateway {

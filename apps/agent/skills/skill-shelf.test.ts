@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createLogger } from '@trunkline/config';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { SkillShelf } from './skill-shelf.ts';
+import { SkillRepository } from './skill-repository.ts';
 
 describe('skills [A032]', () => {
   let home: TemporaryDirectory;
@@ -23,7 +23,7 @@ describe('skills [A032]', () => {
   const good = '---\nname: Careful\ndescription: Checks twice\n---\nCheck.\n\nCheck again.\n';
 
   it('are found by name and by folder, and an edit counts at once', async () => {
-    const shelf = new SkillShelf(home.path, logger);
+    const shelf = new SkillRepository(home.path, logger);
     write('careful', good);
     expect(await shelf.find('careful')).toEqual(await shelf.find('Careful'));
     expect(await shelf.find('Careful')).toMatchObject({
@@ -43,15 +43,15 @@ describe('skills [A032]', () => {
   ])('with %s are named in the log and left out', async (_, text) => {
     write('broken', text);
     write('careful', good);
-    const shelf = new SkillShelf(home.path, logger);
+    const shelf = new SkillRepository(home.path, logger);
     expect((await shelf.list()).map(({ name }) => name)).toEqual(['Careful']);
     expect(log.join()).toContain('broken');
   });
 
   it('can be switched off, and a folder that is missing has none', async () => {
     write('careful', good);
-    const shelf = new SkillShelf(home.path, logger, (name) => name === 'Careful');
+    const shelf = new SkillRepository(home.path, logger, (name) => name === 'Careful');
     expect([await shelf.list(), await shelf.find('careful')]).toEqual([[], undefined]);
-    expect(await new SkillShelf(join(home.path, 'none'), logger).list()).toEqual([]);
+    expect(await new SkillRepository(join(home.path, 'none'), logger).list()).toEqual([]);
   });
 });

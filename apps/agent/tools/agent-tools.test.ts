@@ -1,20 +1,29 @@
 import { join } from 'node:path';
-import { createModelGateway, defineTool } from '@trunkline/llm';
+import { helpText } from '@trunkline/config';
+import { createModelGateway, defineTool, type Tool } from '@trunkline/llm';
 import { runTurn } from '@trunkline/loop';
-import { temporaryDirectory } from '@trunkline/testing';
-import { createRunCommand } from '@trunkline/tools';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startModelServer, temporaryDirectory } from '@trunkline/testing';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { modelEnvironment, startAgent, wordsOf } from '../fixtures/start-agent.ts';
+import { agentOptions, createAgentOptions } from '../options.ts';
 import { LocalBackend } from '../scheduler/local-backend.ts';
+import { configSchema } from '../setup/config-schema.ts';
 import { type AgentStores, openStores } from '../stores/stores.ts';
-import { createAgentTools } from './agent-tools.ts';
+import { collectTools } from '../toolset.ts';
+import { diceTools } from './fixtures/dice-tools.ts';
+import { toolDeps } from './tool-deps.suite.ts';
+import type { ToolDeps } from './tool-module.ts';
+import { toolModules } from './tool-modules.ts';
 
 let home = temporaryDirectory();
 let stores: AgentStores;
-let schedules: LocalBackend;
+let scheduler: LocalBackend;
 const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const delegate = { name: 'scout', description: 'looks', ask: async () => 'seen' };
-const peer = { name: 'bob', url: 'http://bob:1', token: undefined };
+const noFiles = { filesystem: { enabled: false } };
+const offered = (given: Partial<ToolDeps>, outside?: Tool[]) =>
+  collectTools(toolModules, toolDeps(given), outside).tools;
 
 beforeEach(async () => {
   home = temporaryDirectory();
@@ -28,7 +37,7 @@ beforeEach(async () => {
     inbox: at('i.db'),
   };
   stores = await openStores({ places, logger });
-  schedules = new LocalBackend({
+  scheduler = new LocalBackend({
     directory: at('s'),
     agentName: 'ada',
     invoke: async () => undefined,
@@ -36,20 +45,19 @@ beforeEach(async () => {
   });
 });
 afterEach(async () => {
-  await schedules.stop();
+  await scheduler.stop();
   await stores.close();
   home.remove();
 });
 
 describe('the tools of the agent', () => {
   it('are those of the contract when everything is there', () => {
-    const run = createRunCommand({ directory: home.path, path: '' });
-    const tools = createAgentTools({
+    const tools = offered({
       stores,
-      schedules,
+      scheduler,
       workspace: home.path,
-      approved: [run],
-      peers: [peer],
+      config: configSchema.parse({ filesystem: { enabled: true, run_command: true } }),
+      env: { PEER_BOB_URL: 'http://bob:1' },
       delegates: [delegate],
     });
     expect(tools.map(({ name }) => name)).toEqual([
@@ -59,12 +67,15 @@ describe('the tools of the agent', () => {
       ...['beads_create', 'beads_list', 'beads_update', 'beads_close', 'check_inbox'],
       ...['schedule_task', 'list_schedules', 'cancel_schedule'],
       ...['list_dir', 'read_file', 'find_files', 'search_files', 'write_file', 'edit_file', 'run_command'],
+      'set_goal',
       ...['delegate_to', 'peer_list', 'peer_consult'],
     ]);
   });
 
   it('are absent with their backend, and when disabled [A092]', () => {
-    const names = createAgentTools({ stores: {}, disabled: ['calculator'] }).map(({ name }) => name);
+    const names = offered({
+      config: configSchema.parse({ ...noFiles, tools: { disabled: ['calculator'] } }),
+    }).map(({ name }) => name);
     expect(names).toEqual(['current_time', 'web_search', 'fetch_url']);
   });
 
@@ -75,7 +86,7 @@ describe('the tools of the agent', () => {
       input: z.object({}),
       execute: async () => '',
     });
-    const tools = createAgentTools({ stores: {}, more: [imposter] });
+    const tools = offered({}, [imposter]);
     expect(
       tools.filter(({ name }) => name === 'calculator').map(({ description }) => description),
     ).not.toContain('evil');
@@ -91,7 +102,7 @@ describe('the tools of the agent', () => {
     for await (const event of runTurn({
       model: createModelGateway({}).languageModel(),
       instructions: '',
-      tools: createAgentTools({ stores, schedules }),
+      tools: offered({ stores, scheduler }),
       messages: [{ role: 'user', content }],
       sessionId: 's',
       limits: { steps: 5, toolTimeoutMs: 5000, turnTimeoutMs: 10_000 },
@@ -100,4 +111,27 @@ describe('the tools of the agent', () => {
     }
     expect(ends).toMatchObject([{ name, failed: false, result: expect.stringMatching(result) }]);
   });
+});
+
+it('a tool is added by one module in the list: settings, console and calls read it from there', async () => {
+  const modules = [...toolModules, diceTools];
+  const table = createAgentOptions(modules);
+  expect(helpText('trunkline agent', table)).toContain('DICE_SIDES');
+  expect(helpText('trunkline agent', agentOptions)).not.toContain('DICE_SIDES');
+  const model = await startModelServer({
+    script: ({ messages }) => {
+      const last = messages.at(-1);
+      if (last?.role === 'tool') return `You got: ${String(last.content)}`;
+      return { toolCalls: [{ name: 'roll_dice', arguments: {} }] };
+    },
+  });
+  const env = { ...modelEnvironment(model.url), DICE_SIDES: '20' };
+  const agent = await startAgent({ env, modules });
+  onTestFinished(async () => {
+    await agent.stop();
+    await model.stop();
+  });
+  const { tools } = (await (await agent.fetch('/api/tools')).json()) as { tools: object[] };
+  expect(tools).toContainEqual({ name: 'roll_dice', description: 'Rolls the dice.', waits: false });
+  expect(wordsOf(await agent.send('Roll.'))).toBe('You got: One of 20.');
 });

@@ -3,16 +3,24 @@ import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type AgentStores, openStores } from '../stores/stores.ts';
+import { collectTools } from '../toolset.ts';
 import { callTool } from './call-tool.suite.ts';
-import { createSetGoal } from './goals/set-goal.ts';
-import { createDailyLog } from './memory/daily-log.ts';
-import { storeTools } from './store-tools.ts';
+import { createSetGoal } from './goal-tools.ts';
+import { createDailyLog } from './memory-tools.ts';
+import { toolDeps } from './tool-deps.suite.ts';
+import type { ToolDeps } from './tool-module.ts';
+import { toolModules } from './tool-modules.ts';
 
 let home = temporaryDirectory();
 let stores: AgentStores;
 const logger = { warn: () => undefined, error: () => undefined };
 const call = (name: string, input: object = {}, sessionId?: string) =>
-  callTool([...storeTools(stores), goalTool().tool].find((tool) => tool.name === name)!, input, sessionId);
+  callTool(storeTools(stores).find((tool) => tool.name === name)!, input, sessionId);
+const storeTools = (given: ToolDeps['stores']) =>
+  collectTools(
+    toolModules.filter(({ name }) => name !== 'web'),
+    toolDeps({ stores: given }),
+  ).tools;
 const goalTool = (commandDirectory?: string) => createSetGoal({ goals: stores.goals, commandDirectory });
 
 function placesIn(root: string) {

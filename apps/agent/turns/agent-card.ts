@@ -1,6 +1,6 @@
 import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { AgentConfig } from '../setup/config-schema.ts';
-import type { Skill } from '../skills/skill-shelf.ts';
+import type { Skill } from '../skills/skill-repository.ts';
 
 export interface CardFacts {
   agentName: string;

@@ -2,7 +2,7 @@ import { costOf, type ModelGateway, priceOf, type TokenCounts, type Tool } from 
 import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
-import type { SkillHead } from '../skills/skill-shelf.ts';
+import type { SkillHead } from '../skills/skill-repository.ts';
 import { leadInstructions } from './instructions.ts';
 
 type Model = ReturnType<ModelGateway['languageModel']>;
@@ -43,13 +43,12 @@ export interface GraphParts {
 export function compileGraph(parts: GraphParts): Graph {
   const { agentName, config, gateway, tools, humanTools, approvals } = parts;
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
-  const enabled = withoutDuplicates(tools.filter(isEnabled));
   const isDemo = gateway.describe().demo;
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
     modelName: gateway.describe().name,
     instructions: leadInstructions(agentName, config, parts.skills),
-    tools: enabled,
+    tools,
     humanTools: humanTools.filter(isEnabled),
     approvals,
     subagents: config.subagents,
@@ -57,11 +56,6 @@ export function compileGraph(parts: GraphParts): Graph {
     compaction: () => compactionOf(config.compaction, gateway),
     cost: (model, tokens) => (isDemo ? 0 : costOf(priceOf(model, config.model.prices), tokens)),
   };
-}
-
-/** Of two tools with one name the first stays: what is built in cannot be replaced from outside. */
-function withoutDuplicates(tools: readonly Tool[]): Tool[] {
-  return [...new Map([...tools].reverse().map((tool) => [tool.name, tool])).values()].reverse();
 }
 
 function limitsOf(budget: AgentConfig['budget']): TurnLimits {

@@ -1,5 +1,5 @@
 import type { AgentConfig } from '../setup/config-schema.ts';
-import type { Skill, SkillHead } from '../skills/skill-shelf.ts';
+import type { Skill, SkillHead } from '../skills/skill-repository.ts';
 
 /** What the lead agent is told at the start of every turn. */
 export function leadInstructions(

@@ -21,7 +21,7 @@ import {
   type WaitingCall,
   waitingCall,
 } from '../approvals/approvals.ts';
-import type { Skill } from '../skills/skill-shelf.ts';
+import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';

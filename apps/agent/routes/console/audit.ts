@@ -16,15 +16,15 @@ const query = z.object({
     .optional(),
 });
 
-/** The audit log: what the tools were called with, by whom, and what came of it. */
-export function mountAudit(app: Hono<AppEnv>, log: () => AuditLog | undefined): void {
+/** The audit log: what the tools were called with, by whom, and their results. */
+export function mountAudit(app: Hono<AppEnv>, { audit }: { audit: AuditLog | undefined }): void {
   app.get(
     '/api/audit',
     describeRoute({ summary: 'Calls of tools, the newest first' }),
     validate('query', query),
     async (context) => {
       const { limit, before, q, ...filter } = context.req.valid('query');
-      return context.json(await loaded(log(), 'The audit log').read({ ...filter, search: q }, limit, before));
+      return context.json(await loaded(audit, 'The audit log').read({ ...filter, search: q }, limit, before));
     },
   );
 }

@@ -25,7 +25,7 @@ const newChunk = z.object({
 const place = z.object({ id: z.coerce.number().int().positive() });
 
 export interface KnowledgeRoutes {
-  store(): KnowledgeStore | undefined;
+  knowledge(): KnowledgeStore | undefined;
   topK(): number;
   /** Whose memories somebody has. */
   scopeOf(request: ScopeRequest): string;
@@ -40,8 +40,8 @@ interface Sight {
 }
 
 /** The memory of the agent, as the console searches and mends it: the operator all of it, others their own. */
-export function mountKnowledge(app: Hono<AppEnv>, { store, topK, scopeOf }: KnowledgeRoutes): void {
-  const knowledge = () => loaded(store(), 'The knowledge store');
+export function mountKnowledge(app: Hono<AppEnv>, { topK, scopeOf, ...routes }: KnowledgeRoutes): void {
+  const knowledge = () => loaded(routes.knowledge(), 'The knowledge store');
   const sightOf = (context: Context<AppEnv>): Sight => {
     const own = scopeOf({ principal: context.get('principal'), sessionId: '' });
     return { own, reads: own === operatorScope ? undefined : own };

@@ -2,8 +2,8 @@ import { type AppEnv, describeRoute, sse } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { LiveChanges } from '../../activity/live-changes.ts';
 
-/** Tells open consoles what to load again. Mount it before the routes whose changes it tells of. */
-export function mountLive(app: Hono<AppEnv>, changes: LiveChanges): void {
+/** Tells open consoles what to load again. Stands before the routes whose changes it reports. */
+export function mountLive(app: Hono<AppEnv>, { changes }: { changes: LiveChanges }): void {
   app.use('/api/*', changes.requests);
   app.get(
     '/api/live',

@@ -3,8 +3,8 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Telemetry } from '../../activity/telemetry.ts';
+import type { ActiveAgent } from '../../agent-factory.ts';
 import { actingFor } from '../../approvals/approvals.ts';
-import type { GraphHolder } from '../../turns/graph-holder.ts';
 import type { ScopeRequest } from '../../turns/memory-scope.ts';
 import { Spending } from '../../turns/spending.ts';
 import { runSubagent } from '../../turns/subagents.ts';
@@ -12,7 +12,7 @@ import type { TurnObserver } from '../../turns/turn-runner.ts';
 import { consoleErrors } from './errors.ts';
 
 export interface RuntimeRoutes {
-  graph: GraphHolder;
+  active: ActiveAgent;
   engine: TaskEngine;
   telemetry: Telemetry;
   observers: readonly TurnObserver[];
@@ -31,19 +31,19 @@ const order = z.object({ prompt: z.string().trim().min(1) });
 
 /** What runs: the state of the service, its tools, helpers and skills, and what it has cost. */
 export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
-  const { graph, engine, telemetry } = routes;
+  const { active, engine, telemetry } = routes;
   const startedAt = new Date().toISOString();
   app.get('/api/runtime/status', describeRoute({ summary: 'State of the service' }), (context) =>
     context.json({
       ...routes.facts(),
-      graph_compiled: graph.compiled,
+      graph_compiled: active.isReady,
       started_at: startedAt,
       running_turns: engine.running,
       tasks_in_memory: engine.inMemory,
     }),
   );
   app.get('/api/tools', describeRoute({ summary: 'Tools of the agent' }), async (context) => {
-    const { tools, humanTools } = await graph.current();
+    const { tools, humanTools } = await active.current();
     const listed = [...tools, ...humanTools];
     return context.json({
       tools: listed.map(({ name, description, pause }) => ({ name, description, waits: pause === true })),
@@ -64,16 +64,16 @@ export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
   mountSubagents(app, routes);
 }
 
-function mountSubagents(app: Hono<AppEnv>, { graph, observers, scopeOf }: RuntimeRoutes): void {
+function mountSubagents(app: Hono<AppEnv>, { active, observers, scopeOf }: RuntimeRoutes): void {
   app.get('/api/subagents', describeRoute({ summary: 'Helpers of the agent' }), async (context) =>
-    context.json({ subagents: (await graph.current()).subagents }),
+    context.json({ subagents: (await active.current()).subagents }),
   );
   app.post(
     '/api/subagents/:name/run',
     describeRoute({ summary: 'Give a helper one piece of work' }),
     validate('json', order),
     async (context) => {
-      const compiled = await graph.current();
+      const compiled = await active.current();
       const name = context.req.param('name');
       if (!compiled.subagents.some((subagent) => subagent.name === name)) {
         throw consoleErrors.not_found({ what: `subagent named ${name}` });

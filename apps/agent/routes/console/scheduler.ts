@@ -12,8 +12,11 @@ const newJob = z.object({
 });
 
 /** Scheduled turns, as the console shows and plans them. */
-export function mountScheduler(app: Hono<AppEnv>, backend: () => ScheduleBackend | undefined): void {
-  const scheduler = () => loaded(backend(), 'The scheduler');
+export function mountScheduler(
+  app: Hono<AppEnv>,
+  routes: { scheduler(): ScheduleBackend | undefined },
+): void {
+  const scheduler = () => loaded(routes.scheduler(), 'The scheduler');
   app.get('/api/scheduler/jobs', describeRoute({ summary: 'Scheduled jobs' }), async (context) =>
     context.json({ jobs: await scheduler().list() }),
   );

@@ -1,7 +1,7 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import { type SkillShelf, skillSlug } from '../../skills/skill-shelf.ts';
+import { type SkillRepository, skillSlug } from '../../skills/skill-repository.ts';
 import { consoleErrors } from './errors.ts';
 
 const newSkill = z.object({
@@ -11,10 +11,15 @@ const newSkill = z.object({
   body: z.string().trim().min(1).max(100_000),
 });
 
+export interface SkillRoutes {
+  skills: SkillRepository;
+  onSkillsChange(): void;
+}
+
 /** The skills of the agent: those it may follow, and those that are switched off. */
-export function mountSkills(app: Hono<AppEnv>, shelf: SkillShelf, onChange: () => void): void {
+export function mountSkills(app: Hono<AppEnv>, { skills, onSkillsChange }: SkillRoutes): void {
   app.get('/api/skills', describeRoute({ summary: 'Skills of the agent' }), async (context) =>
-    context.json({ skills: await shelf.all() }),
+    context.json({ skills: await skills.all() }),
   );
   app.put(
     '/api/skills/:slug',
@@ -23,15 +28,15 @@ export function mountSkills(app: Hono<AppEnv>, shelf: SkillShelf, onChange: () =
     async (context) => {
       const slug = context.req.param('slug');
       if (skillSlug(slug) !== slug) throw consoleErrors.config_invalid({ words: badSlug(slug) });
-      await shelf.write(slug, context.req.valid('json'));
-      onChange();
+      await skills.write(slug, context.req.valid('json'));
+      onSkillsChange();
       return context.json({ ok: true });
     },
   );
   app.delete('/api/skills/:slug', describeRoute({ summary: 'Delete a skill' }), async (context) => {
     const slug = context.req.param('slug');
-    if (!(await shelf.remove(slug))) throw consoleErrors.not_found({ what: `skill in the folder ${slug}` });
-    onChange();
+    if (!(await skills.remove(slug))) throw consoleErrors.not_found({ what: `skill in the folder ${slug}` });
+    onSkillsChange();
     return context.json({ ok: true });
   });
 }

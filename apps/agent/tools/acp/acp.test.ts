@@ -5,9 +5,9 @@ import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { answerApproval, approvalText, createDelegateTo } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
-import { createAcpDelegate } from './acp-delegate.ts';
-import { type CodingAgent, createCodeWith } from './code-with.ts';
-import { mayDo } from './permission-policy.ts';
+import { createAcpDelegate } from '../delegates.ts';
+import { createCodeWith } from './coding-tools.ts';
+import { type CodingAgent, mayDo } from './run-agent.ts';
 
 const fixture = fileURLToPath(new URL('./fixtures/agent.ts', import.meta.url));
 let home = temporaryDirectory();

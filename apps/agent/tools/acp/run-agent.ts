@@ -3,10 +3,12 @@ import {
   client,
   methods,
   PROTOCOL_VERSION,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
   type SessionNotification,
 } from '@agentclientprotocol/sdk';
+import { errorMessage } from '@trunkline/std';
 import { startAgentProcess } from './agent-process.ts';
-import { decide, type PermissionRules } from './permission-policy.ts';
 
 /** An agent that runs as a process and speaks ACP. */
 export interface AcpAgent extends PermissionRules {
@@ -19,15 +21,28 @@ export interface AcpAgent extends PermissionRules {
   timeoutMs: number;
 }
 
-const LONGEST_TEXT = 50_000;
+export interface CodingAgent extends AcpAgent {
+  /** The operator must approve each task that it is given. */
+  confirm: boolean;
+}
 
-/** What is collected while the agent works. */
+interface PermissionRules {
+  /** `auto` allows everything, `allowlist` what is listed, `readonly` what changes nothing. */
+  permissions: 'auto' | 'allowlist' | 'readonly';
+  allow_kinds: readonly string[];
+  /** Refused whatever else is said. */
+  deny_kinds: readonly string[];
+}
+
+const maxTextLength = 50_000;
+const readOnlyKinds = new Set(['read', 'search', 'think']);
+
 interface Progress {
   text: string;
   refused: string[];
 }
 
-/** Lets the agent do one task and gives what it said; throws words when it fails, hangs or dies. */
+/** Lets the agent do one task. Returns what it said; throws when it fails, hangs or dies. */
 export async function runAcpAgent(agent: AcpAgent, task: string, signal: AbortSignal): Promise<string> {
   const running = startAgentProcess(agent);
   const progress: Progress = { text: '', refused: [] };
@@ -60,7 +75,7 @@ function connect(agent: AcpAgent, progress: Progress) {
 
 function collect(progress: Progress, { update }: SessionNotification): void {
   if (update.sessionUpdate !== 'agent_message_chunk' || update.content.type !== 'text') return;
-  progress.text = `${progress.text}${update.content.text}`.slice(0, LONGEST_TEXT);
+  progress.text = `${progress.text}${update.content.text}`.slice(0, maxTextLength);
 }
 
 async function converse({ agent }: ClientConnection, directory: string, task: string): Promise<string> {
@@ -99,7 +114,7 @@ async function firstOf(
   });
   const answer = work.catch(async (error: unknown) => {
     if (isClosed(error)) return await death;
-    throw new Error(`${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new Error(`${name} failed: ${errorMessage(error)}`, {
       cause: error,
     });
   });
@@ -116,4 +131,20 @@ function report({ name }: AcpAgent, { text, refused }: Progress, stopReason: str
   if (stopReason === 'refusal') return `Error: ${name} refused the task. ${text}${notes}`;
   const ending = stopReason === 'end_turn' ? '' : `\n[ended early: ${stopReason}]`;
   return `${text.trim() || `${name} is done and said nothing.`}${notes}${ending}`;
+}
+
+/** The answer to a request for permission: once rather than always, and nothing that was not offered. */
+function decide(request: RequestPermissionRequest, rules: PermissionRules): RequestPermissionResponse {
+  const allowed = mayDo(request.toolCall.kind ?? 'other', rules);
+  const wanted = allowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
+  const option = wanted.flatMap((kind) => request.options.find((each) => each.kind === kind) ?? []).at(0);
+  if (option === undefined) return { outcome: { outcome: 'cancelled' } };
+  return { outcome: { outcome: 'selected', optionId: option.optionId } };
+}
+
+/** Whether the agent may do something of that kind: read, edit, delete, move, search, execute, think, fetch, other. */
+export function mayDo(kind: string, { permissions, allow_kinds, deny_kinds }: PermissionRules): boolean {
+  if (deny_kinds.includes(kind)) return false;
+  if (permissions === 'auto') return true;
+  return permissions === 'allowlist' ? allow_kinds.includes(kind) : readOnlyKinds.has(kind);
 }

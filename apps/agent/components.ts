@@ -1,0 +1,341 @@
+import { join } from 'node:path';
+import { type A2aServer, createA2aServer } from '@trunkline/a2a';
+import { type Logger, secretValues } from '@trunkline/config';
+import { createMetrics } from '@trunkline/http';
+import { isDirectOperator, type Principal } from '@trunkline/identity';
+import { createTracing, type ModelCall } from '@trunkline/llm';
+import {
+  type ComponentValues,
+  component,
+  peerOrigins,
+  ServiceAddress,
+  type ServiceContext,
+} from '@trunkline/service';
+import { openActivity } from './activity/activity-database.ts';
+import { ActivityFeed } from './activity/activity-feed.ts';
+import { observeActivity } from './activity/activity-observer.ts';
+import { createAgentMetrics } from './activity/agent-metrics.ts';
+import { observeForAudit } from './activity/audit-observer.ts';
+import { LiveChanges } from './activity/live-changes.ts';
+import { Telemetry } from './activity/telemetry.ts';
+import { ActiveAgent, AgentFactory } from './agent-factory.ts';
+import { createAnswerGate } from './approvals/answer-gate.ts';
+import { canAnswer, chatPerson, ownersOf, scopesOf } from './callers.ts';
+import { ChatRecorder, platformMetadata } from './chats/chat-recorder.ts';
+import { type AgentContext, createContext } from './context.ts';
+import { createGoalKeeper } from './goals/goal-keeper.ts';
+import { createGoalVerifiers } from './goals/goal-verifiers.ts';
+import { type AgentOptions, agentOptions } from './options.ts';
+import manifest from './package.json' with { type: 'json' };
+import { chooseBackend } from './scheduler/choose-backend.ts';
+import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
+import { credentialsOf, headersFor } from './setup/access.ts';
+import { type LiveConfig, openLiveConfig } from './setup/config-file.ts';
+import { LiveModel } from './setup/live-model.ts';
+import { configDirectoryOf, configFileOf } from './setup/places.ts';
+import { allPlugins } from './setup/plugins.ts';
+import { SkillRepository } from './skills/skill-repository.ts';
+import { bundledEmbedder } from './stores/knowledge/bundled-embedder.ts';
+import { type Embedder, endpointEmbedder } from './stores/knowledge/embedder.ts';
+import { type AgentStores, openStores } from './stores/stores.ts';
+import type { ToolModule } from './tools/tool-module.ts';
+import { programPath, runsCommands } from './tools/workspace-tools.ts';
+import { Toolset } from './toolset.ts';
+import { describeAgent } from './turns/agent-card.ts';
+import { converse } from './turns/converse.ts';
+import { TurnExecutor } from './turns/executor.ts';
+import { taskText } from './turns/task-text.ts';
+import { type TurnObserver, TurnRunner } from './turns/turn-runner.ts';
+import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-state.ts';
+
+/** The running components of the agent, as its routes use them. */
+export type Agent = ComponentValues<ReturnType<typeof agentComponents>>;
+
+/** The components of the agent. Each names what it needs; the order of start and stop follows from that alone. */
+export function agentComponents(
+  options: AgentOptions,
+  service: ServiceContext,
+  modules: readonly ToolModule[],
+) {
+  const { logger } = service;
+  const { agentName } = options;
+  const live = component(
+    'configuration',
+    {},
+    () => openConfig(options, service),
+    (live) => live.close(),
+  );
+  const context = component('context', { live }, ({ live }) => createContext(options, service, live));
+  const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
+
+  const activity = component(
+    'activity database',
+    { context },
+    ({ context }) => openActivity(context.places.state),
+    (activity) => activity.close(),
+  );
+  const feed = component('activity feed', { activity }, ({ activity }) => new ActivityFeed(activity, logger));
+  const telemetry = component('telemetry', { activity }, ({ activity }) => new Telemetry(activity, logger));
+  const metrics = component('metrics', {}, () => createMetrics({ prefix: agentName }));
+  const active = component('active agent', {}, () => new ActiveAgent());
+  const agentMetrics = component('agent metrics', { metrics, active }, ({ metrics, active }) =>
+    createAgentMetrics(metrics, (name) => active.knowsTool(name)),
+  );
+  const tracing = component(
+    'tracing',
+    {},
+    () => startTracing(options, logger),
+    (tracing) => tracing.stop(),
+  );
+  const model = component('model', { live, telemetry, agentMetrics, tracing }, (deps) => {
+    const onCall = (call: ModelCall) => {
+      deps.telemetry.record(call);
+      deps.agentMetrics.modelCall(call);
+    };
+    return new LiveModel({ options, live: deps.live, logger, onCall });
+  });
+
+  const state = component(
+    'turn state',
+    { context },
+    ({ context }) => openState(context),
+    (state) => state.close(),
+  );
+  const stores = component(
+    'stores',
+    { context, model },
+    ({ context, model }) => openAllStores(context, model),
+    (stores) => stores.close(),
+  );
+  const skills = component('skills', { context }, ({ context: { directory, live } }) => {
+    const isDisabled = (name: string) => live.config.skills.disabled.includes(name);
+    return new SkillRepository(join(directory, 'skills'), logger, isDisabled);
+  });
+
+  const scheduler = component(
+    'scheduler',
+    { context, address },
+    ({ context, address }) => createScheduler(context, address),
+    (scheduler) => scheduler?.stop(),
+  );
+  const toolset = component(
+    'tools',
+    { context, stores, scheduler },
+    ({ context, stores, scheduler }) =>
+      new Toolset({
+        ...context,
+        modules,
+        workspace: context.places.workspace,
+        stores,
+        scheduler,
+        plugins: () => allPlugins(context),
+      }),
+    (toolset) => toolset.close(),
+  );
+  const factory = component(
+    'agent factory',
+    { live, model, toolset, skills, active },
+    (deps) => new AgentFactory({ agentName, logger, ...deps }),
+    (factory) => factory.settled(),
+  );
+
+  const changes = component('live changes', {}, () => new LiveChanges());
+  const observers = component(
+    'turn observers',
+    { context, agentMetrics, stores, changes },
+    ({ context: { live }, agentMetrics, stores: { audit }, changes }): readonly TurnObserver[] => [
+      agentMetrics.turns,
+      ...(audit === undefined ? [] : [observeForAudit(audit, () => live.config.middleware.audit)]),
+      changes.turns,
+    ],
+  );
+  const recorder = component(
+    'chat recorder',
+    { state },
+    ({ state }) => new ChatRecorder(state.chats, logger),
+    (recorder) => recorder.stop(),
+  );
+  const executor = component(
+    'turn executor',
+    { context, address, active, state, stores, skills, observers },
+    createExecutor,
+  );
+  // Turns use the tools and the model: they end before those close.
+  const a2a = component(
+    'tasks',
+    { context, address, active, executor, recorder, factory },
+    createTasks,
+    (a2a) => a2a.stop(),
+  );
+
+  /** What reacts to events of two components. */
+  const wiring = component(
+    'wiring',
+    { context, a2a, toolset, state, feed, agentMetrics, changes, live, model, factory },
+    ({ context, a2a, toolset, state, feed, agentMetrics, changes, live, model, factory }) => {
+      toolset.onInbound(async ({ contextId, text, author }) => {
+        const principal = chatPerson(context, author);
+        const message = { contextId, text, principal, metadata: platformMetadata };
+        return taskText(await converse(a2a.engine, message, canAnswer(context, state)));
+      });
+      for (const observer of [
+        agentMetrics.tasks,
+        observeActivity(feed),
+        forgetCanceled(state),
+        changes.tasks,
+      ])
+        a2a.engine.observe(observer);
+      live.onChange(() => {
+        model.reload();
+        factory.rebuild();
+        void factory.settled().then(() => changes.changed('config'));
+      });
+    },
+  );
+
+  return {
+    ...{ context, address, live, metrics, telemetry, model, active, skills, stores, state, scheduler },
+    ...{ toolset, factory, changes, observers, recorder, feed, a2a, wiring },
+  };
+}
+
+function openConfig(options: AgentOptions, { env, logger }: ServiceContext): Promise<LiveConfig> {
+  const [directory, file] = [configDirectoryOf(options), configFileOf(options)];
+  return openLiveConfig({ directory, file, env, logger });
+}
+
+function startTracing(options: AgentOptions, logger: Logger) {
+  const { tracePublicKey: publicKey, traceSecretKey: secretKey, traceHost } = options;
+  return createTracing({ publicKey, secretKey, traceHost, logger });
+}
+
+function openState({ options, live, places, logger }: AgentContext): Promise<TurnState> {
+  return openTurnState({
+    directory: places.state,
+    memoryDirectory: places.memory,
+    writeMemory: !options.disableMemory,
+    keepDays: live.config.checkpoint.keep_days,
+    logger,
+  });
+}
+
+function openAllStores(context: AgentContext, model: LiveModel): Promise<AgentStores> {
+  const { live, places, logger } = context;
+  return openStores({
+    places,
+    embedder: chooseEmbedder(live, model),
+    secrets: secretsOf(context),
+    enabled: { knowledge: live.config.middleware.knowledge },
+    logger,
+  });
+}
+
+function chooseEmbedder({ config }: LiveConfig, { gateway }: LiveModel): Embedder | undefined {
+  const { embeddings } = config.knowledge;
+  if (embeddings === 'off') return undefined;
+  if (embeddings === 'bundled' || gateway.embed === undefined) return bundledEmbedder();
+  return endpointEmbedder(embeddings, gateway.embed);
+}
+
+/** Values that no log may show. */
+function secretsOf({ options, live, keys }: AgentContext): string[] {
+  const { model, chat, cloud, repo } = live.secrets;
+  return [
+    ...secretValues(agentOptions, options),
+    ...[keys.token, keys.apiKey, model.api_key, chat.bot_token, cloud.client_secret, repo.token],
+  ].flatMap((secret) => secret || []);
+}
+
+function createScheduler(
+  { options, places, keys, serviceToken, logger }: AgentContext,
+  address: ServiceAddress,
+): ScheduleBackend | undefined {
+  return chooseBackend(options, {
+    directory: places.scheduler,
+    url: () => address.url,
+    headers: () => headersFor(keys),
+    serviceToken,
+    logger,
+  });
+}
+
+interface ExecutorDeps {
+  context: AgentContext;
+  address: ServiceAddress;
+  active: ActiveAgent;
+  state: TurnState;
+  stores: AgentStores;
+  skills: SkillRepository;
+  observers: readonly TurnObserver[];
+}
+
+function createExecutor(deps: ExecutorDeps): TurnExecutor {
+  const { context, address, active, state, stores, skills, observers } = deps;
+  const { live, places, env, operator, ui } = context;
+  const graph = () => active.current();
+  const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
+  const [scopeOf, ownerOf] = [scopesOf(context), ownersOf(context)];
+  const runner = new TurnRunner({
+    ...state,
+    graph,
+    findSkill: (name) => skills.find(name),
+    memory: () => memoryOf(live, state),
+    observers,
+    scopeOf,
+    ownerOf,
+    consoleUrl,
+  });
+  const verifiers = createGoalVerifiers({
+    workspace: places.workspace,
+    path: programPath(env),
+    mayRun: () => runsCommands(live.config),
+    graph,
+  });
+  return new TurnExecutor({
+    runner,
+    checkpoints: state.checkpoints,
+    watch: createGoalKeeper({ goals: stores.goals, verifiers, limits: () => live.config.goal }),
+    gate: createAnswerGate({ access: operator, ownerOf, consoleUrl }),
+    isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
+  });
+}
+
+function memoryOf({ config }: LiveConfig, { memory }: TurnState) {
+  const { max_sessions: sessions, max_tokens: tokens } = config.memory;
+  return config.middleware.memory ? { store: memory, sessions, tokens } : undefined;
+}
+
+interface TaskDeps {
+  context: AgentContext;
+  address: ServiceAddress;
+  active: ActiveAgent;
+  executor: TurnExecutor;
+  recorder: ChatRecorder;
+}
+
+function createTasks({ context, address, active, executor, recorder }: TaskDeps): A2aServer {
+  const { options, live, keys, places, peers, logger } = context;
+  const card = () =>
+    describeAgent({
+      agentName: options.agentName,
+      version: manifest.version,
+      publicUrl: address.publicUrl,
+      config: live.config,
+      skills: active.skills,
+    });
+  return createA2aServer({
+    directory: places.state,
+    executor,
+    observer: recorder,
+    card,
+    credentials: credentialsOf(keys),
+    allowedOrigins: options.allowedOrigins,
+    push: {
+      allowedHosts: options.pushAllowedHosts,
+      allowedCidrs: options.pushAllowedCidrs,
+      allowedOrigins: () => peerOrigins(peers),
+    },
+    parkedTasks: options.parkedTasks,
+    logger,
+  });
+}

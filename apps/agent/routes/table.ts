@@ -1,0 +1,106 @@
+import type { App } from '@trunkline/http';
+import type { TurnEvent } from '@trunkline/loop';
+import { mountOpenAiApi } from '@trunkline/openai-api';
+import { canAnswer, canJoin, scopesOf } from '../callers.ts';
+import type { Agent } from '../components.ts';
+import { agentModel } from '../openai/agent-model.ts';
+import manifest from '../package.json' with { type: 'json' };
+import type { AgentConfig } from '../setup/config-schema.ts';
+import { instanceOf } from '../setup/places.ts';
+import { secretVariables } from '../setup/secret-references.ts';
+import { isSetupComplete, type ModelSettings, modelSettings } from '../setup/setup.ts';
+import { type GivenKey, writeConfig, writeSetup } from '../setup/write-setup.ts';
+import { mountChat } from './chat.ts';
+import { mountApprovals } from './console/approvals.ts';
+import { mountAudit } from './console/audit.ts';
+import { mountChats } from './console/chats.ts';
+import { mountConfig } from './console/config.ts';
+import { mountDelegates } from './console/delegates.ts';
+import { mountKnowledge } from './console/knowledge.ts';
+import { mountLive } from './console/live.ts';
+import { mountRuntime } from './console/runtime.ts';
+import { mountScheduler } from './console/scheduler.ts';
+import { mountSkills } from './console/skills.ts';
+import { mountStores } from './console/stores.ts';
+import { mountTasks } from './console/tasks.ts';
+import { mountEvents } from './events.ts';
+import { mountGuards } from './guards.ts';
+import { mountInbox } from './inbox.ts';
+import { mountMcp } from './mcp.ts';
+
+/** Every route group of the service, in the order in which a request meets them. */
+const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
+  mountGuards,
+  mountLive,
+  mountEvents,
+  mountChat,
+  mountApprovals,
+  mountChats,
+  mountInbox,
+  (app, deps) => mountOpenAiApi(app, agentModel(deps)),
+  mountRuntime,
+  mountStores,
+  mountKnowledge,
+  mountAudit,
+  mountSkills,
+  mountScheduler,
+  mountTasks,
+  mountDelegates,
+  mountMcp,
+  mountConfig,
+  (app, { a2a }) => a2a.mount(app),
+];
+
+/** Mounts all routes; `facts` is what the console shows of the service. */
+export function mountRoutes(app: App, agent: Agent, facts: () => Record<string, unknown>): void {
+  const deps = routeDeps(agent, facts);
+  for (const mount of routeGroups) mount(app, deps);
+}
+
+type RouteDeps = ReturnType<typeof routeDeps>;
+
+/** What route groups may use; each takes what its own interface names. */
+function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
+  const { context, a2a, state, stores, active, model, factory, toolset, observers } = agent;
+  const { options, live, directory, operator, keys } = context;
+  const { agentName } = options;
+  const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
+  const settings = (config = live.config) => modelSettings(options, config, live.secrets);
+  return {
+    ...agent,
+    ...state,
+    ...stores,
+    ...identity,
+    agentName,
+    keys,
+    operator,
+    isOpen: operator.isOpen,
+    engine: a2a.engine,
+    scopeOf: scopesOf(context),
+    mayJoin: canJoin(context, state),
+    mayAnswer: canAnswer(context, state),
+    facts: () => ({ ...identity, ...facts() }),
+    graph: () => active.current(),
+    knowledge: () => (live.config.middleware.knowledge ? stores.knowledge : undefined),
+    topK: () => live.config.knowledge.top_k,
+    scheduler: () => (live.config.middleware.scheduler ? agent.scheduler : undefined),
+    onSkillsChange: () => factory.rebuild(),
+    deliveries: (id: string) => a2a.push?.deliveries(id) ?? [],
+    delegates: () => toolset.delegates,
+    plugins: () => toolset.pluginStates,
+    tools: () => active.graph?.tools ?? [],
+    toolTimeoutMs: () => live.config.budget.tool_timeout_s * 1000,
+    observe: (sessionId: string, event: TurnEvent) => {
+      for (const observer of observers) observer.turnEvent?.(sessionId, event);
+    },
+    isServing: () => live.config.mcp.serve,
+    servers: () => toolset.mcpStates,
+    tryServer: (server: AgentConfig['mcp']['servers'][number]) => toolset.tryMcp(server),
+    settings,
+    secretVariables: secretVariables(options),
+    replace: (text: string, key: GivenKey | undefined) => writeConfig(live, text, key),
+    gateway: () => model.gateway,
+    setUp: (given: Partial<ModelSettings>) => writeSetup(live, directory, settings(), given),
+    isSetUp: () => isSetupComplete(directory),
+  };
+}

@@ -1,0 +1,49 @@
+import { defineTool } from '@trunkline/llm';
+import { type ApprovedTool, orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import { codingAgentsOf, giveTask } from '../delegates.ts';
+import { defineToolModule } from '../tool-module.ts';
+import type { CodingAgent } from './run-agent.ts';
+
+export const codingTools = defineToolModule({
+  name: 'coding',
+  tools({ config, workspace, env }) {
+    const agents = codingAgentsOf(config, { workspace, env });
+    if (agents.length === 0) return [];
+    const { tool, approved } = createCodeWith(agents);
+    return [tool, approved].filter((each) => each !== undefined);
+  },
+});
+
+/** Gives a task to a coding agent. When one of the agents is to be confirmed, each task is approved first. */
+export function createCodeWith(agents: readonly CodingAgent[]) {
+  const [first, ...others] = agents.map(({ name }) => name);
+  if (first === undefined) throw new TypeError('code_with needs at least one agent');
+  const input = z.object({ agent: z.enum([first, ...others]), task: z.string().min(1).max(50_000) });
+  const head = {
+    name: 'code_with',
+    description: `Gives a coding task to an agent that works in its own directory: ${[first, ...others].join(', ')}.`,
+    input,
+  };
+  const run = (given: z.output<typeof input>, signal: AbortSignal) =>
+    orRefusal(async () => {
+      const agent = agents.find(({ name }) => name === given.agent);
+      return agent === undefined
+        ? `Error: there is no agent ${given.agent}.`
+        : await giveTask(agent, given.task, signal);
+    }, signal);
+  if (!agents.some(({ confirm }) => confirm)) {
+    const timeoutMs = Math.max(...agents.map((agent) => agent.timeoutMs)) + 10_000;
+    return { tool: defineTool({ ...head, timeoutMs, execute: (given, { signal }) => run(given, signal) }) };
+  }
+  const approved: ApprovedTool = {
+    tool: defineTool({ ...head, pause: true }),
+    async subject(given) {
+      const { agent, task } = input.parse(given);
+      const { directory = '' } = agents.find(({ name }) => name === agent) ?? {};
+      return { title: `May I give this task to ${agent}?`, noun: 'task', text: task, directory, files: [] };
+    },
+    approve: (given, { signal }) => run(input.parse(given), signal),
+  };
+  return { approved };
+}

@@ -1,0 +1,82 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import { type BeadsStore, ISSUE_STATES, ISSUE_TYPES, type Issue } from '../stores/beads-store.ts';
+import { defineToolModule } from './tool-module.ts';
+
+export const beadsTools = defineToolModule({
+  name: 'beads',
+  tools: ({ stores: { beads } }) =>
+    beads === undefined ? [] : [beadsCreate(beads), beadsList(beads), beadsUpdate(beads), beadsClose(beads)],
+});
+
+const issueId = z.string().describe('As in bd-1.');
+const title = z.string().trim().min(1).max(500);
+const description = z.string().max(20_000);
+const priority = z.number().int().min(0).max(4);
+
+function beadsCreate(beads: BeadsStore): Tool {
+  return defineTool({
+    name: 'beads_create',
+    description: 'Puts an issue on the task board.',
+    input: z.object({
+      title,
+      description: description.default(''),
+      priority: priority.default(2).describe('0 is the most urgent, 4 the least.'),
+      issue_type: z.enum(ISSUE_TYPES).default('task'),
+    }),
+    execute: (given) =>
+      orRefusal(() => {
+        const issue = beads.create(given);
+        return `Created ${issue.id}: ${issue.title}`;
+      }),
+  });
+}
+
+function beadsList(beads: BeadsStore): Tool {
+  return defineTool({
+    name: 'beads_list',
+    description: 'Lists the issues on the task board, the most urgent first.',
+    input: z.object({ include_closed: z.boolean().default(false) }),
+    execute: ({ include_closed }) =>
+      orRefusal(() => {
+        const issues = beads.list(include_closed);
+        return issues.length === 0 ? 'No issues.' : issues.map(issueLine).join('\n');
+      }),
+  });
+}
+
+function beadsUpdate(beads: BeadsStore): Tool {
+  return defineTool({
+    name: 'beads_update',
+    description: 'Changes an issue on the task board.',
+    input: z.object({
+      issue_id: issueId,
+      status: z.enum(ISSUE_STATES).optional(),
+      title: title.optional(),
+      description: description.optional(),
+      priority: priority.optional(),
+      issue_type: z.enum(ISSUE_TYPES).optional(),
+    }),
+    execute: ({ issue_id, ...change }) =>
+      orRefusal(() => {
+        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+        if (Object.keys(given).length === 0) return 'Error: say what to change.';
+        return `Updated ${issueLine(beads.update(issue_id, given))}`;
+      }),
+  });
+}
+
+function beadsClose(beads: BeadsStore): Tool {
+  return defineTool({
+    name: 'beads_close',
+    description: 'Closes an issue on the task board.',
+    input: z.object({ issue_id: issueId, reason: z.string().max(2000).optional() }),
+    execute: ({ issue_id, reason }) =>
+      orRefusal(() => `Closed ${beads.update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`),
+  });
+}
+
+function issueLine({ id, status, priority: urgency, issue_type, title: text }: Issue): string {
+  return `${id} [${status}] P${urgency} ${issue_type}: ${text}`;
+}

@@ -1,0 +1,36 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
+import { defineToolModule } from './tool-module.ts';
+
+const maxItems = 50;
+const maxLineLength = 2000;
+
+const input = z.object({
+  priority_floor: z.enum(PRIORITIES).default('next').describe('The least urgent priority to give.'),
+  limit: z.number().int().default(10).describe('How many, at most 50.'),
+});
+
+export const inboxTools = defineToolModule({
+  name: 'inbox',
+  tools: ({ stores: { inbox } }) => (inbox === undefined ? [] : [checkInbox(inbox)]),
+});
+
+function checkInbox(inbox: InboxStore): Tool {
+  return defineTool({
+    name: 'check_inbox',
+    description:
+      'Gives the items that came in from outside and marks them delivered. Items of priority now have started a turn already.',
+    input,
+    execute: ({ priority_floor, limit }) =>
+      orRefusal(() => {
+        const items = inbox.take({ floor: priority_floor, limit: clamp(limit, 1, maxItems) });
+        return items.length === 0 ? 'Inbox empty.' : items.map(line).join('\n');
+      }),
+  });
+}
+
+function line({ id, priority, source, text }: InboxItem): string {
+  return `#${id} [${priority}] ${source === '' ? '' : `${source}: `}${oneLine(text, maxLineLength)}`;
+}

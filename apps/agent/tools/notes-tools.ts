@@ -1,0 +1,79 @@
+import { defineTool, type Tool } from '@trunkline/llm';
+import { orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import type { NotesStore } from '../stores/notes/notes-store.ts';
+import { defineToolModule } from './tool-module.ts';
+
+export const notesTools = defineToolModule({
+  name: 'notes',
+  tools: ({ stores: { notes } }) =>
+    notes === undefined ? [] : [notesList(notes), notesRead(notes), notesWrite(notes), notesRevert(notes)],
+});
+
+function notesList(notes: NotesStore): Tool {
+  const flag = (isOn: boolean) => (isOn ? 'on' : 'off');
+  return defineTool({
+    name: 'notes_list',
+    description: 'Lists the tabs of the notes and whether you may read or write each.',
+    input: z.object({}),
+    async execute() {
+      const lines = notes
+        .tabs()
+        .map(
+          ({ name, permissions: { agentRead, agentWrite } }) =>
+            `${name} (read: ${flag(agentRead)}, write: ${flag(agentWrite)})`,
+        );
+      return lines.length === 0 ? 'No tabs.' : lines.join('\n');
+    },
+  });
+}
+
+function notesRead(notes: NotesStore): Tool {
+  return defineTool({
+    name: 'notes_read',
+    description: 'Reads a tab of the notes, or every tab that is shared with you.',
+    input: z.object({ tab: z.string().default('').describe('Name of the tab; empty for all of them.') }),
+    execute: ({ tab }) =>
+      orRefusal(() => (tab.trim() === '' ? readAll(notes) : notes.read(tab) || '(empty)')),
+  });
+}
+
+function readAll(notes: NotesStore): string {
+  const readable = notes.tabs().filter(({ permissions }) => permissions.agentRead);
+  if (readable.length === 0) return 'No tab is shared with you.';
+  return readable.map(({ name, content }) => `## ${name}\n${content || '(empty)'}`).join('\n\n');
+}
+
+function notesWrite(notes: NotesStore): Tool {
+  return defineTool({
+    name: 'notes_write',
+    description: 'Adds to a tab of the notes, or replaces its content. Ten earlier versions are kept.',
+    input: z.object({
+      tab: z.string().describe('Name of an existing tab.'),
+      content: z.string(),
+      mode: z.enum(['append', 'replace']).default('append'),
+    }),
+    execute: ({ tab, content, mode }) =>
+      orRefusal(async () => {
+        const { name, metadata } = await notes.write(tab, content, mode);
+        const done = mode === 'append' ? 'Added to' : 'Replaced';
+        return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;
+      }),
+  });
+}
+
+function notesRevert(notes: NotesStore): Tool {
+  return defineTool({
+    name: 'notes_revert',
+    description: 'Takes a tab of the notes back to an earlier version.',
+    input: z.object({
+      tab: z.string(),
+      steps: z.number().int().default(1).describe('How many versions to go back.'),
+    }),
+    execute: ({ tab, steps }) =>
+      orRefusal(async () => {
+        const { name, metadata } = await notes.revert(tab, steps);
+        return `Took '${name}' back by ${steps} version(s); ${metadata.history.length} earlier one(s) left.`;
+      }),
+  });
+}

@@ -1,0 +1,18 @@
+import { configSchema } from '../setup/config-schema.ts';
+import type { ToolDeps } from './tool-module.ts';
+
+/** What tools get when nothing is configured and no backend is there, with what a test adds. */
+export function toolDeps(given: Partial<ToolDeps> = {}): ToolDeps {
+  return {
+    options: {},
+    config: configSchema.parse({ filesystem: { enabled: false } }),
+    env: {},
+    stores: {},
+    scheduler: undefined,
+    workspace: '',
+    delegates: [],
+    skills: { list: [], find: async () => undefined },
+    fetch: {},
+    ...given,
+  };
+}

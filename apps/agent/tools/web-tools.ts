@@ -1,0 +1,25 @@
+import { group, url } from '@trunkline/config';
+import {
+  createCalculator,
+  createCurrentTime,
+  createDuckDuckGo,
+  createFetchUrl,
+  createSearxng,
+  createWebSearch,
+} from '@trunkline/tools';
+import { defineToolModule } from './tool-module.ts';
+
+export const webTools = defineToolModule({
+  name: 'web',
+  options: group('Search', {
+    searxngUrl: url({
+      env: 'SEARXNG_URL',
+      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
+      defaultDoc: 'keyless web search',
+    }),
+  }),
+  tools({ options: { searxngUrl }, fetch }) {
+    const engine = searxngUrl === undefined ? createDuckDuckGo() : createSearxng({ url: searxngUrl });
+    return [createCurrentTime(), createCalculator(), createWebSearch(engine), createFetchUrl(fetch)];
+  },
+});

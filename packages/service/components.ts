@@ -1,0 +1,95 @@
+type Needs = Readonly<Record<string, Component<unknown>>>;
+/** The values of running components, by the names under which they were given. */
+export type ComponentValues<N extends Needs> = {
+  readonly [Name in keyof N]: N[Name] extends Component<infer V> ? V : never;
+};
+
+/** A part of a service that starts after what it needs and stops before it. */
+export interface Component<Value> {
+  readonly name: string;
+  readonly needs: Needs;
+  start(values: object): Value | Promise<Value>;
+  stop?(value: Value): void | Promise<void>;
+}
+
+/** Declares a component; nothing starts before `startComponents`. */
+export function component<Value, N extends Needs>(
+  name: string,
+  needs: N,
+  start: (values: ComponentValues<N>) => Value | Promise<Value>,
+  stop?: (value: Value) => void | Promise<void>,
+): Component<Value> {
+  return { name, needs, start: start as Component<Value>['start'], ...(stop && { stop }) };
+}
+
+export interface RunningComponents<N extends Needs> {
+  values: ComponentValues<N>;
+  /** Stops every component before those it needs. A failure is thrown after all have been stopped. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the components and all they need, each once. The order follows from the needs alone, not from the order in which
+ * they are declared. When one fails to start, those that run are stopped again.
+ */
+export async function startComponents<N extends Needs>(wanted: N): Promise<RunningComponents<N>> {
+  const running = new Map<Component<unknown>, unknown>();
+  const startOnce = async (each: Component<unknown>): Promise<unknown> => {
+    if (running.has(each)) return running.get(each);
+    const value = await each.start(await startAll(each.needs));
+    running.set(each, value);
+    return value;
+  };
+  const startAll = async (needs: Needs): Promise<object> => {
+    const values: Record<string, unknown> = {};
+    for (const [name, each] of Object.entries(needs)) values[name] = await startOnce(each);
+    return values;
+  };
+  try {
+    const values = (await startAll(wanted)) as ComponentValues<N>;
+    return { values, stop: () => stopAll(running) };
+  } catch (error) {
+    // Whoever starts the service needs the cause, not what came after it.
+    await stopAll(running).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function stopAll(running: Map<Component<unknown>, unknown>): Promise<void> {
+  const failures: Error[] = [];
+  for (const [{ name, stop }, value] of [...running].reverse()) {
+    try {
+      await stop?.(value);
+    } catch (error) {
+      failures.push(new Error(`failed to stop ${name}`, { cause: error }));
+    }
+  }
+  running.clear();
+  if (failures.length > 0) throw new AggregateError(failures, 'Some components did not stop.');
+}
+
+/** Where a service is reached. Components may hold it from the beginning; its values exist once the service listens. */
+export class ServiceAddress {
+  readonly #publicUrl: string | undefined;
+  #url: string | undefined;
+
+  /** @param publicUrl what the operator configured, where others reach the service by another address */
+  constructor(publicUrl?: string) {
+    this.#publicUrl = publicUrl;
+  }
+
+  listen(url: string): void {
+    this.#url = url;
+  }
+
+  /** For calls on this machine. */
+  get url(): string {
+    if (this.#url === undefined) throw new Error('The address is known once the service listens.');
+    return this.#url;
+  }
+
+  /** For everybody else. */
+  get publicUrl(): string {
+    return this.#publicUrl ?? this.url;
+  }
+}
