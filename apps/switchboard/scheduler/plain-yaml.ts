@@ -10,8 +10,9 @@ const looksTyped = /^(?:[-+.0-9][0-9a-zA-Z.+_-]*|null|true|false)$/i;
 const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
 
 /**
- * Reads the plainest YAML, a key a line and at most one map inside, as programs write it: a record so in a hundredth of the time.
- * Undefined for all other texts, which are left to the real parser.
+ * Reads the YAML that programs write: one key a line, at most one nested map. Returns undefined for all other texts, which
+ * the yaml package reads. It stays because a first start with 10,000 schedules takes the main thread 3.4 s without it and
+ * 0.9 s with it (thread CPU, Node 24).
  */
 export function readPlainYaml(text: string): PlainMap | undefined {
   const map: PlainMap = {};
