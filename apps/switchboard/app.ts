@@ -131,38 +131,38 @@ export async function start(options: SwitchboardOptions, context: ServiceContext
   mountCallback(app, exchange.longTasks);
   mountGuards(app, { keys, access: operator, agentName: context.peers?.agentName });
   mountReady(app, () => bus.status().connected);
-  const journalDraft = createJournalDraft(exchange.registrar, seal);
+  const journalDraft = createJournalDraft(exchange.controlPlane, seal);
   const commandBus = createCommandBus(bus, journalDraft);
   mountPublish(app, bus, { owners: parts.schedules, journalDraft });
   mountBus(app, bus);
   mountWorkspace(app, workspace);
   mountRouting(app, exchange.routing, {
     sighting: (agent) => exchange.broker?.sighting(agent),
-    load: (agent) => exchange.lanes.load(agent),
+    load: (agent) => exchange.limiter.load(agent),
   });
   mountExperiments(app, exchange.abTests);
   mountFlows(app, exchange.stores.flows, bus);
-  mountFiles(app, commandBus, exchange.registrar);
-  mountHuman(app, exchange.desk);
+  mountFiles(app, commandBus, exchange.controlPlane);
+  mountHuman(app, exchange.humanInput);
   mountIncidents(app, exchange.incidents);
   mountMcpServers(app, {
     list: workspace.mcpServers,
     servers: exchange.mcpServers,
     bus: commandBus,
-    registrar: exchange.registrar,
+    controlPlane: exchange.controlPlane,
   });
   mountControl(app, {
     bus: commandBus,
-    registrar: exchange.registrar,
+    controlPlane: exchange.controlPlane,
     listedElsewhere: () => workspace.listedElsewhere(),
   });
   mountChanges(app, commandBus, exchange.stores.changes);
-  mountOpenAiApi(app, agentsAsModels({ bus, routing: exchange.routing, lanes: exchange.lanes }));
-  const { registrar } = exchange;
+  mountOpenAiApi(app, agentsAsModels({ bus, routing: exchange.routing, limiter: exchange.limiter }));
+  const { controlPlane } = exchange;
   const pluginContext = {
     bus,
     workspace,
-    registrar,
+    controlPlane,
     logger,
     options,
     env,
@@ -223,9 +223,9 @@ interface GatewaySettings {
 
 /** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
 function openGateway({ options, home, bus, exchange, logger, url }: GatewaySettings) {
-  const { routing, desk, lanes } = exchange;
+  const { routing, humanInput, limiter } = exchange;
   const { apiKey } = options;
-  const parts = { bus, desk, routing, lanes };
+  const parts = { bus, humanInput, routing, limiter };
   const parked = new ParkedAnswers(logger);
   const server = createA2aServer({
     directory: join(home, 'a2a'),

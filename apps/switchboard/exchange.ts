@@ -7,24 +7,24 @@ import { type AgentParts, createAgentExecutor } from './agents/agent-executor.ts
 import { SkillBroker } from './broker/skill-broker.ts';
 import type { SealExchange } from './cluster/seal-exchange.ts';
 import { startCommands } from './control/commands.ts';
-import { Registrar } from './control/registrar.ts';
+import { ControlPlane } from './control/control-plane.ts';
 import { startTurnLog } from './conversations/turn-log.ts';
 import { createTurnMemory } from './conversations/turn-memory.ts';
 import type { ProjectDirectory } from './core/project-directory.ts';
+import { AgentLimiter } from './dispatch/agent-limiter.ts';
 import { Cooldowns } from './dispatch/cooldowns.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
-import { Lanes } from './dispatch/lanes.ts';
 import { LongTasks } from './dispatch/long-tasks.ts';
 import { ExecutorRegistry } from './dispatch/registry.ts';
 import { AbTests } from './experiments/ab-tests.ts';
 import type { ApprovalRules } from './human/approval-rules.ts';
-import { HumanDesk } from './human/human-desk.ts';
+import { HumanInput } from './human/human-input.ts';
 import { SurfaceQuestions } from './human/surface-questions.ts';
-import { IncidentBook } from './incidents/incident-book.ts';
+import { IncidentRepository } from './incidents/incident-repository.ts';
 import { McpServers } from './mcp/mcp-client.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { Conversations } from './router/conversations.ts';
-import type { Surroundings } from './router/decide.ts';
+import type { RoutingDeps } from './router/decide.ts';
 import { RouteRunner } from './router/route-runner.ts';
 import { startRouter } from './router/router.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -49,12 +49,12 @@ export interface ExchangeSettings {
 /** The parts between a message and its answer. */
 export interface Exchange {
   stores: Stores;
-  routing: Surroundings;
-  incidents: IncidentBook;
-  desk: HumanDesk;
-  registrar: Registrar;
+  routing: RoutingDeps;
+  incidents: IncidentRepository;
+  humanInput: HumanInput;
+  controlPlane: ControlPlane;
   mcpServers: McpServers;
-  lanes: Lanes;
+  limiter: AgentLimiter;
   longTasks: LongTasks;
   abTests: AbTests;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
@@ -73,10 +73,10 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   const { options, env, bus, workspace, projects, sealExchange, logger } = settings;
   const stores = openStores(settings.home, closing, logger);
   const registry = new ExecutorRegistry();
-  const desk = new HumanDesk(stores.questions, bus, settings.approvals);
-  const questions = new SurfaceQuestions({ bus, desk, logger });
-  const registrar = new Registrar({ directory: workspace.directory, changes: stores.changes, env });
-  const incidents = new IncidentBook(workspace, registrar, bus);
+  const humanInput = new HumanInput(stores.questions, bus, settings.approvals);
+  const questions = new SurfaceQuestions({ bus, humanInput, logger });
+  const controlPlane = new ControlPlane({ directory: workspace.directory, changes: stores.changes, env });
+  const incidents = new IncidentRepository(workspace, controlPlane, bus);
   const mcpServers = new McpServers({
     servers: workspace.mcpServers,
     registry,
@@ -85,16 +85,16 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   });
   closing.defer(() => mcpServers.close());
   const concurrency = options.executorConcurrency;
-  const lanes = new Lanes({
+  const limiter = new AgentLimiter({
     running: concurrency,
     waiting: concurrency * waitingForEach,
     delegationWaitMs: options.delegationWaitMs,
   });
-  const broker = createBroker(settings, { registry, lanes, stores }, closing);
+  const broker = createBroker(settings, { registry, limiter, stores }, closing);
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
   closing.defer(() => runner.close());
   const abTests = new AbTests(stores.experiments, registry, bus);
-  const dispatcher = createDispatcher(settings, { registry, stores, lanes, abTests });
+  const dispatcher = createDispatcher(settings, { registry, stores, limiter, abTests });
   const longTasks = new LongTasks({
     store: stores.tasks,
     registry,
@@ -106,8 +106,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
   closing.defer(() => longTasks.close());
   const conversations = new Conversations(stores.conversations);
   const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
-  const around = { registry, lanes, incidents, desk, stores, mcpServers };
-  const refreshAgents = () => registerAgents(settings, around);
+  const deps = { registry, limiter, incidents, humanInput, stores, mcpServers };
+  const refreshAgents = () => registerAgents(settings, deps);
   const refresh = () => {
     refreshAgents();
     broker?.refresh();
@@ -119,10 +119,10 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     routing,
     incidents,
     broker,
-    desk,
-    registrar,
+    humanInput,
+    controlPlane,
     mcpServers,
-    lanes,
+    limiter,
     longTasks,
     abTests,
     async begin() {
@@ -138,8 +138,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       longTasks.start();
       await sealExchange.start();
       const openSealed = (sealed: string, about: string) => sealExchange.open(sealed, about);
-      await startCommands({ bus, registrar, openSealed, logger });
-      await desk.start();
+      await startCommands({ bus, controlPlane, openSealed, logger });
+      await humanInput.start();
       await questions.start();
       await startRouter(bus, routing, questions);
     },
@@ -153,9 +153,9 @@ export function agentFiles(home: string): string {
 
 function createDispatcher(
   { options, env, bus, logger }: ExchangeSettings,
-  parts: { registry: ExecutorRegistry; stores: Stores; lanes: Lanes; abTests: AbTests },
+  parts: { registry: ExecutorRegistry; stores: Stores; limiter: AgentLimiter; abTests: AbTests },
 ): Dispatcher {
-  const { registry, stores, lanes, abTests } = parts;
+  const { registry, stores, limiter, abTests } = parts;
   const { publicUrl } = options;
   return new Dispatcher({
     bus,
@@ -163,7 +163,7 @@ function createDispatcher(
     flows: stores.flows,
     tasks: stores.tasks,
     cooldowns: new Cooldowns(env),
-    lanes,
+    limiter,
     arms: abTests,
     skills: stores.skills,
     queueConcurrency: options.executorConcurrency * (1 + waitingForEach),
@@ -176,7 +176,7 @@ function createDispatcher(
 
 function createBroker(
   { options, workspace, approvals, logger }: ExchangeSettings,
-  { registry, lanes, stores }: { registry: ExecutorRegistry; lanes: Lanes; stores: Stores },
+  { registry, limiter, stores }: { registry: ExecutorRegistry; limiter: AgentLimiter; stores: Stores },
   closing: AsyncDisposableStack,
 ): SkillBroker | undefined {
   if (options.disableSkillBroker) return undefined;
@@ -185,7 +185,7 @@ function createBroker(
     expected: workspace.expectedAgents,
     store: stores.skills,
     registry,
-    lanes,
+    limiter,
     timeoutMs: options.skillTimeoutMs,
     memory: stores.conversations,
     isApprover: approvals.isApprover,
@@ -195,18 +195,18 @@ function createBroker(
   return broker;
 }
 
-interface AgentSurroundings {
+interface AgentDeps {
   registry: ExecutorRegistry;
-  lanes: Lanes;
-  incidents: IncidentBook;
-  desk: HumanDesk;
+  limiter: AgentLimiter;
+  incidents: IncidentRepository;
+  humanInput: HumanInput;
   stores: Stores;
   mcpServers: McpServers;
 }
 
 function registerAgents(
   { options, env, home, workspace, projects, agentTools, bus, gateway }: ExchangeSettings,
-  { registry, lanes, incidents, desk, stores, mcpServers }: AgentSurroundings,
+  { registry, limiter, incidents, humanInput, stores, mcpServers }: AgentDeps,
 ): void {
   if (options.disableAgentRuntime) return;
   const directory = agentFiles(home);
@@ -216,11 +216,11 @@ function registerAgents(
     bus,
     gateway,
     registry,
-    lanes,
+    limiter,
     incidents,
     projects,
     ceremonies: workspace.ceremonies,
-    desk,
+    humanInput,
     memory: createTurnMemory(stores.conversations),
     builtIn: { directory, shell: options.shell, path },
     moreTools: (agent) => [...agentTools(), ...mcpServers.toolsFor(agent)],

@@ -5,9 +5,9 @@ import { createEmbeddedBus } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { createApp, serve } from '@trunkline/http';
 import { type Caller, operator } from '../../apps/switchboard/access/caller.ts';
+import { AgentLimiter } from '../../apps/switchboard/dispatch/agent-limiter.ts';
 import { Cooldowns } from '../../apps/switchboard/dispatch/cooldowns.ts';
 import { Dispatcher } from '../../apps/switchboard/dispatch/dispatcher.ts';
-import { Lanes } from '../../apps/switchboard/dispatch/lanes.ts';
 import { ExecutorRegistry } from '../../apps/switchboard/dispatch/registry.ts';
 import { SkillStore } from '../../apps/switchboard/dispatch/skill-store.ts';
 import { TaskStore } from '../../apps/switchboard/dispatch/task-store.ts';
@@ -41,7 +41,7 @@ export async function startOurs(): Promise<Contestant> {
     flows,
     tasks,
     cooldowns: new Cooldowns({}),
-    lanes: new Lanes({ running: 64, waiting: 100_000, delegationWaitMs: 60_000 }),
+    limiter: new AgentLimiter({ running: 64, waiting: 100_000, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
     skills: new SkillStore(':memory:'),
     queueConcurrency: 512,

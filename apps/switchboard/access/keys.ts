@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { checkPattern } from '@trunkline/bus';
 import { ConfigError, type Environment, type Logger, readVariable, watchYaml } from '@trunkline/config';
 import { createKeyring, isLoopbackHost, type Keyring } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { type Caller, guest, operator } from './caller.ts';
 
@@ -9,7 +10,7 @@ const pattern = z.string().superRefine((text, context) => {
   try {
     checkPattern(text);
   } catch (error) {
-    context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+    context.addIssue({ code: 'custom', message: errorMessage(error) });
   }
 });
 

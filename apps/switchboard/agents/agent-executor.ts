@@ -3,12 +3,12 @@ import type { ModelGateway, Tool } from '@trunkline/llm';
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
 import type { TurnMemory } from '../conversations/turn-memory.ts';
+import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
-import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { runToEnd } from '../dispatch/run-to-end.ts';
 import { createAskHuman } from '../human/ask-human.ts';
-import type { HumanDesk } from '../human/human-desk.ts';
+import type { HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import { type ToolParts, whitelistedTools } from './agent-tools.ts';
 import { type BuiltInSettings, builtInTools } from './built-in-tools.ts';
@@ -16,9 +16,9 @@ import { type BuiltInSettings, builtInTools } from './built-in-tools.ts';
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;
   registry: ExecutorRegistry;
-  lanes: Lanes;
+  limiter: AgentLimiter;
   turnTimeoutMs: number;
-  desk: HumanDesk;
+  humanInput: HumanInput;
   memory: TurnMemory;
   builtIn: BuiltInSettings;
   /** Tools from elsewhere that this agent may use: those of MCP servers, the search in what was said. */
@@ -135,7 +135,7 @@ function toolsOf(
   const delegates = request.depth < deepest ? delegatesOf(agent, request, context, parts) : [];
   return [
     ...(agent.tools.length === 0 ? [] : workTools(agent, request, context, parts)),
-    createAskHuman(parts.desk, request.correlationId, context),
+    createAskHuman(parts.humanInput, request.correlationId, context),
     ...(delegates.length === 0 ? [] : [createDelegateTo({ delegates })]),
   ];
 }
@@ -154,7 +154,7 @@ function workTools(
     ),
     ...builtInTools(
       parts.builtIn,
-      parts.desk,
+      parts.humanInput,
       { agent: name, correlationId, mayRunCommands: agent.runCommand },
       context,
     ),
@@ -165,8 +165,8 @@ function workTools(
 function delegatesOf(
   agent: AgentDefinition,
   request: SkillRequest,
-  { tell, place }: SkillContext,
-  { registry, lanes }: AgentParts,
+  { tell, slot }: SkillContext,
+  { registry, limiter }: AgentParts,
 ): Delegate[] {
   return agent.canDelegate.flatMap((name) => {
     const executor = registry.agent(name);
@@ -178,8 +178,8 @@ function delegatesOf(
       description,
       ask: (query, { signal }) => {
         const wait = () =>
-          ask(lanes.visited(executor), skill.name, query, delegated(request, agent), { signal, tell });
-        return place === undefined ? wait() : place.lend(signal, wait);
+          ask(limiter.limited(executor), skill.name, query, delegated(request, agent), { signal, tell });
+        return slot === undefined ? wait() : slot.lend(wait, signal);
       },
     };
   });

@@ -1,18 +1,19 @@
 import { type Bus, escapeSegment } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { isGuardedTopic, matchesAny } from '../access/topics.ts';
 import { onBehalf } from '../core/principals.ts';
 import type { Project, ProjectDirectory } from '../core/project-directory.ts';
-import type { IncidentBook } from '../incidents/incident-book.ts';
+import type { IncidentRepository } from '../incidents/incident-repository.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import { severities } from '../workspace/schema/incidents.ts';
 
 export interface ToolParts {
   bus: Bus;
-  incidents: IncidentBook;
+  incidents: IncidentRepository;
   projects: ProjectDirectory;
   ceremonies: () => readonly Ceremony[];
 }
@@ -64,7 +65,7 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
         });
         return `Published as ${id}.`;
       } catch (error) {
-        return `Error: ${error instanceof Error ? error.message : String(error)}`;
+        return `Error: ${errorMessage(error)}`;
       }
     },
   });

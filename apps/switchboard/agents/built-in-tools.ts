@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import type { SkillContext } from '../dispatch/executor.ts';
 import { askLimitMs } from '../human/ask-human.ts';
-import type { HumanDesk } from '../human/human-desk.ts';
+import type { HumanInput } from '../human/human-input.ts';
 
 export interface BuiltInSettings {
   /** The one directory that agents may touch. */
@@ -33,14 +33,14 @@ const commandTimeoutMs = 120_000;
 /** Files and search in files, all in one directory: what every agent with tools has beside its whitelist; and commands there, for agents whose file says so. */
 export function builtInTools(
   { directory, shell, path }: BuiltInSettings,
-  desk: HumanDesk,
+  humanInput: HumanInput,
   work: Work,
   context: SkillContext,
 ): Tool[] {
   const files = fileTools(directory);
   if (shell === 'off' || !work.mayRunCommands) return files;
   const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs });
-  return [...files, shell === 'on' ? runs(command) : asksFirst(command, desk, work, context)];
+  return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];
 }
 
 const input = z.object({ command: z.string().min(1).max(4000).describe('A shell command.') });
@@ -63,7 +63,7 @@ function runs({ subject, approve }: ApprovedTool): Tool {
 /** Waits for an approval, which is good for one run of this very command. */
 function asksFirst(
   command: ApprovedTool,
-  desk: HumanDesk,
+  humanInput: HumanInput,
   { agent, correlationId }: Work,
   { tell }: SkillContext,
 ): Tool {
@@ -79,7 +79,7 @@ function asksFirst(
       const { signal } = call;
       const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
       tell({ type: 'input-start', question });
-      const answer = await desk.askApproval(correlationId, question, askLimitMs, signal);
+      const answer = await humanInput.askApproval(correlationId, question, askLimitMs, signal);
       tell({ type: 'input-end', answered: answer !== undefined });
       if (answer === undefined)
         return 'Error: nobody has approved the command yet. Say what is still open and end.';

@@ -6,7 +6,7 @@ import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { mountAlerts } from '../routes/alerts.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { StormWatch } from './storm.ts';
+import { AlertRateLimiter } from './rate-limiter.ts';
 import { Throttle } from './throttle.ts';
 
 const alertTopic = 'message.outbound.chat.alert';
@@ -28,12 +28,12 @@ export class AlertingPlugin implements Plugin {
   readonly name = 'alerting';
   readonly #leader: Leader;
   readonly #errors: Throttle;
-  readonly #drops: StormWatch;
+  readonly #drops: AlertRateLimiter;
 
   constructor(leader: Leader, clock: Clock = systemClock) {
     this.#leader = leader;
     this.#errors = new Throttle(everyMs, clock.now);
-    this.#drops = new StormWatch(stormCount, stormWindowMs, clock.now);
+    this.#drops = new AlertRateLimiter(stormCount, stormWindowMs, clock.now);
   }
 
   mount(app: Hono<SwitchboardEnv>, { bus }: PluginContext): void {

@@ -182,8 +182,8 @@ async function goOn(
     };
   }
   const content = `${request.content}\n\n${agent.name} answered:\n${result.content}`;
-  const { signal, tell, place } = context;
-  place?.leave();
+  const { signal, tell, slot } = context;
+  slot?.release();
   const principal = handedOn(request.principal ?? anonymous, agent.name);
   const following = { ...request, agent: name, skill: skill.name, content, principal, chained: true };
   return { ...(await runToEnd(next, following, { signal, tell })), chained: true };

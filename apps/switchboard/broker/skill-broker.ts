@@ -1,8 +1,9 @@
 import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
+import { errorMessage } from '@trunkline/std';
+import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
-import type { Lanes } from '../dispatch/lanes.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import type { SkillStore } from '../dispatch/skill-store.ts';
 import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
@@ -14,7 +15,7 @@ export interface BrokerSettings {
   /** Holds the skills of each card over a restart. */
   store: SkillStore;
   registry: ExecutorRegistry;
-  lanes: Lanes;
+  limiter: AgentLimiter;
   timeoutMs: number;
   memory: RemoteMemory;
   /** Whether it is an approver of `approvers.yaml`, in person. */
@@ -86,7 +87,7 @@ export class SkillBroker {
       this.#sightings.set(name, { reachable: true, at: Date.now() });
     } catch (error) {
       if (this.#closing.signal.aborted) return;
-      const words = error instanceof Error ? error.message : String(error);
+      const words = errorMessage(error);
       this.#sightings.set(name, { reachable: false, at: Date.now(), error: words });
       this.#settings.logger.warn({ agent: name }, words);
       if (!this.#cards.has(name)) this.#sightAgain(name);
@@ -142,7 +143,7 @@ export class SkillBroker {
 
   #executorOf({ name, agent, streaming, skills, chain }: ExternalAgent): SkillExecutor {
     const card = this.#cards.get(name);
-    const { registry, lanes, timeoutMs, memory, store, isApprover } = this.#settings;
+    const { registry, limiter, timeoutMs, memory, store, isApprover } = this.#settings;
     const offered = card?.skills ?? store.recall<CardSkill>('a2a', name);
     return createRemoteExecutor({
       client: this.#client,
@@ -153,7 +154,7 @@ export class SkillBroker {
       chain,
       findAgent: (other) => {
         const found = registry.agent(other);
-        return found && lanes.visited(found);
+        return found && limiter.limited(found);
       },
       pushes: card?.pushNotifications ?? false,
       timeoutMs,

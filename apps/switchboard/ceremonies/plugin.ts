@@ -12,13 +12,13 @@ import { mountCeremonies } from '../routes/ceremonies.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import { entryName } from '../workspace/schema/names.ts';
-import { Conductor } from './conductor.ts';
-import type { CeremonyHall, CeremonyView } from './hall.ts';
+import { CeremonyRunner } from './ceremony-runner.ts';
+import type { CeremonyService, CeremonyView } from './ceremony-service.ts';
 import { type Run, RunStore } from './run-store.ts';
 import { Timetable } from './timetable.ts';
 
 /** Ceremonies: skills that agents perform at set times. */
-export class CeremonyPlugin implements Plugin, CeremonyHall {
+export class CeremonyPlugin implements Plugin, CeremonyService {
   readonly name = 'ceremonies';
   readonly #leader: Leader;
   readonly #clock: Clock;
@@ -42,8 +42,8 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
     closing.defer(() => store.close());
     const [leader, clock] = [this.#leader, this.#clock];
     const parts = { bus, clock, leader, store, ceremonies: workspace.ceremonies, logger };
-    const conductor = new Conductor({ ...parts, durable: await durableName(context) });
-    closing.defer(() => conductor.stop());
+    const runner = new CeremonyRunner({ ...parts, durable: await durableName(context) });
+    closing.defer(() => runner.stop());
     const timetable = new Timetable(parts);
     closing.defer(() => timetable.stop());
     closing.defer(
@@ -54,8 +54,8 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
     closing.defer(hourly(() => store.sweep(clock.now()), logger));
     this.#store = store;
     this.#context = context;
-    await conductor.start();
-    const follow = followLeader(leader, conductor, timetable, context);
+    await runner.start();
+    const follow = followLeader(leader, runner, timetable, context);
     closing.defer(() => follow.stop());
     const opened = closing.move();
     this.#close = () => opened.disposeAsync();
@@ -90,7 +90,7 @@ export class CeremonyPlugin implements Plugin, CeremonyHall {
 
   async isWritten(id: string): Promise<boolean> {
     if (!entryName.safeParse(id).success) return false;
-    const text = await this.#context?.registrar.read('ceremony', id);
+    const text = await this.#context?.controlPlane.read('ceremony', id);
     return text !== undefined && text !== null;
   }
 
@@ -106,11 +106,16 @@ async function durableName({ bus, home }: PluginContext): Promise<string> {
   return bus.status().engine === 'embedded' ? 'ceremonies' : `ceremonies-${await nodeName(home)}`;
 }
 
-function followLeader(leader: Leader, conductor: Conductor, timetable: Timetable, { logger }: PluginContext) {
+function followLeader(
+  leader: Leader,
+  runner: CeremonyRunner,
+  timetable: Timetable,
+  { logger }: PluginContext,
+) {
   let turn: Promise<void> = Promise.resolve();
   let isOpen = true;
   const lead = async (isLeader: boolean) => {
-    await conductor.lead(isLeader);
+    await runner.lead(isLeader);
     await timetable.lead(isLeader);
   };
   leader.onChange((token) => {

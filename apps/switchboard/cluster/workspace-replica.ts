@@ -1,5 +1,5 @@
+import type { WrittenFile } from '../control/control-plane.ts';
 import { holdsSecrets } from '../control/redact.ts';
-import type { WrittenFile } from '../control/registrar.ts';
 import type { Seal } from '../control/seal.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { nodeName } from './node-name.ts';
@@ -31,13 +31,13 @@ export class WorkspaceReplica implements Plugin {
   }
 
   async start(context: PluginContext): Promise<void> {
-    const { bus, registrar, home } = context;
+    const { bus, controlPlane, home } = context;
     if (bus.status().engine === 'embedded') return;
     const durable = `files-${await nodeName(home)}`;
     const onEntry = (file: SharedFile, isOwn: boolean) => this.#take(file, isOwn, context);
     const log = new SharedLog<SharedFile>({ bus, topic, durable, onEntry });
     await log.start();
-    this.#forget = registrar.onWrite(async (written) => {
+    this.#forget = controlPlane.onWrite(async (written) => {
       this.#overwritten.delete(entryOf(written));
       await log.share(this.#shared(written));
     });
@@ -90,12 +90,12 @@ function entryOf({ kind, name }: Pick<WrittenFile, 'kind' | 'name'>): string {
 }
 
 async function apply({ kind, name, file, text, by }: WrittenFile, context: PluginContext): Promise<void> {
-  const { registrar, logger } = context;
-  if ((await registrar.read(kind, name)) === text) return;
+  const { controlPlane, logger } = context;
+  if ((await controlPlane.read(kind, name)) === text) return;
   const note = { actor: by, quiet: true };
   try {
-    if (text === null) await registrar.remove(kind, name, note);
-    else await registrar.writeText(kind, name, text, note);
+    if (text === null) await controlPlane.remove(kind, name, note);
+    else await controlPlane.writeText(kind, name, text, note);
   } catch (error) {
     // Trying again would not help, and what comes after must not wait.
     logger.error({ err: error, file }, 'a change made at another switchboard could not be taken over');

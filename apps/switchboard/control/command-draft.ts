@@ -1,8 +1,8 @@
 import type { Draft } from '@trunkline/bus';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { type CommandKind, commandKinds } from './command-kinds.ts';
+import type { ControlPlane } from './control-plane.ts';
 import { holdsSecrets, redactEntry, redactText } from './redact.ts';
-import type { Registrar } from './registrar.ts';
 import type { Seal } from './seal.ts';
 
 /** Makes a message as the journal may hold it. */
@@ -12,7 +12,7 @@ export type JournalDraft = (draft: Draft) => Draft;
  * Commands for entries with credentials go on the bus sealed, with a text for readers that has none of them; a text that
  * is refused does not go there at all, but only why.
  */
-export function createJournalDraft(registrar: Registrar, seal: Seal): JournalDraft {
+export function createJournalDraft(controlPlane: ControlPlane, seal: Seal): JournalDraft {
   return (draft) => {
     const [prefix, kind, action] = draft.topic.split('.');
     if (prefix !== 'command' || !isCommandKind(kind)) return draft;
@@ -20,7 +20,7 @@ export function createJournalDraft(registrar: Registrar, seal: Seal): JournalDra
     const head = withoutUndefined({ name, file, reason });
     if (action !== 'upsert') return { ...draft, payload: head };
     const source = text(yaml) ?? '';
-    const refusal = registrar.refusalOf(kind, text(name) ?? '', source);
+    const refusal = controlPlane.refusalOf(kind, text(name) ?? '', source);
     if (refusal !== undefined) {
       const { code, message: error } = refusal;
       return { ...draft, payload: { ...head, problem: { code, error } } };

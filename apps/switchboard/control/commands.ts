@@ -1,14 +1,15 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { type CommandKind, commandKinds } from './command-kinds.ts';
-import type { ChangeNote, Registrar } from './registrar.ts';
-import { RegistrarError, registrarErrorCodes } from './registrar-error.ts';
+import type { ChangeNote, ControlPlane } from './control-plane.ts';
+import { ControlPlaneError, controlPlaneErrorCodes } from './control-plane-error.ts';
 import { SealKeyMissing } from './seal.ts';
 
 export interface CommandSettings {
   bus: Bus;
-  registrar: Registrar;
+  controlPlane: ControlPlane;
   /** Opens the text of an entry that was sealed for the journal. */
   openSealed: (sealed: string, about: string) => Promise<string>;
   logger: Logger;
@@ -19,12 +20,12 @@ type Outcome = { success: true; changeId: number | null } | { success: false; er
 /** Carries out `command.agent|a2a|mcp|route|ceremony.upsert|remove` and `command.change.undo`. */
 export async function startCommands(settings: CommandSettings): Promise<void> {
   for (const kind of commandKinds) {
-    await listen(`command.${kind}.*`, `registrar-${kind}`, settings, (message) =>
+    await listen(`command.${kind}.*`, `controlPlane-${kind}`, settings, (message) =>
       changeEntry(kind, message, settings),
     );
   }
   await listen('command.change.undo', 'registrar-undo', settings, (message) =>
-    undo(message, settings.registrar),
+    undo(message, settings.controlPlane),
   );
 }
 
@@ -44,35 +45,35 @@ async function listen(
 async function changeEntry(
   kind: CommandKind,
   message: Message,
-  { registrar, openSealed }: CommandSettings,
+  { controlPlane, openSealed }: CommandSettings,
 ): Promise<number | null> {
   const fields = fieldsOf(message.payload);
   const name = typeof fields.name === 'string' ? fields.name : '';
   const action = message.topic.split('.')[2];
   if (action === 'remove') {
-    await registrar.remove(kind, name, noteOf(message));
+    await controlPlane.remove(kind, name, noteOf(message));
     return null;
   }
   if (action === 'upsert') {
     throwProblem(fields.problem);
     const sealed = text(fields.sealed);
     const yaml = sealed === undefined ? text(fields.yaml) : await openSealed(sealed, `${kind}/${name}`);
-    const change = await registrar.writeText(kind, name, yaml ?? '', noteOf(message));
+    const change = await controlPlane.writeText(kind, name, yaml ?? '', noteOf(message));
     return change.id;
   }
-  throw new RegistrarError('record_refused', `${message.topic} is no command; use upsert or remove.`);
+  throw new ControlPlaneError('record_refused', `${message.topic} is no command; use upsert or remove.`);
 }
 
 /** A text that was refused where it came in did not come along. */
 function throwProblem(problem: unknown): void {
   const { code, error } = fieldsOf(problem);
   if (text(error) === undefined) return;
-  const known = registrarErrorCodes.find((name) => name === code) ?? 'record_refused';
-  throw new RegistrarError(known, text(error) ?? '');
+  const known = controlPlaneErrorCodes.find((name) => name === code) ?? 'record_refused';
+  throw new ControlPlaneError(known, text(error) ?? '');
 }
 
-async function undo(message: Message, registrar: Registrar): Promise<number> {
-  const change = await registrar.undo(Number(fieldsOf(message.payload).id), noteOf(message));
+async function undo(message: Message, controlPlane: ControlPlane): Promise<number> {
+  const change = await controlPlane.undo(Number(fieldsOf(message.payload).id), noteOf(message));
   return change.id;
 }
 
@@ -92,8 +93,8 @@ async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
   } catch (error) {
     // Brought again by the bus: the switchboard that has the key may be back by then.
     if (error instanceof SealKeyMissing) throw error;
-    const code = error instanceof RegistrarError ? error.code : 'failed';
-    return { success: false, error: error instanceof Error ? error.message : String(error), code };
+    const code = error instanceof ControlPlaneError ? error.code : 'failed';
+    return { success: false, error: errorMessage(error), code };
   }
 }
 

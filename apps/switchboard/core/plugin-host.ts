@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/report.ts';
@@ -53,7 +54,7 @@ export class PluginHost {
       await plugin.start(this.#contextOf(plugin));
       this.#report(plugin, { state: 'running' });
     } catch (error) {
-      const words = error instanceof Error ? error.message : String(error);
+      const words = errorMessage(error);
       this.#report(plugin, { state: 'failed', words });
       const { bus, logger } = this.#context;
       logger.error({ err: error, plugin: name }, 'failed to start plugin');

@@ -1,7 +1,7 @@
 import type { Bus } from '@trunkline/bus';
 import type { Environment, Logger } from '@trunkline/config';
 import type { Hono } from 'hono';
-import type { Registrar } from '../control/registrar.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { CoreOptions } from './options.ts';
@@ -11,7 +11,7 @@ export interface PluginContext {
   bus: Bus;
   workspace: Workspace;
   /** The only way to write files of the workspace. */
-  registrar: Registrar;
+  controlPlane: ControlPlane;
   /** Names the plugin on every line. */
   logger: Logger;
   options: CoreOptions;

@@ -1,14 +1,15 @@
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { untilAborted } from '@trunkline/http';
+import { Deadline, errorMessage, type Slot } from '@trunkline/std';
 import type { Flow, FlowStore } from '../flows/flow-store.ts';
+import type { AgentLimiter } from './agent-limiter.ts';
 import { type AgentQueueSettings, AgentQueues } from './agent-queues.ts';
 import { Announcer } from './announcer.ts';
 import type { Cooldowns } from './cooldowns.ts';
-import { Ending, TimeLimit } from './ending.ts';
-import type { Place, SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
+import { Ending } from './ending.ts';
+import type { SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import { resolveQueued, waitForExecutor } from './executor-wait.ts';
-import type { Lanes } from './lanes.ts';
 import { atOnce, isAwaitedBySomebody, reasonToQueue, type Situation } from './queue-rule.ts';
 import type { DropReason, ExecutorRegistry } from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
@@ -28,7 +29,7 @@ export interface DispatcherSettings {
   registry: ExecutorRegistry;
   flows: FlowStore;
   cooldowns: Cooldowns;
-  lanes: Lanes;
+  limiter: AgentLimiter;
   tasks: TaskStore;
   arms: ArmChooser;
   skills: SkillStore;
@@ -163,7 +164,7 @@ export class Dispatcher {
   }
 
   get #situation(): Situation {
-    return { lanes: this.#settings.lanes, taken: this.#taken, startedAt: this.#startedAt };
+    return { limiter: this.#settings.limiter, taken: this.#taken, startedAt: this.#startedAt };
   }
 
   #open(dispatch: Dispatch, isFirst: boolean): Promise<Flow> {
@@ -188,16 +189,16 @@ export class Dispatcher {
   async #run(run: Run): Promise<void> {
     const { executor, flowId, dispatch } = run;
     const { signal: stopping } = run.ending;
-    const work = async (place: Place) => {
+    const work = async (slot: Slot) => {
       run.ending.waits(false);
       await run.begin();
       run.startedAt = Date.now();
       await this.#announceStart(run);
-      return await this.#execute(run, place);
+      return await this.#execute(run, slot);
     };
     const isAwaited = isAwaitedBySomebody(dispatch, this.#startedAt);
     run.ending.waits(true);
-    const result = await this.#settings.lanes.run(executor.agent, stopping, work, { isAwaited });
+    const result = await this.#settings.limiter.run(executor.agent, stopping, work, { isAwaited });
     const { taskId, contextId } = result;
     if (result.taskState === 'working' && taskId !== undefined) {
       this.#tracker.track(run, { taskId, ...(contextId !== undefined && { contextId }) });
@@ -220,22 +221,24 @@ export class Dispatcher {
   }
 
   /** A failure is a result too; an executor that does not heed its signal is left behind. */
-  async #execute(run: Run, place: Place): Promise<SkillResult> {
+  async #execute(run: Run, slot: Slot): Promise<SkillResult> {
     const { executor, dispatch, ending } = run;
     const { timeoutMs, logger } = this.#settings;
-    using limit = new TimeLimit(ending.signal, timeoutMs);
-    const { signal } = limit;
+    const deadline = new Deadline({ timeoutMs, signal: ending.signal });
+    const { signal } = deadline;
     try {
-      const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), place });
+      const work = executor.execute(dispatch, { ...this.#contextOf(run, signal), slot });
       return await untilAborted(work, signal);
     } catch (error) {
       // It goes on elsewhere, whatever became of the connection.
       if (run.task !== undefined) return { content: '', taskState: 'working', ...run.task };
-      const words = limit.isOver
+      const words = deadline.isExpired
         ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
-        : messageOf(error);
+        : errorMessage(error);
       logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'a skill failed');
       return { content: '', error: words, taskState: 'failed', unavailable: true };
+    } finally {
+      deadline.clear();
     }
   }
 
@@ -284,8 +287,4 @@ export class Dispatcher {
     });
     await this.#announcer.flow('completed', flow, dispatch);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,10 +5,10 @@ import { createLogger } from '@trunkline/config';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from '../flows/flow-store.ts';
+import { AgentLimiter } from './agent-limiter.ts';
 import { Cooldowns } from './cooldowns.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { SkillResult } from './executor.ts';
-import { Lanes } from './lanes.ts';
 import { ExecutorRegistry } from './registry.ts';
 import { SkillStore } from './skill-store.ts';
 import { TaskStore } from './task-store.ts';
@@ -28,7 +28,7 @@ beforeEach(async () => {
     flows,
     tasks,
     cooldowns: new Cooldowns({}),
-    lanes: new Lanes({ running: 4, waiting: 100, delegationWaitMs: 60_000 }),
+    limiter: new AgentLimiter({ running: 4, waiting: 100, delegationWaitMs: 60_000 }),
     arms: { choose: (_, executor) => executor, note: async () => undefined },
     skills: new SkillStore(':memory:'),
     queueConcurrency: 32,

@@ -1,4 +1,5 @@
 import type { Principal } from '@trunkline/identity';
+import type { Slot } from '@trunkline/std';
 
 /** Work for one skill of one agent. */
 export interface SkillRequest {
@@ -58,18 +59,10 @@ export interface RemoteTask {
   contextId?: string;
 }
 
-/** A place among the requests that an executor works on at once. */
-export interface Place {
-  /** Lets others have it while the holder waits for another agent; the holder goes on when there is one again. */
-  lend<Answer>(signal: AbortSignal, wait: () => Promise<Answer>): Promise<Answer>;
-  /** Gives it up for good: what is left to do is another's work. */
-  leave(): void;
-}
-
 export interface SkillContext {
   signal: AbortSignal;
-  /** Where the work is done; none for what goes on in another service. */
-  place?: Place;
+  /** The agent's slot: lent while the work waits for another agent, released when another service goes on with it. */
+  slot?: Slot;
   tell(frame: SkillFrame): void;
   /** Keeps a task of another service, so that it is not lost when this process ends meanwhile. */
   track?(task: RemoteTask): void;

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import type { SkillResult } from './executor.ts';
 import type { ExecutorRegistry } from './registry.ts';
 import { readDispatch } from './request.ts';
@@ -93,7 +94,7 @@ export class LongTasks {
       if (this.#closing.signal.aborted) return undefined;
       const failures = (this.#failures.get(task.id) ?? 0) + 1;
       this.#failures.set(task.id, failures);
-      const words = error instanceof Error ? error.message : String(error);
+      const words = errorMessage(error);
       this.#settings.logger.warn({ agent: task.agent, task: task.taskId, failures }, words);
       return failures < mostFailures ? undefined : { content: '', error: words, taskState: 'failed' };
     }

@@ -1,5 +1,5 @@
+import type { AgentLimiter } from './agent-limiter.ts';
 import type { SkillExecutor } from './executor.ts';
-import type { Lanes } from './lanes.ts';
 import { isPending } from './registry.ts';
 import type { Dispatch } from './request.ts';
 
@@ -12,7 +12,7 @@ const queuedFrom = 768;
 const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 export interface Situation {
-  lanes: Lanes;
+  limiter: AgentLimiter;
   /** Requests that are being taken on or worked on now, besides those from queues. */
   taken: number;
   /** When this process began, in milliseconds since 1970. */
@@ -23,12 +23,12 @@ export interface Situation {
 export function reasonToQueue(
   executor: SkillExecutor,
   dispatch: Dispatch,
-  { lanes, taken, startedAt }: Situation,
+  { limiter, taken, startedAt }: Situation,
 ): string | undefined {
   const { agent } = executor;
   if (isPending(executor, dispatch.skill)) return `${agent} has not answered since the start`;
   if (taken > queuedFrom) return 'too much work is under way';
-  if (isAwaitedBySomebody(dispatch, startedAt) || !lanes.isCrowded(agent)) return undefined;
+  if (isAwaitedBySomebody(dispatch, startedAt) || !limiter.isCrowded(agent)) return undefined;
   return `${agent} has more to do than it can take on (SWITCHBOARD_EXECUTOR_CONCURRENCY)`;
 }
 

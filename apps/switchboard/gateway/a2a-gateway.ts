@@ -1,19 +1,19 @@
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
-import type { Admission, Lanes } from '../dispatch/lanes.ts';
+import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
-import type { HumanDesk } from '../human/human-desk.ts';
+import type { HumanInput } from '../human/human-input.ts';
 import type { Question } from '../human/question-store.ts';
-import type { Surroundings } from '../router/decide.ts';
+import type { RoutingDeps } from '../router/decide.ts';
 import { type Answer, askSkill, listen } from './ask-skill.ts';
 import type { Answers, Parked, ParkedAnswers } from './parked-answers.ts';
 import { admit, targetOf } from './target.ts';
 
 export interface GatewayParts {
   bus: Bus;
-  desk: HumanDesk;
-  routing: Surroundings;
-  lanes: Lanes;
+  humanInput: HumanInput;
+  routing: RoutingDeps;
+  limiter: AgentLimiter;
 }
 
 /** The switchboard as one A2A agent: each task is a request for a skill, untargeted ones for the helm's. */
@@ -40,14 +40,14 @@ export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers
 /** Only what becomes a request of its own needs room; what cannot be done is told as the end of the task. */
 export function admitTask(
   { task, metadata, resume }: ExecutionRequest,
-  { desk, routing, lanes }: GatewayParts,
+  { humanInput, routing, limiter }: GatewayParts,
   parked: ParkedAnswers,
 ): Admission {
-  const asked = desk.pending().some(({ correlationId }) => correlationId === task.id);
+  const asked = humanInput.pending().some(({ correlationId }) => correlationId === task.id);
   const goesOn = resume !== undefined && (asked || parked.wentOn(task.id));
   const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);
   if (goesOn || 'error' in target) return { release: () => undefined };
-  return admit(target, routing, lanes);
+  return admit(target, routing, limiter);
 }
 
 /** Whoever drives the task leaves when it is parked; only then may more come for it. */
@@ -68,23 +68,23 @@ export function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal)
 function answersFor(
   { task, text: content, metadata, principal, resume }: ExecutionRequest,
   ending: AbortController,
-  { bus, desk, routing }: GatewayParts,
+  { bus, humanInput, routing }: GatewayParts,
   parked: ParkedAnswers,
 ): Answers | { error: string } {
   const { signal } = ending;
   const kept = resume === undefined ? undefined : parked.take(task.id);
   if (kept?.wentOn === true) return goingOn(kept, signal);
-  const waiting = desk.pending().find(({ correlationId }) => correlationId === task.id);
+  const waiting = humanInput.pending().find(({ correlationId }) => correlationId === task.id);
   const isAnswer = resume !== undefined && waiting !== undefined;
-  const refusal = isAnswer ? desk.refusalOf(waiting, content, principal) : undefined;
+  const refusal = isAnswer ? humanInput.refusalOf(waiting, content, principal) : undefined;
   if (isAnswer && refusal !== undefined) {
-    const words = refusal === 'unclear' ? 'Please answer yes or no.' : desk.whereToApprove();
+    const words = refusal === 'unclear' ? 'Please answer yes or no.' : humanInput.whereToApprove();
     const going = kept && goingOn(kept, signal);
     return askAgain(waiting, words, going ?? listenAgain(bus)(task.id)(signal));
   }
   kept?.ending.abort();
   if (isAnswer) {
-    const begin = () => desk.answer(waiting.requestId, content, principal);
+    const begin = () => humanInput.answer(waiting.requestId, content, principal);
     return listen(bus, { correlationId: task.id, signal, begin });
   }
   const target = targetOf(text(metadata.agent), text(metadata.skillHint), routing);

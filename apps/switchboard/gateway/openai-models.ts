@@ -12,7 +12,7 @@ import type { GatewayParts } from './a2a-gateway.ts';
 import { askSkill, type SkillTarget } from './ask-skill.ts';
 import { admit, retryAfterSeconds, targetOf } from './target.ts';
 
-type ModelDeps = Omit<GatewayParts, 'desk'>;
+type ModelDeps = Omit<GatewayParts, 'humanInput'>;
 
 const { agent_busy } = defineErrors({ agent_busy: [503, ({ message }: { message: string }) => message] });
 
@@ -42,9 +42,9 @@ export function agentsAsModels(deps: ModelDeps): OpenAiApi {
 async function* answer(
   { id, request, principal, signal }: CompletionCall,
   target: SkillTarget,
-  { bus, routing, lanes }: ModelDeps,
+  { bus, routing, limiter }: ModelDeps,
 ): AsyncGenerator<AnswerEvent, void> {
-  const admission = admit(target, routing, lanes);
+  const admission = admit(target, routing, limiter);
   if ('refusal' in admission) {
     const headers = { 'retry-after': String(retryAfterSeconds) };
     throw agent_busy({ message: admission.refusal }, { headers });

@@ -1,13 +1,13 @@
-import type { Admission, Lanes } from '../dispatch/lanes.ts';
+import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { isPending } from '../dispatch/registry.ts';
-import type { Surroundings } from '../router/decide.ts';
+import type { RoutingDeps } from '../router/decide.ts';
 import type { SkillTarget } from './ask-skill.ts';
 
 /** Whom a caller means: the agent and skill that are named, else those of the helm; words when there is no such one. */
 export function targetOf(
   agent: string | undefined,
   skill: string | undefined,
-  { registry, workspace }: Surroundings,
+  { registry, workspace }: RoutingDeps,
 ): SkillTarget | { error: string } {
   const name = agent ?? workspace.fleet().roles.helm;
   const executor = registry.agent(name);
@@ -24,11 +24,11 @@ export const retryAfterSeconds = 5;
 /** Lets a caller in that waits for the answer of an agent, or says why not now; nothing is accepted before. */
 export function admit(
   { agent, skill }: SkillTarget,
-  { registry }: Pick<Surroundings, 'registry'>,
-  lanes: Lanes,
+  { registry }: Pick<RoutingDeps, 'registry'>,
+  limiter: AgentLimiter,
 ): Admission {
   const executor = registry.agent(agent);
   if (executor !== undefined && isPending(executor, skill))
     return { refusal: `${agent} has not answered since the switchboard started; try again later` };
-  return lanes.admit(agent);
+  return limiter.admit(agent);
 }

@@ -3,7 +3,7 @@ import { createEmbeddedBus } from '@trunkline/bus';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createApprovalRules } from './approval-rules.ts';
-import { HumanDesk } from './human-desk.ts';
+import { HumanInput } from './human-input.ts';
 import { QuestionStore } from './question-store.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -40,8 +40,8 @@ const rules = createApprovalRules({ access: { isOpen: false }, approvers: () => 
 
 it('does not wait for a person when whoever asked has gone already', async () => {
   const bus = await createEmbeddedBus({ directory: join(directory.path, 'bus') });
-  const desk = new HumanDesk(store, bus, rules);
-  expect(await desk.ask('c1', 'Still there?', 60_000, AbortSignal.abort())).toBeUndefined();
-  expect(desk.pending()).toHaveLength(1);
+  const humanInput = new HumanInput(store, bus, rules);
+  expect(await humanInput.ask('c1', 'Still there?', 60_000, AbortSignal.abort())).toBeUndefined();
+  expect(humanInput.pending()).toHaveLength(1);
   await bus.stop();
 });

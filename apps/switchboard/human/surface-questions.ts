@@ -6,12 +6,12 @@ import { principalOf } from '../core/principals.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
-import type { HumanDesk } from './human-desk.ts';
+import type { HumanInput } from './human-input.ts';
 import type { Question } from './question-store.ts';
 
 export interface SurfaceQuestionSettings {
   bus: Bus;
-  desk: HumanDesk;
+  humanInput: HumanInput;
   logger: Logger;
 }
 
@@ -45,8 +45,8 @@ export class SurfaceQuestions {
   }
 
   async start(): Promise<void> {
-    const { bus, desk } = this.#settings;
-    for (const question of desk.pending()) await this.#find(question);
+    const { bus, humanInput } = this.#settings;
+    for (const question of humanInput.pending()) await this.#find(question);
     await bus.subscribe('agent.input.request.#', ({ payload }) => this.#put(payload), {
       plugin: 'questions',
     });
@@ -64,7 +64,7 @@ export class SurfaceQuestions {
     if (found === undefined || found[1].approval) return await this.#takeApproval(message, content);
     const [requestId] = found;
     this.#waiting.delete(requestId);
-    return (await this.#settings.desk.answer(requestId, content, principalOf(message))) === 'accepted';
+    return (await this.#settings.humanInput.answer(requestId, content, principalOf(message))) === 'accepted';
   }
 
   /**
@@ -72,7 +72,7 @@ export class SurfaceQuestions {
    * who may, if they were asked. Whatever else they say goes on to the agent.
    */
   async #takeApproval(message: Message, answer: string): Promise<boolean> {
-    const { desk } = this.#settings;
+    const { humanInput } = this.#settings;
     const { source } = message;
     const principal = principalOf(message);
     if (source === undefined) return false;
@@ -80,14 +80,14 @@ export class SurfaceQuestions {
     const [first, ...more] = here;
     if (first === undefined) return false;
     const [requestId, put] = first;
-    const isAllowed = desk.mayApprove(principal);
+    const isAllowed = humanInput.mayApprove(principal);
     const wasAsked = here.some(([, each]) => isFrom(each, source));
     if (readVerdict(answer) === 'unclear')
       return isAllowed && wasAsked && (await this.#say(put, message, 'Please answer yes or no.'));
-    if (!isAllowed) return wasAsked && (await this.#say(put, message, desk.whereToApprove()));
+    if (!isAllowed) return wasAsked && (await this.#say(put, message, humanInput.whereToApprove()));
     const several = 'Several requests wait for approval here, so that a yes could mean any of them.';
-    if (more.length > 0) return await this.#say(put, message, `${several} ${desk.whereToApprove()}`);
-    const outcome = await desk.answer(requestId, answer, principal);
+    if (more.length > 0) return await this.#say(put, message, `${several} ${humanInput.whereToApprove()}`);
+    const outcome = await humanInput.answer(requestId, answer, principal);
     this.#waiting.delete(requestId);
     return outcome === 'accepted';
   }

@@ -1,5 +1,6 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { derivedId } from '../core/derived-id.ts';
 import type { OnboardRequest } from './request.ts';
@@ -97,7 +98,7 @@ export class OnboardingPipeline {
       return await work(AbortSignal.any([stopping, AbortSignal.timeout(stepMs)]));
     } catch (error) {
       this.#settings.logger.warn({ err: error, step }, 'a step of onboarding failed');
-      return { status: 'error', message: error instanceof Error ? error.message : String(error) };
+      return { status: 'error', message: errorMessage(error) };
     }
   }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
@@ -82,8 +83,7 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
       this.#state = { projects, readAt: this.#clock.now(), error: null };
       await this.#keep();
     } catch (error) {
-      if (!this.#abort.signal.aborted)
-        await this.#complain(error instanceof Error ? error.message : String(error));
+      if (!this.#abort.signal.aborted) await this.#complain(errorMessage(error));
     }
   }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -112,7 +113,7 @@ export class ProjectSync implements Plugin {
   ): Promise<void> {
     logger.warn({ err: error }, 'the list of projects could not be compiled; the last one stays');
     if (!this.#leader.isLeader()) return;
-    const words = error instanceof Error ? error.message : String(error);
+    const words = errorMessage(error);
     await announce(bus, logger, {
       topic: 'system.error',
       payload: { source: 'projects', plugin: 'project-sync', error: words },

@@ -23,7 +23,7 @@ export type Decision =
   | { skill?: undefined; ignored: true; why: string }
   | { skill?: undefined; ignored?: undefined; why: string };
 
-export interface Surroundings {
+export interface RoutingDeps {
   registry: ExecutorRegistry;
   workspace: { routes(): readonly Route[]; channels(): readonly Channel[]; fleet(): FleetFile };
   projects: ProjectDirectory;
@@ -33,17 +33,17 @@ export interface Surroundings {
 }
 
 /** Chooses by the first rule that fits: route, hint, agent, channel, conversation, project, keyword, default. */
-export function decide(inbound: Inbound, around: Surroundings): Decision {
+export function decide(inbound: Inbound, deps: RoutingDeps): Decision {
   return (
-    byRoute(inbound, around) ??
+    byRoute(inbound, deps) ??
     byHint(inbound) ??
-    byAgent(inbound, around) ??
-    unmentioned(inbound, around) ??
-    byChannel(inbound, around) ??
-    byConversation(inbound, around) ??
-    byProject(inbound, around) ??
-    byKeyword(contentOf(inbound), around.registry) ??
-    byDefault(around)
+    byAgent(inbound, deps) ??
+    unmentioned(inbound, deps) ??
+    byChannel(inbound, deps) ??
+    byConversation(inbound, deps) ??
+    byProject(inbound, deps) ??
+    byKeyword(contentOf(inbound), deps.registry) ??
+    byDefault(deps)
   );
 }
 
@@ -70,7 +70,7 @@ export function decisionOf({ name, then: target }: Route): Decision & { skill: s
   };
 }
 
-function byRoute(inbound: Inbound, { workspace }: Surroundings): Decision | undefined {
+function byRoute(inbound: Inbound, { workspace }: RoutingDeps): Decision | undefined {
   const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
   return route && decisionOf(route);
 }
@@ -84,7 +84,7 @@ function byHint({ payload }: Inbound): Decision | undefined {
 }
 
 /** The message was said to one agent, as to its own bot. */
-function byAgent(inbound: Inbound, { registry }: Surroundings): Decision | undefined {
+function byAgent(inbound: Inbound, { registry }: RoutingDeps): Decision | undefined {
   const agent = text(fieldsOf(inbound.payload).agent);
   return agent === undefined
     ? undefined
@@ -92,7 +92,7 @@ function byAgent(inbound: Inbound, { registry }: Surroundings): Decision | undef
 }
 
 /** In a channel that wants it so, a talk under way goes on only when the agent is mentioned. */
-function unmentioned(inbound: Inbound, { workspace, conversations }: Surroundings): Decision | undefined {
+function unmentioned(inbound: Inbound, { workspace, conversations }: RoutingDeps): Decision | undefined {
   const talk = talkOf(inbound, workspace.channels());
   if (talk.channel?.conversation?.requireMentionAfterFirst !== true || talk.direct) return undefined;
   if (fieldsOf(inbound.payload).mentioned === true || conversations.agentOf(talk) === undefined)
@@ -101,8 +101,8 @@ function unmentioned(inbound: Inbound, { workspace, conversations }: Surrounding
 }
 
 /** The agent of the channel that the project of the repository uses. */
-function byProject({ payload, ...inbound }: Inbound, around: Surroundings): Decision | undefined {
-  const { workspace, projects, registry } = around;
+function byProject({ payload, ...inbound }: Inbound, deps: RoutingDeps): Decision | undefined {
+  const { workspace, projects, registry } = deps;
   const found = projectChannel(payload, projects.list(), workspace.channels());
   if (found?.channel?.agent === undefined) return undefined;
   const { project, channel } = found;
@@ -110,7 +110,7 @@ function byProject({ payload, ...inbound }: Inbound, around: Surroundings): Deci
   return toAgent(found.channel.agent, { payload, ...inbound }, registry, 'project', why);
 }
 
-function byChannel(inbound: Inbound, { workspace, registry }: Surroundings): Decision | undefined {
+function byChannel(inbound: Inbound, { workspace, registry }: RoutingDeps): Decision | undefined {
   const { channel } = talkOf(inbound, workspace.channels());
   if (channel?.agent === undefined) return undefined;
   return toAgent(
@@ -124,7 +124,7 @@ function byChannel(inbound: Inbound, { workspace, registry }: Surroundings): Dec
 
 function byConversation(
   inbound: Inbound,
-  { workspace, conversations, registry }: Surroundings,
+  { workspace, conversations, registry }: RoutingDeps,
 ): Decision | undefined {
   const agent = conversations.agentOf(talkOf(inbound, workspace.channels()));
   if (agent === undefined) return undefined;
@@ -144,7 +144,7 @@ function byKeyword(content: string, registry: ExecutorRegistry, only?: string): 
   return { skill: best.skill, agent: best.agent, rule: 'keyword', why: `the text holds "${best.keyword}"` };
 }
 
-function byDefault({ registry, workspace, defaultSkill }: Surroundings): Decision {
+function byDefault({ registry, workspace, defaultSkill }: RoutingDeps): Decision {
   if (defaultSkill !== undefined) {
     return { skill: defaultSkill, rule: 'default', why: 'ROUTER_DEFAULT_SKILL takes what nothing else does' };
   }

@@ -43,7 +43,7 @@ it('brings what a repository tells to the agent of its channel', () => {
   ]);
   const workspace = { routes: () => [], channels: () => channels, fleet: () => fleetSchema.parse({}) };
   const conversations = new Conversations({ talk: () => undefined, hold: () => 'c' });
-  const around = {
+  const deps = {
     registry,
     workspace,
     projects: { list: () => [project] },
@@ -51,12 +51,12 @@ it('brings what a repository tells to the agent of its channel', () => {
     defaultSkill: undefined,
   };
   const topic = 'message.inbound.codehost.acme.sea';
-  expect(decide({ topic, payload: { repo: 'acme/sea.map', content: 'x' } }, around)).toMatchObject({
+  expect(decide({ topic, payload: { repo: 'acme/sea.map', content: 'x' } }, deps)).toMatchObject({
     agent: 'mate',
     skill: 'steer',
     rule: 'project',
     why: 'the channel sea-dev of the project sea belongs to mate',
   });
   const alert = { repo: 'acme/sea.map', kind: 'alerts', content: 'x' };
-  expect(decide({ topic, payload: alert }, around).skill).toBeUndefined();
+  expect(decide({ topic, payload: alert }, deps).skill).toBeUndefined();
 });

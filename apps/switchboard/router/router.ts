@@ -2,7 +2,7 @@ import { type Bus, type Draft, type Message, matchesTopic, type Subscription } f
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SurfaceQuestions } from '../human/surface-questions.ts';
-import { type Decision, decide, type Surroundings, talkOf } from './decide.ts';
+import { type Decision, decide, type RoutingDeps, talkOf } from './decide.ts';
 import { projectChannel } from './project-channel.ts';
 import { defaultReplyTopic } from './reply-topic.ts';
 
@@ -18,31 +18,29 @@ export function isRouted(topic: string): boolean {
 /** Makes requests for skills out of what comes in from surfaces and schedules. */
 export async function startRouter(
   bus: Bus,
-  around: Surroundings,
+  deps: RoutingDeps,
   questions: SurfaceQuestions,
 ): Promise<Subscription[]> {
   const handle = async (message: Message) => {
-    if (!(await questions.take(message))) await route(message, bus, around);
+    if (!(await questions.take(message))) await route(message, bus, deps);
   };
   const subscribe = (pattern: string, index: number) =>
     bus.subscribe(pattern, handle, { durable: `router-${index}`, group: 'router', plugin: 'router' });
   return await Promise.all(routed.map(subscribe));
 }
 
-async function route(message: Message, bus: Bus, around: Surroundings): Promise<void> {
+async function route(message: Message, bus: Bus, deps: RoutingDeps): Promise<void> {
   if (!isRouted(message.topic) || isForRemoteTarget(message)) return;
-  const decision = decide(message, around);
+  const decision = decide(message, deps);
   if (decision.skill !== undefined) {
-    const conversationId = remember(message, decision, around);
-    await bus.publish(
-      requestOf(message, decision, { conversationId, project: aboutProject(message, around) }),
-    );
+    const conversationId = remember(message, decision, deps);
+    await bus.publish(requestOf(message, decision, { conversationId, project: aboutProject(message, deps) }));
   } else if (decision.ignored === true) await ignore(message, bus, decision.why);
   else await refuse(message, bus, decision.why);
 }
 
 /** The project that a message is about, and the channel where its people are. */
-function aboutProject({ payload }: Message, { projects, workspace }: Surroundings) {
+function aboutProject({ payload }: Message, { projects, workspace }: RoutingDeps) {
   const found = projectChannel(payload, projects.list(), workspace.channels());
   if (found === undefined) return undefined;
   const { project, channel } = found;
@@ -110,7 +108,7 @@ async function refuse(message: Message, bus: Bus, why: string): Promise<void> {
 function remember(
   message: Message,
   { skill, agent }: Decision & { skill: string },
-  { registry, conversations, workspace }: Surroundings,
+  { registry, conversations, workspace }: RoutingDeps,
 ): string | undefined {
   const named = text(fieldsOf(message.payload).conversationId);
   const found = registry.resolve(skill, agent);

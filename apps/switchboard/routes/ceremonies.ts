@@ -1,7 +1,7 @@
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { CeremonyHall } from '../ceremonies/hall.ts';
+import type { CeremonyService } from '../ceremonies/ceremony-service.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -11,12 +11,12 @@ const errors = defineErrors({
 const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(50) });
 
 /** The ceremonies of the workspace, their runs, and a way to begin one. */
-export function mountCeremonies(app: Hono<SwitchboardEnv>, hall: CeremonyHall): void {
+export function mountCeremonies(app: Hono<SwitchboardEnv>, ceremonies: CeremonyService): void {
   const { ceremony_unknown } = errors;
   app.get(
     '/api/ceremonies',
     describeRoute({ summary: 'All ceremonies with their next and last run' }),
-    (context) => context.json({ success: true, data: hall.list() }),
+    (context) => context.json({ success: true, data: ceremonies.list() }),
   );
   const one = describeRoute({
     summary: 'A ceremony (null while its file is not read, or cannot be used) and its runs, the newest first',
@@ -24,15 +24,15 @@ export function mountCeremonies(app: Hono<SwitchboardEnv>, hall: CeremonyHall): 
   });
   app.get('/api/ceremonies/:id', one, validate('query', limitQuery), async (context) => {
     const id = context.req.param('id');
-    const ceremony = hall.list().find((known) => known.id === id) ?? null;
-    if (ceremony === null && !(await hall.isWritten(id))) throw ceremony_unknown({ id });
-    const runs = hall.runs(id, context.req.valid('query').limit);
+    const ceremony = ceremonies.list().find((known) => known.id === id) ?? null;
+    if (ceremony === null && !(await ceremonies.isWritten(id))) throw ceremony_unknown({ id });
+    const runs = ceremonies.runs(id, context.req.valid('query').limit);
     return context.json({ success: true, data: { ceremony, runs } });
   });
   const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
   app.post('/api/ceremonies/:id/run', run, async (context) => {
     const id = context.req.param('id');
-    const begun = await hall.run(id, context.get('caller').name, context.get('principal'));
+    const begun = await ceremonies.run(id, context.get('caller').name, context.get('principal'));
     if (begun === undefined) throw ceremony_unknown({ id });
     return context.json({ success: true, data: begun }, 202);
   });

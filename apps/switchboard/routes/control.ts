@@ -4,7 +4,7 @@ import type { Context, Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind } from '../control/command-kinds.ts';
-import type { Registrar } from '../control/registrar.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
 import { kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
 import { type CommandBus, commandErrors, sendCommand } from './command.ts';
@@ -27,7 +27,7 @@ const loose = z.looseObject({});
 
 export interface ControlParts {
   bus: CommandBus;
-  registrar: Registrar;
+  controlPlane: ControlPlane;
   /** Where agents of other services stand that commands do not write, by name. */
   listedElsewhere: () => ReadonlyMap<string, string>;
 }
@@ -44,12 +44,12 @@ export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): vo
 function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, parts: ControlParts): void {
   const { entry_exists, entry_unknown, entry_elsewhere } = errors;
   const { command_refused, entry_twice } = commandErrors;
-  const { registrar } = parts;
+  const { controlPlane } = parts;
   const { key } = kinds[kind];
   // What was just written or removed counts at once, before the workspace has read it again.
   const isName = (name: string) => entryName.safeParse(name).success;
-  const hasFile = async (name: string) => isName(name) && (await registrar.read(kind, name)) !== null;
-  const fileOf = (name: string) => (isName(name) ? basename(registrar.fileOf(kind, name)) : '');
+  const hasFile = async (name: string) => isName(name) && (await controlPlane.read(kind, name)) !== null;
+  const fileOf = (name: string) => (isName(name) ? basename(controlPlane.fileOf(kind, name)) : '');
   const placeElsewhere = (name: string) => (kind === 'a2a' ? parts.listedElsewhere().get(name) : undefined);
   const upsert = async (context: Context<SwitchboardEnv>, name: string, entry: object) => {
     const payload = { name, file: fileOf(name), yaml: stringify(entry), entry };

@@ -3,8 +3,8 @@ import { ConfigError } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Registrar } from '../control/registrar.ts';
-import { RegistrarError } from '../control/registrar-error.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
+import { ControlPlaneError } from '../control/control-plane-error.ts';
 import type { KindName } from '../workspace/kinds.ts';
 import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -23,11 +23,11 @@ interface LineMessage {
 }
 
 /** Files of the workspace as they are written, comments included: read, checked, replaced. */
-export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, registrar: Registrar): void {
+export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPlane: ControlPlane): void {
   const path = '/api/workspace/files/:kind/:name';
   const fileOf = (kind: KindName, name: string) => {
     try {
-      return basename(registrar.fileOf(kind, name));
+      return basename(controlPlane.fileOf(kind, name));
     } catch (error) {
       return refuse(error);
     }
@@ -35,14 +35,14 @@ export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, registrar
   const read = describeRoute({ summary: 'The text of a file', errors: [errors.file_unknown] });
   app.get(path, read, validate('param', place), async (context) => {
     const { kind, name } = context.req.valid('param');
-    const text = await registrar.read(kind, name).catch(refuse);
+    const text = await controlPlane.read(kind, name).catch(refuse);
     if (text === null) throw errors.file_unknown({ name });
     return context.json({ success: true, data: { kind, name, text } });
   });
   const check = describeRoute({ summary: 'What is wrong with a text, line by line; nothing is written' });
   app.post(`${path}/check`, check, validate('param', place), validate('json', textBody), (context) => {
     const { kind, name } = context.req.valid('param');
-    const problems = problemsOf(() => registrar.check(kind, name, context.req.valid('json').text));
+    const problems = problemsOf(() => controlPlane.check(kind, name, context.req.valid('json').text));
     return context.json({ success: true, data: { problems } });
   });
   const replace = describeRoute({
@@ -63,7 +63,7 @@ function problemsOf(check: () => void): LineMessage[] {
     check();
     return [];
   } catch (error) {
-    if (!(error instanceof RegistrarError)) throw error;
+    if (!(error instanceof ControlPlaneError)) throw error;
     const { cause } = error;
     return cause instanceof ConfigError
       ? cause.problems.map(lineMessage)
@@ -78,6 +78,6 @@ function lineMessage(problem: string): LineMessage {
 }
 
 function refuse(error: unknown): never {
-  if (error instanceof RegistrarError) throw commandErrors.command_refused({ words: error.message });
+  if (error instanceof ControlPlaneError) throw commandErrors.command_refused({ words: error.message });
   throw error;
 }

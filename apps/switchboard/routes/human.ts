@@ -2,7 +2,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { askLimitMs } from '../human/ask-human.ts';
-import type { HumanDesk } from '../human/human-desk.ts';
+import type { HumanInput } from '../human/human-input.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
@@ -19,13 +19,13 @@ const askBody = z.object({
 const answerBody = z.object({ requestId: z.string(), answer: z.string().min(1).max(100_000) });
 
 /** Questions to people: asking, answering, and what waits. */
-export function mountHuman(app: Hono<SwitchboardEnv>, desk: HumanDesk): void {
+export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): void {
   const ask = describeRoute({
     summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
   });
   app.post('/api/agent/ask-human', ask, validate('json', askBody), async (context) => {
     const { correlationId, question } = context.req.valid('json');
-    const answer = await desk.ask(correlationId, question, askLimitMs, context.req.raw.signal);
+    const answer = await humanInput.ask(correlationId, question, askLimitMs, context.req.raw.signal);
     return context.json(
       answer === undefined ? { success: true, timedOut: true, answer: null } : { success: true, answer },
     );
@@ -41,9 +41,9 @@ export function mountHuman(app: Hono<SwitchboardEnv>, desk: HumanDesk): void {
   });
   app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
     const { requestId, answer } = context.req.valid('json');
-    const outcome = await desk.answer(requestId, answer, context.get('principal'));
+    const outcome = await humanInput.answer(requestId, answer, context.get('principal'));
     if (outcome === 'unknown') throw errors.question_unknown();
-    if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: desk.whereToApprove() });
+    if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: humanInput.whereToApprove() });
     if (outcome === 'unclear') throw errors.approval_unclear();
     if (outcome === 'answered-already') throw errors.question_answered();
     return context.json({ success: true });
@@ -51,6 +51,6 @@ export function mountHuman(app: Hono<SwitchboardEnv>, desk: HumanDesk): void {
   app.get(
     '/api/hitl/pending',
     describeRoute({ summary: 'Questions that wait, the oldest first' }),
-    (context) => context.json({ success: true, data: desk.pending() }),
+    (context) => context.json({ success: true, data: humanInput.pending() }),
   );
 }

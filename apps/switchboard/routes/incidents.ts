@@ -1,7 +1,7 @@
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { IncidentBook, NewIncident } from '../incidents/incident-book.ts';
+import type { IncidentRepository, NewIncident } from '../incidents/incident-repository.ts';
 import { severities } from '../workspace/schema/incidents.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -20,7 +20,7 @@ const newIncident = z.strictObject({
 const resolution = z.object({ resolutionNote: z.string().max(20_000).optional() }).default({});
 
 /** The incidents of `incidents.yaml`. */
-export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentBook): void {
+export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRepository): void {
   app.get('/api/incidents', describeRoute({ summary: 'All incidents' }), (context) =>
     context.json({ success: true, data: incidents.list() }),
   );

@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
+import type { ControlPlane } from '../control/control-plane.ts';
 import { redactEntry } from '../control/redact.ts';
-import type { Registrar } from '../control/registrar.ts';
 import type { McpServers } from '../mcp/mcp-client.ts';
 import { isEnabled } from '../mcp/trust.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
@@ -20,7 +21,7 @@ export interface McpRoutes {
   list: () => readonly McpServer[];
   servers: McpServers;
   bus: CommandBus;
-  registrar: Registrar;
+  controlPlane: ControlPlane;
 }
 
 const enabledBody = z.object({ enabled: z.boolean() });
@@ -69,7 +70,7 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
 /** By the file itself: what the lists leave out of it, the values of variables, stays as it is. */
 function mountEnabling(
   app: Hono<SwitchboardEnv>,
-  { bus, registrar }: McpRoutes,
+  { bus, controlPlane }: McpRoutes,
   find: (name: string) => McpServer,
 ): void {
   const route = describeRoute({
@@ -79,9 +80,9 @@ function mountEnabling(
   app.post('/api/mcp-servers/:name/enabled', route, validate('json', enabledBody), async (context) => {
     const { name } = find(context.req.param('name'));
     const { enabled } = context.req.valid('json');
-    const document = parseDocument((await registrar.read('mcp', name)) ?? '');
+    const document = parseDocument((await controlPlane.read('mcp', name)) ?? '');
     document.set('enabled', enabled);
-    const file = basename(registrar.fileOf('mcp', name));
+    const file = basename(controlPlane.fileOf('mcp', name));
     const payload = { name, file, yaml: document.toString() };
     await sendCommand(context, bus, 'command.mcp.upsert', payload);
     return context.json({ success: true, data: { name, enabled } });
@@ -91,7 +92,7 @@ function mountEnabling(
 async function tryOut(server: McpServer) {
   const { openMcpLink } = await import('../mcp/mcp-link.ts');
   const link = await openMcpLink(server).catch((cause: unknown) => {
-    throw errors.server_failed({ words: cause instanceof Error ? cause.message : String(cause) }, { cause });
+    throw errors.server_failed({ words: errorMessage(cause) }, { cause });
   });
   await link.close();
   return { tools: link.tools.map(({ name, description }) => ({ name, description })) };

@@ -3,7 +3,7 @@ import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Sighting } from '../broker/skill-broker.ts';
-import type { Load } from '../dispatch/lanes.ts';
+import type { Load } from '../dispatch/agent-limiter.ts';
 import { confirmed } from '../dispatch/registry.ts';
 import { busFailure } from '../errors.ts';
 import {
@@ -12,7 +12,7 @@ import {
   decisionOf,
   type Inbound,
   matchesRoute,
-  type Surroundings,
+  type RoutingDeps,
 } from '../router/decide.ts';
 import { isRouted } from '../router/router.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -33,9 +33,9 @@ export interface Insights {
 }
 
 /** Who can do what, and where a message would go. */
-export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, insights: Insights): void {
+export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insights: Insights): void {
   app.get('/api/agents', describeRoute({ summary: 'Every agent and its skills' }), (context) => {
-    const agents = around.registry
+    const agents = deps.registry
       .list()
       .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))
       // An MCP server is its tools: it is listed when it has said which.
@@ -50,7 +50,7 @@ export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, in
     return context.json({ success: true, data: agents });
   });
   app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>
-    context.json({ success: true, data: around.workspace.routes() }),
+    context.json({ success: true, data: deps.workspace.routes() }),
   );
   const dryRun = describeRoute({ summary: 'Where a message would go, and why; nothing is sent' });
   app.post('/api/routes/test', dryRun, validate('json', testBody), (context) => {
@@ -61,23 +61,23 @@ export function mountRouting(app: Hono<SwitchboardEnv>, around: Surroundings, in
       payload,
       ...(source && { source: { ...source } as NonNullable<Inbound['source']> }),
     };
-    return context.json({ success: true, data: tryOut(inbound, around) });
+    return context.json({ success: true, data: tryOut(inbound, deps) });
   });
 }
 
-function tryOut(inbound: Inbound, around: Surroundings) {
-  const decision = isRouted(inbound.topic) ? decide(inbound, around) : byRouteAlone(inbound, around);
+function tryOut(inbound: Inbound, deps: RoutingDeps) {
+  const decision = isRouted(inbound.topic) ? decide(inbound, deps) : byRouteAlone(inbound, deps);
   if (decision.skill === undefined)
     return { dispatched: false, reason: decision.ignored ? 'ignored' : 'no_skill', why: decision.why };
   const { skill, agent: wanted, rule, why } = decision;
-  const found = around.registry.resolve(skill, wanted);
+  const found = deps.registry.resolve(skill, wanted);
   if ('reason' in found)
     return { dispatched: false, skill, rule, reason: found.reason, why: `${why}, but ${found.why}` };
   const { agent, type } = found.executor;
   return { dispatched: true, skill, agent, executorType: type, rule, why };
 }
 
-function byRouteAlone(inbound: Inbound, { workspace }: Surroundings): Decision {
+function byRouteAlone(inbound: Inbound, { workspace }: RoutingDeps): Decision {
   const route = workspace.routes().find((candidate) => matchesRoute(candidate, inbound));
   return route
     ? decisionOf(route)

@@ -1,5 +1,6 @@
 import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkPublish } from '../access/check-publish.ts';
@@ -135,10 +136,7 @@ function previewed(work: () => string[]): string[] {
   try {
     return work();
   } catch (error) {
-    throw errors.schedule_refused(
-      { words: error instanceof Error ? error.message : String(error) },
-      { cause: error },
-    );
+    throw errors.schedule_refused({ words: errorMessage(error) }, { cause: error });
   }
 }
 

@@ -1,12 +1,13 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { stringify } from 'yaml';
-import type { ChangeNote, Registrar } from '../control/registrar.ts';
+import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/report.ts';
-import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { editRecord } from './edit-record.ts';
+import type { FireCompletion } from './fire-completion.ts';
 import { ownerOf } from './owner.ts';
 import { readRecord, withField } from './record-text.ts';
 import { ScheduleRefusal } from './refusal.ts';
@@ -17,8 +18,8 @@ export interface CommandParts {
   bus: Bus;
   schedules: Schedules;
   folder: CronFolder;
-  registrar: Registrar;
-  afterFire: AfterFire;
+  controlPlane: ControlPlane;
+  fireCompletion: FireCompletion;
   logger: Logger;
 }
 
@@ -73,7 +74,7 @@ async function outcomeOf(work: () => Promise<object>): Promise<Outcome> {
     return { success: true, data: await work() };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'refused';
-    return { success: false, error: error instanceof Error ? error.message : String(error), code };
+    return { success: false, error: errorMessage(error), code };
   }
 }
 
@@ -117,34 +118,34 @@ function checkOwner(owner: string | undefined, id: string, { folder }: CommandPa
 
 /** The record is checked and on the disk before its timer exists. */
 async function add({ id, fields, note }: Command, parts: CommandParts): Promise<object> {
-  const { folder, registrar, afterFire } = parts;
+  const { folder, controlPlane, fireCompletion } = parts;
   if (fields.onlyNew === true && folder.get(id) !== undefined)
     throw new ScheduleRefusal('schedule_exists', id);
   const given = Object.fromEntries(Object.entries(fields).filter(([name]) => !ownFields.includes(name)));
   const owner = given.owner ?? folder.get(id)?.record.owner;
   const file = stringify({ ...given, ...(owner !== undefined && { owner }) });
   readRecord(file, `crons/${id}.yaml`, id);
-  await afterFire.release(id);
-  await registrar.writeText('cron', id, file, note);
+  await fireCompletion.release(id);
+  await controlPlane.writeText('cron', id, file, note);
   folder.refresh(id);
   return { action: 'add', id, schedule: parts.schedules.get(id) ?? null };
 }
 
 async function remove(
   { id, note }: Command,
-  { folder, registrar, afterFire }: CommandParts,
+  { folder, controlPlane, fireCompletion }: CommandParts,
 ): Promise<object> {
   if (folder.get(id) === undefined && folder.text(id) === undefined)
     throw new ScheduleRefusal('schedule_unknown', id);
-  await afterFire.release(id);
-  await registrar.remove('cron', id, note);
+  await fireCompletion.release(id);
+  await controlPlane.remove('cron', id, note);
   folder.refresh(id);
   return { action: 'remove', id };
 }
 
 async function enable({ id, note }: Command, parts: CommandParts, enabled: boolean): Promise<object> {
-  const { afterFire, schedules } = parts;
-  await afterFire.release(id);
+  const { fireCompletion, schedules } = parts;
+  await fireCompletion.release(id);
   const isThere = await editRecord(parts, id, (file) => withField(file, 'enabled', enabled), note);
   if (!isThere) throw new ScheduleRefusal('schedule_unknown', id);
   return { action: enabled ? 'resume' : 'pause', id, schedule: schedules.get(id) ?? null };

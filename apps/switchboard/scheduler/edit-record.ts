@@ -1,12 +1,12 @@
-import type { ChangeNote, Registrar } from '../control/registrar.ts';
-import { RegistrarError } from '../control/registrar-error.ts';
+import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
+import { ControlPlaneError } from '../control/control-plane-error.ts';
 import type { CronFolder } from './cron-folder.ts';
 
 const mostAttempts = 3;
 
 /** Changes the text of a record; what is edited by hand meanwhile is read again, what is removed stays away. Says whether it is there. */
 export async function editRecord(
-  { folder, registrar }: { folder: CronFolder; registrar: Registrar },
+  { folder, controlPlane }: { folder: CronFolder; controlPlane: ControlPlane },
   id: string,
   change: (text: string) => string,
   note: ChangeNote,
@@ -15,11 +15,11 @@ export async function editRecord(
     const from = folder.get(id) && folder.text(id);
     if (from === undefined) return false;
     try {
-      await registrar.editText('cron', id, { from, to: change(from) }, note);
+      await controlPlane.editText('cron', id, { from, to: change(from) }, note);
       folder.refresh(id);
       return true;
     } catch (error) {
-      const isOvertaken = error instanceof RegistrarError && error.code === 'change_overtaken';
+      const isOvertaken = error instanceof ControlPlaneError && error.code === 'change_overtaken';
       if (!isOvertaken || attempt === mostAttempts) throw error;
     }
   }

@@ -1,19 +1,20 @@
 import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
 import { scheduled } from '../core/principals.ts';
 import { isRouted } from '../router/router.ts';
+import type { FireResults, Outcome } from './fire-results.ts';
 import type { FireRow, FireStatus } from './ledger.ts';
-import type { Outcome, Outcomes } from './outcomes.ts';
 import type { ScheduleJob } from './record.ts';
 
 export interface FireSettings {
   bus: Bus;
   clock: Clock;
   leader: Leader;
-  outcomes: Outcomes;
+  outcomes: FireResults;
   logger: Logger;
   known: (fireId: string) => FireRow | undefined;
   /** Writes a fire, or how it went on, into the ledger. */
@@ -105,7 +106,7 @@ export class Fires {
   /** What failed because another leads by now, or the end came, is left to whoever goes on. */
   async failed(job: ScheduleJob, fire: Fire, error: unknown): Promise<void> {
     if (!this.#settings.leader.isLeader() || fire.signal.aborted) return;
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = errorMessage(error);
     await this.#settings.note(this.#row(job, fire, 'failed', detail));
   }
 

@@ -10,12 +10,12 @@ import type { Plugin, PluginContext } from '../core/plugin.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { mountSchedules } from '../routes/schedules.ts';
 import { announce } from '../workspace/report.ts';
-import { A2aCourier } from './a2a-courier.ts';
-import { AfterFire } from './after-fire.ts';
+import { A2aDelivery } from './a2a-delivery.ts';
 import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
+import { FireCompletion } from './fire-completion.ts';
+import { FireResults } from './fire-results.ts';
 import { type FireRow, Ledger } from './ledger.ts';
-import { Outcomes } from './outcomes.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
 /** Beyond the time that a skill may take. */
@@ -49,7 +49,7 @@ export class SchedulerPlugin implements Plugin {
 
   async start(context: PluginContext): Promise<void> {
     await using closing = new AsyncDisposableStack();
-    const { bus, registrar, workspace, logger, options } = context;
+    const { bus, controlPlane, workspace, logger, options } = context;
     const ledger = new Ledger(join(context.home, 'schedules.db'));
     closing.defer(() => {
       this.#schedules = undefined;
@@ -58,7 +58,7 @@ export class SchedulerPlugin implements Plugin {
     const folder = this.#openFolder(context, ledger, closing);
     const outcomeLimitMs = options.skillTimeoutMs + marginMs;
     const [leader, clock] = [this.#leader, this.#clock];
-    const outcomes = new Outcomes({
+    const outcomes = new FireResults({
       bus,
       clock,
       limitMs: outcomeLimitMs,
@@ -66,22 +66,25 @@ export class SchedulerPlugin implements Plugin {
     });
     await outcomes.start();
     const replica = await this.#openReplica(context, { ledger, folder }, closing);
-    const afterFire = new AfterFire({
+    const fireCompletion = new FireCompletion({
       folder,
-      registrar,
+      controlPlane,
       isBusy: () => this.#schedules?.isBusy() ?? false,
       onRemoved: async (id) => await replica?.share({ ended: id }),
       logger,
     });
-    closing.defer(() => afterFire.close());
+    closing.defer(() => fireCompletion.close());
     await folder.open();
-    const parts = { bus, clock, leader, folder, ledger, outcomes, afterFire, replica, logger };
+    const parts = { bus, clock, leader, folder, ledger, outcomes, fireCompletion, replica, logger };
     const schedules = new Schedules({ ...parts, catchUp: this.#catchUp, outcomeLimitMs });
     this.#schedules = schedules;
     closing.defer(() => schedules.stop());
     const { targets } = workspace;
-    await new A2aCourier({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
-    const leading = this.#followLeader({ bus, schedules, folder, registrar, afterFire, logger }, closing);
+    await new A2aDelivery({ bus, client: createA2aClient(clock), clock, targets, logger }).start();
+    const leading = this.#followLeader(
+      { bus, schedules, folder, controlPlane, fireCompletion, logger },
+      closing,
+    );
     // What others fired may take a while to come in.
     if (replica === undefined) await leading();
     else void schedules.recall();
@@ -122,7 +125,7 @@ export class SchedulerPlugin implements Plugin {
 
   /** With one bus for several switchboards, each knows what the others fired. */
   async #openReplica(
-    { bus, home, registrar }: PluginContext,
+    { bus, home, controlPlane }: PluginContext,
     { ledger, folder }: { ledger: Ledger; folder: CronFolder },
     closing: AsyncDisposableStack,
   ): Promise<FireReplica | undefined> {
@@ -130,7 +133,7 @@ export class SchedulerPlugin implements Plugin {
     const onEntry = async (entry: SharedFire, isOwn: boolean) => {
       if (isOwn) return;
       if ('row' in entry) return void (await ledger.put(entry.row));
-      await registrar.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
+      await controlPlane.remove('cron', entry.ended, { actor: 'scheduler', reason: 'it fired', quiet: true });
       folder.refresh(entry.ended);
     };
     const durable = `schedules-${await nodeName(home)}`;

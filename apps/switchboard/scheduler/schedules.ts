@@ -5,16 +5,16 @@ import { type Clock, parseSchedule } from '@trunkline/schedule';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/shared-log.ts';
 import { hourly } from '../core/hourly.ts';
-import type { AfterFire } from './after-fire.ts';
 import type { CronFolder } from './cron-folder.ts';
+import { DeferredWrites } from './deferred-writes.ts';
+import type { FireCompletion } from './fire-completion.ts';
+import type { FireResults, Outcome } from './fire-results.ts';
 import { Fires } from './fires.ts';
-import { LateNotes } from './late-notes.ts';
+import { LeaderTerm } from './leader-term.ts';
 import type { FireRow, Ledger } from './ledger.ts';
-import type { Outcome, Outcomes } from './outcomes.ts';
 import { ownerOf } from './owner.ts';
 import type { Entry } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
-import { Term } from './term.ts';
 import { type ScheduleView, viewOf } from './view.ts';
 
 /** What switchboards tell each other: a fire and how it went on, or that a one-shot is over. */
@@ -28,8 +28,8 @@ export interface ScheduleSettings {
   leader: Leader;
   folder: CronFolder;
   ledger: Ledger;
-  outcomes: Outcomes;
-  afterFire: AfterFire;
+  outcomes: FireResults;
+  fireCompletion: FireCompletion;
   /** Carries fires to the other switchboards; undefined when there are none. */
   replica: FireReplica | undefined;
   /** Resolves when the records of all switchboards are here. */
@@ -48,9 +48,9 @@ const mostRecalled = 500;
 export class Schedules {
   readonly #settings: ScheduleSettings;
   readonly #fires: Fires;
-  readonly #lateNotes: LateNotes;
+  readonly #deferredWrites: DeferredWrites;
   readonly #stopSweeping: () => void;
-  #term: Term | undefined;
+  #term: LeaderTerm | undefined;
   #stopped = false;
   #turn: Promise<void> = Promise.resolve();
 
@@ -60,7 +60,7 @@ export class Schedules {
     const known = (fireId: string) => settings.ledger.get(fireId);
     const noteEnd = (row: FireRow) => this.#noteEnd(row);
     this.#fires = new Fires({ ...settings, note, noteEnd, known });
-    this.#lateNotes = new LateNotes({ ...settings, note: (row) => this.#noteHere(row) });
+    this.#deferredWrites = new DeferredWrites({ ...settings, note: (row) => this.#noteHere(row) });
     const { ledger, clock, outcomeLimitMs, logger } = settings;
     this.#stopSweeping = hourly(() => ledger.sweep(clock.now(), outcomeLimitMs), logger);
   }
@@ -144,7 +144,7 @@ export class Schedules {
     this.#stopped = true;
     this.#stopSweeping();
     this.#settings.outcomes.close();
-    this.#lateNotes.close();
+    this.#deferredWrites.close();
     await this.#turn;
     await this.#end(stopLimitMs);
   }
@@ -170,11 +170,11 @@ export class Schedules {
     if (replica !== undefined) folder.compare();
     if (!leader.isLeader() || this.#term !== undefined) return;
     await this.#fires.inherit(ledger.open(clock.now() - outcomeLimitMs));
-    const term = new Term({
+    const term = new LeaderTerm({
       ...this.#settings,
       fires: this.#fires,
       note: (row) => this.#note(row),
-      finished: ({ id, record }) => this.#settings.afterFire.finished(id, record.schedule),
+      finished: ({ id, record }) => this.#settings.fireCompletion.finished(id, record.schedule),
     });
     this.#term = term;
     term.start();
@@ -187,10 +187,10 @@ export class Schedules {
   }
 
   async #note(row: FireRow): Promise<void> {
-    const { ledger, afterFire, folder, replica } = this.#settings;
+    const { ledger, fireCompletion, folder, replica } = this.#settings;
     const isNewest = await ledger.put(row);
     const isRecurring = folder.get(row.scheduleId)?.type === 'cron';
-    if (isNewest && isRecurring) afterFire.fired(row.scheduleId, row.scheduledAt);
+    if (isNewest && isRecurring) fireCompletion.fired(row.scheduleId, row.scheduledAt);
     await replica?.share({ row });
   }
 
@@ -198,7 +198,7 @@ export class Schedules {
     try {
       await this.#noteHere(row);
     } catch (error) {
-      this.#lateNotes.keep(row, error);
+      this.#deferredWrites.keep(row, error);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Diagnosis } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
 import type { SwitchboardOptions } from '../options.ts';
 import { surfaces } from './list.ts';
 import type { Surface } from './surface.ts';
@@ -27,7 +28,7 @@ async function diagnose(
   try {
     return { subject, state: 'ok', words: `answers: ${await ask(AbortSignal.timeout(callMs))}.` };
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = errorMessage(error);
     return { subject, state: 'failed', words, advice: `Check ${variables}.` };
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import type { VectorStore } from './vector-store.ts';
 
 /** A text that is to be found again. */
@@ -117,7 +118,7 @@ export class EmbeddingQueue {
       this.#error = null;
       return undefined;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return errorMessage(error);
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { ModelGateway, Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
@@ -72,10 +73,7 @@ export class VectorPlugin implements Plugin {
     app.get('/api/vectors/search', find, validate('query', searchQuery), async (context) => {
       const { q, limit } = context.req.valid('query');
       const found = await this.#search(q, limit, context.req.raw.signal).catch((cause: unknown) => {
-        throw errors.vectors_failed(
-          { words: cause instanceof Error ? cause.message : String(cause) },
-          { cause },
-        );
+        throw errors.vectors_failed({ words: errorMessage(cause) }, { cause });
       });
       return context.json({ success: true, data: found });
     });

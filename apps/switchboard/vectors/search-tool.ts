@@ -1,4 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { VectorMatch } from './vector-store.ts';
 
@@ -21,7 +22,7 @@ export function createSearchKnowledge(
         return found.length === 0 ? 'Nothing was found.' : found.map(lineOf).join('\n---\n');
       } catch (error) {
         if (signal.aborted) throw error;
-        return `Error: ${error instanceof Error ? error.message : String(error)}`;
+        return `Error: ${errorMessage(error)}`;
       }
     },
   }) as Tool;

@@ -8,11 +8,11 @@ import {
   watchDirectory,
 } from '@trunkline/config';
 import { z } from 'zod';
+import { FileCache } from './file-cache.ts';
 import { spellingsOf, standingFile, standsTwice, twiceWords } from './file-names.ts';
 import type { FileKind, FolderKind } from './kinds.ts';
 import type { Problems } from './problems.ts';
 import { restrictFile } from './restrict.ts';
-import { Shelf } from './shelf.ts';
 
 export interface FollowSettings {
   problems: Problems;
@@ -109,7 +109,7 @@ export async function followFolder<Schema extends z.ZodType>(
 ): Promise<Followed<z.output<Schema>[]>> {
   const directory = join(root, folder);
   const nameOf = (value: z.output<Schema>) => String((value as Record<string, unknown>)[key]);
-  const shelf = new Shelf<z.output<Schema>>({ directory, problems, nameOf, key });
+  const shelf = new FileCache<z.output<Schema>>({ directory, problems, nameOf, key });
   const restrict = (file: string) => {
     if (confidential) restrictFile(join(directory, file), logger);
   };

@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 /** A file of the workspace that cannot be used as it is. */
 export interface Problem {
   file: string;
@@ -21,7 +22,7 @@ export class Problems {
       this.#byFile.delete(file);
       return;
     }
-    const words = error instanceof Error ? error.message : String(error);
+    const words = errorMessage(error);
     if (this.#byFile.get(file)?.error === words) return;
     const problem = { file, error: words, since: Date.now() };
     this.#byFile.set(file, problem);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { splitMessage } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 import { type ChatAddress, chatAddress } from './address.ts';
 import { allowedMentions } from './mentions.ts';
 import type { ProgressNotes } from './progress.ts';
@@ -18,21 +18,23 @@ export interface ChatSettings {
 
 /** Posts what stands on `message.outbound.chat.#`. */
 export function createChatSender(settings: ChatSettings) {
-  return async (parcel: Parcel): Promise<void> => {
-    const { message, done } = parcel;
+  return async (attempt: DeliveryAttempt): Promise<void> => {
+    const { message, done } = attempt;
     const address = chatAddress(message.topic);
     const content = text(fieldsOf(message.payload).content);
     if (address === undefined) throw refused(`${message.topic} is no place on the chat platform.`);
     if (content === undefined) throw refused('The message has no content.');
     const rest = settings.restOf(address.agent);
     const parts = splitMessage(content);
-    if (address.kind === 'slash') return await answerCommand(rest, address.id, parts, parcel, settings);
-    const channelId = await channelOf(rest, address, settings, parcel.signal);
+    if (address.kind === 'slash') return await answerCommand(rest, address.id, parts, attempt, settings);
+    const channelId = await channelOf(rest, address, settings, attempt.signal);
     for (const [index, part] of parts.entries()) {
       if (index < done.length) continue;
       const note = index === 0 ? await settings.progress.find(message.correlationId, channelId) : undefined;
-      const edited = note && (await edit(rest, channelId, note, part, parcel.signal));
-      parcel.arrived(edited ?? (await post(rest, channelId, part, `${message.id} ${index}`, parcel.signal)));
+      const edited = note && (await edit(rest, channelId, note, part, attempt.signal));
+      attempt.arrived(
+        edited ?? (await post(rest, channelId, part, `${message.id} ${index}`, attempt.signal)),
+      );
       if (note !== undefined) await settings.progress.end(message.correlationId);
     }
   };
@@ -101,7 +103,7 @@ async function answerCommand(
   rest: REST,
   interactionId: string,
   parts: readonly string[],
-  { message, done, arrived, signal }: Parcel,
+  { message, done, arrived, signal }: DeliveryAttempt,
   { state }: ChatSettings,
 ): Promise<void> {
   const open = await state.interaction(interactionId);

@@ -3,6 +3,7 @@ import type { docs_v1 } from '@googleapis/docs';
 import type { drive_v3 } from '@googleapis/drive';
 import type { gmail_v1 } from '@googleapis/gmail';
 import { untilAborted } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
 import { refreshGrant } from '../refresh-token.ts';
@@ -109,7 +110,7 @@ export class CloudAccount {
       this.#refused = false;
       return value;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const words = `The cloud suite gave no token: ${why}; check CLOUD_REFRESH_TOKEN.`;
       if (!this.#refused) this.#settings.onRefreshFailed(words);
       this.#refused = true;

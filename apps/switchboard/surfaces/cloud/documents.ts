@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 import type { CloudAccount } from './account.ts';
 
 const docSchema = z.object({
@@ -20,15 +20,15 @@ const fileSchema = z.object({
 
 /** Writes documents and files: `message.outbound.cloud.docs` and `.drive`. */
 export function createDocumentWriter(account: CloudAccount, defaultFolder: () => string | undefined) {
-  return (parcel: Parcel): Promise<void> =>
-    parcel.message.topic === 'message.outbound.cloud.docs'
-      ? writeDocument(parcel, account, defaultFolder)
-      : writeFile(parcel, account, defaultFolder);
+  return (attempt: DeliveryAttempt): Promise<void> =>
+    attempt.message.topic === 'message.outbound.cloud.docs'
+      ? writeDocument(attempt, account, defaultFolder)
+      : writeFile(attempt, account, defaultFolder);
 }
 
 /** In steps that can be taken again, so that a second attempt goes on with the document that the first one made. */
 async function writeDocument(
-  { message, signal, done, arrived }: Parcel,
+  { message, signal, done, arrived }: DeliveryAttempt,
   account: CloudAccount,
   defaultFolder: () => string | undefined,
 ): Promise<void> {
@@ -64,7 +64,7 @@ async function moveInto(
 }
 
 async function writeFile(
-  { message, signal, arrived }: Parcel,
+  { message, signal, arrived }: DeliveryAttempt,
   account: CloudAccount,
   defaultFolder: () => string | undefined,
 ): Promise<void> {

@@ -1,12 +1,12 @@
 import { unescapeSegment } from '@trunkline/bus';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 import type { CloudAccount } from './account.ts';
 import { encodeMail, headerOf } from './mail-text.ts';
 
 /** Answers a mail in its thread: `cloud.mail.reply.<id of the mail>`. */
 export function createMailReplier(account: CloudAccount) {
-  return async ({ message, signal, arrived }: Parcel): Promise<void> => {
+  return async ({ message, signal, arrived }: DeliveryAttempt): Promise<void> => {
     const id = unescapeSegment(message.topic.split('.')[3] ?? '');
     const content = text(fieldsOf(message.payload).content);
     if (id === '' || content === undefined) {

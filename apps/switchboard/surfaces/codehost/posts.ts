@@ -1,7 +1,7 @@
 import type { Bus } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 import { addressOf, type CodehostAddress } from './address.ts';
 import { type CodehostClients, codehostFailure } from './clients.ts';
 
@@ -13,9 +13,12 @@ const longestComment = 65_000;
 type ReviewEvent = 'APPROVE' | 'REQUEST_CHANGES' | 'COMMENT';
 
 /** Writes what a message on `message.outbound.codehost.#` says to where its topic points. */
-export function createPoster(clients: CodehostClients, bus: Bus): (parcel: Parcel) => Promise<void> {
-  return async (parcel) => {
-    const { message, done } = parcel;
+export function createPoster(
+  clients: CodehostClients,
+  bus: Bus,
+): (attempt: DeliveryAttempt) => Promise<void> {
+  return async (attempt) => {
+    const { message, done } = attempt;
     const address = addressOf(message.topic);
     const fields = fieldsOf(message.payload);
     const content = text(fields.content);
@@ -24,9 +27,9 @@ export function createPoster(clients: CodehostClients, bus: Bus): (parcel: Parce
     const identity = fields.chained === true ? 'chain' : 'reply';
     try {
       const octokit = await clients.of(address.owner, address.repo, identity);
-      if (address.review) return await submitReview(octokit, address, content, parcel, bus);
+      if (address.review) return await submitReview(octokit, address, content, attempt, bus);
       for (const part of splitMessage(content, longestComment).slice(done.length)) {
-        parcel.arrived(await writeComment(octokit, address, part, parcel.signal));
+        attempt.arrived(await writeComment(octokit, address, part, attempt.signal));
       }
     } catch (error) {
       throw error instanceof DeliveryError ? error : codehostFailure(error);
@@ -70,19 +73,19 @@ async function submitReview(
   octokit: Octokit,
   address: CodehostAddress,
   content: string,
-  parcel: Parcel,
+  attempt: DeliveryAttempt,
   bus: Bus,
 ): Promise<void> {
   const { owner, repo, number: prNumber } = address;
-  const { done, message, signal } = parcel;
+  const { done, message, signal } = attempt;
   const [opening = '', ...more] = splitMessage(content, longestComment);
   const { event, body } = readVerdict(opening);
   const made =
     done[0] === undefined
-      ? await createReview(octokit, address, { event, body }, parcel)
+      ? await createReview(octokit, address, { event, body }, attempt)
       : { prUrl: done[0] };
   for (const part of more.slice(Math.max(0, done.length - 1))) {
-    parcel.arrived(await writeComment(octokit, address, part, signal));
+    attempt.arrived(await writeComment(octokit, address, part, signal));
   }
   await bus.publish({
     topic: 'reviewer.review.submitted',
@@ -96,7 +99,7 @@ async function createReview(
   octokit: Octokit,
   { owner, repo, number }: CodehostAddress,
   { event, body }: { event: ReviewEvent; body: string },
-  { arrived, signal }: Parcel,
+  { arrived, signal }: DeliveryAttempt,
 ): Promise<{ reviewId: number; prUrl: string }> {
   const { data } = await octokit.rest.pulls.createReview({
     owner,

@@ -1,8 +1,8 @@
 import type { PluginContext } from '../../core/plugin.ts';
 import { fromSurface } from '../../core/principals.ts';
+import { AcceptedWebhooks } from '../accepted-webhooks.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { defineSurface } from '../surface.ts';
-import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { CodehostClients, clientSettings } from './clients.ts';
 import { type HookEvent, type Reactable, readEvent } from './events.ts';
@@ -55,12 +55,12 @@ export const codehostSurface = defineSurface({
 class Running {
   readonly #clients: CodehostClients;
   readonly #context: PluginContext;
-  readonly #taken: TakenDeliveries;
+  readonly #taken: AcceptedWebhooks;
   readonly #stopping = new AbortController();
   #ownLogins: ReadonlySet<string> = new Set();
   #ends: (() => Promise<void>)[] = [];
 
-  private constructor(clients: CodehostClients, context: PluginContext, taken: TakenDeliveries) {
+  private constructor(clients: CodehostClients, context: PluginContext, taken: AcceptedWebhooks) {
     this.#clients = clients;
     this.#context = context;
     this.#taken = taken;
@@ -73,7 +73,7 @@ class Running {
     webhook: WebhookSettings,
   ): Promise<Running> {
     const { bus, logger } = context;
-    const taken = await TakenDeliveries.open(bus, 'codehost');
+    const taken = await AcceptedWebhooks.open(bus, 'codehost');
     const running = new Running(await CodehostClients.open(clientSettings(options)), context, taken);
     const server = await startWebhookServer({
       name: 'codehost',

@@ -20,7 +20,7 @@ export interface Delivery {
 }
 
 /** A message on its way out, as the surface that sends it sees it. */
-export interface Parcel {
+export interface DeliveryAttempt {
   message: Message;
   /** Aborted when an attempt takes too long, or the switchboard stops. */
   signal: AbortSignal;
@@ -31,7 +31,7 @@ export interface Parcel {
 }
 
 /** Brings a message over, or throws. */
-export type Send = (parcel: Parcel) => Promise<void>;
+export type Send = (attempt: DeliveryAttempt) => Promise<void>;
 
 export interface DeliveryErrorOptions extends ErrorOptions {
   /** Trying again cannot help: the other side refused it, or there is no such place. */

@@ -3,7 +3,7 @@ import { type Bus, createEmbeddedBus, type Message } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { FakeClock, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { DeliveryError, type Parcel } from './delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from './delivery.ts';
 import { DeliveryStore } from './delivery-store.ts';
 import { Outbox } from './outbox.ts';
 
@@ -39,7 +39,7 @@ async function closeAll() {
   store.close();
 }
 
-const open = (send: (parcel: Parcel) => Promise<void>) =>
+const open = (send: (attempt: DeliveryAttempt) => Promise<void>) =>
   outbox.open({ surface: 'chat', patterns: ['message.outbound.chat.#'], send });
 const publish = (content: string, topic = 'message.outbound.chat.1') =>
   bus.publish({ topic, payload: { content } }).then(({ id }) => id);
@@ -53,7 +53,8 @@ const settled = (id: string) =>
 async function throughPauses(id: string) {
   await waitFor(async () => {
     if (clock.pendingTimers > 0) await clock.advanceBy(60_000);
-    return store.get(id)?.state !== 'queued' || undefined;
+    const state = store.get(id)?.state;
+    return state !== undefined && state !== 'queued';
   });
 }
 

@@ -1,10 +1,10 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock } from '@trunkline/schedule';
+import { errorMessage, KeyedQueue } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import { type Delivery, DeliveryError, type Send } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
-import { Lanes } from './lanes.ts';
 
 export interface OutboxSettings {
   bus: Bus;
@@ -21,8 +21,6 @@ export interface Outlet {
   /** The messages that it brings over. */
   patterns: readonly string[];
   send: Send;
-  /** Messages of one lane keep their order; by default those of one topic. */
-  laneOf?(message: Message): string;
 }
 
 /** The pauses between attempts, as multiples of the first. */
@@ -35,7 +33,8 @@ const atOnce = 16;
 export class Outbox {
   readonly #settings: OutboxSettings;
   readonly #clock: Clock;
-  readonly #lanes = new Lanes();
+  /** Messages with the same key are sent in order. */
+  readonly #queue = new KeyedQueue();
   readonly #outlets = new Map<string, Outlet>();
   readonly #stopping = new AbortController();
 
@@ -78,7 +77,7 @@ export class Outbox {
   /** Cuts off what is under way; the bus brings it again after the start, and a replay is found in the store. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#lanes.idle();
+    await this.#queue.idle();
   }
 
   #carryAgain(outlet: Outlet, message: Message): void {
@@ -88,9 +87,10 @@ export class Outbox {
   }
 
   #carry(outlet: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
-    const lane = `${outlet.surface} ${outlet.laneOf?.(message) ?? message.topic}`;
     const signal = AbortSignal.any([stopping, this.#stopping.signal]);
-    return this.#lanes.run(lane, () => this.#deliver(outlet, message, signal));
+    return this.#queue.run(`${outlet.surface} ${message.topic}`, () =>
+      this.#deliver(outlet, message, signal),
+    );
   }
 
   /** Returns when it is decided; throws only when the switchboard stops, so that the bus brings it again. */
@@ -130,7 +130,7 @@ export class Outbox {
       return undefined;
     } catch (error) {
       if (error instanceof DeliveryError) return error;
-      return new DeliveryError(error instanceof Error ? error.message : String(error), { cause: error });
+      return new DeliveryError(errorMessage(error), { cause: error });
     } finally {
       for (const reference of unrecorded)
         await this.#recorded(() => store.arrived(message.id, reference), stopping);

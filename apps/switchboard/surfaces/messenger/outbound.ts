@@ -2,7 +2,7 @@ import { unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 
 export interface BridgeSettings {
   url: string;
@@ -17,7 +17,7 @@ const sentSchema = z.object({ timestamp: z.union([z.string(), z.number()]) });
 
 /** Sends what stands on `message.outbound.messenger` and below. */
 export function createMessengerSender(settings: BridgeSettings) {
-  return async ({ message, signal, done, arrived }: Parcel): Promise<void> => {
+  return async ({ message, signal, done, arrived }: DeliveryAttempt): Promise<void> => {
     const fields = fieldsOf(message.payload);
     const content = text(fields.content);
     const recipient = recipientOf(message.topic, text(fields.recipient)) ?? settings.defaultRecipient;

@@ -1,7 +1,7 @@
 import { unescapeSegment } from '@trunkline/bus';
 import { z } from 'zod';
 import { derivedId } from '../../core/derived-id.ts';
-import { DeliveryError, type Parcel } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
 import type { TrackerApi } from './client.ts';
 
 const content = z.object({ content: z.string().min(1) });
@@ -29,19 +29,19 @@ const activity = content.extend({
 
 /** Does what the topics `tracker.*` ask for. */
 export function createTrackerActions(api: TrackerApi) {
-  return async (parcel: Parcel): Promise<void> => {
-    const [, action, kind = '', id = ''] = parcel.message.topic.split('.');
-    if (action === 'create' && kind === 'issue') return await createIssue(parcel, api);
-    if (action === 'update' && kind === 'issue') return await updateIssue(parcel, api, unescapeSegment(id));
-    if (action === 'reply' && kind !== '') return await reply(parcel, api, unescapeSegment(kind));
-    if (action === 'agent_activity' && kind !== '') return await tell(parcel, api, unescapeSegment(kind));
-    const words = `${parcel.message.topic} is nothing that the tracker does: use tracker.create.issue, tracker.update.issue.<id>, tracker.reply.<issue> or tracker.agent_activity.<session>.`;
+  return async (attempt: DeliveryAttempt): Promise<void> => {
+    const [, action, kind = '', id = ''] = attempt.message.topic.split('.');
+    if (action === 'create' && kind === 'issue') return await createIssue(attempt, api);
+    if (action === 'update' && kind === 'issue') return await updateIssue(attempt, api, unescapeSegment(id));
+    if (action === 'reply' && kind !== '') return await reply(attempt, api, unescapeSegment(kind));
+    if (action === 'agent_activity' && kind !== '') return await tell(attempt, api, unescapeSegment(kind));
+    const words = `${attempt.message.topic} is nothing that the tracker does: use tracker.create.issue, tracker.update.issue.<id>, tracker.reply.<issue> or tracker.agent_activity.<session>.`;
     throw new DeliveryError(words, { permanent: true });
   };
 }
 
 /** The id follows from the message, so that a repeated attempt cannot make a second one. */
-async function createIssue({ message, signal, arrived }: Parcel, api: TrackerApi): Promise<void> {
+async function createIssue({ message, signal, arrived }: DeliveryAttempt, api: TrackerApi): Promise<void> {
   const fields = read(newIssue, message.payload);
   const made = await api.call(signal, (client) =>
     client.createIssue({
@@ -54,14 +54,22 @@ async function createIssue({ message, signal, arrived }: Parcel, api: TrackerApi
   arrived(made.issueId ?? '');
 }
 
-async function updateIssue({ message, signal, arrived }: Parcel, api: TrackerApi, id: string): Promise<void> {
+async function updateIssue(
+  { message, signal, arrived }: DeliveryAttempt,
+  api: TrackerApi,
+  id: string,
+): Promise<void> {
   if (id === '') throw new DeliveryError('Name the issue: tracker.update.issue.<id>.', { permanent: true });
   const fields = read(change, message.payload);
   await api.call(signal, (client) => client.updateIssue(id, given(fields)));
   arrived(id);
 }
 
-async function reply({ message, signal, arrived }: Parcel, api: TrackerApi, issueId: string): Promise<void> {
+async function reply(
+  { message, signal, arrived }: DeliveryAttempt,
+  api: TrackerApi,
+  issueId: string,
+): Promise<void> {
   const { content: body } = read(content, message.payload);
   const made = await api.call(signal, (client) =>
     client.createComment({ issueId, body, id: uuidOf(message.id) }),
@@ -69,7 +77,11 @@ async function reply({ message, signal, arrived }: Parcel, api: TrackerApi, issu
   arrived(made.commentId ?? '');
 }
 
-async function tell({ message, signal, arrived }: Parcel, api: TrackerApi, session: string): Promise<void> {
+async function tell(
+  { message, signal, arrived }: DeliveryAttempt,
+  api: TrackerApi,
+  session: string,
+): Promise<void> {
   const { content: body, type, error } = read(activity, message.payload);
   const made = await api.call(signal, (client) =>
     client.createAgentActivity({

@@ -1,8 +1,8 @@
 import { group, integer, text, url } from '@trunkline/config';
 import type { PluginContext } from '../../core/plugin.ts';
 import { fromSurface } from '../../core/principals.ts';
+import { AcceptedWebhooks } from '../accepted-webhooks.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
-import { TakenDeliveries } from '../taken-deliveries.ts';
 import { startWebhookServer } from '../webhook-server.ts';
 import { createTrackerActions } from './actions.ts';
 import { TrackerApi } from './client.ts';
@@ -75,7 +75,7 @@ export const trackerSurface = defineSurface({
       async start(context) {
         const api = createApi(settings, context);
         const stopping = new AbortController();
-        const taken = await TakenDeliveries.open(context.bus, 'tracker');
+        const taken = await AcceptedWebhooks.open(context.bus, 'tracker');
         const publish = createPublisher(context, api, stopping.signal);
         take = async (hook, { body, named }, arrivedAt) => {
           const id = await taken.idOf(body, named);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { DeliveryError } from '../delivery/delivery.ts';
@@ -61,7 +62,7 @@ export class TrackerTokens {
       this.#refused = false;
       return value;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = errorMessage(error);
       const words = `The tracker gave no token: ${why}; check TRACKER_REFRESH_TOKEN.`;
       if (!this.#refused) this.#settings.onRefreshFailed(words);
       this.#refused = true;

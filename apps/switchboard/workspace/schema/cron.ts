@@ -1,4 +1,5 @@
 import { parseSchedule } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { passes, scheduleId, topic } from './names.ts';
 
@@ -46,7 +47,7 @@ export const cronSchema = z
       const message = `the type is ${type}, but ${schedule} is of the type ${parsed.type}`;
       context.addIssue({ code: 'custom', path: ['type'], message });
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = errorMessage(error);
       context.addIssue({ code: 'custom', path, message });
     }
   });

@@ -1,4 +1,5 @@
 import { checkPattern, checkTopic, matchesTopic } from '@trunkline/bus';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { guardedPart, isGuardedTopic } from '../../access/topics.ts';
 
@@ -49,7 +50,7 @@ export function passes(check: (text: string) => unknown) {
     try {
       check(text);
     } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : String(error) });
+      context.addIssue({ code: 'custom', message: errorMessage(error) });
     }
   };
 }

@@ -1,7 +1,7 @@
 const mostKeys = 1000;
 
 /** Notices when something comes too often, once for each storm; a storm is over when nothing comes for the whole window. */
-export class StormWatch {
+export class AlertRateLimiter {
   readonly #count: number;
   readonly #windowMs: number;
   readonly #now: () => number;

@@ -5,15 +5,15 @@ import type { Bus, Memory } from '@trunkline/bus';
 const keptMs = 7 * 86_400_000;
 
 /** Which webhooks of a product were taken already, by whichever switchboard on the bus. */
-export class TakenDeliveries {
+export class AcceptedWebhooks {
   readonly #memory: Memory;
 
   private constructor(memory: Memory) {
     this.#memory = memory;
   }
 
-  static async open(bus: Bus, surface: string): Promise<TakenDeliveries> {
-    return new TakenDeliveries(await bus.memory(`${surface}-deliveries`, { ttlMs: keptMs }));
+  static async open(bus: Bus, surface: string): Promise<AcceptedWebhooks> {
+    return new AcceptedWebhooks(await bus.memory(`${surface}-deliveries`, { ttlMs: keptMs }));
   }
 
   /** The id under which these very bytes came first: no signature covers the id that a header names. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
-import type { ChangeNote, Registrar } from '../control/registrar.ts';
+import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import type { Incident } from '../workspace/schema/incidents.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
@@ -9,20 +9,20 @@ export type NewIncident = Pick<Incident, 'title' | 'severity'> &
   Partial<Pick<Incident, 'description' | 'affectedProjects' | 'assignee'>>;
 
 /** The incidents of `incidents.yaml`: reads, reports and resolves them. */
-export class IncidentBook {
+export class IncidentRepository {
   readonly #workspace: Workspace;
-  readonly #registrar: Registrar;
+  readonly #controlPlane: ControlPlane;
   readonly #bus: Bus;
   /** What was written last, until the workspace has read it. */
   #written: readonly Incident[] | undefined;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(workspace: Workspace, registrar: Registrar, bus: Bus) {
+  constructor(workspace: Workspace, controlPlane: ControlPlane, bus: Bus) {
     this.#workspace = workspace;
-    this.#registrar = registrar;
+    this.#controlPlane = controlPlane;
     this.#bus = bus;
     workspace.onChange((file) => {
-      const own = registrar.fileOf('incidents', 'incidents');
+      const own = controlPlane.fileOf('incidents', 'incidents');
       if (file === join(workspace.directory, own)) this.#written = undefined;
     });
   }
@@ -67,7 +67,7 @@ export class IncidentBook {
   }
 
   async #write(incidents: readonly Incident[], note: ChangeNote): Promise<void> {
-    await this.#registrar.write('incidents', 'incidents', { incidents }, note);
+    await this.#controlPlane.write('incidents', 'incidents', { incidents }, note);
     this.#written = incidents;
   }
 

@@ -26,7 +26,7 @@ const queueLimit = 100_000;
 const fireIdForm = /^[a-z0-9][a-z0-9.-]*@\d{4}-\d\d-\d\dT[\d:.]+Z(#now)?$/;
 
 /** Watches the answers to what schedules have set off; a fire's id is the correlation of all that follows from it. */
-export class Outcomes {
+export class FireResults {
   readonly #settings: OutcomeSettings;
   readonly #expected = new Map<string, Expectation>();
 

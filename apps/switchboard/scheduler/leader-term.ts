@@ -1,13 +1,14 @@
 import { type Bus, BusError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, Scheduler } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { announce } from '../workspace/report.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { Fires } from './fires.ts';
 import type { FireRow, Ledger } from './ledger.ts';
 import { type Entry, jobOf, type ScheduleJob } from './record.ts';
 
-export interface TermSettings {
+export interface LeaderTermSettings {
   bus: Bus;
   clock: Clock;
   folder: CronFolder;
@@ -20,11 +21,11 @@ export interface TermSettings {
 }
 
 /** The time during which this switchboard fires: from the moment it leads until another does. */
-export class Term {
-  readonly #settings: TermSettings;
+export class LeaderTerm {
+  readonly #settings: LeaderTermSettings;
   readonly #scheduler: Scheduler<ScheduleJob>;
 
-  constructor(settings: TermSettings) {
+  constructor(settings: LeaderTermSettings) {
     this.#settings = settings;
     const { fires, clock, finished } = settings;
     this.#scheduler = new Scheduler<ScheduleJob>({
@@ -88,7 +89,7 @@ export class Term {
       return;
     }
     logger.error({ err: error, schedule: job.id, fireId: fire?.fireId }, 'a schedule failed');
-    const words = error instanceof Error ? error.message : String(error);
+    const words = errorMessage(error);
     const payload = { source: 'scheduler', plugin: 'scheduler', error: `${job.id}: ${words}` };
     void announce(bus, logger, { topic: 'system.error', payload });
   }

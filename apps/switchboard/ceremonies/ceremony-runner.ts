@@ -8,7 +8,7 @@ import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import type { Run, RunStatus, RunStore } from './run-store.ts';
 
-export interface ConductorSettings {
+export interface CeremonyRunnerSettings {
   bus: Bus;
   clock: Clock;
   leader: Leader;
@@ -26,12 +26,12 @@ const limitMs = 10 * 60_000;
  * the one that leads asks the agents, counts their answers and ends what takes too long. All it publishes has an id
  * that follows from the run, so that whoever goes on after a crash repeats nothing.
  */
-export class Conductor {
-  readonly #settings: ConductorSettings;
+export class CeremonyRunner {
+  readonly #settings: CeremonyRunnerSettings;
   readonly #timers = new Map<string, Timer>();
   #subscription: Subscription | undefined;
 
-  constructor(settings: ConductorSettings) {
+  constructor(settings: CeremonyRunnerSettings) {
     this.#settings = settings;
   }
 

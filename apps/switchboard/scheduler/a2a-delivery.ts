@@ -2,11 +2,12 @@ import { type A2aClient, type RemoteAgent, RemoteAgentError, type RemoteReply } 
 import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/report.ts';
 
-export interface CourierSettings {
+export interface A2aDeliverySettings {
   bus: Bus;
   client: A2aClient;
   clock: Clock;
@@ -29,10 +30,10 @@ interface Result {
 }
 
 /** Brings what schedules publish for the channel `a2a` to the agents of `a2a.yaml`; a delivery cut short is made again. */
-export class A2aCourier {
-  readonly #settings: CourierSettings;
+export class A2aDelivery {
+  readonly #settings: A2aDeliverySettings;
 
-  constructor(settings: CourierSettings) {
+  constructor(settings: A2aDeliverySettings) {
     this.#settings = settings;
   }
 
@@ -80,7 +81,7 @@ export class A2aCourier {
       } catch (error) {
         signal.throwIfAborted();
         const wait = waits[attempts - 1];
-        const words = error instanceof Error ? error.message : String(error);
+        const words = errorMessage(error);
         if (wait === undefined || !mayPass(error))
           return { content: '', error: words, taskState: 'failed', attempts };
         this.#settings.logger.warn({ target: target.name, attempts, waitMs: wait }, words);

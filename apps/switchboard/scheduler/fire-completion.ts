@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
-import type { Registrar } from '../control/registrar.ts';
+import type { ControlPlane } from '../control/control-plane.ts';
 import type { CronFolder } from './cron-folder.ts';
 import { editRecord } from './edit-record.ts';
 import { withField } from './record-text.ts';
 
 export interface AfterFireSettings {
   folder: CronFolder;
-  registrar: Registrar;
+  controlPlane: ControlPlane;
   /** Whether fires are on their way out, which files must not hold up. */
   isBusy: () => boolean;
   /** A one-shot's file is gone. */
@@ -25,7 +25,7 @@ const holdMs = 10;
  * Brings the files up to date behind the fires, one at a time: `lastFired` is written, one-shots that are over are removed.
  * The ledger knew first, so a crash in between loses nothing, and thousands of fires at once are not held up by the disk.
  */
-export class AfterFire {
+export class FireCompletion {
   readonly #settings: AfterFireSettings;
   readonly #waiting = new Map<string, Work>();
   #running: Promise<void> | undefined;
@@ -91,10 +91,10 @@ export class AfterFire {
   }
 
   async #remove(id: string, schedule: string): Promise<void> {
-    const { folder, registrar, onRemoved } = this.#settings;
+    const { folder, controlPlane, onRemoved } = this.#settings;
     folder.refresh(id);
     if ((folder.get(id)?.record.schedule ?? schedule) !== schedule) return;
-    await registrar.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
+    await controlPlane.remove('cron', id, { actor: 'scheduler', reason: 'it fired', quiet: true });
     folder.refresh(id);
     await onRemoved(id);
   }

@@ -11,7 +11,7 @@ export interface ShelfSettings<Value> {
 }
 
 /** The entries of one folder by their files, and what is wrong with those that cannot be used. */
-export class Shelf<Value> {
+export class FileCache<Value> {
   readonly #settings: ShelfSettings<Value>;
   readonly #good = new Map<string, Value>();
   readonly #wrong = new Map<string, unknown>();

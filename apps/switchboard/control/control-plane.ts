@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { type Environment, parseYaml } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
 import { standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
@@ -8,10 +9,10 @@ import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { privateMode } from '../workspace/restrict.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
 import type { Change, ChangeStore } from './change-store.ts';
+import { ControlPlaneError } from './control-plane-error.ts';
 import { holdsSecrets } from './redact.ts';
-import { RegistrarError } from './registrar-error.ts';
 
-export interface RegistrarSettings {
+export interface ControlPlaneSettings {
   directory: string;
   changes: ChangeStore;
   env: Environment;
@@ -51,12 +52,12 @@ export interface WrittenFile {
 }
 
 /** The only writer of the workspace: every change is checked, written whole, and noted with what was there before. */
-export class Registrar {
-  readonly #settings: RegistrarSettings;
+export class ControlPlane {
+  readonly #settings: ControlPlaneSettings;
   readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(settings: RegistrarSettings) {
+  constructor(settings: ControlPlaneSettings) {
     this.#settings = settings;
   }
 
@@ -102,14 +103,14 @@ export class Registrar {
   }
 
   /** Why a text would be refused; undefined when it would be written. */
-  refusalOf(kind: KindName, name: string, text: string): RegistrarError | undefined {
+  refusalOf(kind: KindName, name: string, text: string): ControlPlaneError | undefined {
     try {
       const file = this.fileOf(kind, name);
       if (standsTwice(this.#settings.directory, file)) throw twice(file);
       this.#check({ kind, name, text }, file);
       return undefined;
     } catch (error) {
-      if (error instanceof RegistrarError) return error;
+      if (error instanceof ControlPlaneError) return error;
       throw error;
     }
   }
@@ -127,12 +128,12 @@ export class Registrar {
     return this.#inTurn(async () => {
       const change = this.#settings.changes.get(id);
       if (change === undefined || !(change.kind in kinds))
-        throw new RegistrarError('change_unknown', `There is no change ${id} that could be undone.`);
+        throw new ControlPlaneError('change_unknown', `There is no change ${id} that could be undone.`);
       const { file, name, before, after } = change;
       const kind = change.kind as KindName;
       if ((await this.read(kind, name)) !== after) {
         const words = `${file} was changed after change ${id}; undo the later changes first.`;
-        throw new RegistrarError('change_overtaken', words);
+        throw new ControlPlaneError('change_overtaken', words);
       }
       return await this.#carryOut({ kind, name, text: before, note, undoes: id, file });
     });
@@ -172,7 +173,7 @@ export class Registrar {
     if (!('key' in rest)) return;
     const found = (value as Record<string, unknown>)[rest.key];
     if (found !== name)
-      throw new RegistrarError('record_refused', `${file}: its ${rest.key} must be ${name}.`);
+      throw new ControlPlaneError('record_refused', `${file}: its ${rest.key} must be ${name}.`);
   }
 
   #note({ kind, name, text, note, undoes }: Order, file: string, before: string | null): Change {
@@ -213,12 +214,12 @@ function fileOf(kind: KindName, name: string): string {
   const place: Kind = kinds[kind];
   if ('file' in place) {
     if (name === kind) return place.file;
-    throw new RegistrarError('name_refused', `The name of ${place.file} is ${kind}, not ${name}.`);
+    throw new ControlPlaneError('name_refused', `The name of ${place.file} is ${kind}, not ${name}.`);
   }
   const found = (kind === 'cron' ? scheduleId : entryName).safeParse(name);
   if (found.success) return `${place.folder}/${name}.yaml`;
   const words = `The name ${JSON.stringify(name)} is refused: ${found.error.issues[0]?.message}.`;
-  throw new RegistrarError('name_refused', words);
+  throw new ControlPlaneError('name_refused', words);
 }
 
 /** What can hold credentials is for its owner alone, also where somebody opened it up. */
@@ -226,12 +227,12 @@ function modeOf(kind: KindName): { mode?: number } {
   return holdsSecrets(kind) ? { mode: privateMode } : {};
 }
 
-function twice(file: string): RegistrarError {
-  return new RegistrarError('entry_twice', `${twiceWords(file)}, then change it.`);
+function twice(file: string): ControlPlaneError {
+  return new ControlPlaneError('entry_twice', `${twiceWords(file)}, then change it.`);
 }
 
-function overtaken(file: string): RegistrarError {
-  return new RegistrarError(
+function overtaken(file: string): ControlPlaneError {
+  return new ControlPlaneError(
     'change_overtaken',
     `${file} was changed or removed meanwhile; look at it again.`,
   );
@@ -241,7 +242,7 @@ function parsed<T>(parse: () => T): T {
   try {
     return parse();
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause);
-    throw new RegistrarError('record_refused', words, { cause });
+    const words = errorMessage(cause);
+    throw new ControlPlaneError('record_refused', words, { cause });
   }
 }

@@ -10,7 +10,7 @@ export interface CeremonyView extends Ceremony {
 }
 
 /** The ceremonies as tools and routes see them. */
-export interface CeremonyHall {
+export interface CeremonyService {
   list(): CeremonyView[];
   /** Begins a run at once and gives its id; undefined when there is no such ceremony. */
   run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined>;

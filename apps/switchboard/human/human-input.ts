@@ -15,7 +15,7 @@ const givenTopic = 'agent.input.given';
 const elsewhereMs = 3000;
 
 /** Brings questions of agents to people and their answers back; both outlive a restart. */
-export class HumanDesk {
+export class HumanInput {
   readonly #store: QuestionStore;
   readonly #bus: Bus;
   readonly #rules: ApprovalRules;

@@ -2,8 +2,8 @@ import { type FakePeer, startFakePeer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
+import { AgentLimiter } from './agent-limiter.ts';
 import type { SkillResult } from './executor.ts';
-import { Lanes } from './lanes.ts';
 
 let slow: FakePeer;
 let quick: FakePeer;
@@ -56,52 +56,52 @@ it('leaves it alone too when another agent would hand work on to it', async () =
   });
 });
 
-it('gives a place that its holder lends to others, and takes back the next one before all who wait', async () => {
-  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
+it('gives a slot that its holder lends to others, and takes back the next one before all who wait', async () => {
+  const limiter = new AgentLimiter({ running: 1, waiting: 2, delegationWaitMs: 1000 });
   const { signal } = new AbortController();
   const good: SkillResult = { content: 'ok', taskState: 'completed' };
   const [asked, second, third] = [1, 2, 3].map(() => Promise.withResolvers<SkillResult>());
   const order: string[] = [];
-  const one = lanes.run('mate', signal, async (place) => {
-    const answer = await place.lend(signal, () => asked?.promise ?? Promise.reject());
+  const one = limiter.run('mate', signal, async (slot) => {
+    const answer = await slot.lend(() => asked?.promise ?? Promise.reject(), signal);
     order.push('one');
     return answer;
   });
-  const two = lanes.run('mate', signal, () => second?.promise ?? Promise.reject());
-  const three = lanes.run('mate', signal, async () => {
+  const two = limiter.run('mate', signal, () => second?.promise ?? Promise.reject());
+  const three = limiter.run('mate', signal, async () => {
     order.push('three');
     return (await third?.promise) ?? good;
   });
-  await waitFor(() => lanes.load('mate').waiting === 1);
-  expect(lanes.load('mate')).toMatchObject({ running: 1, waiting: 1 });
+  await waitFor(() => limiter.load('mate').waiting === 1);
+  expect(limiter.load('mate')).toMatchObject({ running: 1, waiting: 1 });
   asked?.resolve(good);
-  await waitFor(() => lanes.load('mate').waiting === 2);
+  await waitFor(() => limiter.load('mate').waiting === 2);
   second?.resolve(good);
   await Promise.all([one, two]);
   third?.resolve(good);
   await three;
   expect(order).toEqual(['one', 'three']);
-  expect(lanes.load('mate')).toMatchObject({ running: 0, waiting: 0 });
+  expect(limiter.load('mate')).toMatchObject({ running: 0, waiting: 0 });
 });
 
-it('counts a holder that no longer waits for its answer, though its place is taken', async () => {
-  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
+it('counts a holder that no longer waits for its answer, though its slot is taken', async () => {
+  const limiter = new AgentLimiter({ running: 1, waiting: 2, delegationWaitMs: 1000 });
   const { signal } = new AbortController();
   const [gaveUp, gate] = [new AbortController(), Promise.withResolvers<SkillResult>()];
   const waits = new Promise<never>((_, reject) => {
     gaveUp.signal.addEventListener('abort', () => reject(gaveUp.signal.reason), { once: true });
   });
-  const one = lanes.run('mate', signal, async (place) => {
-    await place.lend(gaveUp.signal, () => waits).catch(() => undefined);
+  const one = limiter.run('mate', signal, async (slot) => {
+    await slot.lend(() => waits, gaveUp.signal).catch(() => undefined);
     return await gate.promise;
   });
-  const two = lanes.run('mate', signal, () => gate.promise);
-  await waitFor(() => lanes.load('mate').waiting === 0);
+  const two = limiter.run('mate', signal, () => gate.promise);
+  await waitFor(() => limiter.load('mate').waiting === 0);
   gaveUp.abort(new Error('too late'));
-  await waitFor(() => lanes.load('mate').running === 2);
+  await waitFor(() => limiter.load('mate').running === 2);
   gate.resolve({ content: '', taskState: 'completed' });
   await Promise.all([one, two]);
-  expect(lanes.load('mate')).toMatchObject({ running: 0, waiting: 0 });
+  expect(limiter.load('mate')).toMatchObject({ running: 0, waiting: 0 });
 });
 
 it('lets requests wait for a busy agent, however many, and holds up no other', async () => {
@@ -114,38 +114,38 @@ it('lets requests wait for a busy agent, however many, and holds up no other', a
 
 it('tries an agent once after the pause before all come back', async () => {
   let now = 0;
-  const lanes = new Lanes({ running: 2, waiting: 2, delegationWaitMs: 1000 }, () => now);
+  const limiter = new AgentLimiter({ running: 2, waiting: 2, delegationWaitMs: 1000 }, () => now);
   const { signal } = new AbortController();
   const bad: SkillResult = { content: '', error: 'x', taskState: 'failed', unavailable: true };
   const good: SkillResult = { content: 'ok', taskState: 'completed' };
-  for (let count = 0; count < 5; count++) await lanes.run('a', signal, async () => bad);
-  expect(lanes.load('a').circuit).toBe('open');
+  for (let count = 0; count < 5; count++) await limiter.run('a', signal, async () => bad);
+  expect(limiter.load('a').circuit).toBe('open');
   now = 30_001;
-  expect(lanes.load('a').circuit).toBe('half-open');
+  expect(limiter.load('a').circuit).toBe('half-open');
   const gate = Promise.withResolvers<SkillResult>();
-  const trial = lanes.run('a', signal, () => gate.promise);
-  expect((await lanes.run('a', signal, async () => good)).taskState).toBe('rejected');
+  const trial = limiter.run('a', signal, () => gate.promise);
+  expect((await limiter.run('a', signal, async () => good)).taskState).toBe('rejected');
   gate.resolve(bad);
   expect(await trial).toBe(bad);
-  expect(lanes.load('a').circuit).toBe('open');
+  expect(limiter.load('a').circuit).toBe('open');
   now = 60_002;
-  expect(await lanes.run('a', signal, async () => good)).toBe(good);
-  expect(lanes.load('a').circuit).toBe('closed');
+  expect(await limiter.run('a', signal, async () => good)).toBe(good);
+  expect(limiter.load('a').circuit).toBe('closed');
   const own: SkillResult = { content: '', error: 'no such file', taskState: 'failed' };
-  for (let count = 0; count < 9; count++) await lanes.run('a', signal, async () => own);
-  expect(lanes.load('a').circuit).toBe('closed');
+  for (let count = 0; count < 9; count++) await limiter.run('a', signal, async () => own);
+  expect(limiter.load('a').circuit).toBe('closed');
 });
 
 it('gives up a place in the line when the process stops', async () => {
-  const lanes = new Lanes({ running: 1, waiting: 2, delegationWaitMs: 1000 });
+  const limiter = new AgentLimiter({ running: 1, waiting: 2, delegationWaitMs: 1000 });
   const gate = Promise.withResolvers<SkillResult>();
   const controller = new AbortController();
-  const first = lanes.run('a', new AbortController().signal, () => gate.promise);
-  const second = lanes.run('a', controller.signal, () => gate.promise);
+  const first = limiter.run('a', new AbortController().signal, () => gate.promise);
+  const second = limiter.run('a', controller.signal, () => gate.promise);
   controller.abort(new Error('stopping'));
   await expect(second).rejects.toThrow('stopping');
-  expect(lanes.load('a')).toMatchObject({ running: 1, waiting: 0 });
+  expect(limiter.load('a')).toMatchObject({ running: 1, waiting: 0 });
   gate.resolve({ content: '', taskState: 'completed' });
   await first;
-  expect(lanes.load('a').running).toBe(0);
+  expect(limiter.load('a').running).toBe(0);
 });

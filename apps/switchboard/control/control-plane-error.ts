@@ -1,4 +1,4 @@
-export const registrarErrorCodes = [
+export const controlPlaneErrorCodes = [
   'name_refused',
   'record_refused',
   'entry_unknown',
@@ -7,10 +7,10 @@ export const registrarErrorCodes = [
   'change_overtaken',
 ] as const;
 
-export type RegistrarErrorCode = (typeof registrarErrorCodes)[number];
+export type RegistrarErrorCode = (typeof controlPlaneErrorCodes)[number];
 
 /** A change of the workspace that is refused; the words say why and what to do. */
-export class RegistrarError extends Error {
+export class ControlPlaneError extends Error {
   readonly code: RegistrarErrorCode;
 
   constructor(code: RegistrarErrorCode, message: string, options?: ErrorOptions) {

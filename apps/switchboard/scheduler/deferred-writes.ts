@@ -13,7 +13,7 @@ const longestWaitMs = 30_000;
 const mostWaiting = 100_000;
 
 /** How fires ended, where it could not be noted: a full disk, or a bus that is away, is tried again until it is well. */
-export class LateNotes {
+export class DeferredWrites {
   readonly #settings: LateNoteSettings;
   readonly #waiting = new Map<string, FireRow>();
   #timer: Timer | undefined;
