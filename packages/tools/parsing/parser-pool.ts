@@ -96,10 +96,11 @@ export class ParserPool<Task, Result> {
     if (job === undefined || thread === undefined) return;
     this.#waiting.shift();
     const { timeoutMs } = this.#options;
+    const limit = timeoutMs < 1000 ? `${timeoutMs} ms` : `${timeoutMs / 1000} seconds`;
     thread.job = job;
     clearTimeout(thread.timer);
     thread.timer = setTimeout(
-      () => void this.#end(thread, new ParserError(`takes longer than ${timeoutMs / 1000} seconds to read`)),
+      () => void this.#end(thread, new ParserError(`takes longer than ${limit} to read`)),
       timeoutMs,
     );
     thread.worker.ref();
