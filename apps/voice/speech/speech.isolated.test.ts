@@ -40,22 +40,6 @@ describe('voices', () => {
     expect(entry && (await checkWeights(entry))).toBe('ready');
   });
 
-  it('all speak, each in a way of its own [V040]', async () => {
-    const { synthesizer } = openSpeech({ TTS_BACKEND: 'inprocess' });
-    const manners = new Map<number, string>();
-    for (const voice of presets) {
-      const { channels, sampleRate } = await spoken(synthesizer, { text: 'Hello.', voice });
-      const [samples = new Float32Array()] = channels;
-      const seconds = samples.length / sampleRate;
-      expect(seconds > 0.25 && seconds < 3, `${voice} says hello in ${seconds} s`).toBe(true);
-      const energy = samples.reduce((sum, sample) => sum + sample ** 2, 0);
-      expect(Math.sqrt(energy / samples.length), `${voice} is heard`).toBeGreaterThan(0.01);
-      expect(manners.get(energy), `${voice} sounds like another`).toBeUndefined();
-      manners.set(energy, voice);
-    }
-    expect(manners.size).toBe(54);
-  }, 300_000);
-
   it('speak by turns: what one says is stopped without harm to the next', async () => {
     const { synthesizer } = openSpeech({ TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper:5' });
     const controller = new AbortController();
