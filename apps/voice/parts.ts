@@ -23,14 +23,12 @@ import { Memory } from './call/replying/history.ts';
 import { DelegateBook } from './delegates/book.ts';
 import { peerDelegates } from './delegates/peers.ts';
 import { OpenQuestions } from './delegates/questions.ts';
-import { createBriefing } from './delivery/briefing.ts';
-import { CallbackTokens } from './delivery/callback-tokens.ts';
-import { DeliveryController } from './delivery/controller.ts';
-import { createLateAnswers } from './delivery/late-answers.ts';
-import { PendingStore } from './delivery/pending-store.ts';
+import { CallbackTokens, createLateAnswers } from './delivery/callbacks.ts';
+import { DeliveryController, PendingStore } from './delivery/delivery-controller.ts';
+import { createReportSummarizer } from './delivery/report-summary.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/ice.ts';
-import { loadWrtcPeers } from './media/wrtc.ts';
+import { loadWrtcPeers } from './media/wrtc-peer.ts';
 import { LatencyLog } from './metrics/latency.ts';
 import { Counters } from './metrics/record.ts';
 import type { VoiceOptions } from './options.ts';
@@ -99,8 +97,13 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   sessions.onOpen(() => counters.sessionOpened());
   const gateway = createGateway(options, logger);
   const summing = () => (gateway.describe().demo ? undefined : gateway.fastModel());
-  const brief = createBriefing({ model: summing, logger });
-  const delivery = new DeliveryController({ sessions, pending: new PendingStore(database), brief, logger });
+  const summarize = createReportSummarizer({ model: summing, logger });
+  const delivery = new DeliveryController({
+    sessions,
+    pending: new PendingStore(database),
+    summarize,
+    logger,
+  });
   tokens.recover(delivery);
   return {
     ...ground,

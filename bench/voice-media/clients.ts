@@ -1,6 +1,6 @@
 // Run as a child: clients that call a server, speak and hear; told by messages what to do.
 
-import { loadWrtc } from '../../apps/voice/media/wrtc.ts';
+import { loadWrtc } from '../../apps/voice/media/wrtc-peer.ts';
 
 const wrtc = await loadWrtc();
 

@@ -1,8 +1,8 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
+import { errorMessage } from '@trunkline/std';
 import type { Delivery } from '../delivery/delivery.ts';
 import { NotificationQueue } from '../delivery/notification-queue.ts';
-import { wordsOf } from '../errors.ts';
 import type { LatencyLog, TurnMarks } from '../metrics/latency.ts';
 import type { VoiceSession } from '../sessions/session.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
@@ -297,6 +297,6 @@ export class Call implements VoiceSession {
   }
 
   #sendError(words: string, error: unknown): void {
-    this.#send({ type: 'error', data: { message: `${words}: ${wordsOf(error)}`, fatal: false } });
+    this.#send({ type: 'error', data: { message: `${words}: ${errorMessage(error)}`, fatal: false } });
   }
 }

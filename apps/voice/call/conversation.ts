@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { anonymous, type Principal } from '@trunkline/identity';
+import { errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../delivery/delivery.ts';
-import { wordsOf } from '../errors.ts';
 import type { SessionRegistry } from '../sessions/registry.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { SpeechRequest, Synthesizer } from '../speech/synthesis/synthesizer.ts';
@@ -57,7 +57,7 @@ function personaOf(persona: () => Persona, user: User, line: Line, logger: Logge
     return persona();
   } catch (error) {
     logger.error({ err: error, user: user.id }, 'a call cannot be answered');
-    line.send({ type: 'error', data: { message: wordsOf(error), fatal: true } });
+    line.send({ type: 'error', data: { message: errorMessage(error), fatal: true } });
     line.close('the call cannot be answered');
     return undefined;
   }

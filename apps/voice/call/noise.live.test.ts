@@ -11,7 +11,8 @@ import { openSpeech, spoken } from '../speech/speech.suite.ts';
 import { wordError } from '../speech/word-error.suite.ts';
 import { startVoice } from '../voice.suite.ts';
 
-const sentence = 'My sister bought a green bicycle last summer and rode it along the river every single morning.';
+const sentence =
+  'My sister bought a green bicycle last summer and rode it along the river every single morning.';
 const rate = 48_000;
 
 describe('NOISE_FILTER=rnnoise in a call', () => {

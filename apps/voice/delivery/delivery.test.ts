@@ -9,7 +9,7 @@ function connect(voice: TestVoice, userId = 'default') {
   const close = voice.voice.sessions.open({
     id: crypto.randomUUID(),
     userId,
-    offer: (news) => offered.push(news),
+    offer: (delivery) => offered.push(delivery),
   });
   return { offered, close, words: () => offered.map(({ words }) => words) };
 }

@@ -1,7 +1,7 @@
-/** When something that came from outside is said: at once, when it is quiet, or when the user asks for it. */
+/** When a notification is spoken: at once, at the next pause, or when the user asks for it. */
 export type DeliveryPolicy = 'now' | 'next_silence' | 'when_asked';
 
-/** A tool call that was done when nobody waited for it any more. */
+/** A tool call that finished when nobody waited for it any more. */
 export interface ToolOutcome {
   name: string;
   input: unknown;
@@ -13,7 +13,7 @@ export interface Notification {
   from: string;
   text: string;
   policy: DeliveryPolicy;
-  /** Set where the text is the result of a tool: a call has its model put it into words. */
+  /** Set where the text is a tool's result: in a call the model puts it into words. */
   outcome?: ToolOutcome;
   /** Aborted once the user got it another way. */
   withdrawn?: AbortSignal;
@@ -21,15 +21,15 @@ export interface Notification {
   heard?(): void;
 }
 
-/** Notification on their way to a session. */
+/** A notification on its way to a session. */
 export interface Delivery extends Notification {
-  /** What is said. */
+  /** What is spoken. */
   words: string;
-  /** To be called once, when it was heard; until then it is kept and offered again to the user's next session. */
+  /** To be called once, when it was heard; until then it is stored and offered again to the user's next session. */
   spoken(): void;
 }
 
 export interface DeliveryPort {
-  /** Keeps the news until they were heard; says whether a session has them now. */
-  deliver(userId: string | undefined, news: Notification): boolean;
+  /** Stores the notification until it is heard. Returns whether a session has it now. */
+  deliver(userId: string | undefined, notification: Notification): boolean;
 }

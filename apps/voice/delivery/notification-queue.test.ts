@@ -8,7 +8,7 @@ function open() {
   const said: string[] = [];
   const spoken: string[] = [];
   const world = { quietFrom: 0, listening: false, muted: false, heard: true };
-  const desk = new NotificationQueue({
+  const queue = new NotificationQueue({
     clock,
     quietMs: () => (world.listening ? 0 : clock.now() - world.quietFrom),
     isListening: () => world.listening,
@@ -20,11 +20,11 @@ function open() {
     },
   });
   const offer = (from: string, policy: DeliveryPolicy = 'next_silence') =>
-    desk.offer({ from, text: 'x', policy, words: `${from} says x`, spoken: () => spoken.push(from) });
-  return { clock, said, spoken, world, desk, offer };
+    queue.offer({ from, text: 'x', policy, words: `${from} says x`, spoken: () => spoken.push(from) });
+  return { clock, said, spoken, world, queue, offer };
 }
 
-describe('news in a call', () => {
+describe('notifications in a call', () => {
   it('wait for 600 ms of quiet', async () => {
     const { clock, said, spoken, world, offer } = open();
     offer('Ada');
@@ -58,36 +58,36 @@ describe('news in a call', () => {
   });
 
   it('that wait to be asked for do so for ten minutes, then for the next call', async () => {
-    const { clock, said, spoken, desk, offer } = open();
+    const { clock, said, spoken, queue, offer } = open();
     offer('Ada', 'when_asked');
     await clock.advanceBy(590_000);
-    expect([said, desk.intercept('what is the weather')]).toEqual([[], false]);
-    expect(desk.intercept('Any news?')).toBe(true);
+    expect([said, queue.intercept('what is the weather')]).toEqual([[], false]);
+    expect(queue.intercept('Any news?')).toBe(true);
     await clock.advanceBy(2000);
     expect(spoken).toEqual(['Ada']);
     offer('Ben', 'when_asked');
     await clock.advanceBy(601_000);
-    expect([desk.intercept('any news'), spoken, clock.pendingTimers]).toEqual([false, ['Ada'], 0]);
+    expect([queue.intercept('any news'), spoken, clock.pendingTimers]).toEqual([false, ['Ada'], 0]);
   });
 
   it('are not pressed on a caller who does not answer the question about them', async () => {
-    const { clock, said, desk, offer } = open();
+    const { clock, said, queue, offer } = open();
     offer('Ada');
     offer('Ben');
     await clock.advanceBy(60_000);
     expect(said).toEqual(['600 I have two messages for you, from Ada and Ben. Do you want to hear them?']);
-    expect(desk.intercept('Tell me the news.')).toBe(true);
+    expect(queue.intercept('Tell me the news.')).toBe(true);
     expect(said.slice(1)).toEqual(['60000 Ada says x', '60000 Ben says x']);
   });
 
-  it('that were cut off are kept, and told when they are asked for', async () => {
-    const { clock, said, spoken, world, desk, offer } = open();
+  it('that were cut off are kept, and spoken when they are asked for', async () => {
+    const { clock, said, spoken, world, queue, offer } = open();
     world.heard = false;
     offer('Ada');
     await clock.advanceBy(30_000);
     expect([said.length, spoken]).toEqual([1, []]);
     world.heard = true;
-    expect(desk.intercept('Do you have any messages?')).toBe(true);
+    expect(queue.intercept('Do you have any messages?')).toBe(true);
     await clock.advanceBy(2000);
     expect(spoken).toEqual(['Ada']);
   });
@@ -98,16 +98,16 @@ describe('news in a call', () => {
     ['No, not now.', true],
     ['What time is it?', false],
   ])('after the question %j is dealt with here: %s', async (answer, dealt) => {
-    const { clock, desk, offer } = open();
+    const { clock, queue, offer } = open();
     for (const from of ['A', 'B', 'C', 'D']) offer(from);
     await clock.advanceBy(3000);
-    expect(desk.intercept(answer)).toBe(dealt);
+    expect(queue.intercept(answer)).toBe(dealt);
   });
 
   it('stop with the call', async () => {
-    const { clock, said, desk, offer } = open();
+    const { clock, said, queue, offer } = open();
     offer('Ada');
-    desk.close();
+    queue.close();
     offer('Ben');
     await clock.advanceBy(5000);
     expect([said, clock.pendingTimers]).toEqual([[], 0]);

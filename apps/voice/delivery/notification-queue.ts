@@ -5,20 +5,20 @@ import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NotificationQueueDeps {
   clock: Clock;
-  /** How long nobody has spoken, and nothing is about to be said. */
+  /** How long the call has been idle. */
   quietMs(): number;
   /** The caller is speaking. */
   isListening(): boolean;
   isMuted(): boolean;
-  /** Says something; then tells whether all of it was heard. `urgent`: before whatever else waits. */
+  /** Speaks a text; `done` reports whether all of it was heard. `urgent`: before whatever else waits. */
   say(words: string, urgent: boolean, done: (heard: boolean) => void): void;
-  /** Has the model tell the result of a tool; then tells whether any of it was heard. */
+  /** Has the model announce a tool's result; `done` reports whether any of it was heard. */
   announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void;
 }
 
 interface Item {
   delivery: Delivery;
-  /** Set once it waits to be asked for. */
+  /** Set while it waits to be asked for: when it expires. */
   until: number | undefined;
 }
 
@@ -29,15 +29,15 @@ const answerWithinMs = 15_000;
 const pollMs = 100;
 const mostItems = 200;
 
-/** Says what came from outside to one caller, when its policy lets it. */
+/** Speaks notifications to one caller as their delivery policy allows. */
 export class NotificationQueue {
   readonly #deps: NotificationQueueDeps;
   readonly #poll: Alarm;
   readonly #expiry: Alarm;
   #items: Item[] = [];
-  /** How many things are being said. */
-  #talking = 0;
-  /** The caller was asked whether they want to hear the news, then. */
+  /** How many are being spoken. */
+  #speaking = 0;
+  /** When the caller was asked whether they want to hear the notifications. */
   #askedAt: number | undefined;
   #closed = false;
 
@@ -49,23 +49,23 @@ export class NotificationQueue {
 
   offer(delivery: Delivery): void {
     if (this.#closed) return;
-    // What does not fit stays in the pending for the next call.
+    // What does not fit stays in the pending store for the next call.
     if (this.#items.length >= mostItems) return;
     const until = delivery.policy === 'when_asked' ? this.#deadline() : undefined;
     this.#items.push({ delivery, until });
     this.#schedule();
   }
 
-  /** Looks whether the words ask for the news, or answer our question; true when they were dealt with here. */
+  /** Handles words that ask for notifications or answer the question about them; returns whether it did. */
   intercept(text: string): boolean {
     const answering = this.#askedAt !== undefined;
     this.#askedAt = undefined;
     this.#expire();
     if (this.#items.length === 0) return false;
-    if (asksForNews(text) || (answering && agrees(text))) return this.#tellAll();
+    if (asksForNotifications(text) || (answering && isYes(text))) return this.#speakAll();
     if (!answering) return false;
     this.#postpone(this.#items);
-    if (!declines(text)) return false;
+    if (!isNo(text)) return false;
     this.#deps.say('All right, just ask when you want to hear it.', false, () => undefined);
     return true;
   }
@@ -82,28 +82,28 @@ export class NotificationQueue {
     if (this.#closed || this.#poll.isSet || !this.#items.some(({ until }) => until === undefined)) return;
     this.#poll.set(pollMs, () => {
       this.#expire();
-      this.#look();
+      this.#speakNext();
       this.#schedule();
     });
   }
 
-  #look(): void {
+  #speakNext(): void {
     const { isListening, isMuted } = this.#deps;
     const waiting = this.#items.filter(({ until }) => until === undefined);
     const urgent = waiting.filter(({ delivery }) => delivery.policy === 'now');
-    if (urgent.length > 0 && !isListening()) this.#tell(urgent, true);
+    if (urgent.length > 0 && !isListening()) this.#speak(urgent, true);
     else if (this.#askedAt !== undefined) this.#awaitAnswer(this.#askedAt, waiting);
-    else if (this.#talking > 0 || this.#deps.quietMs() < (isMuted() ? mutedNeededMs : quietNeededMs)) return;
+    else if (this.#speaking > 0 || this.#deps.quietMs() < (isMuted() ? mutedNeededMs : quietNeededMs)) return;
     else if (waiting.length > 1) this.#askFirst(waiting);
-    else this.#tell(waiting, false);
+    else this.#speak(waiting, false);
   }
 
   #askFirst(waiting: readonly Item[]): void {
-    this.#talking += 1;
+    this.#speaking += 1;
     const senders = [...new Set(waiting.map(({ delivery }) => delivery.from))];
     const words = `I have ${countOf(waiting.length)} messages for you, from ${listed(senders)}. Do you want to hear them?`;
     this.#deps.say(words, false, (heard) => {
-      this.#talking -= 1;
+      this.#speaking -= 1;
       if (heard) this.#askedAt = this.#deps.clock.now();
       else this.#postpone(waiting);
     });
@@ -115,25 +115,25 @@ export class NotificationQueue {
     this.#postpone(waiting);
   }
 
-  #tellAll(): boolean {
-    this.#tell(this.#items, false);
+  #speakAll(): boolean {
+    this.#speak(this.#items, false);
     return true;
   }
 
-  #tell(items: readonly Item[], urgent: boolean): void {
+  #speak(items: readonly Item[], urgent: boolean): void {
     this.#items = this.#items.filter((item) => !items.includes(item));
     for (const item of items) {
-      this.#talking += 1;
+      this.#speaking += 1;
       const { outcome, words } = item.delivery;
-      const done = (heard: boolean) => this.#told(item, heard);
+      const done = (heard: boolean) => this.#onSpoken(item, heard);
       if (outcome === undefined) this.#deps.say(words, urgent, done);
       else this.#deps.announceResult(outcome, done);
     }
   }
 
   /** Notification that were cut off are not pressed on the caller again; they wait to be asked for, or for the next call. */
-  #told(item: Item, heard: boolean): void {
-    this.#talking -= 1;
+  #onSpoken(item: Item, heard: boolean): void {
+    this.#speaking -= 1;
     if (heard) item.delivery.spoken();
     else if (!this.#closed) {
       this.#items.push(item);
@@ -146,11 +146,11 @@ export class NotificationQueue {
     this.#schedule();
   }
 
-  /** What nobody asked for in time is told at the next call; what the user got another way is not told at all. */
+  /** Drops what nobody asked for in time (the next call repeats it) and what was withdrawn. */
   #expire(): void {
     const now = this.#deps.clock.now();
-    const isDue = ({ until = Infinity, delivery }: Item) => until > now && !delivery.withdrawn?.aborted;
-    this.#items = this.#items.filter(isDue);
+    const isOpen = ({ until = Infinity, delivery }: Item) => until > now && !delivery.withdrawn?.aborted;
+    this.#items = this.#items.filter(isOpen);
     const next = Math.min(...this.#items.map(({ until = Infinity }) => until));
     if (Number.isFinite(next)) this.#expiry.set(next - now, () => this.#expire());
   }
@@ -174,17 +174,17 @@ function listed(names: readonly string[]): string {
 const asking =
   /\b(any|what|got|have|hear|read|tell|give|play|check|is there|are there|were there)\b.*\b(news|messages?|updates?|results?)\b|\bwhat did (they|he|she|it) (say|find)\b|\banything new\b/;
 
-function asksForNews(text: string): boolean {
+function asksForNotifications(text: string): boolean {
   return asking.test(wordsIn(text).join(' '));
 }
 
-function agrees(text: string): boolean {
+function isYes(text: string): boolean {
   return /^((oh|um|uh|well|and) )*(yes|yeah|yep|yup|sure|okay|ok|please|go ahead|go on|tell me|read|of course|absolutely|why not|lets hear|i do|definitely|alright|all right)\b/.test(
     wordsIn(text).join(' '),
   );
 }
 
-function declines(text: string): boolean {
+function isNo(text: string): boolean {
   return /^((oh|um|uh|well) )*(no|nope|nah|not now|later|not yet|maybe later|dont|in a)\b/.test(
     wordsIn(text).join(' '),
   );

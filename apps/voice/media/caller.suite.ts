@@ -2,8 +2,8 @@ import { waitFor } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { TestVoice } from '../voice.suite.ts';
-import { hasCandidates } from './sdp.ts';
-import { loadWrtc } from './wrtc.ts';
+import { hasCandidates } from './peer.ts';
+import { loadWrtc } from './wrtc-peer.ts';
 
 const { RTCPeerConnection, nonstandard } = await loadWrtc();
 

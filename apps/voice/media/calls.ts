@@ -4,11 +4,9 @@ import type { Principal } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
-import { mediaErrors } from './errors.ts';
 import { Pacer } from './pacer.ts';
-import type { Candidate, PeerMaker, PeerSettings } from './peer.ts';
+import { type Candidate, mediaErrors, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
-import { mediaKinds } from './sdp.ts';
 
 export interface CallsOptions {
   /** Loads what makes connections, or throws an error that says what to install. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock, Timer } from '@trunkline/schedule';
+import { z } from 'zod';
 import type { LineMessage } from '../call/line.ts';
-import { openEnvelope, sealEnvelope } from './envelope.ts';
 import type { Channel } from './peer.ts';
 
 const openLimitMs = 10_000;
@@ -139,4 +139,27 @@ export class DataLink {
     this.#warnings += 1;
     if (this.#warnings <= mostWarnings) this.#options.logger.warn(fields, words);
   }
+}
+
+const label = 'rtvi-ai';
+const envelope = z.object({
+  label: z.literal(label),
+  type: z.string().min(1).max(100),
+  id: z.union([z.string(), z.number().transform(String)]).optional(),
+  data: z.unknown().optional(),
+});
+
+/** The message in an RTVI envelope; undefined where there is none. */
+function openEnvelope(text: string): LineMessage | undefined {
+  try {
+    const { type, id, data } = envelope.parse(JSON.parse(text));
+    return { type, ...(id !== undefined && { id }), ...(data !== undefined && { data }) };
+  } catch {
+    // The caller warns.
+    return undefined;
+  }
+}
+
+function sealEnvelope(message: LineMessage): string {
+  return JSON.stringify({ label, ...message });
 }

@@ -5,7 +5,6 @@ import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { User } from '../users/user.ts';
 import { DataLink } from './data-link.ts';
-import { LivenessWatchdog } from './liveness-watchdog.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
 import type { Pacer } from './pacer.ts';
 import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
@@ -230,5 +229,66 @@ export class PeerLine implements Line {
       onGone: (reason) => this.close(reason),
       onError: (error) => this.close(`the connection cannot be looked at: ${error}`),
     });
+  }
+}
+
+const lookEveryMs = 400;
+/** So many looks in a row without one packet. */
+const stillLooks = 4;
+
+interface LivenessWatchdogOptions {
+  clock: Clock;
+  /** Whether there is a connection that could be lost. */
+  isConnected(): boolean;
+  packetsReceived(): Promise<number>;
+  onGone(reason: string): void;
+  onError(error: unknown): void;
+}
+
+/**
+ * Notices within about two seconds that nothing comes any more, long before the library does. What is heard or read is
+ * life enough: counting packets keeps the library from its work, and so is done only in silence.
+ */
+class LivenessWatchdog {
+  readonly #options: LivenessWatchdogOptions;
+  #timer: Timer | undefined;
+  #alive = false;
+  #packets = 0;
+  #still = 0;
+
+  constructor(options: LivenessWatchdogOptions) {
+    this.#options = options;
+    this.#arm();
+  }
+
+  /** Something came. */
+  noticeLife(): void {
+    this.#alive = true;
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #arm(): void {
+    this.#timer = this.#options.clock.setTimer(lookEveryMs, () => {
+      this.#look().catch((error: unknown) => this.#options.onError(error));
+    });
+  }
+
+  async #look(): Promise<void> {
+    if (!this.#alive && this.#options.isConnected()) await this.#count();
+    else this.#still = 0;
+    this.#alive = false;
+    if (this.#timer === undefined) return;
+    this.#arm();
+    if (this.#still >= stillLooks) this.#options.onGone('nothing came any more');
+  }
+
+  async #count(): Promise<void> {
+    const packets = await this.#options.packetsReceived();
+    this.#still = packets === this.#packets ? this.#still + 1 : 0;
+    this.#packets = packets;
   }
 }

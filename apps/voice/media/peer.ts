@@ -1,3 +1,4 @@
+import { defineErrors } from '@trunkline/http';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { IceServer, PortRange } from './ice.ts';
 
@@ -14,17 +15,17 @@ export interface Peer {
   rest(): void;
   /** Packets of any kind that have come so far. */
   packetsReceived(): Promise<number>;
-  /** Frees everything; nothing is told afterwards. */
+  /** Frees everything; no event follows. */
   close(): void;
 }
 
 export type PeerState = 'connecting' | 'connected' | 'lost';
 
-/** What a peer tells whoever made it. */
+/** Events of a peer. */
 export interface PeerEvents {
-  /** The state may be another now. */
+  /** The state may have changed. */
   stateChanged(): void;
-  /** What the microphone of the other side gave. */
+  /** Sound of the other side's microphone. */
   audio(frame: AudioFrame): void;
   /** A data channel has opened. */
   channelOpened(channel: Channel): void;
@@ -51,5 +52,30 @@ export interface PeerSettings {
   portRange: PortRange | undefined;
 }
 
-/** Makes peers. */
 export type PeerMaker = (settings: PeerSettings, events: PeerEvents) => Peer;
+
+/** The kinds of the media lines of a session description: audio, video, application. */
+export function mediaKinds(sdp: string): string[] {
+  return [...sdp.matchAll(/^m=(\w+) /gm)].map(([, kind]) => kind ?? '');
+}
+
+/** Whether a description names a way to reach its side. */
+export function hasCandidates(sdp: string): boolean {
+  return /^a=candidate:/m.test(sdp);
+}
+
+export const mediaErrors = defineErrors({
+  bad_offer: [400, (offer: { reason: string }) => `The offer cannot be used: ${offer.reason}`],
+  bad_candidate: [400, (candidate: { reason: string }) => `A candidate cannot be used: ${candidate.reason}`],
+  connection_unknown: [404, 'Peer connection not found'],
+  lines_busy: [
+    503,
+    (limit: { calls: number }) =>
+      `All ${limit.calls} lines are in use. Try again later, or raise MAX_CALLS on the server.`,
+  ],
+  webrtc_missing: [
+    503,
+    (failure: { reason: string }) =>
+      `Calls need the package @roamhq/wrtc, which did not load (${failure.reason}). Run "npm ci", or "npm install @roamhq/wrtc", and start the service again.`,
+  ],
+});

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { dial } from './caller.suite.ts';
 import { pitch, startLines, tone } from './lines.suite.ts';
 import type { Peer, PeerMaker } from './peer.ts';
-import { loadWrtcPeers } from './wrtc.ts';
+import { loadWrtcPeers } from './wrtc-peer.ts';
 
 const near = (hertz: number, wanted: number) => Math.abs(hertz - wanted) < 15;
 

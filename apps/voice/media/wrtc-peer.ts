@@ -1,15 +1,56 @@
-import { wordsOf } from '../errors.ts';
+import { isMainThread } from 'node:worker_threads';
+import { errorMessage } from '@trunkline/std';
 import type { AudioFrame } from '../speech/audio/frame.ts';
-import { mediaErrors } from './errors.ts';
-import type { Candidate, Channel, Peer, PeerEvents, PeerSettings, PeerState } from './peer.ts';
-import { hasCandidates, mediaKinds } from './sdp.ts';
-import type { Wrtc } from './wrtc.ts';
-import { WrtcChannel } from './wrtc-channel.ts';
+import {
+  type Candidate,
+  type Channel,
+  hasCandidates,
+  mediaErrors,
+  mediaKinds,
+  type Peer,
+  type PeerEvents,
+  type PeerMaker,
+  type PeerSettings,
+  type PeerState,
+} from './peer.ts';
+
+export type Wrtc = typeof import('@roamhq/wrtc');
+
+let loading: Promise<Wrtc> | undefined;
+
+/** Creates peers on @roamhq/wrtc, which is loaded for the first caller. */
+export async function loadWrtcPeers(): Promise<PeerMaker> {
+  const wrtc = await loadWrtc();
+  return (settings, events) => new WrtcPeer(wrtc, settings, events);
+}
+
+export async function loadWrtc(): Promise<Wrtc> {
+  // In a worker thread the library ends the process.
+  if (!isMainThread) throw mediaErrors.webrtc_missing({ reason: 'it works only in the main thread' });
+  loading ??= importWrtc();
+  try {
+    return await loading;
+  } catch (error) {
+    loading = undefined;
+    throw mediaErrors.webrtc_missing({ reason: firstLine(errorMessage(error)) }, { cause: error });
+  }
+}
+
+async function importWrtc(): Promise<Wrtc> {
+  const { default: wrtc } = (await import('@roamhq/wrtc')) as unknown as { default: Wrtc };
+  // The library crashes when a process that used it runs out of work; an explicit exit does not.
+  process.once('beforeExit', () => process.exit());
+  return wrtc;
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? text;
+}
 
 /** How long an answer waits for candidates: a dead TURN server never ends the search. */
 const gatheringLimitMs = 2000;
 
-/** What the sink gives for 10 ms. */
+/** 10 ms of sound from the sink. */
 interface SinkData {
   samples: Int16Array;
   sampleRate: number;
@@ -17,7 +58,7 @@ interface SinkData {
 }
 
 /** A peer on @roamhq/wrtc. */
-export class WrtcPeer implements Peer {
+class WrtcPeer implements Peer {
   readonly #wrtc: Wrtc;
   readonly #events: PeerEvents;
   readonly #connection: RTCPeerConnection;
@@ -56,7 +97,7 @@ export class WrtcPeer implements Peer {
       await this.#arrange(sdp);
       await this.#connection.setLocalDescription(await this.#connection.createAnswer());
     } catch (error) {
-      throw mediaErrors.bad_offer({ reason: wordsOf(error) }, { cause: error });
+      throw mediaErrors.bad_offer({ reason: errorMessage(error) }, { cause: error });
     }
     await this.#gathered();
     return this.#connection.localDescription?.sdp ?? '';
@@ -66,7 +107,7 @@ export class WrtcPeer implements Peer {
     try {
       await this.#connection.addIceCandidate({ candidate, sdpMid: mid, sdpMLineIndex: lineIndex });
     } catch (error) {
-      throw mediaErrors.bad_candidate({ reason: wordsOf(error) }, { cause: error });
+      throw mediaErrors.bad_candidate({ reason: errorMessage(error) }, { cause: error });
     }
   }
 
@@ -79,7 +120,7 @@ export class WrtcPeer implements Peer {
     if (track === undefined) return;
     this.#sink?.stop();
     this.#sink = undefined;
-    // A timer runs once all that waits is dealt with.
+    // A timer runs once everything that waits is handled.
     setTimeout(() => this.#listen(track), 0);
   }
 
@@ -101,7 +142,7 @@ export class WrtcPeer implements Peer {
     this.#connection.close();
   }
 
-  /** Sound goes over the first audio line of the offer; what comes over other lines is not asked for. */
+  /** Sound goes over the first audio line of the offer; the other lines stay inactive. */
   async #arrange(sdp: string): Promise<void> {
     const transceivers = this.#connection.getTransceivers();
     const audio = transceivers.find(({ receiver }) => receiver.track.kind === 'audio');
@@ -125,7 +166,7 @@ export class WrtcPeer implements Peer {
     this.#sink = { track, stop: () => sink.stop() };
   }
 
-  /** An offer without the line for data could never open a channel. */
+  /** An offer without a data line could never open a channel. */
   #offerChannel(sdp: string): void {
     if (this.#offeredChannel || !mediaKinds(sdp).includes('application')) return;
     this.#offeredChannel = true;
@@ -160,7 +201,7 @@ export class WrtcPeer implements Peer {
     });
   }
 
-  /** After a restart the state still is that of the time before. */
+  /** After a restart the state is still the old one. */
   get #hasGathered(): boolean {
     const { iceGatheringState, localDescription } = this.#connection;
     return iceGatheringState === 'complete' && hasCandidates(localDescription?.sdp ?? '');
@@ -175,4 +216,55 @@ function monoFrame({ samples, sampleRate, channelCount = 1 }: SinkData): AudioFr
     mono[index] = frame.reduce((sum, sample) => sum + sample, 0) / channelCount;
   }
   return { samples: mono, sampleRate };
+}
+
+interface ChannelEvents {
+  opened(): void;
+  closed(): void;
+  message(message: string | ArrayBuffer): void;
+}
+
+/** A data channel of @roamhq/wrtc. */
+class WrtcChannel implements Channel {
+  readonly madeBy: Channel['madeBy'];
+  readonly #channel: RTCDataChannel;
+  /** The library's own state would wait for its threads. */
+  #open = false;
+  #released = false;
+
+  constructor(channel: RTCDataChannel, madeBy: Channel['madeBy'], events: ChannelEvents) {
+    this.#channel = channel;
+    this.madeBy = madeBy;
+    channel.binaryType = 'arraybuffer';
+    const becomes = (open: boolean, tell: () => void) => () => {
+      if (this.#released || this.#open === open) return;
+      this.#open = open;
+      tell();
+    };
+    channel.addEventListener('open', becomes(true, events.opened));
+    channel.addEventListener('close', becomes(false, events.closed));
+    if (channel.readyState === 'open') queueMicrotask(becomes(true, events.opened));
+    channel.addEventListener('message', ({ data }) => {
+      if (!this.#released) events.message(data as string | ArrayBuffer);
+    });
+  }
+
+  get waiting(): number {
+    return this.#channel.bufferedAmount;
+  }
+
+  send(text: string): void {
+    if (!this.#open) return;
+    try {
+      this.#channel.send(text);
+    } catch {
+      // It is closing; its event follows.
+    }
+  }
+
+  /** Reports nothing from now on. */
+  close(): void {
+    this.#released = true;
+    this.#channel.close();
+  }
 }

@@ -1,9 +1,9 @@
 import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
 import type { Context } from 'hono';
 import type { OpenQuestions } from '../delegates/questions.ts';
-import type { CallbackGrant, CallbackTokens } from '../delivery/callback-tokens.ts';
+import type { CallbackGrant, CallbackTokens } from '../delivery/callbacks.ts';
 import type { DeliveryPort } from '../delivery/delivery.ts';
-import { type Pushed, readPushed } from '../delivery/pushed.ts';
+import { type Pushed, readPushed } from '../delivery/callbacks.ts';
 import { voiceErrors } from '../errors.ts';
 import type { Admission } from '../users/admission.ts';
 import type { VoiceApp } from './voice-app.ts';

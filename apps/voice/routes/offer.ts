@@ -1,7 +1,7 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import type { Calls } from '../media/calls.ts';
-import { mediaErrors } from '../media/errors.ts';
+import { mediaErrors } from '../media/peer.ts';
 import type { VoiceApp } from './voice-app.ts';
 
 const longestSdp = 256 * 1024;

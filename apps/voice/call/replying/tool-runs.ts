@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
-import { wordsOf } from '../../errors.ts';
 import { toolTimeoutMs } from '../../turn/run-persona.ts';
 
 export interface ToolRunsOptions {
@@ -166,7 +166,7 @@ async function execute(
     if (stopping.aborted) return 'Error: the service was restarted before the answer came; please ask again.';
     if (limit.aborted)
       return `Error: ${tool.name} took longer than ${limitOf(tool) / 1000} s and was stopped.`;
-    const words = wordsOf(error);
+    const words = errorMessage(error);
     return /^error:/i.test(words) ? words : `Error: ${words}`;
   } finally {
     signal.removeEventListener('abort', abort);

@@ -5,8 +5,7 @@ import { z } from 'zod';
 import type { CallSettings } from '../../call/call.ts';
 import { type Conversations, createConversations } from '../../call/conversation.ts';
 import { Memory } from '../../call/replying/history.ts';
-import { DeliveryController } from '../../delivery/controller.ts';
-import { PendingStore } from '../../delivery/pending-store.ts';
+import { DeliveryController, PendingStore } from '../../delivery/delivery-controller.ts';
 import { LatencyLog } from '../../metrics/latency.ts';
 import { SessionRegistry } from '../../sessions/registry.ts';
 import type { Skill } from '../../skills/skill.ts';
@@ -69,7 +68,7 @@ export class Stage {
     this.delivery = new DeliveryController({
       sessions: this.sessions,
       pending: this.pending,
-      brief: async (text) => text,
+      summarize: async (text) => text,
       logger: this.#logger(),
     });
     this.model = scriptedModel(setup.answers ?? [{ text: 'Fine.' }], this.clock);

@@ -5,7 +5,7 @@ import { createAgentDelegate } from '../delegates/a2a-delegate.ts';
 import { startWith } from '../delegates/delegates.suite.ts';
 import { artifact, type PeerRequest } from '../peer.suite.ts';
 import { json, startVoice, type TestVoice } from '../voice.suite.ts';
-import { createLateAnswers } from './late-answers.ts';
+import { createLateAnswers } from './callbacks.ts';
 
 describe('a delegate that answers late', () => {
   const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>

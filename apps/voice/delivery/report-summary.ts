@@ -3,8 +3,8 @@ import { runTurn } from '@trunkline/loop';
 import { spokenText } from '../call/speaking/speech-text.ts';
 import type { Model } from '../turn/model-settings.ts';
 
-export interface BriefingDeps {
-  /** Sums up; undefined where only the demo model is there, which cannot. */
+export interface SummaryDeps {
+  /** Undefined where there is only the demo model, which cannot summarize. */
   model(): Model | undefined;
   logger: Logger;
 }
@@ -16,46 +16,43 @@ const instructions = `You tell someone by voice what a report says that they hav
 Give its main findings in at most five plain spoken sentences. Add nothing that it does not say.
 Do not mention headings, lists, numbers of sources or addresses.`;
 
-/** Whether a text was written to be read: it is long, or has headings. */
+/** Whether a text was written to be read: it is long or has headings. */
 export function isReport(text: string): boolean {
   return wordCount(text) > longestWords || /^#{1,6}\s/m.test(text);
 }
 
-const mostKept = 100;
+const mostCached = 100;
 
 /**
- * What is said of a report: its main points, or its beginning where no model sums it up. One report is summed up after
- * the other, and once, however many wait for a caller and however often the caller comes back.
+ * Shortens a report to its main points, or to its beginning where no model can summarize. Reports are summarized one
+ * after the other, and each once, however many wait for a caller and however often the caller reconnects.
  */
-export function createBriefing(deps: BriefingDeps): (text: string) => Promise<string> {
-  const brief = createBrief(deps);
-  const kept = new Map<string, Promise<string>>();
+export function createReportSummarizer(deps: SummaryDeps): (text: string) => Promise<string> {
+  const cached = new Map<string, Promise<string>>();
   let last: Promise<unknown> = Promise.resolve();
   return (text) => {
-    const known = kept.get(text);
+    const known = cached.get(text);
     if (known !== undefined) return known;
-    const told = last.then(() => brief(text));
-    last = told;
-    kept.set(text, told);
-    const [oldest] = kept.keys();
-    if (kept.size > mostKept && oldest !== undefined) kept.delete(oldest);
-    return told;
+    const summary = last.then(() => summarize(text, deps));
+    last = summary;
+    cached.set(text, summary);
+    const [oldest] = cached.keys();
+    if (cached.size > mostCached && oldest !== undefined) cached.delete(oldest);
+    return summary;
   };
 }
 
-function createBrief({ model, logger }: BriefingDeps): (text: string) => Promise<string> {
-  return async (text) => {
-    try {
-      const summing = model();
-      return summing === undefined ? beginningOf(text) : await sumUp(summing, text);
-    } catch (error) {
-      logger.warn({ err: error }, 'a report was not summed up; its beginning is read out');
-      return beginningOf(text);
-    }
-  };
+async function summarize(text: string, { model, logger }: SummaryDeps): Promise<string> {
+  try {
+    const summarizer = model();
+    return summarizer === undefined ? beginningOf(text) : await askModel(summarizer, text);
+  } catch (error) {
+    logger.warn({ err: error }, 'failed to summarize report; reading its beginning');
+    return beginningOf(text);
+  }
 }
 
-async function sumUp(model: Model, text: string): Promise<string> {
+async function askModel(model: Model, text: string): Promise<string> {
   const messages = [{ role: 'user' as const, content: text }];
   const signal = AbortSignal.timeout(limits.turnTimeoutMs);
   const turn = { model, instructions, tools: [], messages, limits, sessionId: 'briefing', signal };

@@ -1,0 +1,148 @@
+import type { Logger } from '@trunkline/config';
+import type { Database } from '@trunkline/storage';
+import type { SessionRegistry } from '../sessions/registry.ts';
+import type { VoiceSession } from '../sessions/session.ts';
+import type { DeliveryPolicy, DeliveryPort, Notification } from './delivery.ts';
+import { isReport } from './report-summary.ts';
+
+export interface DeliveryControllerDeps {
+  sessions: SessionRegistry;
+  pending: PendingStore;
+  /** Shortens a text that was written to be read; never fails. */
+  summarize(text: string): Promise<string>;
+  logger: Logger;
+}
+
+const mostLive = 200;
+
+/** Brings notifications to sessions, and stores those of users who are not connected. */
+export class DeliveryController implements DeliveryPort {
+  readonly #deps: DeliveryControllerDeps;
+  /** Which session is to speak a notification, by its id. */
+  readonly #offered = new Map<number, VoiceSession>();
+  /** Tool results that were not heard yet, by their id. */
+  readonly #live = new Map<number, Notification>();
+
+  constructor(deps: DeliveryControllerDeps) {
+    const { sessions } = deps;
+    this.#deps = deps;
+    sessions.onOpen((session) => this.#replay(session));
+    sessions.onClose((session) => this.#handOver(session));
+  }
+
+  /** Without a user the newest session gets it, else whoever connects next. */
+  deliver(userId: string | undefined, notification: Notification): boolean {
+    const { sessions, pending } = this.#deps;
+    const session = sessions.latest(userId);
+    const { id } = pending.add(session?.userId ?? userId ?? anyone, notification);
+    this.#keepLive(id, notification);
+    if (session === undefined) return false;
+    this.#offer(session, { ...notification, id });
+    return true;
+  }
+
+  /** Keeps what the database cannot hold: until a restart a result can be withdrawn, and put into words by the model. */
+  #keepLive(id: number, notification: Notification): void {
+    if (notification.outcome === undefined) return;
+    this.#live.set(id, notification);
+    notification.withdrawn?.addEventListener('abort', () => this.#remove(id), { once: true });
+    const [oldest] = this.#live.keys();
+    if (this.#live.size > mostLive && oldest !== undefined) this.#live.delete(oldest);
+  }
+
+  /** A user's second session does not repeat what the first is about to say. */
+  #replay(session: VoiceSession): void {
+    for (const notification of this.#deps.pending.waitingFor(session.userId)) {
+      if (!this.#offered.has(notification.id))
+        this.#offer(session, { ...this.#live.get(notification.id), ...notification });
+    }
+  }
+
+  /** A caller who reconnected before the broken line was noticed hears what it did not say. */
+  #handOver(closed: VoiceSession): void {
+    for (const [id, holder] of this.#offered) if (holder === closed) this.#offered.delete(id);
+    const heir = this.#deps.sessions.latest(closed.userId);
+    if (heir !== undefined) this.#replay(heir);
+  }
+
+  #offer(session: VoiceSession, { id, ...notification }: PendingNotification): void {
+    const { from, text, outcome, heard } = notification;
+    this.#offered.set(id, session);
+    const spoken = () => {
+      this.#remove(id);
+      heard?.();
+    };
+    const offer = (body: string) =>
+      session.offer({ ...notification, words: `${from} says: ${body}`, spoken });
+    if (outcome === undefined && isReport(text)) void this.#deps.summarize(text).then(offer);
+    else offer(text);
+  }
+
+  #remove(id: number): void {
+    const { pending, logger } = this.#deps;
+    this.#offered.delete(id);
+    this.#live.delete(id);
+    try {
+      pending.remove(id);
+    } catch (error) {
+      logger.error({ err: error, id }, 'failed to remove notification; it will be spoken again');
+    }
+  }
+}
+
+/** Notifications for whoever connects next. */
+const anyone = '*';
+
+interface PendingNotification extends Notification {
+  id: number;
+}
+
+interface Row {
+  id: number;
+  sender: string;
+  text: string;
+  policy: DeliveryPolicy;
+}
+
+const mostPerUser = 100;
+const longestText = 20_000;
+
+/** Notifications that nobody has heard yet; they survive a restart. */
+export class PendingStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Stores a notification; of one user's the newest hundred. */
+  add(userId: string, { from, text, policy }: Notification): PendingNotification {
+    const short = text.slice(0, longestText);
+    const { lastInsertRowid } = this.#database
+      .prepare('INSERT INTO deliveries (user_id, sender, text, policy, created_at) VALUES (?, ?, ?, ?, ?)')
+      .run(userId, from, short, policy, Date.now());
+    this.#dropOldest(userId);
+    return { id: lastInsertRowid, from, text: short, policy };
+  }
+
+  /** What waits for a user, oldest first. */
+  waitingFor(userId: string): PendingNotification[] {
+    const rows = this.#database
+      .prepare<Row>('SELECT id, sender, text, policy FROM deliveries WHERE user_id IN (?, ?) ORDER BY id')
+      .all(userId, anyone);
+    return rows.map(({ id, sender, text, policy }) => ({ id, from: sender, text, policy }));
+  }
+
+  remove(id: number): void {
+    this.#database.prepare('DELETE FROM deliveries WHERE id = ?').run(id);
+  }
+
+  #dropOldest(userId: string): void {
+    this.#database
+      .prepare(
+        `DELETE FROM deliveries WHERE user_id = ? AND id NOT IN
+           (SELECT id FROM deliveries WHERE user_id = ? ORDER BY id DESC LIMIT ${mostPerUser})`,
+      )
+      .run(userId, userId);
+  }
+}
