@@ -127,8 +127,40 @@ const breaches: Breach[] = [
   {
     rule: 'the size of files',
     check: 'tree',
-    files: { 'packages/storage/planted-size.ts': '// line\n'.repeat(301) },
-    names: 'packages/storage/planted-size.ts: 301 lines',
+    files: { 'packages/storage/planted-size.ts': '// line\n'.repeat(401) },
+    names: 'packages/storage/planted-size.ts: 401 lines',
+  },
+  {
+    rule: 'import circles of types',
+    check: 'tree',
+    files: {
+      'packages/storage/planted-circle.ts':
+        "import type { Other } from './planted-circle-back.ts';\n\nexport type Planted = Other[];\n",
+      'packages/storage/planted-circle-back.ts':
+        "import type { Planted } from './planted-circle.ts';\n\nexport type Other = Planted;\n",
+    },
+    names: 'packages/storage/planted-circle-back.ts, which closes an import circle',
+  },
+  {
+    rule: 'private words',
+    check: 'tree',
+    files: { 'packages/storage/planted-word.ts': 'export interface PlantedSurroundings {}\n' },
+    names: 'packages/storage/planted-word.ts: PlantedSurroundings is a private word',
+  },
+  {
+    rule: 'a second copy of a standard mechanism',
+    check: 'tree',
+    files: { 'packages/storage/planted-copy.ts': 'export class KeyedQueue {}\n' },
+    names: 'packages/storage/planted-copy.ts: a second KeyedQueue',
+  },
+  {
+    rule: 'a copy of errorMessage without a name',
+    check: 'tree',
+    files: {
+      'packages/storage/planted-inline.ts':
+        'export const planted = (error: unknown) => (error instanceof Error ? error.message : String(error));\n',
+    },
+    names: 'packages/storage/planted-inline.ts: a copy of errorMessage',
   },
   {
     rule: 'hosts in the lock file',
