@@ -23,7 +23,7 @@ export class AgentFactory {
 
   constructor(deps: AgentFactoryDeps) {
     this.#deps = deps;
-    deps.toolset.onMoreTools(() => this.rebuild());
+    deps.toolset.onToolsChange(() => this.rebuild());
   }
 
   async create(): Promise<void> {

@@ -24,11 +24,16 @@ export async function start(
   modules: readonly ToolModule[] = toolModules,
 ): Promise<Service> {
   const agent = agentComponents(options, service, modules);
-  const app = component('routes', agent, (running) => createAgentApp(running, service));
+  const routes = component(
+    'routes',
+    agent,
+    (running) => createAgentApp(running, service),
+    ({ close }) => close(),
+  );
   const server = component(
     'server',
-    { app, address: agent.address },
-    async ({ app, address }) => {
+    { routes, address: agent.address },
+    async ({ routes: { app }, address }) => {
       const { portVariable = '--port', logger } = service;
       const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
       address.listen(server.url);
@@ -41,18 +46,21 @@ export async function start(
     await factory.create();
     scheduler?.start();
   });
-  const { values, stop } = await startComponents({ ...agent, app, server, ready });
+  const { values, stop } = await startComponents({ ...agent, routes, server, ready });
   const { keys } = values.context;
   return {
     url: values.server.url,
     missing: () => missingParts(values),
-    routes: () => listRoutes(values.app),
+    routes: () => listRoutes(values.routes.app),
     stop,
     requiresKey: () => keys.token !== undefined || keys.apiKey !== undefined,
   };
 }
 
-function createAgentApp(agent: Agent, { services = () => [], logger }: ServiceContext): App {
+function createAgentApp(
+  agent: Agent,
+  { services = () => [], logger }: ServiceContext,
+): { app: App; close(): Promise<void> } {
   const { options, operator, serviceToken, ui } = agent.context;
   const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
   const app = createApp({
@@ -69,9 +77,9 @@ function createAgentApp(agent: Agent, { services = () => [], logger }: ServiceCo
     publicUrl: options.publicUrl,
     health: () => healthReport(agent.active.isReady, health()),
   });
-  mountRoutes(app, agent, () => facts(agent));
+  const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
-  return app;
+  return { app, close };
 }
 
 function missingParts({ model }: Agent) {

@@ -1,5 +1,6 @@
 import type { Environment, Logger } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
+import { McpClients, type McpServerConfig, type McpServerState } from '@trunkline/mcp';
 import type { Peers } from '@trunkline/service';
 import type { ApprovedTool, Delegate } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
@@ -10,7 +11,6 @@ import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
 import type { AgentStores } from './stores/stores.ts';
 import { delegatesOf, peerDelegates } from './tools/delegates.ts';
-import { type McpServerState, type McpSources, openMcpSources } from './tools/mcp/mcp-source.ts';
 import type { ToolDeps, ToolModule } from './tools/tool-module.ts';
 
 export interface ToolsetOptions {
@@ -35,19 +35,24 @@ export interface Tools {
 /** Collects the tools of modules, plugins and MCP servers, again for each state of the configuration. */
 export class Toolset {
   readonly #options: ToolsetOptions;
-  #mcp: McpSources | undefined;
+  readonly #mcp: McpClients;
   #plugins: OpenPlugins | undefined;
   #delegates: Delegate[] = [];
-  #onMoreTools: () => void = () => undefined;
+  #onToolsChange: () => void = () => undefined;
   #onInbound: Inbound | undefined;
+  #isOpening = false;
 
   constructor(options: ToolsetOptions) {
     this.#options = options;
+    this.#mcp = this.#mcpClients((client) => {
+      // While tools are being collected, what changes is collected with them.
+      if (client !== undefined && !this.#isOpening) this.#onToolsChange();
+    });
   }
 
-  /** Calls the listener when an MCP server connects that did not answer in `open`. */
-  onMoreTools(listener: () => void): void {
-    this.#onMoreTools = listener;
+  /** Calls the listener when an MCP server answers that did not in `open`, or offers other tools than then. */
+  onToolsChange(listener: () => void): void {
+    this.#onToolsChange = listener;
   }
 
   /** Sets what runs a turn for a message that comes in through a plugin. */
@@ -56,7 +61,7 @@ export class Toolset {
   }
 
   get mcpStates(): readonly McpServerState[] {
-    return this.#mcp?.states ?? [];
+    return this.#mcp.states;
   }
 
   get pluginStates(): readonly PluginState[] {
@@ -77,14 +82,16 @@ export class Toolset {
 
   /** Connects to a server to see whether it answers, and disconnects again. */
   async tryMcp(server: AgentConfig['mcp']['servers'][number]): Promise<McpServerState | undefined> {
-    const tried = await openMcpSources([server], { logger: this.#options.logger });
+    const tried = this.#mcpClients();
+    await tried.configure([serverOf(server)]);
+    const [state] = tried.states;
     await tried.close();
-    return tried.states[0];
+    return state;
   }
 
   async close(): Promise<void> {
     await this.#plugins?.close();
-    await this.#mcp?.close();
+    await this.#mcp.close();
   }
 
   #toolDeps(config: AgentConfig, skills: ToolDeps['skills']): ToolDeps {
@@ -109,18 +116,34 @@ export class Toolset {
   async #openOutside(config: AgentConfig): Promise<Tool[]> {
     const { plugins, logger } = this.#options;
     const inbound = this.#onInbound;
-    await this.#plugins?.close();
-    const [opened, mcp] = await Promise.all([
-      openPlugins(await plugins(), config.plugins, { logger, inbound }),
-      openMcpSources(
-        config.mcp.servers.filter(({ enabled }) => enabled),
-        { logger, before: this.#mcp, onAnswer: () => this.#onMoreTools() },
-      ),
-    ]);
-    this.#plugins = opened;
-    this.#mcp = mcp;
-    return [...opened.tools, ...mcp.tools];
+    this.#isOpening = true;
+    try {
+      await this.#plugins?.close();
+      const servers = config.mcp.servers.filter(({ enabled }) => enabled);
+      const [opened] = await Promise.all([
+        openPlugins(await plugins(), config.plugins, { logger, inbound }),
+        this.#mcp.configure(servers.map(serverOf)),
+      ]);
+      this.#plugins = opened;
+      return [...opened.tools, ...this.#mcp.tools];
+    } finally {
+      this.#isOpening = false;
+    }
   }
+
+  #mcpClients(onChange: (client?: object) => void = () => undefined): McpClients {
+    const { logger } = this.#options;
+    const configuredIn = () => 'mcp.servers of the configuration';
+    return new McpClients({ clientName: 'trunkline', logger, configuredIn, onChange });
+  }
+}
+
+function serverOf({
+  enabled: _,
+  timeout_s,
+  ...server
+}: AgentConfig['mcp']['servers'][number]): McpServerConfig {
+  return { ...server, timeoutMs: timeout_s * 1000 };
 }
 
 /** Of two tools with one name the first stays: nothing from outside replaces a built-in tool. */

@@ -1,11 +1,15 @@
-import { join } from 'node:path';
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  type ModelServer,
+  mcpProgram,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { modelEnvironment, post, type TestAgent } from '../fixtures/start-agent.ts';
 import { agentPages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
-const mcpServer = join(import.meta.dirname, '../tools/mcp/fixtures/server.ts');
 
 const config = async (agent: TestAgent) =>
   (await (await agent.fetch('/api/config')).json()) as { text: string };
@@ -182,7 +186,7 @@ subagents: [{ name: digger, description: Digs holes, tools: [calculator] }]
     await dialog.getByRole('button', { name: 'Test' }).click();
     await page.getByText('files does not answer.').first().waitFor();
     await dialog.getByLabel('Or command').fill(process.execPath);
-    await dialog.getByLabel('Arguments').fill(mcpServer);
+    await dialog.getByLabel('Arguments').fill(mcpProgram);
     await dialog.getByRole('button', { name: 'Test' }).click();
     await page.getByText('files answers.').first().waitFor();
     await checkLooks(opened);

@@ -1,14 +1,28 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import type { Tool } from '@trunkline/llm';
+import { type McpServerState, type McpToolEvent, mountMcpEndpoint } from '@trunkline/mcp';
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { mcpServerSection } from '../setup/config-schema.ts';
-import type { createMcpHandler, McpHandlerOptions } from '../tools/mcp/mcp-server.ts';
-import type { McpServerState } from '../tools/mcp/mcp-source.ts';
+import { withoutQuestions } from '../turns/human-tools.ts';
+import { operatorScope } from '../turns/memory-scope.ts';
 import { consoleErrors } from './console/errors.ts';
 
-export interface McpRoutes extends McpHandlerOptions {
+export interface McpRoutes {
+  name: string;
+  version: string;
   /** Whether the agent's tools are offered to MCP clients. */
   isServing(): boolean;
+  /** Those that wait for a person are left out. */
+  tools(): readonly Tool[];
+  /** Limit of a call, unless the tool has its own. */
+  toolTimeoutMs(): number;
+  /** Called with the events of each call, as with those of turns. */
+  observe(sessionId: string, event: McpToolEvent): void;
+  /** Ends the sessions of clients. */
+  closing: AsyncDisposableStack;
+  isOperator(principal: Principal): boolean;
   servers(): readonly McpServerState[];
   /** Connects to a server to see whether it answers, and leaves it again. */
   tryServer(server: z.output<typeof mcpServerSection>): Promise<McpServerState | undefined>;
@@ -16,27 +30,30 @@ export interface McpRoutes extends McpHandlerOptions {
 
 /** The agent's tools for MCP clients, and the servers that it takes tools from. */
 export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
-  const handle = lazyHandler(routes);
-  app.all('/mcp', describeRoute({ summary: 'The tools of the agent for MCP clients' }), (context) => {
-    if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
-    return handle(context.req.raw, context.get('principal'));
+  app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) => {
+    const isOperator = routes.isOperator(context.get('principal'));
+    const shown = ({ stderr, ...state }: McpServerState) => ({ ...state, ...(isOperator && { stderr }) });
+    return context.json({ servers: routes.servers().map(shown) });
   });
-  app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) =>
-    context.json({ servers: routes.servers() }),
-  );
   app.post(
     '/api/mcp/servers/test',
     describeRoute({ summary: 'See whether an MCP server answers' }),
     validate('json', mcpServerSection),
     async (context) => context.json({ server: await routes.tryServer(context.req.valid('json')) }),
   );
-}
-
-/** The protocol's library is heavy: it is loaded with the first client. */
-function lazyHandler(options: McpHandlerOptions): ReturnType<typeof createMcpHandler> {
-  let loading: Promise<ReturnType<typeof createMcpHandler>> | undefined;
-  return async (request, principal) => {
-    loading ??= import('../tools/mcp/mcp-server.ts').then((module) => module.createMcpHandler(options));
-    return (await loading)(request, principal);
-  };
+  const { name, version } = routes;
+  const close = mountMcpEndpoint(app, {
+    summary: 'The tools of the agent for MCP clients',
+    name,
+    version,
+    assertEnabled() {
+      if (!routes.isServing()) throw consoleErrors.not_loaded({ what: 'The MCP server (mcp.serve)' });
+    },
+    tools: () => withoutQuestions(routes.tools()),
+    toolTimeoutMs: routes.toolTimeoutMs,
+    // Only the operator gets here.
+    scope: operatorScope,
+    onToolEvent: (event) => routes.observe('mcp', event),
+  });
+  routes.closing.defer(close);
 }

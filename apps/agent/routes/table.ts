@@ -1,4 +1,5 @@
 import type { App } from '@trunkline/http';
+import { isDirectOperator, type Principal } from '@trunkline/identity';
 import type { TurnEvent } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import { canAnswer, canJoin, scopesOf } from '../callers.ts';
@@ -51,13 +52,19 @@ const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
   (app, { a2a }) => a2a.mount(app),
 ];
 
-/** Mounts all routes; `facts` is what the console shows of the service. */
-export function mountRoutes(app: App, agent: Agent, facts: () => Record<string, unknown>): void {
-  const deps = routeDeps(agent, facts);
+/** Mounts all routes; `facts` is what the console shows of the service. Returns what ends sessions of clients. */
+export function mountRoutes(
+  app: App,
+  agent: Agent,
+  facts: () => Record<string, unknown>,
+): () => Promise<void> {
+  const closing = new AsyncDisposableStack();
+  const deps = { ...routeDeps(agent, facts), closing };
   for (const mount of routeGroups) mount(app, deps);
+  return () => closing.disposeAsync();
 }
 
-type RouteDeps = ReturnType<typeof routeDeps>;
+type RouteDeps = ReturnType<typeof routeDeps> & { closing: AsyncDisposableStack };
 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
@@ -93,6 +100,7 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     observe: (sessionId: string, event: TurnEvent) => {
       for (const observer of observers) observer.turnEvent?.(sessionId, event);
     },
+    isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
     isServing: () => live.config.mcp.serve,
     servers: () => toolset.mcpStates,
     tryServer: (server: AgentConfig['mcp']['servers'][number]) => toolset.tryMcp(server),

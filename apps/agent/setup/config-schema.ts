@@ -110,6 +110,8 @@ const delegateSection = z
 export const mcpServerSection = z.strictObject({
   enabled: z.boolean().default(true),
   name: z.string().regex(/^[A-Za-z0-9_-]+$/, 'use letters, digits, _ and - only'),
+  /** Without it: `stdio` for a command, `http` for a url. `sse` is the older transport over HTTP. */
+  transport: z.enum(['stdio', 'http', 'sse']).optional(),
   /** A process that speaks over standard input and output. */
   command: z.string().optional(),
   args: z.array(z.string()).default([]),

@@ -2,11 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readSse } from '@trunkline/http';
-import { freePort, startModelServer, waitFor } from '@trunkline/testing';
+import { freePort, mcpProgram, startMcpServer, startModelServer, waitFor } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startAgent, type TestAgent, type TestAgentOptions } from '../fixtures/start-agent.ts';
 
-const mcpServer = fileURLToPath(new URL('./mcp/fixtures/server.ts', import.meta.url));
 const acpAgent = fileURLToPath(new URL('./acp/fixtures/agent.ts', import.meta.url));
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -69,7 +68,7 @@ describe('a whole agent', () => {
 
   it('uses the tools of an MCP server', async () => {
     const config = JSON.stringify({
-      mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpServer] }] },
+      mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram] }] },
     });
     const agent = await scripted(calling('box_add', { a: 20, b: 22 }), { config });
     expect(textOf(await agent.send('add'))).toBe('got 42');
@@ -87,6 +86,31 @@ describe('a whole agent', () => {
     cleanups.push(() => peer.stop());
     await waitFor(async () => (await names()).includes('late_calculator'));
     expect(textOf(await agent.send('multiply'))).toContain('42');
+  });
+
+  it('takes the tools that an MCP server adds while it runs, also over server-sent events', async () => {
+    const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
+    cleanups.push(() => server.stop());
+    const servers = [{ name: 'box', transport: 'sse', url: server.url }];
+    const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
+    const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
+    expect(await names()).not.toContain('box_echo');
+    await agent.send('grow');
+    await waitFor(async () => (await names()).includes('box_echo'));
+  });
+
+  it('shows what a dead MCP server wrote to stderr to the operator alone', async () => {
+    const servers = [{ name: 'box', command: process.execPath, args: [mcpProgram, 'broken'] }];
+    const config = JSON.stringify({ mcp: { servers } });
+    const seen = async (open: string) => {
+      const agent = await startAgent({ config, env: { TRUNKLINE_OPEN: open } });
+      cleanups.push(() => agent.stop());
+      return await (await agent.fetch('/api/mcp/servers')).text();
+    };
+    expect(await seen('1')).toContain('fatal: bad token');
+    const shown = await seen('0');
+    expect(shown).toContain('"state":"failed"');
+    expect(shown).not.toContain('fatal');
   });
 
   it('hands a task to a coding agent [A094]', async () => {

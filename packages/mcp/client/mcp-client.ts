@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import { untilAborted } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
-import type { McpCallResult, McpServerConfig, McpSession, McpTool, SessionOptions } from './session.ts';
+import type {
+  McpCallResult,
+  McpServerConfig,
+  McpServerError,
+  McpSession,
+  McpTool,
+  SessionOptions,
+} from './session.ts';
 
 export interface McpClientOptions<Server extends McpServerConfig = McpServerConfig> {
   /** How we introduce ourselves to servers. */
@@ -36,12 +43,13 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #isConfirmed = false;
   #isStarted = false;
   #error: string | undefined = 'it has not answered yet';
+  #stderr: string | undefined;
   #session: McpSession | undefined;
   #connecting: Promise<McpSession> | undefined;
   #isRefreshing = false;
   #isStale = false;
   #failures = 0;
-  #logged: string | undefined;
+  #logged: object | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   /** Calls `onTools` when the server answers first, and when its tools change. */
@@ -72,6 +80,11 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   /** Why the server cannot be used now. */
   get error(): string | undefined {
     return this.#error;
+  }
+
+  /** The end of what its program wrote to stderr before it died; for the operator alone. */
+  get stderr(): string | undefined {
+    return this.#stderr;
   }
 
   get callTimeoutMs(): number {
@@ -145,6 +158,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
       session = opened.session;
       this.#session = session;
       this.#error = undefined;
+      this.#stderr = undefined;
       this.#failures = 0;
       this.#logged = undefined;
       this.#accept(opened.tools);
@@ -202,13 +216,17 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   #lose(error: unknown): void {
     this.#session = undefined;
     if (this.#closing.signal.aborted) return;
+    const { stderr } = error as McpServerError;
     this.#error = errorMessage(error);
-    if (this.#error !== this.#logged)
-      this.#options.logger.warn(
-        { server: this.server.name, reason: this.#error },
-        'failed to reach MCP server; retrying',
-      );
-    this.#logged = this.#error;
+    this.#stderr = stderr;
+    const failure = {
+      server: this.server.name,
+      reason: this.#error,
+      ...(stderr !== undefined && { stderr }),
+    };
+    if (!isDeepStrictEqual(failure, this.#logged))
+      this.#options.logger.warn(failure, 'failed to reach MCP server; retrying');
+    this.#logged = failure;
     const delay = Math.min(FIRST_RETRY_MS * 2 ** this.#failures++, MAX_RETRY_MS);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.start(), delay).unref();

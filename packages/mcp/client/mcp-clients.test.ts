@@ -94,27 +94,31 @@ describe('a server that is a program', () => {
     expect(clients.tools).toHaveLength(1000);
   });
 
-  it('shows what it wrote to stderr when it dies in a call, and is started again', async () => {
+  it('may die in a call: its stderr is for the operator, and it is started again', async () => {
     const { clients, call } = await open([program('die', 'add')]);
-    expect(await call('box_die')).toMatch(
-      /^Error: the MCP server box gave no answer: .*closed.*stderr: fatal: out of cheese$/i,
-    );
-    expect(clients.states[0]).toMatchObject({
-      state: 'failed',
-      reason: expect.stringContaining('out of cheese'),
-    });
+    const failed = await call('box_die');
+    expect(failed).toMatch(/^Error: the MCP server box gave no answer: .*closed/i);
+    expect(failed).not.toContain('cheese');
+    expect(clients.states[0]).toMatchObject({ state: 'failed', stderr: 'fatal: out of cheese' });
     expect(clients.tools).toHaveLength(2);
-    expect(warnings).toHaveLength(1);
+    expect(warnings).toMatchObject([{ server: 'box', stderr: 'fatal: out of cheese' }]);
     await waitFor(() => clients.states[0]?.state === 'connected', patience);
-    expect(await call('box_die')).toContain('out of cheese');
+    expect(clients.states[0]).not.toHaveProperty('stderr');
+    await call('box_die');
     expect(await call('box_add', { a: 1, b: 1 })).toBe('2');
   });
 
-  it('shows what it wrote to stderr when it does not start, without its secrets', async () => {
+  it('may not start: its stderr is shown without the secrets that it was given', async () => {
     const { clients } = await open([program('broken')]);
-    expect(clients.states[0]).toMatchObject({ state: 'failed', tools: [] });
-    expect(clients.states[0]?.reason).toMatch(/stderr: fatal: bad token \[redacted\]$/);
+    expect(clients.states[0]).toMatchObject({
+      state: 'failed',
+      tools: [],
+      stderr: 'fatal: bad token [redacted]',
+    });
     expect(JSON.stringify(warnings)).not.toContain('hush-hush');
+    await expect(probeMcpServer(program('broken'), { clientName: 'test' })).rejects.toMatchObject({
+      stderr: 'fatal: bad token [redacted]',
+    });
   });
 
   it('has its tools listed again when it says that they changed', async () => {

@@ -17,6 +17,8 @@ export interface McpServerState {
   tools: string[];
   /** Why it failed. */
   reason?: string;
+  /** For the operator alone, see `McpClient`. */
+  stderr?: string;
 }
 
 /** Most models accept letters, digits, - and _ in the name of a tool, and no more characters than this. */
@@ -79,6 +81,11 @@ export class McpClients<Server extends McpServerConfig = McpServerConfig> {
   async #reconcile(servers: readonly Server[]): Promise<void> {
     if (this.#isClosed) return;
     const wanted = new Map(servers.map((server) => [server.name, server]));
+    if (wanted.size < servers.length)
+      this.#options.logger.warn(
+        { names: servers.map(({ name }) => name) },
+        'MCP servers share a name; the last is used',
+      );
     const gone = [...this].filter(({ server }) => !isDeepStrictEqual(server, wanted.get(server.name)));
     for (const { server } of gone) this.#clients.delete(server.name);
     await Promise.all(gone.map((client) => client.close()));
@@ -87,7 +94,7 @@ export class McpClients<Server extends McpServerConfig = McpServerConfig> {
   }
 }
 
-type Caller = Pick<McpClient, 'server' | 'tools' | 'error' | 'callTimeoutMs' | 'call'>;
+type Caller = Pick<McpClient, 'server' | 'tools' | 'error' | 'stderr' | 'callTimeoutMs' | 'call'>;
 
 const converted = new WeakMap<readonly McpTool[], RunningTool[]>();
 
@@ -136,8 +143,9 @@ function failureText(text: string): string {
 }
 
 function stateOf(client: Caller): McpServerState {
-  const { server, error } = client;
+  const { server, error, stderr } = client;
   const { name } = server;
-  if (error !== undefined) return { name, state: 'failed', tools: [], reason: error };
+  if (error !== undefined)
+    return { name, state: 'failed', tools: [], reason: error, ...(stderr !== undefined && { stderr }) };
   return { name, state: 'connected', tools: toTools(client).map((tool) => tool.name) };
 }

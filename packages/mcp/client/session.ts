@@ -67,6 +67,11 @@ export interface McpSession {
   close(): Promise<void>;
 }
 
+/** The reason for whoever may know that the server exists; `stderr` is for the operator. Neither has secrets of the configuration. */
+export interface McpServerError extends Error {
+  stderr?: string;
+}
+
 /** `answered`: the server is there. `forgotten`: it lost the session before it did anything. */
 export type CallFailure = 'answered' | 'timed-out' | 'forgotten' | 'lost';
 
@@ -209,18 +214,18 @@ interface ExplainOptions extends Pick<SessionOptions, 'configuredIn'> {
   stderr: () => string;
 }
 
-/** The error in words for the operator, without the secrets of the configuration; the cause is the SDK's. */
-async function explained(error: unknown, options: ExplainOptions): Promise<Error> {
+async function explained(error: unknown, options: ExplainOptions): Promise<McpServerError> {
   // The end of stderr arrives after the end of the process.
   await new Promise((resolve) => setImmediate(resolve));
   const { env = {}, headers = {} } = options.server;
   const values = [...Object.values(env), ...Object.values(headers)];
   const secrets = values.flatMap((value) => [value, value.split(' ').at(-1) ?? value]);
-  const text = String(redact(words(error, options), secrets));
-  return new Error(text.slice(0, MAX_ERROR + MAX_STDERR), { cause: error });
+  const hide = (text: string) => String(redact(text, secrets));
+  const stderr = hide(options.stderr());
+  return Object.assign(new Error(hide(words(error, options)), { cause: error }), stderr !== '' && { stderr });
 }
 
-function words(error: unknown, { server, stderr, configuredIn }: ExplainOptions): string {
+function words(error: unknown, { server, configuredIn }: ExplainOptions): string {
   const { command, url, transport = 'http' } = server;
   const message = errorMessage(error).slice(0, MAX_ERROR);
   if ((error instanceof StreamableHTTPError || error instanceof SseError) && error.code !== undefined) {
@@ -233,7 +238,7 @@ function words(error: unknown, { server, stderr, configuredIn }: ExplainOptions)
   const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
   if (code === 'ENOENT') return `Cannot start ${command}: there is no such program. Check ${configuredIn}.`;
   if (cause instanceof Error) return `Cannot reach ${url}: ${message}`;
-  return stderr() === '' ? message : `${message}. It wrote to stderr: ${stderr()}`;
+  return message;
 }
 
 interface Content {

@@ -1,4 +1,4 @@
-// An MCP server as a program: its arguments name the tools, `pages=COUNT/SIZE` asks for many.
+// An MCP server as a program: its arguments name the tools (`add` without any), `pages=COUNT/SIZE` asks for many.
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { readVariable } from '@trunkline/config';
 import { createMcpTestServer, createPagedMcpServer } from './tools.ts';
@@ -15,6 +15,6 @@ if (tools.includes('broken')) {
 }
 const server =
   count === undefined || size === undefined
-    ? createMcpTestServer(tools, { variable: readVariable })
+    ? createMcpTestServer(tools.length === 0 ? ['add'] : tools, { variable: readVariable })
     : createPagedMcpServer(count, size);
 await server.connect(new StdioServerTransport());

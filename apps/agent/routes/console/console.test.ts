@@ -1,6 +1,4 @@
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { McpClients } from '@trunkline/mcp';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent, wordsOf } from '../../fixtures/start-agent.ts';
@@ -111,14 +109,15 @@ describe('the console API [A129]', () => {
   });
 
   it('serves its tools to MCP clients, those that wait left out', async () => {
-    const client = new Client({ name: 'test', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${agent.url}/mcp`)) as Transport);
-    const names = (await client.listTools()).tools.map(({ name }) => name);
-    expect(names).toContain('calculator');
-    for (const name of ['ask_human', 'run_command']) expect(names).not.toContain(name);
-    const { content } = await client.callTool({ name: 'calculator', arguments: { expression: '2**5' } });
-    expect(content).toMatchObject([{ text: '2**5 = 32' }]);
-    await client.close();
+    const clients = new McpClients({ clientName: 'test', logger: { warn: () => undefined } });
+    await clients.configure([{ name: 'it', url: `${agent.url}/mcp` }]);
+    const names = clients.tools.map(({ name }) => name);
+    expect(names).toContain('it_calculator');
+    for (const name of ['it_ask_human', 'it_run_command']) expect(names).not.toContain(name);
+    const input = { expression: '2**5' };
+    const result = await clients.get('it')?.call('calculator', input, new AbortController().signal);
+    expect(result).toEqual({ text: '2**5 = 32', failed: false });
+    await clients.close();
     expect((await call('/api/mcp/servers')).body).toEqual({ servers: [] });
   });
 

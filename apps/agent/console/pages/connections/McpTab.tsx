@@ -24,6 +24,7 @@ interface McpState {
   state: 'connected' | 'failed';
   tools: string[];
   reason?: string;
+  stderr?: string;
 }
 
 /** MCP servers whose tools the agent uses. */
@@ -107,7 +108,11 @@ function useTryMcp() {
           state: 'live',
         });
       } else {
-        toast({ title: `${state.name} does not answer.`, detail: state.reason ?? '', state: 'failed' });
+        toast({
+          title: `${state.name} does not answer.`,
+          detail: [state.reason, state.stderr].filter(Boolean).join('\n'),
+          state: 'failed',
+        });
       }
     });
   };
@@ -132,6 +137,9 @@ function Row({ server, state, onTest, onEnable, onRemove }: RowProps) {
           {server.url ?? [server.command, ...server.args].join(' ')}
         </p>
         {state?.reason && <p className="text-12 break-words text-failed-text">{state.reason}</p>}
+        {state?.stderr && (
+          <pre className="whitespace-pre-wrap break-words font-mono text-12 text-muted">{state.stderr}</pre>
+        )}
         <p className="mt-1 flex flex-wrap gap-1">
           {state?.tools.slice(0, 12).map((tool) => (
             <Badge key={tool}>{tool}</Badge>
