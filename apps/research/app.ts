@@ -11,10 +11,9 @@ import {
   serve,
   servePages,
 } from '@trunkline/http';
-import { createModelGateway, type ModelDescription } from '@trunkline/llm';
+import { createModelGateway } from '@trunkline/llm';
 import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import {
-  type Missing,
   missingModel,
   operatorOf,
   type Peers,
@@ -23,7 +22,6 @@ import {
   type ServiceContext,
 } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
-import { createDuckDuckGo, createSearxng } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { ConversationStore } from './chat/conversations.ts';
 import { PdfPrinter } from './exports/pdf.ts';
@@ -44,12 +42,9 @@ import { mountMcp } from './routes/mcp.ts';
 import { mountQuestions } from './routes/questions.ts';
 import { mountResearch } from './routes/research.ts';
 import { mountShares } from './routes/shares.ts';
-import { SearchDesk } from './sources/desk.ts';
-import { createKeyless } from './sources/keyless.ts';
-import { createMediawiki } from './sources/mediawiki.ts';
-import { createSearxngSource } from './sources/searxng.ts';
-import type { Source, SourceKind } from './sources/source.ts';
-import { createStored } from './sources/stored.ts';
+import { createSources, missingSources, sourceDefinitions } from './sources/catalogue.ts';
+import { SearchAggregator } from './sources/search-aggregator.ts';
+import type { SourceDefinition, SourceKind } from './sources/source.ts';
 import { AnswerStore } from './store/answers.ts';
 import { DocumentStore } from './store/documents.ts';
 import { FindingStore } from './store/findings.ts';
@@ -61,8 +56,12 @@ const KINDS: readonly SourceKind[] = ['web', 'encyclopedia', 'files'];
 const MEGABYTE = 1024 * 1024;
 const PAGES_AT_ONCE = 32;
 
-/** Starts the service; the only place that names its concrete parts. */
-export async function start(options: ResearchOptions, context: ServiceContext): Promise<Service> {
+/** Starts the service; the only place that names its concrete components. */
+export async function start(
+  options: ResearchOptions,
+  context: ServiceContext,
+  definitions: readonly SourceDefinition[] = sourceDefinitions,
+): Promise<Service> {
   const { logger, services = () => [], portVariable = 'PORT' } = context;
   const home = serviceHome(options.trunklineHome, 'research');
   const warning = exposureWarning(options.host, options.authToken);
@@ -70,10 +69,10 @@ export async function start(options: ResearchOptions, context: ServiceContext): 
   await using closing = new AsyncDisposableStack();
   const database = openDatabase(join(home, 'research.db'), { migrations });
   closing.defer(() => database.close());
-  const parts = createParts(options, database, context);
-  const { desk, gateway, engine, pool } = parts;
+  const components = createComponents(options, database, context, definitions);
+  const { aggregator, sources, gateway, engine, pool } = components;
   closing.defer(() => pool.stop());
-  const missing = () => missingParts(options, gateway.describe());
+  const missing = () => [...missingModel(gateway.describe()), ...missingSources(definitions, sources)];
   const guard = tokenGuard(options.authToken);
   const operator = operatorOf(options, context);
   const app = createApp({
@@ -94,16 +93,16 @@ export async function start(options: ResearchOptions, context: ServiceContext): 
       body: {
         ok: true,
         model: gateway.describe(),
-        sources: desk.health(),
+        sources: aggregator.health(),
         missing: missing(),
         services: services(),
       },
     }),
   });
   mountGuards(app, guard);
-  const closeMcp = mountRoutes(app, parts);
+  const closeMcp = mountRoutes(app, components);
   const address = { url: '' };
-  const a2a = openA2a(options, parts, {
+  const a2a = openA2a(options, components, {
     home,
     logger,
     peers: context.peers,
@@ -117,10 +116,10 @@ export async function start(options: ResearchOptions, context: ServiceContext): 
   const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
   address.url = server.url;
   engine.resume();
-  const stopLooking = lookAfterSources(desk, logger);
+  const stopProbing = probeSources(aggregator, logger);
   closing.defer(async () => {
     // Jobs are broken off before the callers that wait for them, so that they go on after the next start.
-    await Promise.all([engine.stop(), closeMcp(), server.stop(), stopLooking()]);
+    await Promise.all([engine.stop(), closeMcp(), server.stop(), stopProbing()]);
   });
   const running = closing.move();
   return {
@@ -137,18 +136,18 @@ const renderError: RenderError = (error, { path }) => ({
   body: path.startsWith('/v1/') ? openAiErrorBody(error) : { error: error.message },
 });
 
-type Parts = ReturnType<typeof createParts>;
+type Components = ReturnType<typeof createComponents>;
 
 /** Every route but those of A2A and the pages; gives what ends the sessions of MCP clients. */
-function mountRoutes(app: Hono<AppEnv>, parts: Parts): () => Promise<void> {
-  mountChat(app, parts);
-  mountResearch(app, { ...parts, kinds: KINDS });
-  mountQuestions(app, parts);
-  mountShares(app, parts);
-  mountExports(app, parts);
-  mountFiles(app, parts);
-  mountOpenAiApi(app, researchModels(parts));
-  return mountMcp(app, { ...parts, version: manifest.version });
+function mountRoutes(app: Hono<AppEnv>, components: Components): () => Promise<void> {
+  mountChat(app, components);
+  mountResearch(app, { ...components, kinds: KINDS });
+  mountQuestions(app, components);
+  mountShares(app, components);
+  mountExports(app, components);
+  mountFiles(app, components);
+  mountOpenAiApi(app, researchModels(components));
+  return mountMcp(app, { ...components, version: manifest.version });
 }
 
 interface A2aDeps {
@@ -159,11 +158,11 @@ interface A2aDeps {
   url(): string;
 }
 
-function openA2a(options: ResearchOptions, parts: Parts, { home, logger, peers, url }: A2aDeps) {
+function openA2a(options: ResearchOptions, components: Components, { home, logger, peers, url }: A2aDeps) {
   const { authToken: bearer, publicUrl } = options;
   return createA2aServer({
     directory: join(home, 'a2a'),
-    executor: createResearchExecutor(parts),
+    executor: createResearchExecutor(components),
     card: () => ({
       name: 'research',
       description: manifest.description,
@@ -184,25 +183,30 @@ function openA2a(options: ResearchOptions, parts: Parts, { home, logger, peers, 
 
 const PROBE_EVERY_MS = 60_000;
 
-/** Looks at the search services now and every minute, so that `/healthz` tells of one that died unused. */
-function lookAfterSources(desk: SearchDesk, logger: ServiceContext['logger']): () => Promise<void> {
+/** Probes the sources now and every minute, so that `/healthz` reports one that died unused. */
+function probeSources(aggregator: SearchAggregator, logger: ServiceContext['logger']): () => Promise<void> {
   const stop = new AbortController();
-  const look = () =>
-    desk.probe(stop.signal).catch((error: unknown) => {
-      if (!stop.signal.aborted) logger.warn({ err: error }, 'the search services could not be looked at');
+  const probe = () =>
+    aggregator.probe(stop.signal).catch((error: unknown) => {
+      if (!stop.signal.aborted) logger.warn({ err: error }, 'failed to probe the sources');
     });
-  let looking = look();
+  let probing = probe();
   const timer = setInterval(() => {
-    looking = looking.then(look);
+    probing = probing.then(probe);
   }, PROBE_EVERY_MS).unref();
   return async () => {
     clearInterval(timer);
     stop.abort();
-    await looking;
+    await probing;
   };
 }
 
-function createParts(options: ResearchOptions, database: Database, { logger, env }: ServiceContext) {
+function createComponents(
+  options: ResearchOptions,
+  database: Database,
+  { logger, env }: ServiceContext,
+  definitions: readonly SourceDefinition[],
+) {
   const timeoutMs = options.modelTimeout * 1000;
   const gateway = createModelGateway({
     url: options.llmGatewayUrl,
@@ -219,7 +223,11 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     new FindingStore(database),
   ];
   documents.removeUnfinished();
-  const desk = new SearchDesk({ sources: createSources(options, documents) });
+  const sources = createSources(definitions, options, {
+    documents,
+    timeoutMs: options.searchTimeout * 1000,
+  });
+  const aggregator = new SearchAggregator({ sources });
   const pool = new ExtractionPool();
   const hosts = new HostQueue({ perHost: options.perHost, pauseMs: options.hostPause, total: PAGES_AT_ONCE });
   const fetch = createGuardedFetch({
@@ -228,7 +236,7 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     timeoutMs: options.pageTimeout * 1000,
     maxBytes: 10 * MEGABYTE,
   });
-  const reader = new Reader({ fetch, pool, hosts, desk, documents });
+  const reader = new Reader({ fetch, pool, hosts, aggregator, documents });
   const model = new ResearchModel(gateway, options.modelCalls);
   const settings = {
     parallelDimensions: options.parallelDimensions,
@@ -236,14 +244,18 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     modelChecks: options.modelChecks,
     checksTimeoutMs: timeoutMs,
   };
-  const engine = new ResearchEngine({ jobs, findings, documents, desk, reader, model, settings }, logger);
+  const engine = new ResearchEngine(
+    { jobs, findings, documents, aggregator, reader, model, settings },
+    logger,
+  );
   const domains = { allow: options.allowDomains, deny: options.denyDomains };
   return {
     gateway,
     documents,
     jobs,
     findings,
-    desk,
+    aggregator,
+    sources,
     pool,
     engine,
     model,
@@ -256,40 +268,4 @@ function createParts(options: ResearchOptions, database: Database, { logger, env
     jobOptions: { reviewPlan: false, budget: {}, domains, sources: KINDS },
     turnTimeoutMs: timeoutMs,
   };
-}
-
-/** What is configured, and always what is stored here; pages read before stand in where no web search is configured. */
-function createSources(options: ResearchOptions, documents: DocumentStore): Source[] {
-  const timeoutMs = options.searchTimeout * 1000;
-  const { searxngUrl, searxngBasicAuth: basicAuth, encyclopediaUrl, keylessSearch } = options;
-  const web =
-    searxngUrl !== undefined
-      ? [createSearxngSource(createSearxng({ url: searxngUrl, basicAuth, timeoutMs }))]
-      : [
-          ...(keylessSearch ? [createKeyless(createDuckDuckGo({ timeoutMs }))] : []),
-          createStored(documents, 'page'),
-        ];
-  return [
-    ...web,
-    ...(encyclopediaUrl === undefined ? [] : [createMediawiki({ url: encyclopediaUrl, timeoutMs })]),
-    createStored(documents, 'file'),
-  ];
-}
-
-function missingParts(options: ResearchOptions, model: ModelDescription): Missing[] {
-  const search = {
-    what: 'Search service',
-    variable: 'SEARXNG_URL',
-    hint: 'Until you set one, the web is searched without a key, which is refused at times.',
-  };
-  const encyclopedia = {
-    what: 'Encyclopedia',
-    variable: 'ENCYCLOPEDIA_URL',
-    hint: 'Set it to the api.php of a MediaWiki.',
-  };
-  return [
-    ...missingModel(model),
-    ...(options.searxngUrl === undefined ? [search] : []),
-    ...(options.encyclopediaUrl === undefined ? [encyclopedia] : []),
-  ];
 }

@@ -15,29 +15,10 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
+import { sourceOptions } from './sources/catalogue.ts';
 
 const searchOptions = group('Search', {
-  searxngUrl: url({
-    env: 'SEARXNG_URL',
-    doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
-    defaultDoc: 'keyless web search',
-  }),
-  searxngBasicAuth: text({
-    env: 'SEARXNG_BASIC_AUTH',
-    secret: true,
-    doc: 'User and password in front of SearXNG, as user:password.',
-    check: (given) => given.includes(':'),
-    expected: 'user:password',
-  }),
-  encyclopediaUrl: url({
-    env: 'ENCYCLOPEDIA_URL',
-    doc: 'A MediaWiki: the address of its api.php, or of the directory that holds it.',
-  }),
-  keylessSearch: toggle({
-    env: 'RESEARCH_KEYLESS_SEARCH',
-    default: true,
-    doc: 'Search the web without a key where SEARXNG_URL is not set.',
-  }),
+  ...sourceOptions,
   searchTimeout: decimal({
     env: 'RESEARCH_SEARCH_TIMEOUT_S',
     default: 15,

@@ -33,6 +33,7 @@ export { ParserError, ParserPool, type ParserPoolOptions } from './parsing/parse
 export { clamp, oneLine, orRefusal } from './refusal.ts';
 export { splitMessage } from './text/split-message.ts';
 export { textSize, visibleLine, visibleText } from './text/visible-text.ts';
+export { jsonEngineClient } from './web-search/ask-engine.ts';
 export { createDuckDuckGo, type DuckDuckGoOptions } from './web-search/duckduckgo.ts';
 export {
   type SearchEngine,

@@ -1,6 +1,6 @@
 import type { ModelGateway } from '@trunkline/llm';
 import { resumeTurn, runTurn, type TurnEvent, type TurnOptions } from '@trunkline/loop';
-import type { SearchDesk } from '../sources/desk.ts';
+import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { ConversationStore } from './conversations.ts';
 import { lines } from './lines.ts';
 import type { ChatRequest } from './request.ts';
@@ -10,7 +10,7 @@ import { TurnSources } from './turn-sources.ts';
 
 export interface ChatParts {
   gateway: ModelGateway;
-  desk: SearchDesk;
+  aggregator: SearchAggregator;
   conversations: ConversationStore;
   turnTimeoutMs: number;
 }
@@ -33,7 +33,7 @@ export interface ChatTurn {
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
   { messages, id, instructions = '' }: ChatRequest & { instructions?: string },
-  { gateway, desk, conversations, turnTimeoutMs }: ChatParts,
+  { gateway, aggregator, conversations, turnTimeoutMs }: ChatParts,
   signal: AbortSignal,
 ): ChatTurn {
   const limited = limitToolSteps(gateway.languageModel(), TOOL_STEPS);
@@ -41,7 +41,7 @@ export function startTurn(
   const options: TurnOptions = {
     model: limited.model,
     instructions: [INSTRUCTIONS, instructions].filter(Boolean).join('\n\n'),
-    tools: createChatTools({ desk, sources, isOver: limited.isOver }),
+    tools: createChatTools({ aggregator, sources, isOver: limited.isOver }),
     limits: { steps: TOOL_STEPS + 1, toolTimeoutMs: 60_000, turnTimeoutMs },
     sessionId: id ?? 'chat',
     signal,

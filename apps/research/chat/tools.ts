@@ -1,13 +1,13 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import type { SearchDesk } from '../sources/desk.ts';
+import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES, type SourceKind, TIME_RANGES } from '../sources/source.ts';
 import type { TurnSources } from './turn-sources.ts';
 
 const RESULTS = 8;
 
 export interface ChatToolParts {
-  desk: SearchDesk;
+  aggregator: SearchAggregator;
   /** Numbers the results, so that the answer can cite them. */
   sources: TurnSources;
   /** True once the turn has made all the tool-call steps it may. */
@@ -44,7 +44,7 @@ function searchEncyclopedia(parts: ChatToolParts): Tool {
       search(
         parts,
         { text: query, limit: RESULTS },
-        parts.desk.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
+        parts.aggregator.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
         signal,
       ),
   }) as Tool;
@@ -59,13 +59,13 @@ const askClarification: Tool = defineTool({
 
 /** Results as JSON; when there are none and services fail, where nothing was found and the words of the failures. */
 async function search(
-  { desk, sources, isOver }: ChatToolParts,
-  query: Parameters<SearchDesk['search']>[0],
+  { aggregator, sources, isOver }: ChatToolParts,
+  query: Parameters<SearchAggregator['search']>[0],
   kinds: readonly SourceKind[],
   signal: AbortSignal,
 ): Promise<string> {
   if (isOver()) return 'Error: no more searches in this turn. Answer with what you have.';
-  const { results, answered, troubles } = await desk.search(query, kinds, signal);
+  const { results, answered, troubles } = await aggregator.search(query, kinds, signal);
   sources.note(troubles);
   if (results.length === 0 && troubles.length > 0)
     return `Error: ${[...nothingIn(answered), ...troubles].join(' ')}`;
@@ -76,9 +76,7 @@ async function search(
   );
 }
 
-const PLACES: Record<string, string> = { files: 'your files', pages: 'the pages read before' };
-
-function nothingIn(answered: readonly string[]): string[] {
-  const places = answered.flatMap((name) => PLACES[name] ?? []);
+function nothingIn(answered: readonly { place?: string }[]): string[] {
+  const places = answered.flatMap(({ place }) => place ?? []);
   return places.length === 0 ? [] : [`Nothing was found in ${places.join(' and ')}.`];
 }

@@ -3,12 +3,12 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import { HttpError } from '@trunkline/http';
 import { z } from 'zod';
-import type { SearchDesk } from '../sources/desk.ts';
+import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES } from '../sources/source.ts';
 import { type DeepResearchParts, failureWords, researchFor, topicOf } from './deep-research.ts';
 
 export interface McpParts extends DeepResearchParts {
-  desk: SearchDesk;
+  aggregator: SearchAggregator;
   version: string;
 }
 
@@ -49,10 +49,10 @@ export function createMcpServer(parts: McpParts): McpServer {
   return server;
 }
 
-type Query = Parameters<SearchDesk['search']>[0];
+type Query = Parameters<SearchAggregator['search']>[0];
 
-async function search({ desk }: McpParts, query: Query, signal: AbortSignal) {
-  const { results, troubles } = await desk.search(query, ['web', 'encyclopedia', 'files'], signal);
+async function search({ aggregator }: McpParts, query: Query, signal: AbortSignal) {
+  const { results, troubles } = await aggregator.search(query, ['web', 'encyclopedia', 'files'], signal);
   if (results.length === 0 && troubles.length > 0) return failure(troubles.join(' '));
   const shown = results
     .slice(0, query.limit)

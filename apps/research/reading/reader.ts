@@ -1,6 +1,6 @@
 import { type GuardedFetch, HttpError } from '@trunkline/http';
-import type { FoundResult, SearchDesk } from '../sources/desk.ts';
-import { SourceError } from '../sources/source.ts';
+import { SearchError } from '@trunkline/tools';
+import type { FoundResult, SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DescribedDocument, DocumentStore } from '../store/documents.ts';
 import { ExtractionError } from './extracted.ts';
 import type { ExtractionPool } from './extraction-pool.ts';
@@ -13,7 +13,7 @@ export interface ReaderParts {
   fetch: GuardedFetch;
   pool: ExtractionPool;
   hosts: HostQueue;
-  desk: SearchDesk;
+  aggregator: SearchAggregator;
   documents: DocumentStore;
 }
 
@@ -41,7 +41,7 @@ export class Reader {
       return { document };
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof HttpError || error instanceof SourceError) return { problem: error.message };
+      if (error instanceof HttpError || error instanceof SearchError) return { problem: error.message };
       if (error instanceof ExtractionError) return { problem: `${result.url} ${error.message}.` };
       throw error;
     }
@@ -53,7 +53,7 @@ export class Reader {
   }
 
   async #fromSource(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument | undefined> {
-    const given = await this.#parts.desk.read(result, signal);
+    const given = await this.#parts.aggregator.read(result, signal);
     if (given === undefined) return undefined;
     const { title, url, text } = given;
     return await this.#parts.documents.add({

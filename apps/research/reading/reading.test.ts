@@ -2,7 +2,7 @@ import { createGuardedFetch } from '@trunkline/http';
 import { openDatabase } from '@trunkline/storage';
 import { afterAll, describe, expect, it } from 'vitest';
 import { docxOf, pdfOf } from '../fixtures/documents.ts';
-import { SearchDesk } from '../sources/desk.ts';
+import { SearchAggregator } from '../sources/search-aggregator.ts';
 import { DocumentStore } from '../store/documents.ts';
 import { migrations } from '../store/schema.ts';
 import { extract } from './extract.ts';
@@ -24,7 +24,7 @@ describe('the reader', () => {
         fetch: createGuardedFetch({ timeoutMs: 1000 }),
         pool,
         hosts: new HostQueue({ perHost: 1, pauseMs: 0, total: 1 }),
-        desk: new SearchDesk({ sources: [] }),
+        aggregator: new SearchAggregator({ sources: [] }),
         documents: new DocumentStore(database),
       });
       const result = { url, title: 'Gone', snippet: '', source: 'files', documentId: 7 };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FoundResult } from '../sources/desk.ts';
+import type { FoundResult } from '../sources/search-aggregator.ts';
 import { isAllowed } from './domains.ts';
 import { canonicalUrl } from './duplicates.ts';
 import type { Dimension, JobSource } from './job.ts';
@@ -36,11 +36,14 @@ export async function researchDimension(
 const RESULTS_PER_QUERY = 10;
 
 async function search(context: RunContext, dimension: Dimension): Promise<void> {
-  const { id, jobs, findings, options, desk, budget, stopSignal } = context;
+  const { id, jobs, findings, options, aggregator, budget, stopSignal } = context;
   const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
   const answers = await Promise.all(
     dimension.queries.map((text) =>
-      searchOnce(() => desk.search({ text, limit: RESULTS_PER_QUERY }, options.sources, signal), stopSignal),
+      searchOnce(
+        () => aggregator.search({ text, limit: RESULTS_PER_QUERY }, options.sources, signal),
+        stopSignal,
+      ),
     ),
   );
   const chosen = choose(
@@ -53,7 +56,8 @@ async function search(context: RunContext, dimension: Dimension): Promise<void> 
     data: { title, url, snippet, dimension: dimension.name, index: dimension.position },
   }));
   jobs.commit(id, events, () => {
-    for (const result of chosen) findings.addSource(id, dimension.position, toSource(result));
+    for (const result of chosen)
+      findings.addSource(id, dimension.position, toSource(result, aggregator.isReference(result.source)));
     findings.setDimension(id, dimension.position, { state: 'searched', troubles });
   });
 }
@@ -75,7 +79,7 @@ async function searchOnce<Answer extends { results: FoundResult[]; troubles: str
 
 /** The best results whose hosts may be read, as many as the dimension and the budget allow. */
 function choose(
-  { id, findings, options, settings }: RunContext,
+  { id, findings, options, settings, aggregator }: RunContext,
   results: readonly FoundResult[],
 ): FoundResult[] {
   const allowed = results.filter(({ url }) => isAllowed(url, options.domains));
@@ -83,7 +87,10 @@ function choose(
     ...new Map(allowed.toReversed().map((result) => [canonicalUrl(result.url), result])).values(),
   ].toReversed();
   const ranked = unique
-    .map((result, rank) => ({ result, worth: qualityOf(result) - 0.04 * rank }))
+    .map((result, rank) => ({
+      result,
+      worth: qualityOf(result, aggregator.isReference(result.source)) - 0.04 * rank,
+    }))
     .sort((left, right) => right.worth - left.worth)
     .map(({ result }) => result)
     .slice(0, settings.sourcesPerDimension);
@@ -93,7 +100,7 @@ function choose(
   return ranked.filter(({ url }) => known.has(canonicalUrl(url)) || ++added <= room);
 }
 
-function toSource(result: FoundResult) {
+function toSource(result: FoundResult, isReference: boolean) {
   const { url, title, snippet, source, publishedDate, documentId } = result;
   return {
     url,
@@ -101,7 +108,7 @@ function toSource(result: FoundResult) {
     title,
     snippet,
     engine: source,
-    quality: qualityOf(result),
+    quality: qualityOf(result, isReference),
     published: publishedDate ?? null,
     documentId: documentId ?? null,
   };

@@ -115,12 +115,15 @@ describe('domain lists', () => {
 
 describe('quality', () => {
   const quality = (url: string) =>
-    qualityOf({
-      url,
-      title: '',
-      snippet: 'a snippet that is long enough to say something',
-      source: 'searxng',
-    });
+    qualityOf(
+      {
+        url,
+        title: '',
+        snippet: 'a snippet that is long enough to say something',
+        source: 'searxng',
+      },
+      false,
+    );
   it('ranks by who publishes', () => {
     expect(quality('https://www.nih.gov/x')).toBeGreaterThan(quality('https://shop.example/x'));
     expect(quality('https://shop.example/x')).toBeGreaterThan(quality('https://www.pinterest.com/x'));

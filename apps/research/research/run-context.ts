@@ -1,6 +1,6 @@
 import { Lane } from '../reading/lane.ts';
 import type { Reader } from '../reading/reader.ts';
-import type { SearchDesk } from '../sources/desk.ts';
+import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore, Spending } from '../store/jobs.ts';
@@ -27,7 +27,7 @@ export interface ResearchParts {
   jobs: JobStore;
   findings: FindingStore;
   documents: DocumentStore;
-  desk: SearchDesk;
+  aggregator: SearchAggregator;
   reader: Reader;
   model: ResearchModel;
   settings: ResearchSettings;

@@ -1,12 +1,24 @@
-import type { SearchEngine } from '@trunkline/tools';
-import { asSourceError } from './engine-error.ts';
-import type { Source } from './source.ts';
+import { toggle } from '@trunkline/config';
+import { createDuckDuckGo } from '@trunkline/tools';
+import { defineSource } from './source.ts';
 
 /** The web search that needs no key and no service of one's own. */
-export function createKeyless(engine: SearchEngine): Source {
-  return {
-    name: 'keyless',
-    kind: 'web',
-    search: ({ text, limit }, signal) => engine.search(text, limit, signal).catch(asSourceError),
-  };
-}
+export const keyless = defineSource({
+  name: 'keyless',
+  title: 'Web search without a key',
+  kind: 'web',
+  isFallback: true,
+  restsWhenUnreachable: true,
+  options: {
+    keylessSearch: toggle({
+      env: 'RESEARCH_KEYLESS_SEARCH',
+      default: true,
+      doc: 'Search the web without a key where SEARXNG_URL is not set.',
+    }),
+  },
+  create({ keylessSearch }, { timeoutMs }) {
+    if (!keylessSearch) return undefined;
+    const engine = createDuckDuckGo({ timeoutMs });
+    return { search: ({ text, limit }, signal) => engine.search(text, limit, signal) };
+  },
+});

@@ -1,8 +1,31 @@
-import { ParserError, parsePage } from '@trunkline/tools';
+import { url } from '@trunkline/config';
+import { jsonEngineClient, ParserError, parsePage, SearchError } from '@trunkline/tools';
 import { z } from 'zod';
 import { isStopWord, wordsOf } from '../text/words.ts';
-import { serviceClient } from './service-client.ts';
-import { type SearchResult, type Source, SourceError, type SourceText } from './source.ts';
+import { defineSource, type SearchResult, type SourceClient, type SourceText } from './source.ts';
+
+/** An encyclopedia that runs MediaWiki. */
+export const mediawiki = defineSource({
+  name: 'mediawiki',
+  title: 'Encyclopedia',
+  kind: 'encyclopedia',
+  isReference: true,
+  options: {
+    encyclopediaUrl: url({
+      env: 'ENCYCLOPEDIA_URL',
+      doc: 'A MediaWiki: the address of its api.php, or of the directory that holds it.',
+    }),
+  },
+  missing: {
+    what: 'Encyclopedia',
+    variable: 'ENCYCLOPEDIA_URL',
+    hint: 'Set it to the api.php of a MediaWiki.',
+  },
+  create: ({ encyclopediaUrl }, { timeoutMs }) =>
+    encyclopediaUrl === undefined ? undefined : mediawikiClient({ url: encyclopediaUrl, timeoutMs }),
+});
+
+const MOST_BYTES = 8 * 1024 * 1024;
 
 const searchSchema = z.object({
   query: z.object({
@@ -23,27 +46,28 @@ const pageSchema = z.object({
 const parseSchema = z.object({ parse: z.object({ title: z.string(), text: z.string() }) });
 
 /** Searches a MediaWiki and reads its articles through the API. */
-export function createMediawiki(options: { url: string; timeoutMs: number }): Source {
+function mediawikiClient(options: { url: string; timeoutMs: number }): SourceClient {
   const endpoint = endpointOf(options.url);
   const name = `The encyclopedia at ${endpoint.origin}${endpoint.pathname}`;
-  const ask = serviceClient({ ...options, url: endpoint.href, name, variable: 'ENCYCLOPEDIA_URL' });
-  const call = async <Schema extends z.ZodType>(
-    schema: Schema,
-    fields: Record<string, string>,
-    signal: AbortSignal,
-  ) => {
+  const ask = jsonEngineClient({
+    name,
+    url: endpoint.href,
+    timeoutMs: options.timeoutMs,
+    maxBytes: MOST_BYTES,
+    advice: 'Check that it runs and that ENCYCLOPEDIA_URL names it.',
+    unreadable: `${name} did not answer in JSON. Check that ENCYCLOPEDIA_URL names the service itself and not a page in front of it.`,
+  });
+  const call: Call = async (schema, fields, signal) => {
     const address = new URL(endpoint);
     address.search = new URLSearchParams({ ...fields, format: 'json', formatversion: '2' }).toString();
     const parsed = schema.safeParse(await ask(address, signal));
-    if (parsed.success) return parsed.data as z.output<Schema>;
-    throw new SourceError(
-      'source_unreadable',
+    if (parsed.success) return parsed.data;
+    throw new SearchError(
+      'search_unreadable',
       `${name} did not answer like a MediaWiki API. ENCYCLOPEDIA_URL must name its api.php.`,
     );
   };
   return {
-    name: 'mediawiki',
-    kind: 'encyclopedia',
     async search({ text, limit }, signal) {
       const hits = (words: string) => searchHits(call, words, limit, signal);
       const found = await hits(text);
@@ -162,6 +186,6 @@ async function readable<Result>(parse: () => Promise<Result>): Promise<Result> {
     return await parse();
   } catch (error) {
     if (!(error instanceof ParserError)) throw error;
-    throw new SourceError('source_unreadable', `What the encyclopedia sent ${error.message}.`);
+    throw new SearchError('search_unreadable', `What the encyclopedia sent ${error.message}.`);
   }
 }

@@ -1,19 +1,23 @@
 import { temporaryDirectory } from '@trunkline/testing';
-import { createSearxng } from '@trunkline/tools';
 import { describe, expect, it } from 'vitest';
 import { clientOf } from '../fixtures/client.ts';
 import { startResearch } from '../fixtures/service.ts';
-import { createMediawiki } from './mediawiki.ts';
-import { createSearxngSource } from './searxng.ts';
+import { mediawiki } from './mediawiki.ts';
+import { searxng } from './searxng.ts';
+import type { SourceClient, SourceDeps } from './source.ts';
 
 // Opt in by naming services that run and know something about tidal power; real-services.sh starts and names them.
 const { TEST_SEARXNG_URL, TEST_ENCYCLOPEDIA_URL } = process.env;
 const { signal } = new AbortController();
+const deps = { timeoutMs: 15_000 } as SourceDeps;
 const query = { text: 'tidal power', limit: 5 };
 
 describe('real services', () => {
   it.skipIf(TEST_SEARXNG_URL === undefined)('SearXNG answers a search', async () => {
-    const source = createSearxngSource(createSearxng({ url: TEST_SEARXNG_URL ?? '', timeoutMs: 15_000 }));
+    const source = searxng.create(
+      { searxngUrl: TEST_SEARXNG_URL, searxngBasicAuth: undefined },
+      deps,
+    ) as SourceClient;
     await source.probe?.(signal);
     const found = await source.search(query, signal);
     expect(found.length).toBeGreaterThan(0);
@@ -29,7 +33,7 @@ describe('real services', () => {
   it.skipIf(TEST_ENCYCLOPEDIA_URL === undefined)(
     'MediaWiki finds an article and gives its text',
     async () => {
-      const source = createMediawiki({ url: TEST_ENCYCLOPEDIA_URL ?? '', timeoutMs: 15_000 });
+      const source = mediawiki.create({ encyclopediaUrl: TEST_ENCYCLOPEDIA_URL }, deps) as SourceClient;
       await source.probe?.(signal);
       const found = await source.search(query, signal);
       const article = found.find(({ title }) => title === 'Tidal power');

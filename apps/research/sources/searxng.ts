@@ -1,14 +1,38 @@
-import type { SearxngEngine } from '@trunkline/tools';
-import { asSourceError } from './engine-error.ts';
-import type { Source } from './source.ts';
+import { text, url } from '@trunkline/config';
+import { createSearxng } from '@trunkline/tools';
+import { defineSource } from './source.ts';
 
-/** Searches the web through a SearXNG instance. */
-export function createSearxngSource(engine: SearxngEngine): Source {
-  return {
-    name: 'searxng',
-    kind: 'web',
-    search: ({ text, limit, categories, timeRange }, signal) =>
-      engine.search(text, limit, signal, { categories, timeRange }).catch(asSourceError),
-    probe: (signal) => engine.probe(signal).catch(asSourceError),
-  };
-}
+/** The web through a SearXNG instance of the operator's. */
+export const searxng = defineSource({
+  name: 'searxng',
+  title: 'SearXNG',
+  kind: 'web',
+  options: {
+    searxngUrl: url({
+      env: 'SEARXNG_URL',
+      doc: 'Base address of a SearXNG instance whose settings allow the JSON format.',
+      defaultDoc: 'keyless web search',
+    }),
+    searxngBasicAuth: text({
+      env: 'SEARXNG_BASIC_AUTH',
+      secret: true,
+      doc: 'User and password in front of SearXNG, as user:password.',
+      check: (given) => given.includes(':'),
+      expected: 'user:password',
+    }),
+  },
+  missing: {
+    what: 'Search service',
+    variable: 'SEARXNG_URL',
+    hint: 'Until you set one, the web is searched without a key, which is refused at times.',
+  },
+  create({ searxngUrl, searxngBasicAuth: basicAuth }, { timeoutMs }) {
+    if (searxngUrl === undefined) return undefined;
+    const engine = createSearxng({ url: searxngUrl, basicAuth, timeoutMs });
+    return {
+      search: ({ text: words, limit, categories, timeRange }, signal) =>
+        engine.search(words, limit, signal, { categories, timeRange }),
+      probe: (signal) => engine.probe(signal),
+    };
+  },
+});

@@ -1,3 +1,6 @@
+import type { Option } from '@trunkline/config';
+import type { DocumentStore } from '../store/documents.ts';
+
 /** What a user may choose from: the web, an encyclopedia, the user's own files. */
 export type SourceKind = 'web' | 'encyclopedia' | 'files';
 
@@ -32,10 +35,8 @@ export interface SourceText {
   text: string;
 }
 
-/** Where results come from. A failure is thrown as a `SourceError`; no result is an empty list. */
-export interface Source {
-  readonly name: string;
-  readonly kind: SourceKind;
+/** Where results come from. A failure is thrown as a `SearchError`; no result is an empty list. */
+export interface SourceClient {
   search(query: SearchQuery, signal: AbortSignal): Promise<SearchResult[]>;
   /** For sources whose API hands out the text of a result. */
   read?(result: SearchResult, signal: AbortSignal): Promise<SourceText | undefined>;
@@ -43,15 +44,42 @@ export interface Source {
   probe?(signal: AbortSignal): Promise<void>;
 }
 
-export type SourceErrorCode = 'source_unreachable' | 'source_refused' | 'source_unreadable';
+export interface SourceDeps {
+  documents: DocumentStore;
+  /** How long a search service may take to answer. */
+  timeoutMs: number;
+}
 
-/** Why a source gave nothing, in words that name it and what to change. */
-export class SourceError extends Error {
-  readonly code: SourceErrorCode;
+/** All that the service knows of a source: its options, how it is made, and what pages, health and jobs say of it. */
+export interface SourceDefinition<Options extends OptionFields = OptionFields> {
+  /** How events, health and stored jobs call it. */
+  name: string;
+  /** How pages call it. */
+  title: string;
+  kind: SourceKind;
+  options: Options;
+  /** Used only where no other source of its kind is configured. */
+  isFallback?: boolean;
+  /** Its publisher is trusted more than an unknown page. */
+  isReference?: boolean;
+  /** Left alone for a while after it could not be reached. */
+  restsWhenUnreachable?: boolean;
+  /** Where nothing was found, in words: "your files". */
+  place?: string;
+  /** What to set up where it is not configured. */
+  missing?: { what: string; variable: string; hint: string };
+  /** The source, or undefined where it is not configured. */
+  create(options: OptionValues<Options>, deps: SourceDeps): SourceClient | undefined;
+}
 
-  constructor(code: SourceErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'SourceError';
-    this.code = code;
-  }
+type OptionFields = Readonly<Record<string, Option<unknown>>>;
+type OptionValues<Options extends OptionFields> = {
+  readonly [Key in keyof Options]: Options[Key] extends Option<infer Value> ? Value : never;
+};
+
+/** Types the options that `create` gets by the options of the definition. */
+export function defineSource<const Options extends OptionFields>(
+  definition: SourceDefinition<Options>,
+): SourceDefinition<Options> {
+  return definition;
 }

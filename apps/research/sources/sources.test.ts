@@ -1,14 +1,23 @@
-import { type SearchServer, startSearchServer } from '@trunkline/testing';
-import { createSearxng, SearchError, type SearxngOptions } from '@trunkline/tools';
+import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
+import { SearchError } from '@trunkline/tools';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { corpus } from '../fixtures/corpus.ts';
-import { SearchDesk } from './desk.ts';
-import { createKeyless } from './keyless.ts';
-import { createMediawiki } from './mediawiki.ts';
-import { createSearxngSource } from './searxng.ts';
+import { startResearch } from '../fixtures/service.ts';
+import { toy } from '../fixtures/toy-source.ts';
+import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
+import { keyless } from './keyless.ts';
+import { mediawiki } from './mediawiki.ts';
+import { SearchAggregator } from './search-aggregator.ts';
+import { searxng } from './searxng.ts';
+import type { SourceClient, SourceDefinition, SourceDeps } from './source.ts';
 
 const { signal } = new AbortController();
-const searxng = (options: SearxngOptions) => createSearxngSource(createSearxng(options));
+const deps = (timeoutMs: number) => ({ timeoutMs }) as SourceDeps;
+const searxngAt = (
+  searxngUrl: string,
+  { timeoutMs = 5000, basicAuth }: { timeoutMs?: number; basicAuth?: string } = {},
+) => searxng.create({ searxngUrl, searxngBasicAuth: basicAuth }, deps(timeoutMs)) as SourceClient;
+const wikiAt = (encyclopediaUrl: string) => mediawiki.create({ encyclopediaUrl }, deps(5000)) as SourceClient;
 const query = { text: 'tidal power', limit: 3 };
 let plain: SearchServer;
 let guarded: SearchServer;
@@ -24,7 +33,7 @@ afterAll(() => Promise.all([plain.stop(), guarded.stop()]));
 
 describe('SearXNG', () => {
   it('asks for JSON by the documented fields', async () => {
-    const found = await searxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(
+    const found = await searxngAt(plain.searxngUrl).search(
       { ...query, categories: 'news', timeRange: 'month' },
       signal,
     );
@@ -40,28 +49,26 @@ describe('SearXNG', () => {
   });
 
   it('sends the password, and says which variable to set without it', async () => {
-    const open = searxng({ url: guarded.searxngUrl, timeoutMs: 5000, basicAuth: 'reader:secret' });
+    const open = searxngAt(guarded.searxngUrl, { basicAuth: 'reader:secret' });
     expect(await open.search(query, signal)).toHaveLength(3);
-    const closed = searxng({ url: guarded.searxngUrl, timeoutMs: 5000 });
+    const closed = searxngAt(guarded.searxngUrl);
     await expect(closed.search(query, signal)).rejects.toThrow('SEARXNG_BASIC_AUTH');
   });
 
   it('gives up after its time, and stops with its caller', async () => {
     plain.faults.searxng = 'hang';
-    await expect(searxng({ url: plain.searxngUrl, timeoutMs: 100 }).search(query, signal)).rejects.toThrow(
+    await expect(searxngAt(plain.searxngUrl, { timeoutMs: 100 }).search(query, signal)).rejects.toThrow(
       'cannot be reached',
     );
     const stop = new AbortController();
-    const search = searxng({ url: plain.searxngUrl, timeoutMs: 60_000 }).search(query, stop.signal);
+    const search = searxngAt(plain.searxngUrl, { timeoutMs: 60_000 }).search(query, stop.signal);
     stop.abort(new Error('enough'));
     await expect(search).rejects.toThrow('enough');
   });
 
   it('tells a limit of its rate', async () => {
     plain.faults.searxng = { status: 429 };
-    await expect(searxng({ url: plain.searxngUrl, timeoutMs: 5000 }).search(query, signal)).rejects.toThrow(
-      '429',
-    );
+    await expect(searxngAt(plain.searxngUrl).search(query, signal)).rejects.toThrow('429');
   });
 });
 
@@ -70,7 +77,7 @@ describe('MediaWiki', () => {
     'searches and reads articles, given the %s',
     async (form) => {
       const url = form === 'directory' ? plain.encyclopediaUrl.replace('api.php', '') : plain.encyclopediaUrl;
-      const wiki = createMediawiki({ url, timeoutMs: 5000 });
+      const wiki = wikiAt(url);
       const [first] = await wiki.search(query, signal);
       expect(first).toMatchObject({
         title: expect.stringContaining('idal power'),
@@ -82,7 +89,7 @@ describe('MediaWiki', () => {
   );
 
   it('reads articles where the wiki cannot give plain text', async () => {
-    const wiki = createMediawiki({ url: guarded.encyclopediaUrl, timeoutMs: 5000 });
+    const wiki = wikiAt(guarded.encyclopediaUrl);
     const [first] = await wiki.search(query, signal);
     const read = await wiki.read?.(first!, signal);
     expect(read?.text).toContain('La Rance');
@@ -90,57 +97,113 @@ describe('MediaWiki', () => {
   });
 
   it('finds articles that lack some words of a long query, though the wiki wants every one', async () => {
-    const wiki = createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 });
+    const wiki = wikiAt(plain.encyclopediaUrl);
     const found = await wiki.search({ text: 'statistics about tidal power overview', limit: 3 }, signal);
     expect(found.map(({ title }) => title)).toContainEqual(expect.stringContaining('Tidal power'));
     expect(await wiki.search({ text: 'overview of statistics', limit: 3 }, signal)).toEqual([]);
   });
 
   it('gives snippets without the markup of the article', async () => {
-    const wiki = createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 });
+    const wiki = wikiAt(plain.encyclopediaUrl);
     const [first] = await wiki.search(query, signal);
     expect(first?.snippet).toMatch(/^[^'{[]+ the sea$/);
   });
 
   it('says what ENCYCLOPEDIA_URL must name', async () => {
-    const wiki = createMediawiki({ url: `${plain.searxngUrl}/config/api.php`, timeoutMs: 5000 });
+    const wiki = wikiAt(`${plain.searxngUrl}/config/api.php`);
     await expect(wiki.search(query, signal)).rejects.toThrow('ENCYCLOPEDIA_URL');
   });
 });
 
-describe('the desk', () => {
+describe('the search aggregator', () => {
   it('merges sources in turn, each address once, and names the one that fails', async () => {
     plain.faults.searxng = { status: 500 };
     const sources = [
-      searxng({ url: plain.searxngUrl, timeoutMs: 5000 }),
-      createMediawiki({ url: plain.encyclopediaUrl, timeoutMs: 5000 }),
+      { definition: searxng as SourceDefinition, client: searxngAt(plain.searxngUrl) },
+      { definition: mediawiki as SourceDefinition, client: wikiAt(plain.encyclopediaUrl) },
     ];
-    const desk = new SearchDesk({ sources });
-    const { results, troubles } = await desk.search(query, ['web', 'encyclopedia'], signal);
+    const aggregator = new SearchAggregator({ sources });
+    const { results, troubles } = await aggregator.search(query, ['web', 'encyclopedia'], signal);
     expect(results.every(({ source }) => source === 'mediawiki')).toBe(true);
     expect(troubles).toEqual([expect.stringContaining('status 500')]);
-    expect(desk.health().map(({ name, state }) => `${name} ${state}`)).toEqual([
+    expect(aggregator.health().map(({ name, state }) => `${name} ${state}`)).toEqual([
       'searxng failing',
       'mediawiki ok',
     ]);
     plain.faults.searxng = 'none';
-    await desk.probe(signal);
-    expect(desk.health().map(({ state }) => state)).toEqual(['ok', 'ok']);
+    await aggregator.probe(signal);
+    expect(aggregator.health().map(({ state }) => state)).toEqual(['ok', 'ok']);
   });
 
   it('leaves an unreachable keyless search alone for a while', async () => {
     let [asked, now] = [0, 0];
-    const engine = {
+    const client = {
       search: async () => {
         asked += 1;
         throw new SearchError('search_unreachable', 'DuckDuckGo cannot be reached.');
       },
     };
-    const desk = new SearchDesk({ sources: [createKeyless(engine)], restMs: 1000, now: () => now });
+    const aggregator = new SearchAggregator({
+      sources: [{ definition: keyless as SourceDefinition, client }],
+      restMs: 1000,
+      now: () => now,
+    });
     for (const time of [0, 500, 1500]) {
       now = time;
-      expect((await desk.search(query, ['web'], signal)).troubles).toEqual(['DuckDuckGo cannot be reached.']);
+      expect((await aggregator.search(query, ['web'], signal)).troubles).toEqual([
+        'DuckDuckGo cannot be reached.',
+      ]);
     }
     expect(asked).toBe(2);
   });
+});
+
+describe('the catalogue of sources', () => {
+  const configured = (options: Record<string, unknown>) =>
+    createSources(sourceDefinitions, options, deps(5000)).map(({ definition }) => definition.name);
+
+  it('has fallbacks only where their kind has no other source', () => {
+    expect(configured({ keylessSearch: true })).toEqual(['keyless', 'pages', 'files']);
+    expect(configured({ keylessSearch: false })).toEqual(['pages', 'files']);
+    expect(configured({ keylessSearch: true, searxngUrl: 'http://127.0.0.1:9' })).toEqual([
+      'searxng',
+      'files',
+    ]);
+  });
+
+  it('names what is not configured', () => {
+    const sources = createSources(sourceDefinitions, { encyclopediaUrl: 'http://127.0.0.1:9' }, deps(5000));
+    expect(missingSources(sourceDefinitions, sources).map(({ variable }) => variable)).toEqual([
+      'SEARXNG_URL',
+    ]);
+  });
+
+  it.each([{}, { TOY_SHELF: 'A wooden bear' }])(
+    'takes a new source by its file alone, with %j',
+    async (env) => {
+      const home = temporaryDirectory();
+      const service = await startResearch(home.path, env, [], undefined, [toy as SourceDefinition]);
+      try {
+        const health = (await (await fetch(`${service.url}/healthz`)).json()) as {
+          sources: { name: string; title: string }[];
+          missing: { variable: string }[];
+        };
+        const isSet = 'TOY_SHELF' in env;
+        expect(health.sources.find(({ name }) => name === 'toy')?.title).toBe(
+          isSet ? 'Toy shelf' : undefined,
+        );
+        expect(health.missing.some(({ variable }) => variable === 'TOY_SHELF')).toBe(!isSet);
+        const messages = [{ role: 'user', content: 'Look up bears in the encyclopedia.' }];
+        const answer = await fetch(`${service.url}/api/chat`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ messages }),
+        });
+        expect((await answer.text()).includes('https://toys.example/1')).toBe(isSet);
+      } finally {
+        await service.stop();
+        home.remove();
+      }
+    },
+  );
 });

@@ -1,16 +1,34 @@
-import type { DocumentKind, DocumentStore } from '../store/documents.ts';
-import type { Source } from './source.ts';
+import type { DocumentKind } from '../store/documents.ts';
+import { defineSource, type SourceClient, type SourceDeps } from './source.ts';
 
-/** Searches what is stored here: the user's files, or the pages that were read before. */
-export function createStored(documents: DocumentStore, kind: DocumentKind): Source {
+/** The user's own files. */
+export const files = defineSource({
+  name: 'files',
+  title: 'Your files',
+  kind: 'files',
+  place: 'your files',
+  options: {},
+  create: (_options, deps) => storedClient(deps, 'file'),
+});
+
+/** Pages that were read before; they stand in where no web search is configured. */
+export const pages = defineSource({
+  name: 'pages',
+  title: 'Pages read before',
+  kind: 'web',
+  isFallback: true,
+  place: 'the pages read before',
+  options: {},
+  create: (_options, deps) => storedClient(deps, 'page'),
+});
+
+function storedClient({ documents }: SourceDeps, kind: DocumentKind): SourceClient {
   return {
-    name: kind === 'file' ? 'files' : 'pages',
-    kind: kind === 'file' ? 'files' : 'web',
     async search({ text, limit }) {
       return documents.search(kind, text, limit).map((hit) => ({
         title: hit.title,
         url: kind === 'file' ? fileAddress(hit.id) : hit.url,
-        snippet: plainWords(hit.snippet),
+        snippet: plainText(hit.snippet),
         engines: [kind === 'file' ? 'files' : 'pages'],
         ...(hit.published !== null && { publishedDate: hit.published }),
         documentId: hit.id,
@@ -20,7 +38,7 @@ export function createStored(documents: DocumentStore, kind: DocumentKind): Sour
 }
 
 /** Headings lead into what follows them. */
-function plainWords(snippet: string): string {
+function plainText(snippet: string): string {
   const led = snippet.replace(/^[ \t]*#{1,6}[ \t]+(.*?)[ \t.:]*$/gm, '$1:');
   return led.replace(/\s+/g, ' ').trim();
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { engineClient } from './ask-engine.ts';
+import { jsonEngineClient } from './ask-engine.ts';
 import { type SearchEngine, SearchError, type SearchResult } from './search-engine.ts';
 
 export interface SearxngOptions {
@@ -43,20 +43,33 @@ const answerSchema = z.object({
 
 const ADVICE = 'Check that it runs and that SEARXNG_URL names it.';
 
+const REFUSALS: Record<number, string> = {
+  401: 'asks for a password (status 401): set SEARXNG_BASIC_AUTH to user:password.',
+  403: 'refuses JSON answers (status 403): add json to search.formats in its settings.yml.',
+  429: 'limits how often it is asked (status 429). Wait a while, or raise the limit of its bot detection.',
+};
+
 /** Searches through the JSON API of a SearXNG instance of the operator's. */
 export function createSearxng({ url, timeoutMs = 15_000, basicAuth }: SearxngOptions): SearxngEngine {
   const name = `SearXNG at ${shown(url)}`;
-  const client = engineClient({ name, url, timeoutMs, advice: ADVICE });
   const base = url.endsWith('/') ? url : `${url}/`;
-  const headers = { accept: 'application/json', ...passwordHeader(basicAuth) };
-  const ask = async (address: URL, signal: AbortSignal): Promise<unknown> => {
-    const response = await client(address, { signal, headers });
-    if (response.status !== 200) throw refused(name, response.status);
-    return parseJson(name, response.text());
-  };
+  const unreadable = `${name} did not answer in JSON with search results. Check that SEARXNG_URL names it and not a page in front of it.`;
+  const headers = passwordHeader(basicAuth);
+  const ask = jsonEngineClient({
+    name,
+    url,
+    timeoutMs,
+    advice: ADVICE,
+    headers,
+    refusals: REFUSALS,
+    unreadable,
+  });
   return {
     async search(query, limit, signal, wishes = {}) {
-      return resultsOf(name, await ask(searchAddress(base, query, wishes), signal)).slice(0, limit);
+      return resultsOf(name, unreadable, await ask(searchAddress(base, query, wishes), signal)).slice(
+        0,
+        limit,
+      );
     },
     async probe(signal) {
       await ask(new URL('config', base), signal);
@@ -82,9 +95,9 @@ function searchAddress(base: string, query: string, { categories, timeRange }: S
   return address;
 }
 
-function resultsOf(name: string, body: unknown): SearxngResult[] {
+function resultsOf(name: string, unreadable: string, body: unknown): SearxngResult[] {
   const parsed = answerSchema.safeParse(body);
-  if (!parsed.success) throw unreadable(name);
+  if (!parsed.success) throw new SearchError('search_unreadable', unreadable);
   const { results, unresponsive_engines } = parsed.data;
   if (results.length === 0 && unresponsive_engines && unresponsive_engines.length > 0) {
     const words = `${name} gave no results because its engines do not respond: ${engineWords(unresponsive_engines)}.`;
@@ -111,30 +124,6 @@ function toResult({
     ...(engines && engines.length > 0 && { engines }),
     ...(publishedDate && { publishedDate }),
   };
-}
-
-function parseJson(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw unreadable(name, error);
-  }
-}
-
-const REFUSALS: Record<number, string> = {
-  401: 'asks for a password (status 401): set SEARXNG_BASIC_AUTH to user:password.',
-  403: 'refuses JSON answers (status 403): add json to search.formats in its settings.yml.',
-  429: 'limits how often it is asked (status 429). Wait a while, or raise the limit of its bot detection.',
-};
-
-function refused(name: string, status: number): SearchError {
-  const words = REFUSALS[status] ?? `answered with status ${status}.`;
-  return new SearchError(status < 500 ? 'search_refused' : 'search_unreachable', `${name} ${words}`);
-}
-
-function unreadable(name: string, cause?: unknown): SearchError {
-  const words = `${name} did not answer in JSON with search results. Check that SEARXNG_URL names it and not a page in front of it.`;
-  return new SearchError('search_unreadable', words, { cause });
 }
 
 /** The address without a password that may stand in it. */

@@ -101,6 +101,7 @@ export interface StoredFile {
 
 export interface SourceHealth {
   name: string;
+  title: string;
   kind: 'web' | 'encyclopedia' | 'files';
   state: 'ok' | 'failing' | 'unknown';
   words: string;

@@ -1,7 +1,7 @@
 import { Lamp } from '@trunkline/ui';
 import { hrefOf } from '../lib/route.ts';
 import type { SourceHealth } from '../lib/types.ts';
-import { sourceLamp, sourceName } from './sourceWords.ts';
+import { sourceLamp } from './sourceWords.ts';
 
 /** Which sources answer, in one line below the box. */
 export function SourcesLine({ sources }: { sources: readonly SourceHealth[] | undefined }) {
@@ -17,7 +17,7 @@ export function SourcesLine({ sources }: { sources: readonly SourceHealth[] | un
           key={source.name}
           size="small"
           state={sourceLamp(source).state}
-          word={source.state === 'failing' ? `${sourceName(source)} fails` : sourceName(source)}
+          word={source.state === 'failing' ? `${source.title} fails` : source.title}
         />
       ))}
     </a>

@@ -11,7 +11,7 @@ import {
 } from '@trunkline/ui';
 import type { SourceHealth } from '../lib/types.ts';
 import { PageFrame } from '../PageFrame.tsx';
-import { sourceLamp, sourceName } from './sourceWords.ts';
+import { sourceLamp } from './sourceWords.ts';
 
 const REFRESH_MS = 10_000;
 
@@ -39,7 +39,7 @@ export function SourcesPage() {
 function SourceLine({ source }: { source: SourceHealth }) {
   return (
     <Line
-      title={sourceName(source)}
+      title={source.title}
       detail={source.state === 'failing' ? source.words : undefined}
       trail={
         <>

@@ -1,18 +1,6 @@
 import type { LampState } from '@trunkline/ui';
 import type { SourceHealth } from '../lib/types.ts';
 
-const NAMES: Record<string, string> = {
-  searxng: 'SearXNG',
-  keyless: 'Web search without a key',
-  mediawiki: 'Encyclopedia',
-  files: 'Your files',
-  pages: 'Pages read before',
-};
-
-export function sourceName({ name }: SourceHealth): string {
-  return NAMES[name] ?? name;
-}
-
 const LAMPS: Record<SourceHealth['state'], { state: LampState; word: string }> = {
   ok: { state: 'live', word: 'Answers' },
   failing: { state: 'failed', word: 'Fails' },

@@ -1,0 +1,49 @@
+import type { Missing } from '@trunkline/service';
+import { keyless } from './keyless.ts';
+import { mediawiki } from './mediawiki.ts';
+import type { Source } from './search-aggregator.ts';
+import { searxng } from './searxng.ts';
+import type { SourceDefinition, SourceDeps } from './source.ts';
+import { files, pages } from './stored.ts';
+
+/** Every source there is. A new one is a file beside this one and a line here. */
+export const sourceDefinitions = [searxng, keyless, pages, mediawiki, files] as const;
+
+type Intersection<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
+  given: infer All,
+) => void
+  ? All
+  : never;
+
+/** The options of all sources. */
+export const sourceOptions = Object.assign(
+  {},
+  ...sourceDefinitions.map(({ options }) => options),
+) as Intersection<(typeof sourceDefinitions)[number]['options']>;
+
+type OptionValues = Readonly<Record<string, unknown>>;
+
+/** The configured sources; fallbacks only where their kind has no other. */
+export function createSources(
+  definitions: readonly SourceDefinition[],
+  options: OptionValues,
+  deps: SourceDeps,
+): Source[] {
+  const configured = definitions.flatMap((definition): Source[] => {
+    const client = definition.create(options, deps);
+    return client === undefined ? [] : [{ definition, client }];
+  });
+  const isServed = (definition: SourceDefinition) =>
+    configured.some(({ definition: other }) => other.kind === definition.kind && other.isFallback !== true);
+  return configured.filter(({ definition }) => definition.isFallback !== true || !isServed(definition));
+}
+
+/** What to set up for the sources that are not configured. */
+export function missingSources(
+  definitions: readonly SourceDefinition[],
+  configured: readonly Source[],
+): Missing[] {
+  return definitions
+    .filter((definition) => !configured.some((source) => source.definition === definition))
+    .flatMap(({ missing }) => missing ?? []);
+}
