@@ -27,7 +27,7 @@ import { Conversations } from './router/conversations.ts';
 import type { RoutingDeps } from './router/decide.ts';
 import { RouteRunner } from './router/route-runner.ts';
 import { startRouter } from './router/router.ts';
-import { openStores, type Stores } from './stores.ts';
+import type { Stores } from './stores.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 export interface ExchangeSettings {
@@ -36,6 +36,7 @@ export interface ExchangeSettings {
   env: Environment;
   bus: Bus;
   workspace: Workspace;
+  stores: Stores;
   projects: ProjectDirectory;
   /** Tools of plugins, for every agent that has tools. */
   agentTools: () => Tool[];
@@ -46,9 +47,8 @@ export interface ExchangeSettings {
   logger: Logger;
 }
 
-/** The parts between a message and its answer. */
+/** Everything between a message and its answer. */
 export interface Exchange {
-  stores: Stores;
   routing: RoutingDeps;
   incidents: IncidentRepository;
   humanInput: HumanInput;
@@ -59,8 +59,10 @@ export interface Exchange {
   abTests: AbTests;
   /** Undefined when DISABLE_SKILL_BROKER is set. */
   broker: SkillBroker | undefined;
-  /** Begins to take messages. */
-  begin(): Promise<void>;
+  /** Starts to handle messages. */
+  start(): Promise<void>;
+  /** Called when no message is handled any more. */
+  close(): Promise<void>;
 }
 
 /** Where commands of agents find programs when PATH is not set. */
@@ -68,10 +70,9 @@ const programs = '/usr/local/bin:/usr/bin:/bin';
 /** For each request that an executor works on, so many may wait in memory; the rest waits in the journal. */
 const waitingForEach = 7;
 
-/** Puts router, dispatcher, agents and flows together. */
-export function createExchange(settings: ExchangeSettings, closing: AsyncDisposableStack): Exchange {
-  const { options, env, bus, workspace, projects, sealExchange, logger } = settings;
-  const stores = openStores(settings.home, closing, logger);
+/** Connects router, dispatcher, agents and flows. */
+export function createExchange(settings: ExchangeSettings): Exchange {
+  const { options, env, bus, workspace, projects, sealExchange, stores, logger } = settings;
   const registry = new ExecutorRegistry();
   const humanInput = new HumanInput(stores.questions, bus, settings.approvals);
   const questions = new SurfaceQuestions({ bus, humanInput, logger });
@@ -83,18 +84,16 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     store: stores.skills,
     logger,
   });
-  closing.defer(() => mcpServers.close());
   const concurrency = options.executorConcurrency;
   const limiter = new AgentLimiter({
     running: concurrency,
     waiting: concurrency * waitingForEach,
     delegationWaitMs: options.delegationWaitMs,
   });
-  const broker = createBroker(settings, { registry, limiter, stores }, closing);
+  const broker = createBroker(settings, { registry, limiter });
   const runner = new RouteRunner({ bus, routes: workspace.routes, logger });
-  closing.defer(() => runner.close());
   const abTests = new AbTests(stores.experiments, registry, bus);
-  const dispatcher = createDispatcher(settings, { registry, stores, limiter, abTests });
+  const dispatcher = createDispatcher(settings, { registry, limiter, abTests });
   const longTasks = new LongTasks({
     store: stores.tasks,
     registry,
@@ -103,7 +102,6 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     finish: (task, result) => dispatcher.finish(task, result),
     logger,
   });
-  closing.defer(() => longTasks.close());
   const conversations = new Conversations(stores.conversations);
   const routing = { registry, workspace, projects, conversations, defaultSkill: options.defaultSkill };
   const deps = { registry, limiter, incidents, humanInput, stores, mcpServers };
@@ -115,7 +113,6 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     void mcpServers.refresh();
   };
   return {
-    stores,
     routing,
     incidents,
     broker,
@@ -125,7 +122,8 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
     limiter,
     longTasks,
     abTests,
-    async begin() {
+    async start() {
+      // What agents can do is known before the dispatcher reads its queue.
       refreshAgents();
       workspace.onChange(refresh);
       broker?.start();
@@ -143,6 +141,9 @@ export function createExchange(settings: ExchangeSettings, closing: AsyncDisposa
       await questions.start();
       await startRouter(bus, routing, questions);
     },
+    async close() {
+      await Promise.all([longTasks.close(), runner.close(), broker?.close(), mcpServers.close()]);
+    },
   };
 }
 
@@ -152,10 +153,10 @@ export function agentFiles(home: string): string {
 }
 
 function createDispatcher(
-  { options, env, bus, logger }: ExchangeSettings,
-  parts: { registry: ExecutorRegistry; stores: Stores; limiter: AgentLimiter; abTests: AbTests },
+  { options, env, bus, stores, logger }: ExchangeSettings,
+  deps: { registry: ExecutorRegistry; limiter: AgentLimiter; abTests: AbTests },
 ): Dispatcher {
-  const { registry, stores, limiter, abTests } = parts;
+  const { registry, limiter, abTests } = deps;
   const { publicUrl } = options;
   return new Dispatcher({
     bus,
@@ -175,12 +176,11 @@ function createDispatcher(
 }
 
 function createBroker(
-  { options, workspace, approvals, logger }: ExchangeSettings,
-  { registry, limiter, stores }: { registry: ExecutorRegistry; limiter: AgentLimiter; stores: Stores },
-  closing: AsyncDisposableStack,
+  { options, workspace, stores, approvals, logger }: ExchangeSettings,
+  { registry, limiter }: { registry: ExecutorRegistry; limiter: AgentLimiter },
 ): SkillBroker | undefined {
   if (options.disableSkillBroker) return undefined;
-  const broker = new SkillBroker({
+  return new SkillBroker({
     agents: workspace.externalAgents,
     expected: workspace.expectedAgents,
     store: stores.skills,
@@ -191,8 +191,6 @@ function createBroker(
     isApprover: approvals.isApprover,
     logger,
   });
-  closing.defer(() => broker.close());
-  return broker;
 }
 
 interface AgentDeps {

@@ -16,7 +16,6 @@ import { surfaces } from './surfaces/list.ts';
 import type { Surface } from './surfaces/surface.ts';
 
 export interface Plugins {
-  /** In the order in which they start. */
   list: Plugin[];
   /** Kept by the plugin that asks the project registry. */
   projects: ProjectDirectory;
@@ -35,6 +34,7 @@ export function createPlugins(options: SwitchboardOptions, sealing: Sealing): Pl
     ...surface.create(options, { deliveries, leader, projects }),
     name: surface.name,
     kind: 'surface' as const,
+    after: [deliveries.name, leader.name, projects.name],
   }));
   const onboarding = createOnboarding({
     repositories: running.find(({ repositories }) => repositories)?.repositories,

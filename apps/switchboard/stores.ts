@@ -9,7 +9,7 @@ import { AbStore } from './experiments/ab-store.ts';
 import { FlowStore } from './flows/flow-store.ts';
 import { QuestionStore } from './human/question-store.ts';
 
-/** What the switchboard keeps on disk beside the bus and the workspace. */
+/** The databases of the switchboard beside the bus and the workspace. */
 export interface Stores {
   flows: FlowStore;
   changes: ChangeStore;
@@ -18,15 +18,14 @@ export interface Stores {
   tasks: TaskStore;
   skills: SkillStore;
   experiments: AbStore;
+  close(): void;
 }
 
-/** Opens all stores under one directory, and sweeps out what is old every hour. */
-export function openStores(home: string, closing: AsyncDisposableStack, logger: Logger): Stores {
-  const open = <Store extends { close(): void }>(make: (path: string) => Store, file: string) => {
-    const store = make(join(home, file));
-    closing.defer(() => store.close());
-    return store;
-  };
+/** Opens all stores under one directory, and deletes old rows every hour. */
+export function openStores(home: string, logger: Logger): Stores {
+  using opened = new DisposableStack();
+  const open = <Store extends { close(): void }>(create: (path: string) => Store, file: string) =>
+    opened.adopt(create(join(home, file)), (store) => store.close());
   const stores = {
     flows: open((path) => new FlowStore(path), 'flows.db'),
     changes: open((path) => new ChangeStore(path), 'changes.db'),
@@ -36,9 +35,8 @@ export function openStores(home: string, closing: AsyncDisposableStack, logger: 
     skills: open((path) => new SkillStore(path), 'skills.db'),
     experiments: open((path) => new AbStore(path), 'experiments.db'),
   };
-  const { flows, conversations, questions } = stores;
-  closing.defer(hourly(() => flows.sweep(), logger));
-  closing.defer(hourly(() => conversations.sweep(), logger));
-  closing.defer(hourly(() => questions.sweep(), logger));
-  return stores;
+  for (const store of [stores.flows, stores.conversations, stores.questions])
+    opened.defer(hourly(() => store.sweep(), logger));
+  const closing = opened.move();
+  return { ...stores, close: () => closing.dispose() };
 }

@@ -26,6 +26,7 @@ interface Alert {
 /** Posts what goes wrong to the alert channel, without flooding it. */
 export class AlertingPlugin implements Plugin {
   readonly name = 'alerting';
+  readonly after = ['leader'];
   readonly #leader: Leader;
   readonly #errors: Throttle;
   readonly #drops: AlertRateLimiter;

@@ -20,6 +20,7 @@ import { Timetable } from './timetable.ts';
 /** Ceremonies: skills that agents perform at set times. */
 export class CeremonyPlugin implements Plugin, CeremonyService {
   readonly name = 'ceremonies';
+  readonly after = ['leader'];
   readonly #leader: Leader;
   readonly #clock: Clock;
   #store: RunStore | undefined;

@@ -55,6 +55,28 @@ it('starts plugins in order, goes on without those that fail, and stops them in 
   directory.remove();
 });
 
+it('starts a plugin after those that it needs, wherever it stands in the list', async () => {
+  const started: string[] = [];
+  const plugin = (name: string, after: string[] = []): Plugin => ({
+    name,
+    after,
+    start: async () => void started.push(name),
+    stop: async () => void started.push(`no ${name}`),
+  });
+  const context = {
+    logger: createLogger({ name: 'test', destination: { write: () => true } }),
+  } as PluginContext;
+  const host = new PluginHost(
+    [plugin('chat', ['leader', 'mail']), plugin('mail', ['leader']), plugin('leader')],
+    context,
+  );
+  await host.start();
+  await host.stop();
+  expect(started).toEqual(['leader', 'mail', 'chat', 'no chat', 'no mail', 'no leader']);
+  expect(() => new PluginHost([plugin('a', ['b']), plugin('b', ['a'])], context)).toThrow('waits for itself');
+  expect(() => new PluginHost([plugin('a', ['gone'])], context)).toThrow('comes after gone');
+});
+
 it('runs its plugins and the parts they stand on, and says which are off and why [S002]', async () => {
   const board = await startSwitchboard();
   const { body } = await board.call('/api/plugins');

@@ -4,14 +4,14 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/report.ts';
 import type { Plugin, PluginContext, PluginStatus } from './plugin.ts';
 
-/** Runs the plugins in their order and stops them in the reverse one; one that fails leaves the others alone. */
+/** Starts each plugin after those that it names in `after`, and stops them in reverse; one that fails leaves the others alone. */
 export class PluginHost {
   readonly #plugins: readonly Plugin[];
   readonly #context: PluginContext;
   readonly #status = new Map<string, PluginStatus>();
 
   constructor(plugins: readonly Plugin[], context: PluginContext) {
-    this.#plugins = plugins;
+    this.#plugins = startOrder(plugins);
     this.#context = context;
     for (const plugin of plugins) {
       const { off } = plugin;
@@ -72,4 +72,21 @@ export class PluginHost {
       this.#context.logger.error({ err: error, plugin: name }, 'failed to stop plugin');
     }
   }
+}
+
+function startOrder(plugins: readonly Plugin[]): Plugin[] {
+  const ordered = new Set<Plugin>();
+  const add = (plugin: Plugin, dependents: readonly Plugin[]) => {
+    if (dependents.includes(plugin))
+      throw new Error(`The plugin ${plugin.name} waits for itself; see its \`after\`.`);
+    for (const name of plugin.after ?? []) {
+      const needed = plugins.find((candidate) => candidate.name === name);
+      if (needed === undefined)
+        throw new Error(`The plugin ${plugin.name} comes after ${name}, which does not exist.`);
+      add(needed, [...dependents, plugin]);
+    }
+    ordered.add(plugin);
+  };
+  for (const plugin of plugins) add(plugin, []);
+  return [...ordered];
 }

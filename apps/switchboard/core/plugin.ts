@@ -19,8 +19,6 @@ export interface PluginContext {
   env: Environment;
   /** The directory for data of its own. */
   home: string;
-  /** The address under which others reach the switchboard; known when plugins start. */
-  url(): string;
 }
 
 /** A part of the switchboard with a life of its own: scheduler, ceremonies, surfaces, onboarding. */
@@ -28,6 +26,8 @@ export interface Plugin {
   readonly name: string;
   /** Set for surfaces, which the console map draws. */
   readonly kind?: 'surface';
+  /** Names of plugins that start before it and stop after it. */
+  readonly after?: readonly string[];
   /** Why it stays off, naming the variable that switches it on; it is then neither mounted nor started. */
   readonly off?: string | undefined;
   /** Adds its routes, before the server listens. What is not under a guarded path (see guards.ts) is public. */

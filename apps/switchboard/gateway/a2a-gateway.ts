@@ -1,12 +1,18 @@
+import { join } from 'node:path';
 import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import { createA2aServer } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
+import type { Exchange } from '../exchange.ts';
 import type { HumanInput } from '../human/human-input.ts';
 import type { Question } from '../human/question-store.ts';
+import type { SwitchboardOptions } from '../options.ts';
+import manifest from '../package.json' with { type: 'json' };
 import type { RoutingDeps } from '../router/decide.ts';
 import { type Answer, askSkill, listen } from './ask-skill.ts';
-import type { Answers, Parked, ParkedAnswers } from './parked-answers.ts';
+import { type Answers, type Parked, ParkedAnswers } from './parked-answers.ts';
 import { admit, targetOf } from './target.ts';
 
 export interface GatewayParts {
@@ -133,4 +139,50 @@ function* resultEvents(result: Extract<Answer, { type: 'result' }>['result']): G
   else if (result.taskState === 'rejected') yield { type: 'rejected', message: result.error ?? '' };
   else if (result.error !== undefined) yield { type: 'failed', message: result.error };
   else yield { type: 'completed', text: result.content };
+}
+
+export interface A2aServerSettings {
+  options: SwitchboardOptions;
+  home: string;
+  bus: Bus;
+  exchange: Exchange;
+  logger: Logger;
+  /** Where others reach the switchboard; known once it listens. */
+  url: () => string;
+}
+
+/** The switchboard as an A2A agent; its skills are those of the agent at the helm. */
+export function openA2aServer({ options, home, bus, exchange, logger, url }: A2aServerSettings) {
+  const { routing, humanInput, limiter } = exchange;
+  const { apiKey } = options;
+  const parts = { bus, humanInput, routing, limiter };
+  const parked = new ParkedAnswers(logger);
+  const server = createA2aServer({
+    directory: join(home, 'a2a'),
+    executor: createGatewayExecutor(parts, parked),
+    admit: (request) => admitTask(request, parts, parked),
+    card: () => ({
+      name: 'switchboard',
+      description: manifest.description,
+      version: manifest.version,
+      publicUrl: url(),
+      skills: helmSkills(routing),
+    }),
+    ...(apiKey !== undefined && { credentials: { bearer: apiKey, apiKey, require: 'any' } }),
+    // The keys of the switchboard are warned about once, with the name of its own variable.
+    warnWhenOpen: false,
+    logger,
+  });
+  parked.attach(server.engine, listenAgain(bus));
+  return server;
+}
+
+function helmSkills({ registry, workspace }: Exchange['routing']) {
+  const skills = registry.agent(workspace.fleet().roles.helm)?.skills ?? [];
+  return skills.map(({ name, description }) => ({
+    id: name,
+    name,
+    description: description || name,
+    tags: ['skill'],
+  }));
 }

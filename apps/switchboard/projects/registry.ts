@@ -29,6 +29,7 @@ const largestBytes = 20 * 1024 * 1024;
 /** The projects of the organisation, asked for every five minutes; the last good list stays, also over a restart. */
 export class ProjectRegistry implements Plugin, ProjectDirectory {
   readonly name = 'projects';
+  readonly after = ['project-sync'];
   readonly off: string | undefined;
   readonly #source: ProjectSource | undefined;
   readonly #clock: Clock;

@@ -52,6 +52,7 @@ const repository = z.looseObject({
  */
 export class ProjectSync implements Plugin {
   readonly name = 'project-sync';
+  readonly after = ['leader'];
   readonly off: string | undefined;
   readonly #settings: SyncSettings;
   readonly #leader: Leader;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { openRoutes, operatorRoutes } from './guards.ts';
+import { routeAccess } from './guards.ts';
 
 /** Public, or guarded by a token or signature of their own. */
 const publicPath =
@@ -45,17 +45,16 @@ const request = async (route: string, headers: Record<string, string> = {}) => {
 };
 
 describe('a switchboard without a key', () => {
-  it('has every route in one of the two lists', () => {
+  it('has every route in the table of access', () => {
     const routes = board
       .routes()
       .filter(({ path }) => !publicPath.test(path) && !a2aPath.test(path))
       .map(({ method, path }) => `${method} ${path}`);
-    const listed = new Set([...operatorRoutes, ...openRoutes]);
-    expect(routes.filter((route) => !listed.has(route))).toEqual([]);
-    expect(operatorRoutes.filter((route) => openRoutes.includes(route))).toEqual([]);
-    expect([...listed].filter((route) => !routes.includes(route))).toEqual([]);
+    expect(routes.filter((route) => !(route in routeAccess))).toEqual([]);
+    expect(Object.keys(routeAccess).filter((route) => !routes.includes(route))).toEqual([]);
   });
 
+  const operatorRoutes = Object.keys(routeAccess).filter((route) => routeAccess[route] === 'operator');
   it.each(operatorRoutes)('leaves %s to the operator', async (route) => {
     const refused = await request(route);
     expect(refused.status).toBe(403);

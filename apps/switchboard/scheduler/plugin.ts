@@ -25,6 +25,7 @@ const historyLength = 50;
 /** Schedules: files in `crons/`, commands, and the timer that fires them. */
 export class SchedulerPlugin implements Plugin {
   readonly name = 'scheduler';
+  readonly after = ['leader', 'workspace-replica'];
   readonly #leader: Leader;
   readonly #clock: Clock;
   readonly #catchUp: () => Promise<void>;

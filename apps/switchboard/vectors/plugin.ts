@@ -4,9 +4,9 @@ import type { ModelGateway, Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { CoreOptions } from '../core/options.ts';
 import type { Plugin, PluginContext } from '../core/plugin.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import type { SwitchboardOptions } from '../options.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { checked, type Embed, EmbeddingQueue, type Passage } from './embedding-queue.ts';
 import { passagesOf } from './passages.ts';
@@ -42,7 +42,7 @@ export class VectorPlugin implements Plugin {
   #queue: EmbeddingQueue | undefined;
 
   constructor(
-    { vectorUrl: url, vectorApiKey: apiKey, vectorSize: size }: SwitchboardOptions,
+    { vectorUrl: url, vectorApiKey: apiKey, vectorSize: size }: CoreOptions,
     embed: ModelGateway['embed'],
   ) {
     this.off = reasonOff(url, embed);

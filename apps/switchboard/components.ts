@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import { readVariables } from '@trunkline/config';
+import { createModelGateway } from '@trunkline/llm';
+import {
+  type ComponentValues,
+  component,
+  operatorOf,
+  ServiceAddress,
+  type ServiceContext,
+} from '@trunkline/service';
+import { serviceHome } from '@trunkline/storage';
+import { openKeys } from './access/keys.ts';
+import { SealExchange } from './cluster/seal-exchange.ts';
+import { createJournalDraft } from './control/command-draft.ts';
+import { Seal } from './control/seal.ts';
+import { openBus } from './core/open-bus.ts';
+import { PluginHost } from './core/plugin-host.ts';
+import { agentFiles, createExchange } from './exchange.ts';
+import { openA2aServer } from './gateway/a2a-gateway.ts';
+import { createApprovalRules } from './human/approval-rules.ts';
+import type { SwitchboardOptions } from './options.ts';
+import { createPlugins } from './plugins.ts';
+import { createCommandBus } from './routes/command.ts';
+import { openStores } from './stores.ts';
+import { VectorPlugin } from './vectors/plugin.ts';
+import { checkApart } from './workspace/apart.ts';
+import { hideSecrets } from './workspace/hide-secrets.ts';
+import { withPeers } from './workspace/peers.ts';
+import { Problems } from './workspace/problems.ts';
+import { announce, reportProblem } from './workspace/report.ts';
+import { seedWorkspace } from './workspace/seed.ts';
+import { openWorkspace } from './workspace/workspace.ts';
+
+/** What the routes are made of. */
+export type Switchboard = ComponentValues<ReturnType<typeof switchboardComponents>>;
+
+/** The components of the switchboard. What each needs decides when it starts and stops, not its line here. */
+export function switchboardComponents(options: SwitchboardOptions, service: ServiceContext) {
+  const { logger, peers, hide } = service;
+  const home = serviceHome(options.trunklineHome, 'switchboard');
+  const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+
+  const context = component('context', {}, () => ({
+    options,
+    env,
+    home,
+    logger,
+    operator: operatorOf(options, service),
+    peers,
+    address: new ServiceAddress(options.publicUrl),
+  }));
+  const models = component('models', {}, () =>
+    createModelGateway({
+      url: options.llmGatewayUrl,
+      apiKey: options.llmApiKey,
+      model: options.llmModel,
+      fastModel: options.llmFastModel,
+      ...(options.vectorUrl !== undefined && { embeddingModel: options.embedModel }),
+      logger,
+    }),
+  );
+  const bus = component(
+    'bus',
+    {},
+    () => openBus(options, { logger }),
+    (running) => running.stop(),
+  );
+  const problems = component(
+    'problems',
+    { bus },
+    ({ bus }) => new Problems((problem) => void reportProblem(bus, logger, problem)),
+  );
+  const directory = component('workspace directory', {}, async () => {
+    const path = options.workspaceDirectory ?? join(home, 'workspace');
+    checkApart(agentFiles(home), { WORKSPACE_DIR: path, AGENTS_YAML: options.agentsFile });
+    if (await seedWorkspace(path)) logger.info({ directory: path }, 'wrote an example workspace');
+    return path;
+  });
+  const keys = component(
+    'keys',
+    { context, problems, directory },
+    ({ context: { operator }, problems, directory }) =>
+      openKeys({
+        file: join(directory, 'keys.yaml'),
+        adminKey: options.apiKey,
+        host: options.host,
+        isOpen: operator.isOpen,
+        env,
+        hide,
+        logger,
+        onProblem: (file, error) => problems.note(file, error),
+      }),
+    (opened) => opened.close(),
+  );
+  const workspace = component(
+    'workspace',
+    { bus, problems, directory },
+    async ({ bus, problems, directory }) => {
+      const files = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
+      const workspace = withPeers(files, peers);
+      hideSecrets(workspace, hide);
+      workspace.onChange(() => hideSecrets(workspace, hide));
+      workspace.onChange(
+        (file) => void announce(bus, logger, { topic: 'config.updated', payload: { file } }),
+      );
+      return workspace;
+    },
+    (opened) => opened.close(),
+  );
+  const stores = component(
+    'stores',
+    {},
+    () => openStores(home, logger),
+    (opened) => opened.close(),
+  );
+  const seal = component('seal', {}, () => Seal.open(home));
+  const sealExchange = component(
+    'seal exchange',
+    { bus, seal },
+    ({ bus, seal }) => new SealExchange({ bus, seal, logger }),
+  );
+  const vectors = component('vectors', { models }, ({ models }) => new VectorPlugin(options, models.embed));
+  const parts = component('plugin list', { seal, sealExchange }, ({ seal, sealExchange }) =>
+    createPlugins(options, { seal, exchange: sealExchange }),
+  );
+  const exchange = component(
+    'exchange',
+    { context, bus, workspace, stores, models, sealExchange, vectors, parts },
+    ({ context: { operator, address }, parts, models, vectors, workspace, ...running }) =>
+      createExchange({
+        ...running,
+        options,
+        home,
+        env,
+        workspace,
+        projects: parts.projects,
+        agentTools: () => vectors.tools(),
+        gateway: models,
+        approvals: createApprovalRules({
+          access: operator,
+          approvers: workspace.approvers,
+          url: () => address.publicUrl,
+        }),
+        logger,
+      }),
+    (running) => running.close(),
+  );
+  const commands = component('commands', { bus, exchange, seal }, ({ bus, exchange, seal }) => {
+    const journalDraft = createJournalDraft(exchange.controlPlane, seal);
+    return { journalDraft, bus: createCommandBus(bus, journalDraft) };
+  });
+  const plugins = component(
+    'plugins',
+    { bus, workspace, exchange, parts, vectors },
+    ({ parts, vectors, exchange: { controlPlane }, ...running }) =>
+      new PluginHost([...parts.list, vectors], { ...running, controlPlane, logger, options, env, home }),
+  );
+  const a2a = component(
+    'a2a',
+    { context, bus, exchange },
+    ({ context: { address }, bus, exchange }) =>
+      openA2aServer({ options, home, bus, exchange, logger, url: () => address.publicUrl }),
+    (server) => server.stop(),
+  );
+  return { context, models, bus, keys, workspace, stores, parts, exchange, commands, plugins, a2a };
+}

@@ -1,0 +1,67 @@
+import type { App } from '@trunkline/http';
+import { mountOpenAiApi } from '@trunkline/openai-api';
+import type { Caller } from '../access/caller.ts';
+import type { Switchboard } from '../components.ts';
+import { agentsAsModels } from '../gateway/openai-models.ts';
+import { mountBus } from './bus.ts';
+import { mountCallback } from './callback.ts';
+import { mountChanges } from './changes.ts';
+import { mountControl } from './control.ts';
+import { mountExperiments } from './experiments.ts';
+import { mountFiles } from './files.ts';
+import { mountFlows } from './flows.ts';
+import { mountGuards } from './guards.ts';
+import { mountHuman } from './human.ts';
+import { mountIncidents } from './incidents.ts';
+import { mountMcpServers } from './mcp-servers.ts';
+import { mountPlugins } from './plugins.ts';
+import { mountPublish } from './publish.ts';
+import { mountReady } from './ready.ts';
+import { mountRouting } from './routing.ts';
+import { mountWorkspace } from './workspace.ts';
+
+/** Every route group, in the order in which a request meets them; `routeAccess` in guards.ts says who may use which route. */
+const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => void)[] = [
+  // Before the guards: each task has a token of its own instead of a key.
+  (app, { exchange }) => mountCallback(app, exchange.longTasks),
+  (app, { keys, context: { operator, peers } }) =>
+    mountGuards(app, { keys, access: operator, agentName: peers?.agentName }),
+  (app, { bus }) => mountReady(app, () => bus.status().connected),
+  (app, { bus, parts, commands: { journalDraft } }) =>
+    mountPublish(app, bus, { owners: parts.schedules, journalDraft }),
+  (app, { bus }) => mountBus(app, bus),
+  (app, { workspace }) => mountWorkspace(app, workspace),
+  (app, { exchange: { routing, broker, limiter } }) =>
+    mountRouting(app, routing, {
+      sighting: (agent) => broker?.sighting(agent),
+      load: (agent) => limiter.load(agent),
+    }),
+  (app, { exchange }) => mountExperiments(app, exchange.abTests),
+  (app, { bus, stores }) => mountFlows(app, stores.flows, bus),
+  (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
+  (app, { exchange }) => mountHuman(app, exchange.humanInput),
+  (app, { exchange }) => mountIncidents(app, exchange.incidents),
+  (app, { commands, workspace, exchange: { mcpServers, controlPlane } }) =>
+    mountMcpServers(app, {
+      list: workspace.mcpServers,
+      servers: mcpServers,
+      bus: commands.bus,
+      controlPlane,
+    }),
+  (app, { commands, workspace, exchange: { controlPlane } }) =>
+    mountControl(app, {
+      bus: commands.bus,
+      controlPlane,
+      listedElsewhere: () => workspace.listedElsewhere(),
+    }),
+  (app, { commands, stores }) => mountChanges(app, commands.bus, stores.changes),
+  (app, { bus, exchange: { routing, limiter } }) =>
+    mountOpenAiApi(app, agentsAsModels({ bus, routing, limiter })),
+  (app, { plugins }) => mountPlugins(app, plugins),
+  (app, { plugins }) => plugins.mount(app),
+  (app, { a2a }) => a2a.mount(app),
+];
+
+export function mountRoutes(app: App<Caller>, switchboard: Switchboard): void {
+  for (const mount of routeGroups) mount(app, switchboard);
+}
