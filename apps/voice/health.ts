@@ -1,6 +1,6 @@
 import type { ModelDescription } from '@trunkline/llm';
 import { type Missing, missingModel, type ServiceLink } from '@trunkline/service';
-import type { DelegateBook } from './delegates/book.ts';
+import type { DelegateRepository } from './delegates/repository.ts';
 import type { VoiceOptions } from './options.ts';
 import type { SessionRegistry } from './sessions/registry.ts';
 import type { SkillLibrary } from './skills/library.ts';
@@ -13,7 +13,7 @@ export interface HealthParts {
   users: UserDirectory;
   admission: Admission;
   sessions: SessionRegistry;
-  delegates: DelegateBook;
+  delegates: DelegateRepository;
   library: SkillLibrary;
   model: () => ModelDescription;
   services: () => readonly ServiceLink[];

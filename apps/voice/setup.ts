@@ -4,7 +4,7 @@ import { dataDirectory, serviceHome } from '@trunkline/storage';
 import type { VoiceOptions } from './options.ts';
 
 /** Where the service finds and keeps its files. */
-export interface Places {
+export interface Directories {
   config: string;
   /** What must survive a restart. */
   store: string;
@@ -14,7 +14,7 @@ export interface Places {
 }
 
 /** Creates the directories that the options name, or those of the service's home. */
-export async function findPlaces(options: VoiceOptions, logger: Logger): Promise<Places> {
+export async function findDirectories(options: VoiceOptions, logger: Logger): Promise<Directories> {
   const home = serviceHome(options.trunklineHome, 'voice');
   const directory = async (configured: string | undefined, fallback: string) => {
     const { path, fellBack, reason } = await dataDirectory(configured, fallback);

@@ -5,8 +5,8 @@ import type { Peers } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
 import { launch } from './app.ts';
+import type { Substitutes } from './components.ts';
 import { voiceOptions } from './options.ts';
-import type { Substitutes } from './parts.ts';
 
 interface LogLine {
   level: string;

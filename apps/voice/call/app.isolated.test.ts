@@ -19,7 +19,7 @@ async function start(script: ModelScript, home?: string) {
 
 function connect({ voice }: TestVoice): SyntheticCaller {
   const caller = new SyntheticCaller('line-1', steadyClock.now);
-  voice.talks.begin(caller, defaultUser);
+  voice.conversations.begin(caller, defaultUser);
   const timer = setInterval(() => caller.pass(), 5);
   onTestFinished(() => clearInterval(timer));
   return caller;

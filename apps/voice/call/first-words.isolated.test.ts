@@ -18,7 +18,7 @@ describe.skipIf(!installed)('the first words of the first call', () => {
     const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: 'piper', LLM_URL: model.url, LLM_MODEL: 'any' };
     const { voice } = await startVoice({ env });
     const caller = new SyntheticCaller('line-1', steadyClock.now);
-    voice.talks.begin(caller, defaultUser);
+    voice.conversations.begin(caller, defaultUser);
     onTestFinished(() => caller.close('the test is over'));
     caller.say(sound);
     onTestFinished(keepPace(caller));

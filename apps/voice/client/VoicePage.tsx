@@ -9,12 +9,13 @@ import {
 } from '@trunkline/ui';
 import { Mic, Phone, PhoneOff, Settings2 } from 'lucide-react';
 import { useMemo, useRef, useState } from 'react';
+import type { Viz } from '../api-types.ts';
 import { activeSkill, useAccount, useSkills } from './account.ts';
 import type { Call, CallState } from './call/call.ts';
 import { useCallSettings } from './call/settings.ts';
 import { useCall } from './call/useCall.ts';
 import { Drawer } from './drawer/Drawer.tsx';
-import { type Look, resolveLook, type Viz } from './orb/look.ts';
+import { type Look, resolveLook } from './orb/look.ts';
 import { Composer } from './stage/Composer.tsx';
 import { Conversation } from './stage/Conversation.tsx';
 import { useSpace } from './stage/hold.ts';

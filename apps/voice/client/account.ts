@@ -1,28 +1,6 @@
 // Who calls, and what they may choose from.
 import { type Resource, useResource } from '@trunkline/ui';
-import type { Viz } from './orb/look.ts';
-
-export interface Account {
-  id: string;
-  display_name: string;
-  role: 'user' | 'admin';
-  allowed_skills: readonly string[] | null;
-  pinned_viz: Viz | null;
-  auth_source: string;
-}
-
-export interface SkillChoice {
-  slug: string;
-  name: string;
-  description: string;
-  viz: Viz;
-}
-
-export interface Skills {
-  active: string;
-  locked: boolean;
-  skills: readonly SkillChoice[];
-}
+import type { Account, SkillChoice, Skills } from '../api-types.ts';
 
 export function useAccount(): Resource<Account> {
   return useResource<Account>('/api/whoami');

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listRoutes } from '@trunkline/http';
 import { describe, expect, it } from 'vitest';
 import { json, startVoice } from '../voice.suite.ts';
 
@@ -60,7 +59,7 @@ function kindOf(route: string): 'open' | 'link' | 'user' | 'admin' | 'agent' {
 describe('every route', () => {
   it('asks for the key that the contract names, and for no other [V101][V102][V103][V105][V107]', async () => {
     const voice = await startVoice({ files, env });
-    const routes = listRoutes(voice.voice.app).filter(({ path }) => !path.endsWith('*'));
+    const routes = voice.routes().filter(({ path }) => !path.endsWith('*'));
     expect(routes.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['/api/whoami', '/a2a', '/a2a/callback']),
     );

@@ -1,23 +1,14 @@
 import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
 import type { Context } from 'hono';
-import type { OpenQuestions } from '../delegates/questions.ts';
-import type { CallbackGrant, CallbackTokens } from '../delivery/callbacks.ts';
-import type { DeliveryPort } from '../delivery/delivery.ts';
-import { type Pushed, readPushed } from '../delivery/callbacks.ts';
+import type { VoiceComponents } from '../components.ts';
+import { type CallbackGrant, type Pushed, readPushed } from '../delivery/callbacks.ts';
 import { voiceErrors } from '../errors.ts';
-import type { Admission } from '../users/admission.ts';
 import type { VoiceApp } from './voice-app.ts';
 
-export interface CallbackRouteOptions {
-  delivery: DeliveryPort;
-  tokens: CallbackTokens;
-  questions: OpenQuestions;
-  /** When set, callers show it or the token of a delegation. */
-  authToken: string | undefined;
-  admission: Pick<Admission, 'operatorOnlyBecause' | 'refuse'>;
-  /** Whose news they are when the sender does not tell by a token. */
-  recipient: () => string | undefined;
-}
+type CallbackDeps = Pick<
+  VoiceComponents,
+  'delivery' | 'tokens' | 'questions' | 'admission' | 'options' | 'users'
+>;
 
 /** A caller of the callback; with a grant when it is a delegate that was asked something. */
 interface Sender {
@@ -26,22 +17,22 @@ interface Sender {
 }
 
 /** Where agents push results that were not ready when they were asked. */
-export function mountCallback(app: VoiceApp, options: CallbackRouteOptions): void {
-  const identify = createIdentify(options);
+export function mountCallback(app: VoiceApp, deps: CallbackDeps): void {
+  const identify = createIdentify(deps);
   app.post('/a2a/callback', describeRoute({ summary: 'Bring a user news' }), async (context) => {
     const sender = identify(context);
     const body = parse(await context.req.text());
     if (body === undefined) return context.json({ error: 'invalid json' }, 400);
     const pushed = readPushed(body.value);
     if (pushed.text === undefined) return context.json({ ok: true, delivered: false, reason: 'no text' });
-    return context.json(accept(sender, { ...pushed, text: pushed.text }, options));
+    return context.json(accept(sender, { ...pushed, text: pushed.text }, deps));
   });
 }
 
 function accept(
   { token, grant }: Sender,
   { text, from: named, question }: Pushed & { text: string },
-  { delivery, questions, recipient, tokens }: CallbackRouteOptions,
+  { delivery, questions, tokens, options, users }: CallbackDeps,
 ): object {
   if (question !== undefined && grant !== undefined && grant.state !== 'answered')
     questions.set(grant.userId, grant.delegate, question);
@@ -52,17 +43,17 @@ function accept(
   // Whoever asks back has not answered yet.
   if (token !== undefined && question === undefined) tokens.update(token, { state: 'answered' });
   const from = grant?.delegate ?? named ?? 'An agent';
-  const isHeard = delivery.deliver(grant?.userId ?? recipient(), { from, text, policy: 'next_silence' });
+  const isHeard = delivery.deliver(grant?.userId ?? users.find(options.a2aUserId)?.id, {
+    from,
+    text,
+    policy: 'next_silence',
+  });
   if (isHeard) return { ok: true, delivered: true };
   return { ok: true, delivered: false, reason: 'no active session', stashed: true };
 }
 
-function createIdentify({
-  authToken,
-  tokens,
-  admission,
-}: CallbackRouteOptions): (context: Context) => Sender {
-  const keyring = createKeyring([{ key: authToken, caller: true }]);
+function createIdentify({ options, tokens, admission }: CallbackDeps): (context: Context) => Sender {
+  const keyring = createKeyring([{ key: options.a2aAuthToken, caller: true }]);
   return (context) => {
     if (keyring.size === 0) refuseForeignName(context);
     const shown = tokensShown(context);

@@ -1,6 +1,7 @@
 import { allowCallers, describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
-import { voiceErrors, wordsOf } from '../errors.ts';
+import type { Skills } from '../api-types.ts';
+import { voiceErrors } from '../errors.ts';
 import type { SkillLibrary } from '../skills/library.ts';
 import { isAllowed, type SkillSelection } from '../skills/selection.ts';
 import type { UserDirectory } from '../users/directory.ts';
@@ -16,23 +17,13 @@ export interface SkillRouteOptions {
 export function mountSkills(app: VoiceApp, options: SkillRouteOptions): void {
   mountOwnSkill(app, options);
   mountAdminSkill(app, options);
-  const { library, selection } = options;
-  app.post('/api/skills/reload', describeRoute({ summary: 'Read all skills anew' }), async (context) => {
-    try {
-      await library.reload();
-    } catch (error) {
-      return context.json({ error: wordsOf(error) });
-    }
-    const active = selection.activeFor(context.get('caller'));
-    return context.json({ ok: true, skills: library.slugs, active });
-  });
 }
 
 function mountOwnSkill(app: VoiceApp, { library, selection }: SkillRouteOptions): void {
   app.get('/api/skills', describeRoute({ summary: 'The skills the caller may choose from' }), (context) => {
     const user = context.get('caller');
     const assigned = selection.assignedTo(user);
-    return context.json({
+    return context.json<Skills>({
       active: selection.activeFor(user),
       locked: user.allowedSkills?.length === 1,
       skills: selection

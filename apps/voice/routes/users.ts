@@ -1,12 +1,20 @@
-import { describeRoute } from '@trunkline/http';
-import { wordsOf } from '../errors.ts';
-import type { UserDirectory } from '../users/directory.ts';
+import { describeRoute, validate } from '@trunkline/http';
+import { z } from 'zod';
+import type { Account } from '../api-types.ts';
+import type { VoiceComponents } from '../components.ts';
+import { isVerbosity, verbosityLevels } from '../skills/verbosity.ts';
 import type { VoiceApp } from './voice-app.ts';
 
-export function mountUsers(app: VoiceApp, users: UserDirectory): void {
+type UserDeps = Pick<
+  VoiceComponents,
+  'users' | 'preferences' | 'options' | 'counters' | 'sessions' | 'latency'
+>;
+
+/** Who the caller is and what they have chosen, and the metrics that every user may see. */
+export function mountUsers(app: VoiceApp, { users, preferences, options, ...metrics }: UserDeps): void {
   app.get('/api/whoami', describeRoute({ summary: 'Who the caller is' }), (context) => {
     const { id, displayName, role, allowedSkills, pinnedViz } = context.get('caller');
-    return context.json({
+    return context.json<Account>({
       id,
       display_name: displayName,
       role,
@@ -16,12 +24,25 @@ export function mountUsers(app: VoiceApp, users: UserDirectory): void {
     });
   });
 
-  app.post('/api/users/reload', describeRoute({ summary: 'Read the roster anew' }), async (context) => {
-    try {
-      await users.reload();
-    } catch (error) {
-      return context.json({ error: wordsOf(error) });
-    }
-    return context.json({ ok: true, users: users.ids, source: users.source });
-  });
+  app.get('/api/verbosity', describeRoute({ summary: 'How much is said to the caller' }), (context) =>
+    context.json({ verbosity: preferences.verbosityOf(context.get('caller').id) ?? options.verbosity }),
+  );
+
+  app.post(
+    '/api/verbosity',
+    describeRoute({ summary: 'Choose how much is said to the caller' }),
+    validate('json', z.object({ level: z.string() })),
+    (context) => {
+      const level = context.req.valid('json').level.trim().toLowerCase();
+      if (!isVerbosity(level)) return context.json({ error: `level must be ${verbosityLevels.join('|')}` });
+      preferences.chooseVerbosity(context.get('caller').id, level);
+      return context.json({ verbosity: level });
+    },
+  );
+
+  const { counters, sessions, latency } = metrics;
+  const summary = 'Counters since the start, and how quickly the last turns were answered';
+  app.get('/api/metrics', describeRoute({ summary }), (context) =>
+    context.json({ ...counters.record(sessions.size), turn_latency: latency.summary() }),
+  );
 }

@@ -1,19 +1,11 @@
 import { describeRoute, validate } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
-import { wordsOf } from '../errors.ts';
-import type { Counters } from '../metrics/record.ts';
+import type { VoiceReferences } from '../api-types.ts';
+import type { VoiceComponents } from '../components.ts';
 import { findBackend } from '../speech/backends/registry.ts';
 import { CloneError } from '../speech/clone/clone-error.ts';
-import type { VoiceCloner } from '../speech/clone/cloner.ts';
-import type { Sidecar } from '../speech/sidecar/sidecar.ts';
 import type { VoiceApp } from './voice-app.ts';
-
-export interface VoiceRouteOptions {
-  backend: string;
-  sidecar: Sidecar;
-  cloner: VoiceCloner;
-  counters: Counters;
-}
 
 /** Name and description are shown to everyone; thirty seconds hold no more words than that. */
 const uploadSchema = z.object({
@@ -24,17 +16,24 @@ const uploadSchema = z.object({
   description: z.string().max(2000).optional(),
 });
 
-export function mountVoice(app: VoiceApp, { backend, sidecar, cloner, counters }: VoiceRouteOptions): void {
+type VoiceDeps = Pick<VoiceComponents, 'options' | 'sidecar' | 'cloner' | 'counters'>;
+
+/** Voices made from recordings. */
+export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }: VoiceDeps): void {
+  const backend = options.ttsBackend;
   app.get(
     '/api/voice/references',
     describeRoute({ summary: 'Voices saved on the sidecar' }),
     async (context) => {
       if (findBackend(backend)?.synthesis?.clonesVoices !== true)
-        return context.json({ backend, references: [] });
+        return context.json<VoiceReferences>({ backend, references: [] });
       try {
-        return context.json({ backend, references: await sidecar.listReferences(context.req.raw.signal) });
+        return context.json<VoiceReferences>({
+          backend,
+          references: await sidecar.listReferences(context.req.raw.signal),
+        });
       } catch (error) {
-        return context.json({ backend, references: [], error: wordsOf(error) });
+        return context.json<VoiceReferences>({ backend, references: [], error: errorMessage(error) });
       }
     },
   );

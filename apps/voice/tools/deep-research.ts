@@ -10,11 +10,11 @@ import {
 import type { Logger } from '@trunkline/config';
 import { anonymous, decodePrincipal, encodePrincipal, type Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import type { Database } from '@trunkline/storage';
 import { questionKey } from '@trunkline/tools';
 import { z } from 'zod';
 import type { DeliveryPort } from '../delivery/delivery.ts';
-import { wordsOf } from '../errors.ts';
 
 const input = z.object({ query: z.string().min(1).describe('What to find out, as a full question.') });
 
@@ -30,7 +30,7 @@ export function createDeepResearch(jobs: ResearchJobs, userId: string): Tool {
         await jobs.start(userId, query, principal);
         return 'The research has begun. Tell the user that you will come back with the answer, and go on with the conversation.';
       } catch (error) {
-        return `Error: ${wordsOf(error)}`;
+        return `Error: ${errorMessage(error)}`;
       }
     },
   });
@@ -178,7 +178,7 @@ export class ResearchJobs {
       return await this.#poll(job);
     } catch (error) {
       if (!this.#stopping.signal.aborted) this.#options.logger.warn({ err: error }, 'research failed');
-      return `I could not finish "${job.query}": ${wordsOf(error)}`;
+      return `I could not finish "${job.query}": ${errorMessage(error)}`;
     }
   }
 

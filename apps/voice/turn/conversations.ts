@@ -5,7 +5,7 @@ import type { ModelMessages } from './run-persona.ts';
 const mostMessages = 60;
 
 /** What was said before, by the context that a caller names. */
-export class Conversations {
+export class ConversationHistories {
   readonly #table: SweptTable<ModelMessages>;
 
   constructor(database: Database) {

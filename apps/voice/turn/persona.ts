@@ -19,7 +19,7 @@ export interface Persona {
   model: Model;
 }
 
-export interface PersonaParts {
+export interface PersonaDeps {
   selection: SkillSelection;
   preferences: Preferences;
   models: { of(skill: Skill): Model };
@@ -29,17 +29,17 @@ export interface PersonaParts {
 }
 
 /** The persona that answers a user now. What is reloaded or chosen later does not change it. */
-export function snapshotPersona(user: User, principal: Principal, parts: PersonaParts): Persona {
-  const skill = parts.selection.snapshot(user);
-  const chosen = parts.preferences.verbosityOf(user.id);
-  const verbosity = isVerbosity(chosen) ? chosen : (skill.verbosity ?? parts.verbosity);
+export function snapshotPersona(user: User, principal: Principal, deps: PersonaDeps): Persona {
+  const skill = deps.selection.snapshot(user);
+  const chosen = deps.preferences.verbosityOf(user.id);
+  const verbosity = isVerbosity(chosen) ? chosen : (skill.verbosity ?? deps.verbosity);
   return {
     user,
     principal,
     skill,
     verbosity,
     instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,
-    tools: parts.toolbox.toolsFor(skill, user),
-    model: parts.models.of(skill),
+    tools: deps.toolbox.toolsFor(skill, user),
+    model: deps.models.of(skill),
   };
 }

@@ -3,14 +3,14 @@ import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
 import { PersonaUnavailableError } from '../errors.ts';
-import type { Conversations } from './conversations.ts';
+import type { ConversationHistories } from './conversations.ts';
 import type { Persona } from './persona.ts';
 import { runPersona } from './run-persona.ts';
 
 export interface TextTurnOptions {
   /** As whom a message that somebody sent is answered now. */
   persona: (sender: Principal) => Persona;
-  conversations: Conversations;
+  conversations: ConversationHistories;
 }
 
 /** Answers written messages as the persona that also speaks. */

@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
-import { wordsOf } from '../errors.ts';
+import { errorMessage } from '@trunkline/std';
 import { Renewal } from '../renewal.ts';
 import { type Roster, readRoster } from './roster.ts';
 import type { RosterMarker } from './roster-marker.ts';
@@ -96,7 +96,7 @@ export class UserDirectory {
       this.#access = await this.#load();
       this.#failure = undefined;
     } catch (error) {
-      this.#fail(wordsOf(error));
+      this.#fail(errorMessage(error));
       throw error;
     }
   }
@@ -131,7 +131,7 @@ export class UserDirectory {
     } catch (error) {
       if (this.#holdsRosterOf(secrets)) throw error;
       logger.warn(
-        { reason: wordsOf(error) },
+        { reason: errorMessage(error) },
         'failed to read the roster from the secrets manager; using the file',
       );
       const access = await this.#read(file);

@@ -155,7 +155,7 @@ function toolStarted(exchange: Exchange, data: Fields, now: number): Exchange {
     id: nextId(exchange),
     callId: String(data.tool_call_id ?? ''),
     name: String(data.function_name ?? data.name ?? 'tool'),
-    input: wordsOf(data.arguments ?? data.args),
+    input: jsonText(data.arguments ?? data.args),
     state: 'running',
     result: '',
     startedAt: now,
@@ -165,7 +165,7 @@ function toolStarted(exchange: Exchange, data: Fields, now: number): Exchange {
 }
 
 function toolStopped(exchange: Exchange, data: Fields, now: number): Exchange {
-  const result = wordsOf(data.result);
+  const result = jsonText(data.result);
   const failed = data.cancelled === true || result.startsWith('Error:');
   const entries = exchange.entries.map((entry) =>
     entry.kind === 'tool' && entry.callId === String(data.tool_call_id ?? '') && entry.state === 'running'
@@ -251,7 +251,7 @@ function textOf(data: Fields): string {
   return typeof data.text === 'string' ? data.text : '';
 }
 
-function wordsOf(value: unknown): string {
+function jsonText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -16,13 +16,13 @@ const LIVE: Record<Exclude<OrbState, 'idle'>, Status> = {
 };
 
 /** What the words depend on besides the call. */
-export interface Surroundings {
+export interface StatusContext {
   online: boolean;
   /** No keyboard at hand. */
   touch: boolean;
 }
 
-export function statusOf(state: CallState, { online, touch }: Surroundings): Status {
+export function statusOf(state: CallState, { online, touch }: StatusContext): Status {
   switch (state.phase) {
     case 'idle':
       return touch

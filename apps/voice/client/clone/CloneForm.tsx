@@ -1,7 +1,8 @@
+import { errorMessage } from '@trunkline/std';
 import { Button, TextAreaField, TextField, useApi, useToast } from '@trunkline/ui';
 import { useState } from 'react';
 import { useCallSettings } from '../call/settings.ts';
-import { ask, wordsOf } from '../drawer/errorBody.ts';
+import { ask } from '../drawer/errorBody.ts';
 import { RecordPanel } from './RecordPanel.tsx';
 import { slugOf } from './slug.ts';
 import { useRecorder } from './useRecorder.ts';
@@ -43,7 +44,7 @@ export function CloneForm({ onCloned }: { onCloned(): void }) {
       setName('');
       onCloned();
     } catch (error) {
-      setFailure(wordsOf(error));
+      setFailure(errorMessage(error));
     } finally {
       setBusy(false);
     }

@@ -1,5 +1,5 @@
 import { Badge, Button, writeStored } from '@trunkline/ui';
-import type { Account } from '../account.ts';
+import type { Account } from '../../api-types.ts';
 import { KEY_NAME } from '../keyName.ts';
 
 /** As whom the page calls. */

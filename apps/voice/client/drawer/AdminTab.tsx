@@ -1,7 +1,8 @@
+import { errorMessage } from '@trunkline/std';
 import { Button, Panel, type Resource, SelectField, TextField, useApi, useToast } from '@trunkline/ui';
 import { useState } from 'react';
-import type { Skills } from '../account.ts';
-import { ask, wordsOf } from './errorBody.ts';
+import type { Skills } from '../../api-types.ts';
+import { ask } from './errorBody.ts';
 
 const RELOADS = [
   { path: '/api/skills/reload', label: 'Reload the skills', field: 'skills', noun: 'Skills' },
@@ -30,7 +31,7 @@ function ReloadPanel({ onReloaded }: { onReloaded(): void }) {
       toast({ title: `${noun} read anew.`, detail, state: 'live' });
       onReloaded();
     } catch (error) {
-      toast({ title: `${noun} kept as they were.`, detail: wordsOf(error), state: 'failed' });
+      toast({ title: `${noun} kept as they were.`, detail: errorMessage(error), state: 'failed' });
     }
   };
   return (
@@ -57,7 +58,7 @@ function AssignPanel({ skills }: { skills: Skills | undefined }) {
       await ask(api, '/api/admin/skills', { body: { user_id: user.trim(), slug } });
       toast({ title: `${user.trim()} gets ${slug}, from the next call on.`, state: 'live' });
     } catch (error) {
-      toast({ title: 'The skill was not set.', detail: wordsOf(error), state: 'failed' });
+      toast({ title: 'The skill was not set.', detail: errorMessage(error), state: 'failed' });
     }
   };
   return (

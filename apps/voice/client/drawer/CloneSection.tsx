@@ -1,13 +1,8 @@
 import { useResource } from '@trunkline/ui';
 import { AudioWaveform, ChevronRight } from 'lucide-react';
 import { useState } from 'react';
+import type { VoiceReferences } from '../../api-types.ts';
 import { CloneForm } from '../clone/CloneForm.tsx';
-
-interface References {
-  backend: string;
-  references: readonly string[];
-  error?: string;
-}
 
 /** A voice from a recording; folded away until it is wanted. */
 export function CloneSection({ onCloned }: { onCloned(): void }) {
@@ -36,7 +31,7 @@ export function CloneSection({ onCloned }: { onCloned(): void }) {
 }
 
 function CloneContent({ onCloned }: { onCloned(): void }) {
-  const { body, error, reload } = useResource<References>('/api/voice/references');
+  const { body, error, reload } = useResource<VoiceReferences>('/api/voice/references');
   const done = () => {
     reload();
     onCloned();

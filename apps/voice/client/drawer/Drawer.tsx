@@ -1,6 +1,6 @@
 import { Inspector, Tabs } from '@trunkline/ui';
 import { useState } from 'react';
-import type { Account } from '../account.ts';
+import type { Account } from '../../api-types.ts';
 import { AdminTab } from './AdminTab.tsx';
 import { OrbTab, type OrbTabProps } from './OrbTab.tsx';
 import { VoiceTab, type VoiceTabProps } from './VoiceTab.tsx';

@@ -1,16 +1,9 @@
 import { Button, CodeView, RangeField, SelectField, useMediaQuery } from '@trunkline/ui';
 import { Dices, RotateCcw } from 'lucide-react';
-import {
-  type Look,
-  lookAsYaml,
-  parametersOf,
-  randomLook,
-  resolveLook,
-  VARIANTS,
-  type Viz,
-} from '../orb/look.ts';
+import type { Viz } from '../../api-types.ts';
+import { type Look, lookAsYaml, parametersOf, randomLook, resolveLook } from '../orb/look.ts';
 import { Orb } from '../orb/Orb.tsx';
-import { PALETTES } from '../orb/palettes.ts';
+import { PALETTES, VARIANTS } from '../orb/palettes.ts';
 import { PRESETS } from '../orb/presets.ts';
 
 export interface OrbTabProps {

@@ -1,7 +1,9 @@
+import { errorMessage } from '@trunkline/std';
 import { Badge, Button, type Resource, SelectField, useApi, useToast } from '@trunkline/ui';
 import { useState } from 'react';
-import { type Account, activeSkill, type Skills } from '../account.ts';
-import { ask, wordsOf } from './errorBody.ts';
+import type { Account, Skills } from '../../api-types.ts';
+import { activeSkill } from '../account.ts';
+import { ask } from './errorBody.ts';
 
 interface SkillPickerProps {
   account: Account | undefined;
@@ -25,7 +27,7 @@ export function SkillPicker({ account, skills, isLive, onRestart }: SkillPickerP
       setChanged(isLive);
       skills.reload();
     } catch (error) {
-      toast({ title: 'The skill was not changed.', detail: wordsOf(error), state: 'failed' });
+      toast({ title: 'The skill was not changed.', detail: errorMessage(error), state: 'failed' });
     }
   };
   return (

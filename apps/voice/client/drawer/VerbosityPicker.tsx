@@ -1,5 +1,6 @@
+import { errorMessage } from '@trunkline/std';
 import { SelectField, useApi, useResource, useToast } from '@trunkline/ui';
-import { ask, wordsOf } from './errorBody.ts';
+import { ask } from './errorBody.ts';
 
 const LEVELS = [
   { value: 'silent', label: 'Silent', hint: 'The answer alone, as short as it can be.' },
@@ -18,7 +19,7 @@ export function VerbosityPicker() {
     try {
       await ask(api, '/api/verbosity', { body: { level } });
     } catch (error) {
-      toast({ title: 'The verbosity was not changed.', detail: wordsOf(error), state: 'failed' });
+      toast({ title: 'The verbosity was not changed.', detail: errorMessage(error), state: 'failed' });
     }
     reload();
   };

@@ -1,5 +1,5 @@
 import { type Resource, SwitchField } from '@trunkline/ui';
-import type { Account, Skills } from '../account.ts';
+import type { Account, Skills } from '../../api-types.ts';
 import type { CallSettings } from '../call/call.ts';
 import { AccountLine } from './AccountLine.tsx';
 import { CloneSection } from './CloneSection.tsx';

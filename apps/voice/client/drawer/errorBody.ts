@@ -6,7 +6,3 @@ export async function ask<Body extends object>(api: Api, path: string, request?:
   if (typeof body.error === 'string') throw new Error(body.error);
   return body;
 }
-
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,8 +1,6 @@
 // What an orb can look like, and how a description of it (a skill's viz, a user's pinned_viz) becomes a look.
-import { PALETTES, type Palette } from './palettes.ts';
-
-export const VARIANTS = ['fractal', 'nebula', 'particles', 'crystal'] as const;
-export type Variant = (typeof VARIANTS)[number];
+import type { Viz } from '../../api-types.ts';
+import { PALETTES, type Palette, VARIANTS, type Variant } from './palettes.ts';
 
 export interface Parameter {
   name: string;
@@ -42,13 +40,6 @@ export const OWN_PARAMETERS: Record<Variant, readonly Parameter[]> = {
     parameter('clarity', 'Clarity', 0.3, 1.7, 1),
   ],
 };
-
-/** A look as skills and users describe it: every part may be missing or unknown. */
-export interface Viz {
-  variant?: unknown;
-  palette?: unknown;
-  params?: unknown;
-}
 
 /** A look that can be drawn. */
 export interface Look {

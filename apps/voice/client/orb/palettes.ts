@@ -1,4 +1,5 @@
-import type { Variant } from './look.ts';
+export const VARIANTS = ['fractal', 'nebula', 'particles', 'crystal'] as const;
+export type Variant = (typeof VARIANTS)[number];
 
 /** Five colours of an orb, from its depth to its brightest point. */
 export interface Palette {

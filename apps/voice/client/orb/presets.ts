@@ -1,4 +1,4 @@
-import type { Viz } from './look.ts';
+import type { Viz } from '../../api-types.ts';
 
 /** Looks to start from. */
 export const PRESETS: readonly { name: string; viz: Viz }[] = [

@@ -1,6 +1,7 @@
 // What is drawn for each variant: one covering picture, and for particles the points and their links over it.
-import type { Look, Variant } from './look.ts';
+import type { Look } from './look.ts';
 import type { Moment } from './motion.ts';
+import type { Variant } from './palettes.ts';
 import { createPointCloud } from './pointCloud.ts';
 import { applyProgram, COVER_VERTEX, createProgram, type Gl } from './program.ts';
 import { COMMON } from './shaders/common.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import { wordsOf } from '../../errors.ts';
+import { errorMessage } from '@trunkline/std';
 import type { SkillLibrary } from '../../skills/library.ts';
 import { slugPattern } from '../../skills/schema.ts';
 import { titleOf } from '../../skills/skill.ts';
@@ -78,7 +78,7 @@ export class VoiceCloner {
     const given = transcript?.trim() ?? '';
     if (given !== '') return { text: given, auto: false };
     const text = await this.#options.transcriber.transcribe(audio).catch((error: unknown) => {
-      throw new CloneError(`auto-transcribe failed: ${wordsOf(error)}`, { cause: error });
+      throw new CloneError(`auto-transcribe failed: ${errorMessage(error)}`, { cause: error });
     });
     if (text.trim() === '')
       throw new CloneError('auto-transcribe produced empty text — provide a transcript manually');
@@ -98,7 +98,7 @@ export class VoiceCloner {
     } catch (error) {
       await removeClonedSkill(configDirectory, slug);
       await this.#dropReference(slug);
-      throw new CloneError(`the skill cannot be saved: ${wordsOf(error)}`, { cause: error });
+      throw new CloneError(`the skill cannot be saved: ${errorMessage(error)}`, { cause: error });
     }
   }
 
@@ -130,7 +130,7 @@ export class VoiceCloner {
 async function checkAudio(bytes: Uint8Array): Promise<void> {
   if (bytes.length === 0) throw new CloneError('empty audio upload');
   const sound = await decodeSound(bytes, longest + 1).catch((error: unknown) => {
-    throw new CloneError(wordsOf(error), { cause: error });
+    throw new CloneError(errorMessage(error), { cause: error });
   });
   const seconds = lengthOf(sound);
   const told = seconds > longest ? `more than ${longest}` : seconds.toFixed(1);

@@ -7,8 +7,8 @@ import {
   type RenderError,
   validate,
 } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
-import { wordsOf } from '../../errors.ts';
 import type { Admission } from '../../users/admission.ts';
 import type { UserDirectory } from '../../users/directory.ts';
 import type { User } from '../../users/user.ts';
@@ -87,7 +87,7 @@ export function createTranslator(options: TranslatorOptions) {
 /** The first piece is awaited, so that a sidecar which fails at once is answered with an error. */
 async function opened(chunks: AsyncGenerator<Uint8Array, void>): Promise<ReadableStream> {
   const first = await chunks.next().catch((error: unknown) => {
-    throw errors.speech_failed({ reason: wordsOf(error) }, { cause: error });
+    throw errors.speech_failed({ reason: errorMessage(error) }, { cause: error });
   });
   let next: IteratorResult<Uint8Array, void> | undefined = first;
   return new ReadableStream({

@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { errorMessage } from '@trunkline/std';
 import type { HostMessage, WorkerMessage } from './messages.ts';
 
 type Handler<Work> = (work: Work, signal: AbortSignal) => AsyncIterable<unknown>;
@@ -32,12 +33,8 @@ async function run(
     }
     send({ id, end: true });
   } catch (error) {
-    send({ id, error: { message: wordsOf(error), code: codeOf(error) } });
+    send({ id, error: { message: errorMessage(error), code: codeOf(error) } });
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function codeOf(error: unknown): string | undefined {

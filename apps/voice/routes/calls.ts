@@ -1,6 +1,6 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
-import type { Calls } from '../media/calls.ts';
+import type { VoiceComponents } from '../components.ts';
 import { mediaErrors } from '../media/peer.ts';
 import type { VoiceApp } from './voice-app.ts';
 
@@ -29,7 +29,10 @@ const candidatesSchema = z.object({
 });
 
 /** How a client connects: an offer, then candidates as they are found. */
-export function mountOffer(app: VoiceApp, calls: Calls): void {
+export function mountCalls(
+  app: VoiceApp,
+  { calls, options }: Pick<VoiceComponents, 'calls' | 'options'>,
+): void {
   const { bad_offer, bad_candidate, connection_unknown, lines_busy, webrtc_missing } = mediaErrors;
 
   app.post(
@@ -72,4 +75,9 @@ export function mountOffer(app: VoiceApp, calls: Calls): void {
       return context.json({ status: 'success' });
     },
   );
+
+  app.get('/api/ice', describeRoute({ summary: 'STUN and TURN servers for the client' }), (context) => {
+    context.header('cache-control', 'no-store');
+    return context.json({ iceServers: options.iceServers });
+  });
 }

@@ -6,13 +6,13 @@ import {
   type RemoteAgent,
 } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
+import { errorMessage } from '@trunkline/std';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
-import { wordsOf } from '../errors.ts';
 import { Renewal } from '../renewal.ts';
 import { type AgentDelegate, createAgentDelegate, type LateAnswers } from './a2a-delegate.ts';
 import type { OpenQuestions } from './questions.ts';
 
-export interface DelegateBookOptions {
+export interface DelegateRepositoryOptions {
   path: string;
   env: Environment;
   /** Undefined where agents cannot reach this service. */
@@ -30,13 +30,13 @@ Answer in a few plain sentences. Say what you are not sure of. Do not use lists 
 const longestAnswerMs = 60_000;
 
 /** Whom the assistant may ask, as the file last said. */
-export class DelegateBook {
-  readonly #options: DelegateBookOptions;
+export class DelegateRepository {
+  readonly #options: DelegateRepositoryOptions;
   readonly #client = createA2aClient();
   readonly #renewal = new Renewal(() => this.#load());
   #entries: readonly DelegateEntry[] = [];
 
-  constructor(options: DelegateBookOptions) {
+  constructor(options: DelegateRepositoryOptions) {
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ export class DelegateBook {
     try {
       await this.reload();
     } catch (error) {
-      this.#options.logger.error({ reason: wordsOf(error) }, 'the delegates cannot be used');
+      this.#options.logger.error({ reason: errorMessage(error) }, 'the delegates cannot be used');
     }
   }
 

@@ -1,13 +1,12 @@
-// With app.ts the only file that names concrete parts.
+// With app.ts the only file that names concrete components.
 import { join } from 'node:path';
-import { createA2aClient } from '@trunkline/a2a';
+import { type A2aServer, createA2aClient, createA2aServer } from '@trunkline/a2a';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
-import type { Metrics } from '@trunkline/http';
+import { createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { operatorOf, type ServiceContext } from '@trunkline/service';
-import type { Database } from '@trunkline/storage';
 import {
   createCalculator,
   createCurrentTime,
@@ -20,12 +19,13 @@ import {
 import { steadyClock } from './call/clock.ts';
 import { type Conversations, createConversations } from './call/conversation.ts';
 import { Memory } from './call/replying/history.ts';
-import { DelegateBook } from './delegates/book.ts';
 import { peerDelegates } from './delegates/peers.ts';
 import { OpenQuestions } from './delegates/questions.ts';
+import { DelegateRepository } from './delegates/repository.ts';
 import { CallbackTokens, createLateAnswers } from './delivery/callbacks.ts';
 import { DeliveryController, PendingStore } from './delivery/delivery-controller.ts';
 import { createReportSummarizer } from './delivery/report-summary.ts';
+import { PersonaUnavailableError } from './errors.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/ice.ts';
 import { loadWrtcPeers } from './media/wrtc-peer.ts';
@@ -33,17 +33,22 @@ import { LatencyLog } from './metrics/latency.ts';
 import { Counters } from './metrics/record.ts';
 import type { VoiceOptions } from './options.ts';
 import { SessionRegistry } from './sessions/registry.ts';
-import type { Places } from './setup.ts';
+import { type Directories, findDirectories } from './setup.ts';
 import { SkillLibrary } from './skills/library.ts';
+import { seedConfig } from './skills/seed.ts';
 import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
-import { createSpeechParts } from './speech/speech.ts';
+import { createSpeechParts, type SpeechParts } from './speech/speech.ts';
+import { openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { Toolbox } from './tools/toolbox.ts';
+import { describeVoice } from './turn/agent-card.ts';
+import { ConversationHistories } from './turn/conversations.ts';
 import { Models } from './turn/models.ts';
-import { type Persona, type PersonaParts, snapshotPersona } from './turn/persona.ts';
+import { type Persona, type PersonaDeps, snapshotPersona } from './turn/persona.ts';
+import { createTextTurn } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
 import { createFileSource } from './users/file-source.ts';
@@ -51,13 +56,42 @@ import { Preferences } from './users/preferences.ts';
 import { createRosterMarker } from './users/roster-marker.ts';
 import type { RosterSource } from './users/roster-source.ts';
 import { createSecretsSource } from './users/secrets-source.ts';
-import type { User } from './users/user.ts';
+import { defaultUser, type User } from './users/user.ts';
 
-export interface Ground {
+export interface Setup {
   options: VoiceOptions;
   context: ServiceContext;
-  places: Places;
-  database: Database;
+  substitutes?: Substitutes;
+}
+
+/** What tests put in the place of the real thing. */
+export interface Substitutes {
+  converse?: CallsOptions['converse'];
+  loadPeers?: CallsOptions['loadPeers'];
+  /** Of time limits; packets and sound keep to the real one. */
+  clock?: Clock;
+}
+
+export type VoiceComponents = Awaited<ReturnType<typeof createComponents>>;
+
+/** Creates everything that routes and calls need. `closing` stops it in reverse order. */
+export async function createComponents(setup: Setup, closing: AsyncDisposableStack) {
+  const { options, substitutes = {} } = setup;
+  const core = await createCore(setup, closing);
+  const tools = createTools(core, closing);
+  const speech = createSpeech(core, closing);
+  const persona = createPersonas(core, tools.toolbox);
+  const metrics = createMetrics({ prefix: 'voice' });
+  const latency = createLatencyLog(metrics);
+  const conversations = createCallConversations(core, { persona, speech: speech.speech, latency });
+  closing.defer(() => conversations.stop());
+  const calls = createCalls(core, metrics, { converse: conversations.begin, ...substitutes });
+  closing.defer(() => calls.stop());
+  /** Where others reach the service; the address that it listens on replaces the configured one. */
+  const address = { url: options.publicUrl ?? `http://${options.host}:${options.port}` };
+  const a2a = createAgentServer(core, persona, address);
+  closing.defer(() => a2a.stop());
+  return { ...core, ...tools, ...speech, persona, metrics, latency, conversations, calls, address, a2a };
 }
 
 /** Where agents bring late answers: an address that they can reach, if there is one. */
@@ -66,25 +100,28 @@ function callbackUrl({ publicUrl }: VoiceOptions, { peers }: ServiceContext): st
   return base && `${base.replace(/\/+$/, '')}/a2a/callback`;
 }
 
-export type Core = Awaited<ReturnType<typeof createCore>>;
+type Core = Awaited<ReturnType<typeof createCore>>;
 
-/** What everything else stands on: who calls, the skills, the sessions, the news. */
-export async function createCore(ground: Ground, closing: AsyncDisposableStack) {
-  const { options, context, places, database } = ground;
+/** What everything else uses: stores, users, skills, delegates, sessions, notifications. */
+async function createCore({ options, context }: Setup, closing: AsyncDisposableStack) {
   const { logger, peers } = context;
+  const directories = await findDirectories(options, logger);
+  await seedConfig(directories.config);
+  const database = openVoiceDatabase(directories.store);
+  closing.defer(() => database.close());
   const env = context.env ?? Object.fromEntries(readVariables(/^(.+)$/));
-  const users = createUsers(options, places, logger, env);
+  const users = createUsers(options, directories, logger, env);
   closing.defer(() => users.stop());
   const operator = operatorOf(options, context);
   const { host } = options;
-  const admission = createAdmission({ users, operator, host, rosterFile: places.users, peers, env });
-  const library = new SkillLibrary(places.config, logger);
+  const admission = createAdmission({ users, operator, host, rosterFile: directories.users, peers, env });
+  const library = new SkillLibrary(directories.config, logger);
   const preferences = new Preferences(database);
   const tokens = new CallbackTokens(database);
   const late = createLateAnswers(() => callbackUrl(options, context), tokens);
   const questions = new OpenQuestions(database);
-  const delegates = new DelegateBook({
-    path: places.delegates,
+  const delegates = new DelegateRepository({
+    path: directories.delegates,
     env,
     late,
     peers: () => peerDelegates(context.peers, options),
@@ -106,7 +143,10 @@ export async function createCore(ground: Ground, closing: AsyncDisposableStack) 
   });
   tokens.recover(delivery);
   return {
-    ...ground,
+    options,
+    context,
+    directories,
+    database,
     logger,
     env,
     users,
@@ -135,10 +175,10 @@ function createGateway(options: VoiceOptions, logger: Logger) {
   });
 }
 
-function createUsers(options: VoiceOptions, places: Places, logger: Logger, env: Environment) {
+function createUsers(options: VoiceOptions, directories: Directories, logger: Logger, env: Environment) {
   const secrets = secretsSource(options, logger);
-  const marker = createRosterMarker(places.store);
-  return new UserDirectory({ secrets, file: createFileSource(places.users, env), marker, logger });
+  const marker = createRosterMarker(directories.store);
+  return new UserDirectory({ secrets, file: createFileSource(directories.users, env), marker, logger });
 }
 
 function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | undefined {
@@ -158,13 +198,13 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
   return undefined;
 }
 
-export function createTools(core: Core, closing: AsyncDisposableStack) {
-  const { options, logger, counters, delegates, database, delivery, places, env } = core;
+function createTools(core: Core, closing: AsyncDisposableStack) {
+  const { options, logger, counters, delegates, database, delivery, directories, env } = core;
   const shared = sharedTools(options);
   const service = () => delegates.agent('research');
   const research = new ResearchJobs({ database, client: createA2aClient(), service, delivery, logger });
   closing.defer(() => research.stop());
-  const mcp = new McpServers({ path: places.mcp, env, logger });
+  const mcp = new McpServers({ path: directories.mcp, env, logger });
   closing.defer(() => mcp.stop());
   const toolbox = new Toolbox({
     sources: [
@@ -190,30 +230,36 @@ function sharedTools({ searxngUrl, fetchAllowedHosts, fetchAllowedCidrs }: Voice
 }
 
 /** The tool is built for each session, so that it names the delegates of that moment. */
-function delegation(book: DelegateBook, user: User, allowed: readonly string[] | undefined): Tool[] {
-  const delegates = book.delegatesFor(user.id, allowed);
+function delegation(
+  repository: DelegateRepository,
+  user: User,
+  allowed: readonly string[] | undefined,
+): Tool[] {
+  const delegates = repository.delegatesFor(user.id, allowed);
   return delegates.length === 0 ? [] : [createDelegateTo({ delegates })];
 }
 
-export type Speech = ReturnType<typeof createSpeech>;
-
-export function createSpeech({ options, library, places, logger }: Core, closing: AsyncDisposableStack) {
+function createSpeech({ options, library, directories, logger }: Core, closing: AsyncDisposableStack) {
   const { ttsBackend: backend, sidecarUrl: url, sidecarTimeout } = options;
   const sidecar = createSidecarClient({ url, timeoutMs: sidecarTimeout * 1000 });
-  const parts = createSpeechParts(options, { sidecar, directory: join(places.store, 'speech'), logger });
-  closing.defer(() => parts.close());
+  const speech = createSpeechParts(options, {
+    sidecar,
+    directory: join(directories.store, 'speech'),
+    logger,
+  });
+  closing.defer(() => speech.close());
   const cloner = new VoiceCloner({
     backend,
     sidecar,
-    transcriber: parts.transcriber,
+    transcriber: speech.transcriber,
     library,
-    configDirectory: places.config,
+    configDirectory: directories.config,
     logger,
   });
-  return { sidecar, speech: parts, cloner };
+  return { sidecar, speech, cloner };
 }
 
-export function createPersonas(core: Core, toolbox: Toolbox) {
+function createPersonas(core: Core, toolbox: Toolbox) {
   const { options, selection, preferences, gateway, env, logger } = core;
   const models = new Models({
     gateway,
@@ -223,18 +269,17 @@ export function createPersonas(core: Core, toolbox: Toolbox) {
     env,
     logger,
   });
-  const parts: PersonaParts = { selection, preferences, models, toolbox, verbosity: options.verbosity };
-  return (user: User, principal: Principal = anonymous): Persona => snapshotPersona(user, principal, parts);
+  const deps: PersonaDeps = { selection, preferences, models, toolbox, verbosity: options.verbosity };
+  return (user: User, principal: Principal = anonymous): Persona => snapshotPersona(user, principal, deps);
 }
 
-/** What is said in calls, and by whom. */
-export interface Talk {
+interface ConversationDeps {
   persona: (user: User, principal?: Principal) => Persona;
-  speech: Speech['speech'];
+  speech: SpeechParts;
   latency: LatencyLog;
 }
 
-export function createTalks(core: Core, { persona, speech, latency }: Talk): Conversations {
+function createCallConversations(core: Core, { persona, speech, latency }: ConversationDeps): Conversations {
   const { options, sessions, database, delivery, gateway, logger } = core;
   const { halfDuplex, echoGuardMs, sidecarTimeout } = options;
   return createConversations({
@@ -252,7 +297,7 @@ export function createTalks(core: Core, { persona, speech, latency }: Talk): Con
 }
 
 /** Where the turns of calls are timed: for the service's own record and for Prometheus. */
-export function createLatencyLog(metrics: Metrics): LatencyLog {
+function createLatencyLog(metrics: Metrics): LatencyLog {
   const buckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 30];
   const words = 'Time from the end of speech to each step of the answer.';
   const seconds = metrics.histogram('turn_latency_seconds', words, ['step'], buckets);
@@ -262,27 +307,15 @@ export function createLatencyLog(metrics: Metrics): LatencyLog {
   });
 }
 
-/** What tests put in the place of the real thing. */
-export interface Substitutes {
-  converse?: CallsOptions['converse'];
-  loadPeers?: CallsOptions['loadPeers'];
-  /** Of time limits; packets and sound keep to the real one. */
-  clock?: Clock;
-}
+type CallDeps = Substitutes & { converse: CallsOptions['converse'] };
 
-type CallComponents = Substitutes & { converse: CallsOptions['converse'] };
-
-export function createCalls(
-  { options, counters, logger }: Core,
-  metrics: Metrics,
-  parts: CallComponents,
-): Calls {
+function createCalls({ options, counters, logger }: Core, metrics: Metrics, deps: CallDeps): Calls {
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
   const late = metrics.counter('audio_frames_late_total', 'Frames of speech that were sent too late.');
   return new Calls({
     loadPeers: loadWrtcPeers,
     clock: systemClock,
-    ...parts,
+    ...deps,
     mediaClock: systemClock,
     settings: { iceServers: options.iceServers, portRange: portRangeOf(options.icePortRange ?? '') },
     limit: options.maxCalls,
@@ -294,6 +327,32 @@ export function createCalls(
         counters.framesLate(frames);
       },
     },
+    logger,
+  });
+}
+
+/** Answers other agents as the user of A2A_USER_ID. */
+function createAgentServer(
+  { options, users, admission, counters, database, directories, logger }: Core,
+  persona: (user: User, principal: Principal) => Persona,
+  address: { url: string },
+): A2aServer {
+  const { a2aAuthToken: token, a2aUserId: id } = options;
+  const answering = (sender: Principal) => {
+    // A roster that cannot be read may have limited this user.
+    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender);
+  };
+  return createA2aServer({
+    directory: directories.store,
+    executor: createTextTurn({ persona: answering, conversations: new ConversationHistories(database) }),
+    card: () => describeVoice(options.agentName, address.url),
+    cardForm: '0.3',
+    guardCard: token !== undefined,
+    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
+    closedBecause: admission.operatorOnlyBecause,
+    allowedOrigins: options.a2aAllowedOrigins,
+    observer: { turnStarted: () => counters.inboundMessage() },
     logger,
   });
 }
