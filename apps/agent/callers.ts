@@ -42,7 +42,7 @@ export function canJoin(base: CallerRules, { sessions }: Pick<TurnState, 'sessio
   };
 }
 
-/** Whether somebody's next words in a conversation are taken as the answer that one of its tasks waits for. */
+/** Whether a caller's next message in a conversation answers the question of one of its waiting tasks. */
 export function canAnswer(base: CallerRules, { checkpoints }: Pick<TurnState, 'checkpoints'>): MayAnswer {
   const { operator: access } = base;
   const ownerOf = ownersOf(base);

@@ -10,7 +10,7 @@ import {
   temporaryHome,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { wordsOf } from './fixtures/start-agent.ts';
+import { answerText } from './fixtures/start-agent.ts';
 import { startAgentProcess } from './fixtures/start-agent-process.ts';
 
 interface Push {
@@ -63,7 +63,7 @@ it('a conversation outlives kill -9: tool, question, webhook, restart, answer, d
     pushNotificationConfig: { url: `http://127.0.0.1:${port}/hook`, token: 'hook-token' },
   };
   const parked = await first.send('How many tiles? Then order them.', {}, { configuration });
-  expect([parked.status.state, wordsOf(parked)]).toEqual(['input-required', 'Order 57 tiles?']);
+  expect([parked.status.state, answerText(parked)]).toEqual(['input-required', 'Order 57 tiles?']);
   await expect.poll(() => pushes.map(({ state }) => state)).toContain('input-required');
   expect(pushes[0]).toMatchObject({
     state: 'working',
@@ -79,7 +79,7 @@ it('a conversation outlives kill -9: tool, question, webhook, restart, answer, d
   model.enqueue('Ordered.');
   const done = await second.send('yes', { taskId: parked.id, contextId: parked.contextId });
   expect([done.id, done.status.state]).toEqual([parked.id, 'completed']);
-  expect(wordsOf(done)).toContain('Ordered.');
+  expect(answerText(done)).toContain('Ordered.');
   const lastRequest = model.chats().at(-1)?.messages ?? [];
   expect(lastRequest.at(-1)).toMatchObject({ role: 'tool', content: 'yes' });
   expect(lastRequest.some(({ content }) => content === '19*3 = 57')).toBe(true);
@@ -114,9 +114,9 @@ it('a task that was working when the process died has failed, and its context go
 
   const second = await startProcess();
   const { result } = await second.rpc('tasks/get', { id });
-  expect([result.status.state, wordsOf(result)]).toEqual(['failed', 'interrupted by server restart']);
+  expect([result.status.state, answerText(result)]).toEqual(['failed', 'interrupted by server restart']);
   model.enqueue('You are Ada.');
-  expect(wordsOf(await second.send('Who am I?', { contextId }))).toBe('You are Ada.');
+  expect(answerText(await second.send('Who am I?', { contextId }))).toBe('You are Ada.');
   expect(
     model
       .chats()

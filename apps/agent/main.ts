@@ -5,7 +5,7 @@ import { start } from './app.ts';
 import { agentOptions } from './options.ts';
 import { runSetup } from './setup/run-setup.ts';
 
-/** Runs the agent service alone until it is told to stop, or its setup with `--setup`; gives the exit code. */
+/** Runs the agent service until a signal stops it, or its setup with `--setup`. Returns the exit code. */
 export async function main(argv: readonly string[], env?: Environment): Promise<number> {
   if (argv.includes('--setup')) return setUp(argv, env);
   return runService({

@@ -22,7 +22,7 @@ const migrations = [
    ) STRICT;`,
 ];
 
-/** What one instance keeps of its own doings: calls of the model, and what its feed has told. */
+/** The activity of one instance: calls of the model, and the events of its feed. */
 export function openActivity(directory: string): Database {
   return openDatabase(join(directory, 'activity.db'), { migrations });
 }

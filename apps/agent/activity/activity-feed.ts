@@ -21,8 +21,8 @@ export interface InboxNotice {
   text: string;
 }
 
-/** Something that was told, with its number and its time. */
-export interface ToldEvent {
+/** A published event with its number and its time. */
+export interface FeedEvent {
   id: number;
   at: string;
   event: 'activity.message' | 'inbox.item';
@@ -30,13 +30,13 @@ export interface ToldEvent {
 }
 
 type Listener = (frame: Uint8Array) => void;
-type StoredEvent = Omit<ToldEvent, 'data'> & { data: string };
+type StoredEvent = Omit<FeedEvent, 'data'> & { data: string };
 
-const mostKept = 5000;
+const maxStored = 5000;
 /** Old events are looked for once in so many. */
 const trimEvery = 100;
 
-/** Tells every reader of `/api/events` what happens, and keeps it; each frame is formatted once. */
+/** Publishes events to every reader of `/api/events` and stores them; each frame is formatted once. */
 export class ActivityFeed {
   readonly #database: Database;
   readonly #logger: Logger;
@@ -47,47 +47,47 @@ export class ActivityFeed {
     this.#logger = logger;
   }
 
-  /** What was told before an event, or lately; the newest first. */
-  told(limit: number, before = Number.MAX_SAFE_INTEGER): ToldEvent[] {
+  /** Published events, the newest first; with `before` those older than that event. */
+  events(limit: number, before = Number.MAX_SAFE_INTEGER): FeedEvent[] {
     return this.#database
       .prepare<StoredEvent>('SELECT id, at, event, data FROM told WHERE id < ? ORDER BY id DESC LIMIT ?')
       .all(before, limit)
-      .map(({ data, ...told }) => ({ ...told, data: JSON.parse(data) as ToldEvent['data'] }));
+      .map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(data) as FeedEvent['data'] }));
   }
 
   message(message: ActivityMessage): void {
-    this.#tell('activity.message', message);
+    this.#publish('activity.message', message);
   }
 
   inboxItem(item: InboxNotice): void {
-    this.#tell('inbox.item', item);
+    this.#publish('inbox.item', item);
   }
 
-  /** Gives back what ends it. */
+  /** Returns the function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Readers are told even when it cannot be kept; they then see no number. */
-  #tell(event: ToldEvent['event'], message: ToldEvent['data']): void {
+  /** Readers get an event even when it cannot be stored; it then has no number. */
+  #publish(event: FeedEvent['event'], message: FeedEvent['data']): void {
     const data = JSON.stringify(message);
-    const id = this.#keep(event, data);
+    const id = this.#store(event, data);
     if (this.#listeners.size === 0) return;
     const frame = Buffer.from(formatSseFrame({ event, data, ...(id !== undefined && { id: String(id) }) }));
     for (const listener of this.#listeners) listener(frame);
   }
 
-  #keep(event: ToldEvent['event'], data: string): number | undefined {
+  #store(event: FeedEvent['event'], data: string): number | undefined {
     try {
       const { lastInsertRowid } = this.#database
         .prepare('INSERT INTO told (at, event, data) VALUES (?, ?, ?)')
         .run(new Date().toISOString(), event, data);
       if (lastInsertRowid % trimEvery === 0)
-        this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - mostKept);
+        this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - maxStored);
       return lastInsertRowid;
     } catch (error) {
-      this.#logger.warn({ error, event }, 'an event of the feed was told but not kept');
+      this.#logger.warn({ error, event }, 'failed to store feed event');
       return undefined;
     }
   }

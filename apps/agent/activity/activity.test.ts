@@ -61,7 +61,7 @@ it('answers and tells readers although nothing can be kept, and says so in the l
   const { status } = await agent.send('Go on');
   expect(status.state).toBe('completed');
   expect((await ring(agent)).status).toBe(200);
-  expect(agent.log.join('')).toContain('the cost and latency of a model call were not kept');
-  expect(agent.log.join('')).toContain('an event of the feed was told but not kept');
+  expect(agent.log.join('')).toContain('failed to store model call');
+  expect(agent.log.join('')).toContain('failed to store feed event');
   await agent.stop();
 });

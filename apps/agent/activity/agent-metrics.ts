@@ -20,7 +20,7 @@ export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) =
   const sessions = metrics.gauge('active_sessions', 'Sessions with a turn under way.');
   const turns = metrics.counter('a2a_turns_total', 'Turns of tasks by the state they ended in.', ['state']);
   const turnTime = metrics.histogram('a2a_turn_seconds', 'Time of one turn.');
-  const begun = new Map<string, number>();
+  const startTimes = new Map<string, number>();
   return {
     modelCall({ model, finishReason, error, latencyMs, inputTokens, outputTokens, costUsd }) {
       calls.inc({ model, finish_reason: error?.code ?? finishReason ?? 'unknown' });
@@ -39,13 +39,13 @@ export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) =
     },
     tasks: {
       turnStarted({ id }: Task) {
-        begun.set(id, performance.now());
-        sessions.set(begun.size);
+        startTimes.set(id, performance.now());
+        sessions.set(startTimes.size);
       },
       turnEnded({ id, state }: Task) {
-        const start = begun.get(id);
-        begun.delete(id);
-        sessions.set(begun.size);
+        const start = startTimes.get(id);
+        startTimes.delete(id);
+        sessions.set(startTimes.size);
         turns.inc({ state });
         if (start !== undefined) turnTime.observe((performance.now() - start) / 1000);
       },

@@ -11,7 +11,7 @@ interface AuditTrail {
   }): void;
 }
 
-const mostOpenCalls = 10_000;
+const maxOpenCalls = 10_000;
 
 /** Puts every tool call of every turn, those of helpers included, into the audit log. */
 export function observeForAudit(log: AuditTrail, isOn: () => boolean): TurnObserver {
@@ -20,7 +20,7 @@ export function observeForAudit(log: AuditTrail, isOn: () => boolean): TurnObser
     inputs.set(call, input);
     // Calls whose turn broke off never end.
     const oldest = inputs.keys().next().value;
-    if (inputs.size > mostOpenCalls && oldest !== undefined) inputs.delete(oldest);
+    if (inputs.size > maxOpenCalls && oldest !== undefined) inputs.delete(oldest);
   };
   return {
     turnEvent(sessionId, event) {

@@ -1,21 +1,21 @@
 const windowMs = 60_000;
 
-/** Lets something happen so many times in any sixty seconds. */
-export class FireLimit {
-  readonly #most: number;
+/** Allows a number of turns in any sixty seconds. */
+export class TurnRateLimit {
+  readonly #max: number;
   readonly #now: () => number;
   #times: number[] = [];
 
-  constructor(most: number, now: () => number = Date.now) {
-    this.#most = most;
+  constructor(max: number, now: () => number = Date.now) {
+    this.#max = max;
     this.#now = now;
   }
 
-  /** Says whether there is room, and takes it. */
+  /** Counts a turn. Returns false when the limit is reached. */
   take(): boolean {
     const now = this.#now();
     this.#times = this.#times.filter((time) => time > now - windowMs);
-    if (this.#times.length >= this.#most) return false;
+    if (this.#times.length >= this.#max) return false;
     this.#times.push(now);
     return true;
   }

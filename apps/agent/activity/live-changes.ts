@@ -3,7 +3,7 @@ import { type AppEnv, formatSseFrame } from '@trunkline/http';
 import type { MiddlewareHandler } from 'hono';
 import type { TurnObserver } from '../turns/turn-runner.ts';
 
-/** The parts of the console that can be out of date. */
+/** Console data that can be out of date. */
 export type ConsolePart =
   | 'tasks'
   | 'notes'
@@ -18,7 +18,7 @@ export type ConsolePart =
 
 type Listener = (frame: Uint8Array) => void;
 
-/** Tells open consoles which of their parts has changed, so that they load it again. */
+/** Reports to open consoles which of their data has changed, so that they load it again. */
 export class LiveChanges {
   readonly #listeners = new Set<Listener>();
 
@@ -28,7 +28,7 @@ export class LiveChanges {
     for (const listener of this.#listeners) listener(frame);
   }
 
-  /** Gives back what ends it. */
+  /** Returns the function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

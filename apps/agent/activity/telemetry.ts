@@ -23,7 +23,7 @@ interface ModelSum {
 
 const minuteMs = 60_000;
 const keptMs = 31 * 24 * 60 * minuteMs;
-const mostKept = 200_000;
+const maxKept = 200_000;
 /** Old calls are looked for once in so many. */
 const trimEvery = 500;
 /** How many of the last calls of a model tell its latency. */
@@ -33,7 +33,7 @@ const sums = `SELECT model, count(*) AS calls, sum(failed) AS errors,
   coalesce(sum(cost_usd), 0) AS cost_usd, sum(cost_usd IS NULL AND failed = 0) AS calls_without_price
   FROM model_call GROUP BY model ORDER BY min(number)`;
 
-/** Cost and latency of the model's calls in the last month, kept across restarts. */
+/** Cost and latency of model calls in the last month; survives restarts. */
 export class Telemetry {
   readonly #database: Database;
   readonly #logger: Logger;
@@ -47,12 +47,12 @@ export class Telemetry {
     this.#openedAt = now();
   }
 
-  /** A turn does not fail because its figures cannot be kept. */
+  /** A turn does not fail when its figures cannot be stored. */
   record(call: ModelCall): void {
     try {
       this.#insert(call);
     } catch (error) {
-      this.#logger.warn({ error, model: call.model }, 'the cost and latency of a model call were not kept');
+      this.#logger.warn({ error, model: call.model }, 'failed to store model call');
     }
   }
 
@@ -102,7 +102,7 @@ export class Telemetry {
   #trim(newest: number): void {
     this.#database
       .prepare('DELETE FROM model_call WHERE at < ? OR number <= ?')
-      .run(this.#now() - keptMs, newest - mostKept);
+      .run(this.#now() - keptMs, newest - maxKept);
   }
 
   #callsSince(from: number): StoredCall[] {

@@ -4,9 +4,9 @@ import { type ChatOrigin, originOf } from './chat-origin.ts';
 import type { ChatStore } from './chat-store.ts';
 import { type ChatChange, type ChatTurn, Transcript } from './transcript.ts';
 
-/** Says of a task that a person began it here. */
+/** Marks a task that a person started here. */
 export const chatMetadata = { channel: 'chat' };
-/** Says of a task that a person began it on a chat platform. */
+/** Marks a task that a person started on a chat platform. */
 export const platformMetadata = { channel: 'platform' };
 
 export interface ChatFollower {
@@ -23,7 +23,7 @@ interface Recording {
 const ended = ['completed', 'failed', 'canceled', 'rejected'];
 const retryDelayMs = 1000;
 
-/** Keeps conversations as people see them, and tells those who look at one what happens in it. */
+/** Stores conversations as people see them, and streams changes to those who watch one. */
 export class ChatRecorder implements TaskObserver {
   readonly #store: ChatStore;
   readonly #logger: Logger;
@@ -53,7 +53,7 @@ export class ChatRecorder implements TaskObserver {
     if (recording !== undefined) this.#tell(live.id, recording.transcript.apply(event));
   }
 
-  /** What waits for an answer is on disk and needs no memory meanwhile. */
+  /** A task that waits for an answer is on disk and leaves memory. */
   turnEnded(task: Task): void {
     const recording = this.#running.get(task.id);
     if (recording === undefined) return;
@@ -68,7 +68,7 @@ export class ChatRecorder implements TaskObserver {
     return this.#running.get(taskId)?.transcript.turn ?? this.#store.find(taskId);
   }
 
-  /** Tells what happens from now on; gives back what ends it. */
+  /** Reports changes from now on. Returns the function that ends it. */
   follow(taskId: string, follower: ChatFollower): () => void {
     const followers = this.#followers.get(taskId) ?? new Set();
     this.#followers.set(taskId, followers.add(follower));
@@ -78,7 +78,7 @@ export class ChatRecorder implements TaskObserver {
     };
   }
 
-  /** Writes what waits, and no more. */
+  /** Retries failed writes once more, then stops. */
   stop(): void {
     this.#saveAgain();
     clearTimeout(this.#retry);
@@ -91,7 +91,7 @@ export class ChatRecorder implements TaskObserver {
       this.#unwritten.delete(taskId);
       if (transcript.turn.state !== 'working') this.#running.delete(taskId);
     } catch (error) {
-      this.#logger.error({ err: error, taskId }, 'a chat could not be written; trying again');
+      this.#logger.error({ err: error, taskId }, 'failed to store chat; retrying');
       this.#unwritten.add(taskId);
       this.#retry ??= setTimeout(() => this.#saveAgain(), retryDelayMs).unref();
     }
@@ -106,7 +106,7 @@ export class ChatRecorder implements TaskObserver {
     }
   }
 
-  /** A task that was parked goes on with what was stored of it. */
+  /** A parked task continues with its stored transcript. */
   #recordingOf(task: Task): Recording | undefined {
     const known = this.#running.get(task.id);
     if (known !== undefined) return known;

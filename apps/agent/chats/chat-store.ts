@@ -28,7 +28,7 @@ export interface NumberedTurn {
 }
 
 export interface ChatLimits {
-  /** Programs begin conversations without end: of theirs no more than these are kept. */
+  /** Programs start endless conversations: only this many of theirs are stored. */
   fromPrograms: number;
   /** Of one conversation. */
   turns: number;
@@ -37,9 +37,9 @@ export interface ChatLimits {
 }
 
 const usualLimits: ChatLimits = { fromPrograms: 5000, turns: 1000, trimEvery: 200 };
-const longestTitle = 80;
+const maxTitleLength = 80;
 
-/** What people saw of their conversations, kept for as long as the conversations themselves. */
+/** Conversations as people saw them, stored as long as the conversations themselves. */
 export class ChatStore {
   readonly #database: Database;
   readonly #limits: ChatLimits;
@@ -146,5 +146,5 @@ function titleOf({ entries }: ChatTurn): string {
   const asked = entries.find(({ kind }) => kind === 'user');
   const [paragraph = ''] = (asked?.kind === 'user' ? asked.text : '').trim().split(/\n\s*\n/);
   const line = paragraph.replace(/\s+/g, ' ');
-  return line.length > longestTitle ? `${line.slice(0, longestTitle - 1)}…` : line;
+  return line.length > maxTitleLength ? `${line.slice(0, maxTitleLength - 1)}…` : line;
 }

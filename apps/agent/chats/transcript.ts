@@ -65,9 +65,9 @@ export class Transcript {
     });
   }
 
-  /** The words of a person begin a turn. */
+  /** A message of a person starts a turn. */
   say(message: Message): ChatChange[] {
-    const change = this.#add({ kind: 'user', ...wordsOf(message) });
+    const change = this.#add({ kind: 'user', ...contentOf(message) });
     this.#answerFrom = this.turn.entries.length;
     return [change];
   }
@@ -88,7 +88,7 @@ export class Transcript {
 
   #said(state: TaskState, message: Message | undefined): ChatChange[] {
     if (message === undefined) return [];
-    const { text } = wordsOf(message);
+    const { text } = contentOf(message);
     if (state === 'input-required' || state === 'auth-required') {
       return [this.#add({ kind: 'question', text, schema: schemaOf(message) })];
     }
@@ -107,8 +107,8 @@ export class Transcript {
     const index = this.turn.entries.length - 1;
     const last = this.turn.entries[index];
     if (last?.kind !== 'text' || index < this.#answerFrom) {
-      const begun = text.trimStart();
-      return begun === '' ? [] : [this.#add({ kind: 'text', text: begun })];
+      const start = text.trimStart();
+      return start === '' ? [] : [this.#add({ kind: 'text', text: start })];
     }
     if (text === '') return [];
     last.text += text;
@@ -150,8 +150,8 @@ interface ToolFrame {
   result?: unknown;
 }
 
-/** The words of a message, and the names of the files that came with it. */
-function wordsOf({ parts }: Message): { text: string; attachments: string[] } {
+/** The text of a message and the names of its attachments. */
+function contentOf({ parts }: Message): { text: string; attachments: string[] } {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part] : []));
   const named = texts.filter(({ metadata }) => typeof metadata?.attachment === 'string');
   return {

@@ -17,7 +17,7 @@ export interface GoalVerifierOptions {
 }
 
 const commandLimitMs = 120_000;
-const longestOutput = 8000;
+const maxOutputLength = 8000;
 const judgement =
   'You judge whether a goal is reached, from what an agent reports. Begin your answer with YES or NO, then say why in one sentence.';
 
@@ -79,7 +79,7 @@ async function checkByModel(
   { graph }: GoalVerifierOptions,
 ): Promise<Finding> {
   const { model, limits, cost } = await graph();
-  const content = `Goal: ${condition}\n\nReport:\n${output.slice(-longestOutput)}`;
+  const content = `Goal: ${condition}\n\nReport:\n${output.slice(-maxOutputLength)}`;
   const events = runTurn({
     model: model(),
     instructions: judgement,

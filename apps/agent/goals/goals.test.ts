@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { type ModelServer, type ScriptedReply, startModelServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  answerText,
   modelEnvironment,
   startAgent,
   type TestAgent,
   type WireTask,
-  wordsOf,
 } from '../fixtures/start-agent.ts';
 
 let model: ModelServer;
@@ -40,7 +40,7 @@ describe('a goal', () => {
       'It is written.',
     );
     const task = await agent.send('Write the report.');
-    expect([task.status.state, wordsOf(task)]).toEqual(['completed', 'I began.\n\nIt is written.']);
+    expect([task.status.state, answerText(task)]).toEqual(['completed', 'I began.\n\nIt is written.']);
     expect(JSON.stringify(model.chats()[2]?.messages)).toContain('The goal is not reached yet');
     const goals = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
     expect(goals.goals).toMatchObject([{ status: 'achieved', iteration: 2 }]);
@@ -59,7 +59,7 @@ describe('a goal', () => {
     for (let turn = 1; turn <= 4; turn += 1)
       model.enqueue(setGoal({ type: 'data', path: 'never.txt' }), `Turn ${turn}.`);
     const task = await agent.send('Go.');
-    expect([task.status.state, wordsOf(task)]).toEqual(['completed', 'Turn 1.\n\nTurn 2.\n\nTurn 3.']);
+    expect([task.status.state, answerText(task)]).toEqual(['completed', 'Turn 1.\n\nTurn 2.\n\nTurn 3.']);
     expect(statusWords(task)).toMatch(/^The goal was not reached: /);
     const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: object[] };
     expect(goals).toMatchObject([{ status: 'exhausted' }]);
@@ -93,18 +93,18 @@ describe('a goal', () => {
   it('can be judged by the model, and by a command that was approved with the goal', async () => {
     await begin('filesystem: { run_command: true }');
     model.enqueue(setGoal({ type: 'llm' }), 'Written.', 'YES, it says so.');
-    expect(wordsOf(await agent.send('Go.'))).toBe('Written.');
+    expect(answerText(await agent.send('Go.'))).toBe('Written.');
     const command = 'test -f proof';
     model.enqueue(setGoal({ type: 'command', command }), 'I may not.');
     const denied = await agent.send('Go.');
-    expect(wordsOf(denied)).toContain('May I check a goal with this command');
+    expect(answerText(denied)).toContain('May I check a goal with this command');
     await agent.send('no', { taskId: denied.id });
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: the person did not approve/);
     writeFileSync(join(agent.home, 'agent', 'workspace', 'proof'), '');
     model.enqueue(setGoal({ type: 'command', command }), 'There.');
     const parked = await agent.send('Go.');
     const done = await agent.send('yes', { taskId: parked.id });
-    expect([done.status.state, wordsOf(done)]).toEqual(['completed', 'There.']);
+    expect([done.status.state, answerText(done)]).toEqual(['completed', 'There.']);
     const { goals } = (await (await agent.fetch('/api/goals')).json()) as { goals: { status: string }[] };
     expect(goals.filter(({ status }) => status === 'achieved')).toHaveLength(2);
   });

@@ -1,7 +1,7 @@
 import { createGuardedFetch, type GuardedResponse } from '@trunkline/http';
 
 export interface ApiOptions {
-  /** Who answers, for words about failures. */
+  /** Names the service in error messages. */
   name: string;
   url: string;
   headers: () => Promise<Record<string, string>>;
@@ -15,7 +15,7 @@ interface ApiRequest {
   signal: AbortSignal;
 }
 
-/** An answer that is not a success, in words that can be shown. */
+/** A response that is not a success; the message can be shown. */
 class ApiError extends Error {
   readonly status: number;
 

@@ -1,4 +1,5 @@
 import type { Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import type { OpenPlugin, Plugin, PluginContext } from './plugin.ts';
 
 export interface PluginState {
@@ -31,7 +32,7 @@ export async function openPlugins(
 ): Promise<OpenPlugins> {
   for (const id of enabled)
     if (!plugins.some((plugin) => plugin.id === id))
-      context.logger.warn({ plugin: id }, 'there is no such plugin');
+      context.logger.warn({ plugin: id }, 'unknown plugin enabled');
   const wanted = (id: string) => enabled.includes(id) && !disabled.includes(id);
   const opened = await Promise.all(plugins.map((plugin) => openOne(plugin, wanted(plugin.id), context)));
   return {
@@ -54,7 +55,7 @@ async function openOne(plugin: Plugin, wanted: boolean, context: PluginContext):
   if (!wanted) return { state: { ...head, state: 'off' } };
   const reason = plugin.missing();
   if (reason !== undefined) {
-    context.logger.warn({ plugin: id, reason }, 'a plugin is enabled but not set up');
+    context.logger.warn({ plugin: id, reason }, 'plugin enabled but not set up');
     return { state: { ...head, state: 'missing', reason } };
   }
   try {
@@ -63,9 +64,9 @@ async function openOne(plugin: Plugin, wanted: boolean, context: PluginContext):
     const honest = unenforced.length > 0 && { unenforced: [...unenforced] };
     return { open, state: { ...head, state: 'on', tools: tools.map(({ name }) => name), ...honest } };
   } catch (error) {
-    context.logger.error({ err: error, plugin: id }, 'a plugin cannot be opened');
+    context.logger.error({ err: error, plugin: id }, 'failed to open plugin');
     return {
-      state: { ...head, state: 'failed', reason: error instanceof Error ? error.message : String(error) },
+      state: { ...head, state: 'failed', reason: errorMessage(error) },
     };
   }
 }

@@ -23,11 +23,11 @@ export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed })
   );
   app.get(
     '/api/activity',
-    describeRoute({ summary: 'What the feed has told lately, the newest first' }),
+    describeRoute({ summary: 'Recent events of the feed, the newest first' }),
     validate('query', query),
     (context) => {
       const { limit, before } = context.req.valid('query');
-      const events = feed.told(limit + 1, before);
+      const events = feed.events(limit + 1, before);
       const page = events.slice(0, limit);
       return context.json({ events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null });
     },

@@ -5,7 +5,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
 import { activityContext } from '../activity/activity-observer.ts';
-import { FireLimit } from '../activity/fire-limit.ts';
+import { TurnRateLimit } from '../activity/fire-limit.ts';
 import { actingFor } from '../approvals/approvals.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
 import { fromStore } from './store-failure.ts';
@@ -36,11 +36,11 @@ const query = z.object({
 });
 const place = z.object({ id: z.coerce.number().int().positive() });
 
-const mostFires = 8;
+const maxFires = 8;
 
 /** What comes from outside: it waits for the agent to look, or starts a turn when it is urgent. */
 export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRoutes): void {
-  const limit = new FireLimit(mostFires);
+  const limit = new TurnRateLimit(maxFires);
   app.post(
     '/api/inbox',
     describeRoute({ summary: 'Put something into the inbox' }),
@@ -100,12 +100,12 @@ async function fire(engine: TaskEngine, item: InboxItem, sender: Principal): Pro
 
 function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Principal): Promise<boolean> {
   const from = source === '' ? '' : ` from ${source}`;
-  const words = `${text}\n\n(This just came in${from} and is urgent.)`;
+  const prompt = `${text}\n\n(This just came in${from} and is urgent.)`;
   const { stored } = engine.start({
     message: {
       messageId: crypto.randomUUID(),
       role: 'user',
-      parts: [{ type: 'text', text: words }],
+      parts: [{ type: 'text', text: prompt }],
       contextId: activityContext,
     },
     metadata: { inbox_item_id: id },

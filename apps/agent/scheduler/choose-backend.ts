@@ -19,8 +19,8 @@ export interface SchedulerSettings {
   switchboardTopicPrefix?: string | undefined;
 }
 
-export interface BackendSurroundings {
-  /** Where local jobs are kept. */
+export interface BackendDeps {
+  /** Where local jobs are stored. */
   directory: string;
   /** The address of this service. */
   url: () => string;
@@ -33,14 +33,11 @@ export interface BackendSurroundings {
 }
 
 /** The backend that the settings ask for; undefined when schedules are off. */
-export function chooseBackend(
-  settings: SchedulerSettings,
-  around: BackendSurroundings,
-): ScheduleBackend | undefined {
+export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): ScheduleBackend | undefined {
   if (settings.schedulerDisabled) return undefined;
   if (settings.schedulerBackend === 'switchboard') return remote(settings);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
-  const { directory, url, headers, serviceToken, clock, logger } = around;
+  const { directory, url, headers, serviceToken, clock, logger } = deps;
   const forOthers = (principal: Principal) => ({
     authorization: `Bearer ${serviceToken}`,
     [principalHeader]: encodePrincipal(actingFor(principal, 'scheduler')),

@@ -46,7 +46,7 @@ describe.skipIf(disk.leftOut !== undefined)('a one-shot that comes due while the
 
     disk.fill();
     await clock.advanceBy(60_000);
-    await waitFor(() => warnings.includes('a scheduled job failed'));
+    await waitFor(() => warnings.includes('scheduled job failed'));
     expect(model.chats()).toEqual([]);
 
     disk.free();

@@ -56,10 +56,7 @@ export function createInvoke({
     } catch (error) {
       if (!limit.aborted || signal.aborted) throw error;
       // The turn goes on at the agent: firing again would run it twice.
-      logger.warn(
-        { job: job.jobId, timeoutS },
-        'a scheduled turn takes longer than SCHEDULER_FIRE_TIMEOUT_S',
-      );
+      logger.warn({ job: job.jobId, timeoutS }, 'scheduled turn exceeds SCHEDULER_FIRE_TIMEOUT_S');
     }
   };
 }

@@ -28,8 +28,8 @@ interface PromptJob extends Job {
   principal: Principal;
 }
 
-const MOST_JOBS = 1000;
-const NOTE_AGAIN_MS = 1000;
+const maxJobs = 1000;
+const recordRetryMs = 1000;
 
 /** Keeps schedules in this service and fires them from here. */
 export class LocalBackend implements ScheduleBackend {
@@ -38,9 +38,9 @@ export class LocalBackend implements ScheduleBackend {
   readonly #timezone: string;
   readonly #store: JobStore;
   readonly #scheduler: Scheduler<PromptJob>;
-  /** The newest note of each job that could not be written yet. */
-  readonly #unnoted = new Map<string, () => void>();
-  #noting: { cancel(): void } | undefined;
+  /** The newest write of each job that failed so far. */
+  readonly #unrecorded = new Map<string, () => void>();
+  #recordTimer: { cancel(): void } | undefined;
 
   constructor(options: LocalBackendOptions) {
     this.#options = options;
@@ -58,7 +58,7 @@ export class LocalBackend implements ScheduleBackend {
 
   async stop(): Promise<void> {
     await this.#scheduler.stop(0);
-    this.#noting?.cancel();
+    this.#recordTimer?.cancel();
     this.#store.close();
   }
 
@@ -66,8 +66,8 @@ export class LocalBackend implements ScheduleBackend {
     const { agentName } = this.#options;
     const now = this.#clock.now();
     const { id, prompt, schedule, next } = checkSchedule(given, { agentName, timezone: this.#timezone, now });
-    if (this.#scheduler.get(id) === undefined && this.#scheduler.list().length >= MOST_JOBS)
-      throw new StoreError('invalid', `there are ${MOST_JOBS} jobs already; cancel some first.`);
+    if (this.#scheduler.get(id) === undefined && this.#scheduler.list().length >= maxJobs)
+      throw new StoreError('invalid', `there are ${maxJobs} jobs already; cancel some first.`);
     const job = {
       id,
       prompt,
@@ -78,7 +78,7 @@ export class LocalBackend implements ScheduleBackend {
       paused: 0,
       principal: given.principal === undefined ? null : JSON.stringify(given.principal),
     };
-    this.#writeNotes();
+    this.#writeRecords();
     this.#store.put(job);
     this.#scheduler.replace(toJob(job));
     return { id, next: new Date(next).toISOString() };
@@ -123,13 +123,13 @@ export class LocalBackend implements ScheduleBackend {
       fire: ({ id: jobId, prompt, principal }, { fireId, signal }) =>
         invoke({ jobId, prompt, principal, fireId }, signal),
       afterFire: (job, fire, failure) => this.#afterFire(job, fire, failure !== undefined),
-      onSkipped: (job, fire) => this.#note(job.id, () => this.#store.fired(job.id, fire.scheduledAt)),
+      onSkipped: (job, fire) => this.#record(job.id, () => this.#store.fired(job.id, fire.scheduledAt)),
       onMissed: (job, missed) => {
-        this.#note(job.id, () => this.#store.fired(job.id, missed.scheduledAt));
-        logger.warn({ job: job.id, ...missed }, 'a job was due more than a day ago and is left out');
+        this.#record(job.id, () => this.#store.fired(job.id, missed.scheduledAt));
+        logger.warn({ job: job.id, ...missed }, 'skipped job that was due more than a day ago');
       },
-      onFinished: (job) => this.#note(job.id, () => this.#store.remove(job.id)),
-      onError: (error, job) => logger.warn({ err: error, job: job.id }, 'a scheduled job failed'),
+      onFinished: (job) => this.#record(job.id, () => this.#store.remove(job.id)),
+      onError: (error, job) => logger.warn({ err: error, job: job.id }, 'scheduled job failed'),
     });
   }
 
@@ -137,29 +137,29 @@ export class LocalBackend implements ScheduleBackend {
   #afterFire(job: PromptJob, fire: Fire, failed: boolean): void {
     const isOnce = this.#scheduler.get(job.id)?.type === 'once';
     if (failed && (isOnce || fire.signal.aborted)) return;
-    this.#note(job.id, () => this.#store.fired(job.id, fire.scheduledAt));
+    this.#record(job.id, () => this.#store.fired(job.id, fire.scheduledAt));
   }
 
-  /** What cannot be noted, as on a full disk, is noted as soon as it can be: else a restart would fire it again. */
-  #note(id: string, write: () => void): void {
-    this.#unnoted.set(id, write);
-    this.#tryNotes();
+  /** Retries a write that fails, as on a full disk, until it succeeds: else a restart would run the job again. */
+  #record(id: string, write: () => void): void {
+    this.#unrecorded.set(id, write);
+    this.#tryRecording();
   }
 
-  #tryNotes(): void {
+  #tryRecording(): void {
     try {
-      this.#writeNotes();
+      this.#writeRecords();
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'a fire could not be noted; it is tried again');
-      this.#noting?.cancel();
-      this.#noting = this.#clock.setTimer(NOTE_AGAIN_MS, () => this.#tryNotes());
+      this.#options.logger.warn({ err: error }, 'failed to record scheduled run; retrying');
+      this.#recordTimer?.cancel();
+      this.#recordTimer = this.#clock.setTimer(recordRetryMs, () => this.#tryRecording());
     }
   }
 
-  #writeNotes(): void {
-    for (const [id, write] of this.#unnoted) {
+  #writeRecords(): void {
+    for (const [id, write] of this.#unrecorded) {
       write();
-      this.#unnoted.delete(id);
+      this.#unrecorded.delete(id);
     }
   }
 }

@@ -3,8 +3,8 @@ import { parseSchedule } from '@trunkline/schedule';
 import { StoreError } from '../stores/store-error.ts';
 import type { NewSchedule } from './schedule-backend.ts';
 
-const LONGEST_PROMPT = 20_000;
-const LONGEST_ID = 200;
+const MAX_PROMPT_LENGTH = 20_000;
+const MAX_ID_LENGTH = 200;
 
 export interface CheckedSchedule {
   id: string;
@@ -14,14 +14,14 @@ export interface CheckedSchedule {
   next: number;
 }
 
-/** Reads what is to be scheduled; throws words when it cannot be. */
+/** Checks a new schedule; throws an error that can be shown when it is invalid. */
 export function checkSchedule(
   { prompt, when, jobId }: NewSchedule,
   { agentName, timezone, now }: { agentName: string; timezone: string; now: number },
 ): CheckedSchedule {
   if (prompt.trim() === '') throw new StoreError('invalid', 'the prompt is empty.');
-  if (prompt.length > LONGEST_PROMPT)
-    throw new StoreError('invalid', `the prompt is longer than ${LONGEST_PROMPT} characters.`);
+  if (prompt.length > MAX_PROMPT_LENGTH)
+    throw new StoreError('invalid', `the prompt is longer than ${MAX_PROMPT_LENGTH} characters.`);
   const schedule = parseSchedule(when, { timezone });
   const next = schedule.next(now);
   if (next === undefined)
@@ -31,7 +31,7 @@ export function checkSchedule(
 
 function idOf(given: string | undefined, agentName: string): string {
   const id = given?.trim() || `${agentName}-${randomUUID()}`;
-  if (id.length > LONGEST_ID)
-    throw new StoreError('invalid', `the job id is longer than ${LONGEST_ID} characters.`);
+  if (id.length > MAX_ID_LENGTH)
+    throw new StoreError('invalid', `the job id is longer than ${MAX_ID_LENGTH} characters.`);
   return id;
 }

@@ -23,14 +23,14 @@ export interface ScheduledJob {
   running: boolean;
 }
 
-/** Keeps the schedules of one agent. A refusal is an Error whose words can be shown. */
+/** Stores the schedules of one agent. A refusal is an Error whose message can be shown. */
 export interface ScheduleBackend {
   add(schedule: NewSchedule): Promise<{ id: string; next: string }>;
   /** Jobs of this agent alone. */
   list(): Promise<ScheduledJob[]>;
   /** Says whether there was such a job of this agent. */
   cancel(id: string): Promise<boolean>;
-  /** Absent where the jobs are kept elsewhere. */
+  /** Absent where the jobs are stored elsewhere. */
   control?: ScheduleControl;
   start(): void;
   stop(): Promise<void>;

@@ -132,7 +132,7 @@ describe('local schedules', () => {
       'daily@2026-03-02T11:00:00.000Z',
       'soon@2026-03-03T09:00:00.000Z',
     ]);
-    expect(warnings).toContain('a job was due more than a day ago and is left out');
+    expect(warnings).toContain('skipped job that was due more than a day ago');
     await second.stop();
     fired = [];
     const third = open();
@@ -154,7 +154,7 @@ describe('local schedules', () => {
     await first.add({ prompt: 'x', when: '2026-03-01T11:00:00Z', jobId: 'j' });
     await clock.advanceBy(3_600_000 + 90_000);
     expect(fired).toHaveLength(2);
-    expect(warnings).toContain('a scheduled job failed');
+    expect(warnings).toContain('scheduled job failed');
     await first.stop();
     broken = false;
     const second = open({ invoke: shaky });
@@ -232,7 +232,7 @@ describe('a fire', () => {
     const { url, seen, stop } = await agent(() => undefined);
     await createInvoke({ agentName: 'ada', url: () => url, timeoutS: 0.1, logger })(job, signal);
     expect(seen()).toHaveLength(1);
-    expect(warnings).toEqual(['a scheduled turn takes longer than SCHEDULER_FIRE_TIMEOUT_S']);
+    expect(warnings).toEqual(['scheduled turn exceeds SCHEDULER_FIRE_TIMEOUT_S']);
     stop();
   });
 
@@ -303,7 +303,7 @@ it('a fire that could not be noted on a full disk is noted later, and not repeat
     );
   await clock.advanceTo('2026-03-01T10:01:30Z');
   expect(fired.map(({ jobId }) => jobId)).toEqual(['bell']);
-  expect(warnings).toContain('a fire could not be noted; it is tried again');
+  expect(warnings).toContain('failed to record scheduled run; retrying');
   database.exec('DROP TRIGGER full_UPDATE');
   database.exec('DROP TRIGGER full_DELETE');
   await clock.advanceBy(2000);

@@ -25,13 +25,13 @@ export function apiKeyVariable(agentName: string): string {
 /** Warns of an agent that anybody can drive; refuses it where the operator wants that. */
 export function checkExposure(options: AgentOptions, { token }: Keys, logger: Logger): void {
   if (token !== undefined || isLoopbackHost(options.host)) return;
-  const words = `The agent listens on ${options.host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
+  const warning = `The agent listens on ${options.host} and no A2A_AUTH_TOKEN is set: anyone who reaches it can drive it.`;
   if (options.requireAuth) {
     throw new ConfigError('The agent does not start:', [
-      `${words} Set A2A_AUTH_TOKEN, listen on 127.0.0.1, or take CORE_REQUIRE_AUTH away`,
+      `${warning} Set A2A_AUTH_TOKEN, listen on 127.0.0.1, or take CORE_REQUIRE_AUTH away`,
     ]);
   }
-  logger.warn({ host: options.host }, `SECURITY: ${words}`);
+  logger.warn({ host: options.host }, `SECURITY: ${warning}`);
 }
 
 /** What A2A asks callers for. */

@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, type Environment, type Logger, parseYaml, watchYaml } from '@trunkline/config';
+import { Mutex } from '@trunkline/std';
 import { writeFileAtomic } from '@trunkline/storage';
 import type { z } from 'zod';
 import { type AgentConfig, type AgentSecrets, configSchema, secretsSchema } from './config-schema.ts';
@@ -22,16 +23,16 @@ export interface LiveConfig {
   readonly secretsFile: string;
   readonly config: AgentConfig;
   readonly secrets: AgentSecrets;
-  /** Told after each good change of either file. */
+  /** Calls the listener after each good change of either file. */
   onChange(listener: () => void): void;
   /** The configuration that a text would make; fails with all that is wrong with it. */
   parse(text: string): AgentConfig;
-  /** What is wrong with a text as the configuration, each as file:line:column: words; nothing when it could be used. */
+  /** The problems of a text as the configuration, each as `file:line:column: message`; empty when it is valid. */
   check(text: string): readonly string[];
   /** Replaces the file, and that of the secrets where they are given, once both have proved valid; both count at once. */
   write(text: string, secretsText?: string): Promise<void>;
-  /** Changes that go through here happen one after the other, each upon what the one before it wrote. */
-  inTurn<Result>(change: () => Promise<Result>): Promise<Result>;
+  /** Runs one change at a time, so that each sees what the one before it wrote. */
+  exclusively<Result>(change: () => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -52,6 +53,7 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
   const env = options.env && { env: options.env };
   const read = <Schema extends z.ZodType>(text: string, schema: Schema, path: string) =>
     parseYaml(text, schema, { file: path, ...env });
+  const mutex = new Mutex();
   const parse = (text: string) => read(text, configSchema, file);
   return {
     file,
@@ -73,21 +75,12 @@ export async function openLiveConfig(options: LiveConfigOptions): Promise<LiveCo
       await writeFileAtomic(file, text, { mode: ownerOnly });
       take({ config, ...(secrets && { secrets }) });
     },
-    inTurn: oneAfterTheOther(),
+    exclusively: (change) => mutex.run(change),
     close,
   };
 }
 
-function oneAfterTheOther(): LiveConfig['inTurn'] {
-  let last: Promise<unknown> = Promise.resolve();
-  return (change) => {
-    const result = last.then(change);
-    last = result.catch(() => undefined);
-    return result;
-  };
-}
-
-/** What stands in both files, kept up to date; listeners are told of each change once. */
+/** The contents of both files; listeners are called once for each change. */
 async function follow(file: string, secretsFile: string, { env, logger }: LiveConfigOptions) {
   const listeners: (() => void)[] = [];
   const contents: Partial<Contents> = {};
@@ -98,7 +91,8 @@ async function follow(file: string, secretsFile: string, { env, logger }: LiveCo
   };
   const settings = {
     ...(env && { env }),
-    onError: (error: Error) => logger.error({ err: error }, 'the configuration stays as it was'),
+    onError: (error: Error) =>
+      logger.error({ err: error }, 'failed to reload the configuration; keeping the last good one'),
   };
   const configWatch = await watchYaml(file, configSchema, {
     ...settings,

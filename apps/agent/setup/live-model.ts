@@ -35,7 +35,7 @@ export class LiveModel {
     const { knowledge, routing, model } = live.config;
     const isBundled = knowledge.embeddings === 'bundled' || knowledge.embeddings === 'off';
     const settings = modelSettings(options, live.config, live.secrets);
-    this.#tellOfKeptKey(settings);
+    this.#warnOfUnsentKey(settings);
     return createModelGateway({
       ...settings,
       fastModel: routing.aux_model || options.llmFastModel,
@@ -48,12 +48,12 @@ export class LiveModel {
   }
 
   /** Without the key the model refuses to answer: the log says why it was not sent. */
-  #tellOfKeptKey({ url, apiKey }: ModelSettings): void {
+  #warnOfUnsentKey({ url, apiKey }: ModelSettings): void {
     const { live, logger } = this.#options;
     const { api_key, api_base } = live.secrets.model;
     if (url === undefined || apiKey !== undefined || api_key === '') return;
-    const words =
+    const warning =
       'the model key in secrets.yaml belongs to another endpoint and is not sent: set up the model anew with the key of this one, or write it into secrets.yaml';
-    logger.warn({ endpoint: url, key_of: api_base }, words);
+    logger.warn({ endpoint: url, key_of: api_base }, warning);
   }
 }

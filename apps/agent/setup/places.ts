@@ -50,7 +50,7 @@ export function instanceOf(options: AgentOptions, config: ConfiguredPlaces): str
   return options.instance ?? (config.instance.id.trim() || undefined);
 }
 
-/** Finds a writable place for every store; what was asked for but cannot be written is told and replaced. */
+/** Finds a writable place for every store; one that is configured but not writable is logged and replaced. */
 export async function findPlaces(
   options: AgentOptions,
   config: ConfiguredPlaces,
@@ -83,19 +83,19 @@ export async function findPlaces(
   };
 }
 
-interface Surroundings {
+interface PlaceDefaults {
   root: string;
   home: string;
   instance: string | undefined;
   logger: Log;
 }
 
-async function findPlace({ named, usual, kind }: Wish, around: Surroundings): Promise<string> {
-  const wanted = scoped(named ?? join(around.root, usual), kind, around.instance);
-  const fallback = scoped(join(around.home, usual), kind, around.instance);
+async function findPlace({ named, usual, kind }: Wish, defaults: PlaceDefaults): Promise<string> {
+  const wanted = scoped(named ?? join(defaults.root, usual), kind, defaults.instance);
+  const fallback = scoped(join(defaults.home, usual), kind, defaults.instance);
   const folder = (path: string) => (kind === 'file' ? dirname(path) : path);
   const found = await dataDirectory(folder(wanted), folder(fallback));
-  if (found.fellBack) around.logger.warn({ reason: found.reason }, `using ${found.path} instead`);
+  if (found.fellBack) defaults.logger.warn({ reason: found.reason }, `using ${found.path} instead`);
   return kind === 'directory' ? found.path : join(found.path, basename(found.fellBack ? fallback : wanted));
 }
 

@@ -13,7 +13,7 @@ export interface SkillHead {
 }
 
 export interface Skill extends SkillHead {
-  /** What the agent is told to do. */
+  /** The instructions. */
   body: string;
 }
 
@@ -23,7 +23,7 @@ const headSchema = z.strictObject({
   tools: z.array(z.string()).optional(),
 });
 
-/** A skill with the folder it is kept in. */
+/** A skill with the folder it is stored in. */
 export interface StoredSkill extends Skill {
   slug: string;
   enabled: boolean;
@@ -91,7 +91,7 @@ export class SkillRepository {
 
   async #slugs(): Promise<string[]> {
     const entries = await readdir(this.#directory, { withFileTypes: true }).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'the skills cannot be read');
+      this.#logger.warn({ err: error }, 'failed to read skills');
       return [];
     });
     return entries
@@ -107,7 +107,7 @@ export class SkillRepository {
       if (size > largestSkill) throw new Error(`it is larger than ${largestSkill} bytes`);
       return parseSkill(await readFile(file, 'utf8'), file);
     } catch (error) {
-      this.#logger.warn({ err: error, file }, 'a skill cannot be used');
+      this.#logger.warn({ err: error, file }, 'failed to read skill');
       return undefined;
     }
   }

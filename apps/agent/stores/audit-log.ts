@@ -19,14 +19,14 @@ export interface AuditLogOptions {
   /** Values that never reach the log, wherever they occur. */
   secrets?: Iterable<string>;
   now?: () => Date;
-  /** Size at which a new file is begun; the one before is kept beside it. */
+  /** Size at which the file is rotated; one older file stays beside it. */
   rotateBytes?: number;
   logger: { error(fields: object, message: string): void };
 }
 
 const ROTATE_BYTES = 50 * 1024 * 1024;
-const LONGEST_VALUE = 500;
-const LONGEST_RESULT = 200;
+const MAX_VALUE_LENGTH = 500;
+const MAX_RESULT_LENGTH = 200;
 
 /** Every tool call as a line of JSON, without secrets. Writing must not fail a turn, so a failure is only logged. */
 export class AuditLog {
@@ -44,7 +44,7 @@ export class AuditLog {
       this.#append(`${JSON.stringify(this.#lineOf(entry))}\n`);
     } catch (error) {
       this.#size = undefined;
-      this.#options.logger.error({ err: error }, 'a line of the audit log is lost');
+      this.#options.logger.error({ err: error }, 'failed to write the audit log');
     }
   }
 
@@ -83,7 +83,7 @@ export class AuditLog {
       session_id: sessionId,
       tool,
       args: shortened(hide(args)),
-      result_summary: cut(String(hide(result)), LONGEST_RESULT),
+      result_summary: cut(String(hide(result)), MAX_RESULT_LENGTH),
       duration_ms: Math.round(durationMs),
       success,
       ...(traceId === undefined ? {} : { trace_id: traceId }),
@@ -115,9 +115,9 @@ function shortened(args: unknown): unknown {
 }
 
 function shortValue(value: unknown): unknown {
-  if (typeof value === 'string') return cut(value, LONGEST_VALUE);
+  if (typeof value === 'string') return cut(value, MAX_VALUE_LENGTH);
   const text = JSON.stringify(value) ?? 'null';
-  return text.length > LONGEST_VALUE ? cut(text, LONGEST_VALUE) : value;
+  return text.length > MAX_VALUE_LENGTH ? cut(text, MAX_VALUE_LENGTH) : value;
 }
 
 function cut(text: string, most: number): string {

@@ -33,7 +33,7 @@ interface Place {
 
 const chunkBytes = 64 * 1024;
 /** One page looks through this much at most, so that a filter which fits nothing ends too. */
-const mostBytes = 8 * 1024 * 1024;
+const maxBytes = 8 * 1024 * 1024;
 
 /** Reads the log from its end backwards, the newest first; what was rotated away comes after. */
 export async function readAudit(
@@ -45,7 +45,7 @@ export async function readAudit(
   const files = [path, `${path}.1`];
   const lines: AuditLine[] = [];
   let place: Place | undefined = placeOf(cursor) ?? { file: 0, end: Number.POSITIVE_INFINITY };
-  let left = mostBytes;
+  let left = maxBytes;
   while (place !== undefined && left > 0) {
     for await (const { text, start } of linesBackwards(files[place.file] ?? '', place.end)) {
       left -= text.length + 1;

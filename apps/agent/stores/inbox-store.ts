@@ -34,7 +34,7 @@ export interface InboxQuery {
 }
 
 const DEDUP_MS = 300_000;
-const MOST_PENDING = 1000;
+const MAX_PENDING = 1000;
 const KEPT_DELIVERED_MS = 7 * 86_400_000;
 const schema = `CREATE TABLE items (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -73,7 +73,7 @@ export class InboxStore {
       if (!this.#has(lastInsertRowid))
         throw new StoreError(
           'conflict',
-          `the inbox is full: ${MOST_PENDING} items that are more urgent wait. Let the agent look into it, or send this with another priority.`,
+          `the inbox is full: ${MAX_PENDING} items that are more urgent wait. Let the agent look into it, or send this with another priority.`,
         );
       return this.#get(lastInsertRowid);
     });
@@ -138,7 +138,7 @@ export class InboxStore {
         `DELETE FROM items WHERE id IN (
            SELECT id FROM items WHERE delivered_at IS NULL ORDER BY rank, id DESC LIMIT -1 OFFSET ?)`,
       )
-      .run(MOST_PENDING);
+      .run(MAX_PENDING);
   }
 }
 

@@ -1,4 +1,4 @@
-/** A refusal of a store: the code is for programs, the words are for whoever asked. */
+/** A refusal of a store: the code is for programs, the message for the caller. */
 export class StoreError extends Error {
   readonly code: 'conflict' | 'invalid' | 'not_found' | 'not_shared';
 

@@ -5,7 +5,7 @@ import { runTurn } from '@trunkline/loop';
 import { startModelServer, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { modelEnvironment, startAgent, wordsOf } from '../fixtures/start-agent.ts';
+import { answerText, modelEnvironment, startAgent } from '../fixtures/start-agent.ts';
 import { agentOptions, createAgentOptions } from '../options.ts';
 import { LocalBackend } from '../scheduler/local-backend.ts';
 import { configSchema } from '../setup/config-schema.ts';
@@ -133,5 +133,5 @@ it('a tool is added by one module in the list: settings, console and calls read 
   });
   const { tools } = (await (await agent.fetch('/api/tools')).json()) as { tools: object[] };
   expect(tools).toContainEqual({ name: 'roll_dice', description: 'Rolls the dice.', waits: false });
-  expect(wordsOf(await agent.send('Roll.'))).toBe('You got: One of 20.');
+  expect(answerText(await agent.send('Roll.'))).toBe('You got: One of 20.');
 });

@@ -1,6 +1,6 @@
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { modelEnvironment, startAgent, type TestAgent, wordsOf } from '../fixtures/start-agent.ts';
+import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
 describe('a conversation over A2A', () => {
   let model: ModelServer;
@@ -26,7 +26,7 @@ describe('a conversation over A2A', () => {
     const task = await agent.send('What is six times seven?');
     expect(task).toMatchObject({ kind: 'task', id: expect.any(String), contextId: expect.any(String) });
     expect(task.status.state).toBe('completed');
-    expect(wordsOf(task)).toBe('It is 42.');
+    expect(answerText(task)).toBe('It is 42.');
     expect(task.data).toEqual({
       usage: { input_tokens: 30, output_tokens: 12, total_tokens: 42 },
       durationMs: expect.any(Number),
@@ -52,10 +52,10 @@ describe('a conversation over A2A', () => {
     );
     const parked = await agent.send('Paint the shed.');
     expect(parked.status.state).toBe('input-required');
-    expect(wordsOf(parked)).toBe('Red or blue?');
+    expect(answerText(parked)).toBe('Red or blue?');
     const done = await agent.send('blue', { taskId: parked.id, contextId: parked.contextId });
     expect(done).toMatchObject({ id: parked.id, status: { state: 'completed' } });
-    expect(wordsOf(done)).toContain('Blue it is.');
+    expect(answerText(done)).toContain('Blue it is.');
     expect(model.chats()[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'blue' });
   });
 });

@@ -8,7 +8,7 @@ export interface Said {
   metadata?: Record<string, unknown>;
 }
 
-/** Whether words that name no task are the answer which a task waits for. */
+/** Whether a message that names no task answers the waiting one. */
 export type MayAnswer = (taskId: string, said: Said) => boolean;
 
 /**
@@ -35,9 +35,9 @@ export async function converse(engine: TaskEngine, said: Said, mayAnswer: MayAns
   return live.snapshot();
 }
 
-const mostParked = 20;
+const maxParked = 20;
 
 /** The tasks of a conversation that wait for an answer, the newest first. */
 function parkedTasks(engine: TaskEngine, contextId: string): string[] {
-  return engine.list({ contextId, state: 'input-required', pageSize: mostParked }).tasks.map(({ id }) => id);
+  return engine.list({ contextId, state: 'input-required', pageSize: maxParked }).tasks.map(({ id }) => id);
 }

@@ -7,10 +7,10 @@ import type { CheckpointStore } from './checkpoint-store.ts';
 import type { Spending } from './spending.ts';
 import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
 
-/** What is to happen after a turn: another one, or a word beside the answer. */
+/** What follows a turn: another one, or a note beside the answer. */
 export type Verdict = { goOnWith: string } | { note: string };
 
-/** Asked after each turn that came to its end; nothing where the turn stands as it is. */
+/** Called after each completed turn; undefined when nothing follows. */
 export type GoalWatch = (ended: EndedTurn, signal: AbortSignal) => Promise<Verdict | undefined>;
 
 interface EndedTurn {
@@ -29,10 +29,10 @@ export interface TurnExecutorOptions {
   isOperator(principal: Principal): boolean;
 }
 
-/** Says of a message that it goes on with a conversation, whoever began it. Counts from the operator alone. */
+/** Marks a message that continues a conversation whoever started it. Counts from the operator alone. */
 export const joiningMetadata = { joins: true };
 
-/** Carries out tasks: each message is a turn, and what the turn does is told in the words of the task engine. */
+/** Executes tasks: each message is a turn, whose events it translates to those of the task engine. */
 export class TurnExecutor implements Executor {
   readonly #options: TurnExecutorOptions;
 
@@ -93,7 +93,7 @@ function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Tells what a turn does; gives back its end, which is not told yet. */
+/** Yields the events of a turn and returns its end event, which it does not yield. */
 async function* untilEnd(
   events: AsyncIterable<RunnerEvent>,
   counter: UsageCounter,

@@ -1,6 +1,6 @@
 import { type ModelServer, type ScriptedReply, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { modelEnvironment, startAgent, type TestAgent, wordsOf } from '../fixtures/start-agent.ts';
+import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
 const config = `
 budget: { steps: 3, tokens: 5000, turn_timeout_s: 4 }
@@ -64,7 +64,7 @@ describe('when the model fails', () => {
     const asked = model.chats().length;
     expect((await agent.rpc('tasks/cancel', { id })).result.status.state).toBe('canceled');
     model.enqueue('All well.');
-    expect(wordsOf(await agent.send('And now?'))).toBe('All well.');
+    expect(answerText(await agent.send('And now?'))).toBe('All well.');
     expect(model.chats().length).toBe(asked + 1);
   });
 
@@ -72,11 +72,11 @@ describe('when the model fails', () => {
     model.enqueue(...fault.replies);
     const failed = await agent.send('Do it.');
     expect(failed.status.state).toBe('failed');
-    expect(wordsOf(failed)).toMatch(fault.words);
+    expect(answerText(failed)).toMatch(fault.words);
     expect(JSON.stringify(failed)).not.toContain('test-key');
     model.enqueue('All well.');
     const next = await agent.send('And now?', { contextId: failed.contextId });
-    expect([next.status.state, wordsOf(next)]).toEqual(['completed', 'All well.']);
+    expect([next.status.state, answerText(next)]).toEqual(['completed', 'All well.']);
   });
 
   it.each([
@@ -86,7 +86,7 @@ describe('when the model fails', () => {
   ])('tells the model of %s and lets it mend the call', async (_, call, told) => {
     model.enqueue({ toolCalls: [call] }, 'I did without.');
     const task = await agent.send('Do it.');
-    expect([task.status.state, wordsOf(task)]).toEqual(['completed', 'I did without.']);
+    expect([task.status.state, answerText(task)]).toEqual(['completed', 'I did without.']);
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(told);
   });
 });
@@ -110,7 +110,7 @@ subagents: [{ name: helper, description: Helps }]
   );
   const task = await agent.send('Have it dug.');
   expect(task.status.state).toBe('failed');
-  expect(wordsOf(task)).toMatch(/budget of this turn is spent \(\$1\.0000/);
+  expect(answerText(task)).toMatch(/budget of this turn is spent \(\$1\.0000/);
   expect(task.data?.usage?.total_tokens).toBe(5500);
   await agent.stop();
   await model.stop();

@@ -10,7 +10,7 @@ type Model = ReturnType<ModelGateway['languageModel']>;
 /** A helper of the lead agent. */
 export type Subagent = AgentConfig['subagents'][number];
 
-/** The agent made ready to run: model, tools, words and limits, all from one state of the configuration. */
+/** The agent ready to run: model, tools, instructions and limits, all from one state of the configuration. */
 export interface Graph {
   /** The named model, else the configured one. */
   model(name?: string): Model;

@@ -1,7 +1,7 @@
 import type { AgentConfig } from '../setup/config-schema.ts';
 import type { Skill, SkillHead } from '../skills/skill-repository.ts';
 
-/** What the lead agent is told at the start of every turn. */
+/** The instructions of the lead agent. */
 export function leadInstructions(
   agentName: string,
   config: AgentConfig,
@@ -17,7 +17,7 @@ export function leadInstructions(
   ]);
 }
 
-/** The lead's words with what this turn adds: the chosen skill and what earlier sessions were about. */
+/** The lead's instructions with the chosen skill and a digest of earlier sessions. */
 export function turnInstructions(lead: string, skill: Skill | undefined, earlier: string): string {
   return paragraphs([
     lead,

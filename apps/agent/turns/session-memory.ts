@@ -12,7 +12,7 @@ const recordSchema = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })),
   tool_calls: z.number(),
   final_output: z.string(),
-  /** What was asked and what came of it, in a line or two. */
+  /** Request and result, in a line or two. */
   summary: z.string().default(''),
   timestamp: z.string(),
   /** Whose memory it is. */
@@ -28,11 +28,11 @@ export interface SessionMemoryOptions {
   logger: Logger;
 }
 
-/** More files than this are not kept. */
-const mostFiles = 1000;
+/** Older files are deleted. */
+const maxFiles = 1000;
 /** More sessions than this are not held in memory. */
-const mostRecent = 100;
-const longestQuote = 240;
+const maxRecent = 100;
+const maxQuoteLength = 240;
 
 /** What earlier sessions were about: one JSON file each, and the newest in memory. */
 export class SessionMemory {
@@ -51,24 +51,24 @@ export class SessionMemory {
       (entry) => entry !== undefined,
     );
     records.sort((left, right) => left.record.timestamp.localeCompare(right.record.timestamp));
-    for (const { name } of records.slice(0, -mostFiles)) await rm(join(this.#options.directory, name));
-    const told = records.filter(({ record }) => !isOfOneConversation(record.scope));
-    for (const { record } of told.slice(-mostRecent)) this.#recent.set(record.session_id, record);
+    for (const { name } of records.slice(0, -maxFiles)) await rm(join(this.#options.directory, name));
+    const shared = records.filter(({ record }) => !isOfOneConversation(record.scope));
+    for (const { record } of shared.slice(-maxRecent)) this.#recent.set(record.session_id, record);
   }
 
-  /** Keeps a session as it stands after a turn; the file follows in the background. */
+  /** Stores a session as it stands after a turn; writes the file in the background. */
   keep(session: Omit<SessionRecord, 'summary' | 'timestamp'>): void {
     const record = { ...session, summary: summaryOf(session), timestamp: new Date().toISOString() };
     if (this.#options.write) this.#write(record);
-    // No other conversation is ever told of it.
+    // No other conversation is ever shared of it.
     if (isOfOneConversation(record.scope)) return;
     this.#recent.delete(record.session_id);
     this.#recent.set(record.session_id, { ...record, messages: [] });
     const oldest = this.#recent.keys().next().value;
-    if (this.#recent.size > mostRecent && oldest !== undefined) this.#recent.delete(oldest);
+    if (this.#recent.size > maxRecent && oldest !== undefined) this.#recent.delete(oldest);
   }
 
-  /** Earlier sessions of the same scope in words, newest first, within the limits. */
+  /** A digest of earlier sessions of the same scope, newest first, within the limits. */
   digest(
     scope: string,
     exceptSession: string,
@@ -94,14 +94,16 @@ export class SessionMemory {
     if (this.#options.write) await rm(this.#fileOf(sessionId), { force: true });
   }
 
-  /** Resolves when everything kept so far is on disk. */
+  /** Resolves when all records so far are on disk. */
   async settled(): Promise<void> {
     await Promise.all(this.#writes);
   }
 
   #write(record: SessionRecord): void {
     const write = writeFileAtomic(this.#fileOf(record.session_id), JSON.stringify(record, null, 2))
-      .catch((error: unknown) => this.#options.logger.error({ err: error }, 'a session summary is lost'))
+      .catch((error: unknown) =>
+        this.#options.logger.error({ err: error }, 'failed to store session summary'),
+      )
       .finally(() => this.#writes.delete(write));
     this.#writes.add(write);
   }
@@ -115,7 +117,7 @@ export class SessionMemory {
     try {
       return { name, record: recordSchema.parse(await readJsonFile(file)) };
     } catch (error) {
-      this.#options.logger.warn({ err: error, file }, 'a session summary cannot be read and is left out');
+      this.#options.logger.warn({ err: error, file }, 'failed to read session summary');
       return undefined;
     }
   }
@@ -128,5 +130,5 @@ function summaryOf({ messages, final_output }: Pick<SessionRecord, 'messages' | 
 
 function quote(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
+  return line.length > maxQuoteLength ? `${line.slice(0, maxQuoteLength - 1)}…` : line;
 }

@@ -11,7 +11,7 @@ export function appended(
   return [...messages, { role: 'user', content: request.text }, ...answer];
 }
 
-/** What is remembered of a session after a turn. */
+/** The record of a session after a turn. */
 export function recordOf(sessionId: string, messages: Messages, event: EndEvent | ErrorEvent) {
   return {
     session_id: sessionId,
@@ -26,11 +26,11 @@ export function recordOf(sessionId: string, messages: Messages, event: EndEvent 
 export function plainMessages(messages: Messages): { role: string; content: string }[] {
   return messages
     .filter(({ role }) => role === 'user' || role === 'assistant')
-    .map(({ role, content }) => ({ role, content: textOf(content) }))
+    .map(({ role, content }) => ({ role, content: plainText(content) }))
     .filter(({ content }) => content !== '');
 }
 
-function textOf(content: Messages[number]['content']): string {
+function plainText(content: Messages[number]['content']): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

@@ -8,7 +8,7 @@ export interface Session {
   messages: Messages;
   /** Rises with each turn; 0 for a session that has none yet. */
   version: number;
-  /** Who began it; undefined for one that has not begun. */
+  /** Who started it; undefined for a new one. */
   owner?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export class SessionStore {
     return { messages: JSON.parse(row.messages) as Messages, version, owner: scope ?? operatorScope };
   }
 
-  /** Who began a conversation; undefined for one that has not begun. */
+  /** Who started a conversation; undefined for a new one. */
   owner(sessionId: string): string | undefined {
     const row = this.#database
       .prepare<Pick<Row, 'scope'>>('SELECT scope FROM session WHERE session_id = ?')

@@ -7,7 +7,7 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { modelEnvironment, startAgent, type TestAgent, wordsOf } from '../fixtures/start-agent.ts';
+import { answerText, modelEnvironment, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
 
 describe('sessions, skills and helpers', () => {
   let model: ModelServer;
@@ -37,7 +37,7 @@ describe('sessions, skills and helpers', () => {
     const { result } = await (await begin('', { CORE_PARKED_TASKS: 'fail' })).rpc('tasks/get', {
       id: parked.id,
     });
-    expect([result.status.state, wordsOf(result)]).toEqual(['failed', 'interrupted by server restart']);
+    expect([result.status.state, answerText(result)]).toEqual(['failed', 'interrupted by server restart']);
   });
 
   it('shows a form as the schema of its question and takes JSON as the answer [A076]', async () => {
@@ -51,7 +51,7 @@ describe('sessions, skills and helpers', () => {
       'Off to Rome.',
     );
     const parked = await (await begin()).send('Book a trip.');
-    expect(wordsOf(parked)).toBe('Trip\nWhere to?');
+    expect(answerText(parked)).toBe('Trip\nWhere to?');
     expect(parked.status.message?.parts[1]?.data).toEqual({
       schema: { title: 'Trip', steps, description: 'Where to?' },
     });
@@ -67,7 +67,7 @@ describe('sessions, skills and helpers', () => {
     };
     model.enqueue(ask, 'Not run.', ask, 'Run.');
     const first = await running.send('Make a file.');
-    expect(wordsOf(first)).toMatch(/May I run this command.*proof\.txt/s);
+    expect(answerText(first)).toMatch(/May I run this command.*proof\.txt/s);
     await running.send('rather not', { taskId: first.id });
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toMatch(/^Error: the person did not approve/);
     const second = await running.send('Make a file.');
@@ -88,7 +88,7 @@ describe('sessions, skills and helpers', () => {
     model.enqueue({ toolCalls }, 'Thanks.');
     const first = await (await begin()).send('Ask me twice.');
     const second = await agent?.send('one', { taskId: first.id });
-    expect([wordsOf(first), second && wordsOf(second)]).toEqual(['First?', 'Second?']);
+    expect([answerText(first), second && answerText(second)]).toEqual(['First?', 'Second?']);
     const done = await agent?.send('two', { taskId: first.id });
     expect(done?.status.state).toBe('completed');
     expect(
@@ -122,7 +122,7 @@ describe('sessions, skills and helpers', () => {
     await expect.poll(() => model.chats().length).toBe(1);
     const second = running.send('second', { contextId: 'c' });
     model.release();
-    expect([wordsOf(await first), wordsOf(await second)]).toEqual(['One.', 'Two.']);
+    expect([answerText(await first), answerText(await second)]).toEqual(['One.', 'Two.']);
     expect(said()).toContain('One.');
   });
 
@@ -165,7 +165,10 @@ describe('sessions, skills and helpers', () => {
     expect(said(-2)).toContain('haiku-writer: Writes haiku');
     expect(model.chats().at(-1)?.messages.at(-1)?.content).toBe('Count 5-7-5.');
     const unknown = await next.send('Write.', {}, { metadata: { skill: 'nope' } });
-    expect([unknown.status.state, wordsOf(unknown)]).toEqual(['failed', 'There is no skill named "nope".']);
+    expect([unknown.status.state, answerText(unknown)]).toEqual([
+      'failed',
+      'There is no skill named "nope".',
+    ]);
   });
 
   it('hands work to helpers who cannot ask anybody and have no helpers', async () => {
@@ -188,7 +191,7 @@ describe('sessions, skills and helpers', () => {
       'All dug.',
     );
     const task = await running.send('Dig.');
-    expect(wordsOf(task)).toBe('All dug.');
+    expect(answerText(task)).toBe('All dug.');
     const [lead, helper] = model.chats();
     const names = (chat: typeof lead) => chat?.tools?.map(({ function: { name } }) => name) ?? [];
     expect(names(lead)).toEqual(

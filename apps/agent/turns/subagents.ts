@@ -6,40 +6,40 @@ import { withoutQuestions } from './human-tools.ts';
 import { subagentInstructions } from './instructions.ts';
 import type { Spending } from './spending.ts';
 
-export interface SubagentSurroundings {
+export interface SubagentDeps {
   graph: Graph;
   spending: Spending;
-  /** Told of everything that a subagent does. */
+  /** Reports everything that a subagent does. */
   onEvent(event: TurnEvent): void;
 }
 
-const mostTasks = 16;
+const maxTasks = 16;
 const atOnce = 4;
 const order = z.object({
   agent: z.string().describe('Name of the helper.'),
   prompt: z.string().min(1).describe('The whole order: the helper knows nothing of this conversation.'),
 });
-const orders = z.object({ tasks: z.array(order).min(1).max(mostTasks) });
+const orders = z.object({ tasks: z.array(order).min(1).max(maxTasks) });
 
 /** The tools with which the lead agent hands work to its helpers; none when it has no helpers. */
-export function subagentTools(around: SubagentSurroundings): RunningTool[] {
-  if (around.graph.subagents.length === 0) return [];
-  const timeoutMs = around.graph.limits.turnTimeoutMs;
+export function subagentTools(deps: SubagentDeps): RunningTool[] {
+  if (deps.graph.subagents.length === 0) return [];
+  const timeoutMs = deps.graph.limits.turnTimeoutMs;
   const task = defineTool({
     name: 'task',
     description: 'Hands one piece of work to a helper and gives back its result.',
     input: order,
     timeoutMs,
-    execute: ({ agent, prompt }, context) => runSubagent(agent, prompt, context, around),
+    execute: ({ agent, prompt }, context) => runSubagent(agent, prompt, context, deps),
   });
   const batch = defineTool({
     name: 'task_batch',
-    description: `Hands up to ${mostTasks} pieces of work to helpers at once and gives back all results in order.`,
+    description: `Hands up to ${maxTasks} pieces of work to helpers at once and gives back all results in order.`,
     input: orders,
     timeoutMs,
     execute: async ({ tasks }, context) => {
       const results = await inParallel(tasks, ({ agent, prompt }) =>
-        runSubagent(agent, prompt, context, around),
+        runSubagent(agent, prompt, context, deps),
       );
       return results.map((result, index) => `[${index + 1}] ${tasks[index]?.agent}\n${result}`).join('\n\n');
     },
@@ -52,9 +52,9 @@ export async function runSubagent(
   name: string,
   prompt: string,
   { sessionId, signal, principal, scope }: Omit<ToolContext, 'toolCallId'>,
-  around: SubagentSurroundings,
+  deps: SubagentDeps,
 ): Promise<string> {
-  const { graph } = around;
+  const { graph } = deps;
   const subagent = graph.subagents.find((candidate) => candidate.name === name);
   if (subagent === undefined) return `Error: there is no helper named "${name}". ${available(graph)}`;
   try {
@@ -63,7 +63,7 @@ export async function runSubagent(
         model: graph.model(subagent.model),
         instructions: subagentInstructions(subagent),
         tools: toolsFor(subagent, graph.tools),
-        limits: { ...around.spending.limits, steps: subagent.steps },
+        limits: { ...deps.spending.limits, steps: subagent.steps },
         sessionId: `${sessionId}/${name}`,
         principal,
         scope,
@@ -71,7 +71,7 @@ export async function runSubagent(
         cost: graph.cost,
         messages: [{ role: 'user', content: prompt }],
       }),
-      around,
+      deps,
     );
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
@@ -79,12 +79,12 @@ export async function runSubagent(
   }
 }
 
-async function finish(events: AsyncIterable<TurnEvent>, around: SubagentSurroundings): Promise<string> {
+async function finish(events: AsyncIterable<TurnEvent>, deps: SubagentDeps): Promise<string> {
   let result = 'Error: the helper ended without a result.';
   for await (const event of events) {
-    around.onEvent(event);
+    deps.onEvent(event);
     if (event.type !== 'end' && event.type !== 'error') continue;
-    around.spending.addHelper(event.usage);
+    deps.spending.addHelper(event.usage);
     result =
       event.type === 'error' ? `Error: ${event.message}` : event.text || 'Error: the helper said nothing.';
   }

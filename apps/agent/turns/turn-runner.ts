@@ -12,6 +12,7 @@ import {
   type TurnEvent,
   type TurnOptions,
 } from '@trunkline/loop';
+import type { KeyedQueue } from '@trunkline/std';
 import { changedWords, notApproved, readVerdict } from '@trunkline/tools';
 import type { ApprovalView } from '../approvals/approval-view.ts';
 import {
@@ -26,14 +27,13 @@ import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
 import type { Graph } from './graph.ts';
 import { turnInstructions } from './instructions.ts';
 import type { ScopeRequest } from './memory-scope.ts';
-import type { SessionLocks } from './session-locks.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { appended, recordOf } from './session-record.ts';
 import type { Messages, Session, SessionStore } from './session-store.ts';
 import { Spending } from './spending.ts';
 import { subagentTools } from './subagents.ts';
 
-/** Told of everything that turns do, for counters and the audit log. */
+/** Observes everything that turns do, for metrics and the audit log. */
 export interface TurnObserver {
   turnEvent?(sessionId: string, event: TurnEvent): void;
 }
@@ -44,7 +44,7 @@ export interface TurnRunnerOptions {
   findSkill(name: string): Promise<Skill | undefined>;
   sessions: SessionStore;
   checkpoints: CheckpointStore;
-  locks: SessionLocks;
+  locks: KeyedQueue;
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
   observers: readonly TurnObserver[];
@@ -71,7 +71,7 @@ export interface TurnRequest {
   signal: AbortSignal;
 }
 
-/** What a turn reports, with what its helpers have used so far; a question may ask for an approval. */
+/** An event of a turn, with what its subagents have used so far; a question may ask for an approval. */
 export type RunnerEvent = TurnEvent & { spending: Spending; approval?: ApprovalView };
 
 /** A pause with a word on why it is asked again. */
@@ -182,7 +182,7 @@ export class TurnRunner {
     return memory === undefined ? '' : memory.store.digest(scope, sessionId, memory);
   }
 
-  /** Saves before anybody is told, so that what was told is never lost. */
+  /** Saves before it reports, so that nothing reported is ever lost. */
   async #settle(
     event: NotedEvent,
     request: TurnRequest,
@@ -261,7 +261,7 @@ export class TurnRunner {
   }
 }
 
-/** A turn that could not begin, in words for the one who asked. */
+/** Why a turn could not start; the message is for the caller. */
 export class TurnRefusal extends Error {}
 
 /** The question of a stored turn once more. */

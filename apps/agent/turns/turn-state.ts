@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
+import { KeyedQueue } from '@trunkline/std';
 import { ChatStore } from '../chats/chat-store.ts';
 import { CheckpointStore } from './checkpoint-store.ts';
-import { SessionLocks } from './session-locks.ts';
 import { SessionMemory } from './session-memory.ts';
 import { SessionStore } from './session-store.ts';
 import { openState } from './state-database.ts';
@@ -20,7 +20,7 @@ export interface TurnStateOptions {
 export interface TurnState {
   sessions: SessionStore;
   checkpoints: CheckpointStore;
-  locks: SessionLocks;
+  locks: KeyedQueue;
   memory: SessionMemory;
   chats: ChatStore;
   /** Waits for turns and writes under way, within a limit. */
@@ -28,7 +28,7 @@ export interface TurnState {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** A task can be answered for a day; its checkpoint is kept a little longer. */
+/** A task can be answered for a day; its checkpoint lives a little longer. */
 const checkpointDays = 2;
 const stopLimitMs = 3000;
 
@@ -37,7 +37,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
   const sessions = new SessionStore(database);
   const checkpoints = new CheckpointStore(database);
   const chats = new ChatStore(database);
-  const locks = new SessionLocks();
+  const locks = new KeyedQueue();
   const memory = new SessionMemory({
     directory: options.memoryDirectory,
     write: options.writeMemory,

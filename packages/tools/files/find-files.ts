@@ -1,9 +1,9 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { orRefusal } from '../refusal.ts';
-import type { Fence } from './fence.ts';
 import { createGlob } from './glob.ts';
 import { walkFiles } from './walk.ts';
+import type { WorkspaceSandbox } from './workspace-sandbox.ts';
 
 const MOST = 200;
 
@@ -12,7 +12,7 @@ const input = z.object({
   path: z.string().default('.'),
 });
 
-export function createFindFiles(fence: Fence): Tool {
+export function createFindFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'find_files',
     description: 'Finds files of the workspace by name.',
@@ -21,7 +21,7 @@ export function createFindFiles(fence: Fence): Tool {
       orRefusal(async () => {
         const fits = createGlob(pattern);
         const found: string[] = [];
-        for await (const file of walkFiles(fence, path, signal)) {
+        for await (const file of walkFiles(sandbox, path, signal)) {
           if (fits(file)) found.push(file);
           if (found.length >= MOST) break;
         }

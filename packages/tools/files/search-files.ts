@@ -1,8 +1,8 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
 import { oneLine, orRefusal } from '../refusal.ts';
-import type { Fence } from './fence.ts';
 import { walkFiles } from './walk.ts';
+import type { WorkspaceSandbox } from './workspace-sandbox.ts';
 
 const MOST_HITS = 100;
 const MOST_BYTES = 1024 * 1024;
@@ -13,7 +13,7 @@ const input = z.object({
   path: z.string().default('.'),
 });
 
-export function createSearchFiles(fence: Fence): Tool {
+export function createSearchFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'search_files',
     description: 'Searches the text files of the workspace and gives the lines that hold the words.',
@@ -21,9 +21,9 @@ export function createSearchFiles(fence: Fence): Tool {
     execute: ({ query, path }, { signal }) =>
       orRefusal(async () => {
         const hits: string[] = [];
-        for await (const file of walkFiles(fence, path, signal)) {
+        for await (const file of walkFiles(sandbox, path, signal)) {
           signal.throwIfAborted();
-          hits.push(...(await hitsIn(fence, file, query.toLowerCase())));
+          hits.push(...(await hitsIn(sandbox, file, query.toLowerCase())));
           if (hits.length >= MOST_HITS) break;
         }
         return hits.length === 0 ? 'No matches.' : hits.slice(0, MOST_HITS).join('\n');
@@ -31,8 +31,8 @@ export function createSearchFiles(fence: Fence): Tool {
   });
 }
 
-async function hitsIn(fence: Fence, file: string, query: string): Promise<string[]> {
-  const content = await fence.read(file, MOST_BYTES).catch(nothing);
+async function hitsIn(sandbox: WorkspaceSandbox, file: string, query: string): Promise<string[]> {
+  const content = await sandbox.read(file, MOST_BYTES).catch(nothing);
   if (content.subarray(0, 1024).includes(0)) return [];
   return content
     .toString('utf8')

@@ -28,7 +28,7 @@ interface ChatListProps {
   onForget(chat: ChatSummary): void;
 }
 
-/** Conversations, found by their first words and by where they began. */
+/** Conversations, searchable by their first words and by source. */
 export function ChatList({ list, current, onNew, onOpen, onForget, ...filter }: ChatListProps) {
   const { search, onSearch, from, onFrom } = filter;
   return (

@@ -8,7 +8,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { MOST_CHARACTERS, MOST_FILES, readAttachment } from './attachments.ts';
+import { MAX_CHARACTERS, MAX_FILES, readAttachment } from './attachments.ts';
 import type { Attachment } from './wire.ts';
 
 interface ComposerProps {
@@ -27,7 +27,7 @@ export function Composer({ working, answering, onSend, onStop }: ComposerProps) 
   const [sending, setSending] = useState(false);
   const { attachments, attach, remove, clear } = useAttachments();
   const attempt = useAttempt();
-  const tooLong = text.trim().length > MOST_CHARACTERS;
+  const tooLong = text.trim().length > MAX_CHARACTERS;
   const ready = text.trim() !== '' && !tooLong && !working && !sending;
   useHotkeys([{ keys: '/', label: 'Write a message', run: () => field.current?.focus() }]);
   useEffect(() => field.current?.focus(), []);
@@ -110,7 +110,7 @@ function useAttachments() {
     async attach(files: readonly File[]) {
       const read = await Promise.allSettled(files.map(readAttachment));
       const good = read.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-      setAttachments((kept) => [...kept, ...good].slice(0, MOST_FILES));
+      setAttachments((kept) => [...kept, ...good].slice(0, MAX_FILES));
       const bad = read.find((result) => result.status === 'rejected');
       if (bad) toast({ title: asApiError(bad.reason).message, state: 'failed' });
     },

@@ -43,8 +43,8 @@ function ToolRow({ tool, live }: { tool: ToolEntry; live: boolean }) {
           <span className="font-mono text-12 text-muted">{duration(tool.ended_at - tool.started_at)}</span>
         )}
       </div>
-      {tool.args !== undefined && <CodeView title="Given" code={textOf(tool.args)} wrap />}
-      {tool.result !== undefined && <CodeView title="Result" code={textOf(tool.result)} wrap />}
+      {tool.args !== undefined && <CodeView title="Given" code={plainText(tool.args)} wrap />}
+      {tool.result !== undefined && <CodeView title="Result" code={plainText(tool.result)} wrap />}
     </li>
   );
 }
@@ -55,6 +55,6 @@ function lampOf({ phase }: ToolEntry, live: boolean): { state: LampState; word: 
   return live ? { state: 'waiting', word: 'Running' } : { state: 'idle', word: 'Broken off' };
 }
 
-function textOf(value: unknown): string {
+function plainText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }

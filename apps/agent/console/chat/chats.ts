@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { useLive } from '../app/live.ts';
 import type { ChatSource, ChatSummary } from './wire.ts';
 
-/** Conversations from there, the newest first; only those whose first words hold the search. */
+/** Conversations of a source, the newest first, filtered by their first words. */
 export function useChats(search: string, from: ChatSource): PagedList<ChatSummary> {
   const query = `limit=30&from=${from}&q=${encodeURIComponent(search)}`;
   const list = usePages<ChatSummary, { sessions: ChatSummary[]; next: string | null }>({

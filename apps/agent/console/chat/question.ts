@@ -19,8 +19,8 @@ export function formOf(given: unknown): QuestionForm | undefined {
   const { title, description, steps } = recordOf(given);
   if (!Array.isArray(steps) || steps.length === 0) return undefined;
   return {
-    title: textOf(title) ?? 'A few details',
-    description: textOf(description) ?? '',
+    title: nonEmpty(title) ?? 'A few details',
+    description: nonEmpty(description) ?? '',
     steps: steps.map(stepOf),
   };
 }
@@ -53,8 +53,8 @@ function plain(value: unknown): string {
 function stepOf(given: unknown): FormStep {
   const { schema, uiSchema, title, description } = recordOf(given);
   return {
-    title: textOf(title),
-    description: textOf(description),
+    title: nonEmpty(title),
+    description: nonEmpty(description),
     schema: recordOf(schema),
     ui: recordOf(uiSchema),
   };
@@ -64,6 +64,6 @@ function recordOf(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-function textOf(value: unknown): string | undefined {
+function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

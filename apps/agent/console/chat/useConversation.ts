@@ -96,7 +96,7 @@ interface ConversationState {
   turns: readonly Turn[];
   next: number | null;
   loading: boolean;
-  /** The service has told its turns at least once. */
+  /** The service has sent its turns at least once. */
   loaded: boolean;
   error: ApiError | undefined;
 }

@@ -26,14 +26,14 @@ interface Activity {
   stream: StreamState;
 }
 
-const MOST_FRESH = 500;
+const maxFresh = 500;
 
-/** What happened lately, kept up to date. */
+/** Recent activity, live. */
 export function useActivity(): Activity {
   const [fresh, setFresh] = useState<readonly ActivityEvent[]>([]);
   const { state } = useEventStream('/api/events', ({ id, event, data }) => {
-    const told = { id: Number(id), at: new Date().toISOString(), event, data: JSON.parse(data) };
-    setFresh((before) => [told as ActivityEvent, ...before].slice(0, MOST_FRESH));
+    const received = { id: Number(id), at: new Date().toISOString(), event, data: JSON.parse(data) };
+    setFresh((before) => [received as ActivityEvent, ...before].slice(0, maxFresh));
   });
   const older = usePages<ActivityEvent, { events: ActivityEvent[]; next: number | null }>({
     key: 'activity',

@@ -43,7 +43,7 @@ export function useConfig() {
     config: resource.body?.config,
     error: resource.error,
     reload: resource.reload,
-    /** Gives whether it was accepted; a refusal is told. */
+    /** Resolves to whether it was accepted; shows a refusal. */
     change: (title: string, ...changes: ConfigChange[]) =>
       attempt(() => api.request('/api/config', { method: 'PATCH', body: { changes } }), {
         title,

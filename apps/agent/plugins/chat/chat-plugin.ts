@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { KeyedQueue, QueueFullError } from '@trunkline/std';
 import { connectDiscord, splitMessage } from '@trunkline/tools';
 import type { Client, Message } from 'discord.js';
 import { type ApiClient, createApiClient } from '../api-client.ts';
@@ -15,7 +16,8 @@ export interface ChatPluginOptions {
   retryMs?: number;
 }
 
-const maxWaitingPerChannel = 5;
+/** Besides the one that is being answered. */
+const maxWaitingPerChannel = 4;
 const answerTimeoutMs = 30_000;
 const maxRetryMs = 60_000;
 
@@ -87,7 +89,7 @@ function isRefusal(error: unknown): boolean {
 }
 
 function attachBot(client: Client, deps: BotDeps): Client {
-  const answering = new Answering(deps);
+  const answer = createAnswering(deps);
   const { logger } = deps;
   client.on('shardReady', () => logger.info({}, 'chat gateway connected'));
   client.on('shardReconnecting', () => logger.warn({}, 'chat gateway lost; reconnecting'));
@@ -96,7 +98,7 @@ function attachBot(client: Client, deps: BotDeps): Client {
   );
   client.on('messageCreate', (message) => {
     try {
-      answering.take(readMessage(message, client.user?.id ?? ''));
+      answer(readMessage(message, client.user?.id ?? ''));
     } catch (error) {
       // Anything may come over the wire: nothing of it may end the service.
       logger.warn({ err: error }, 'failed to read a chat message');
@@ -126,58 +128,25 @@ function readMessage({ channelId, author, content, guildId, mentions }: Message,
 }
 
 /** Answers the messages of a channel one after the other; drops a message when too many wait. */
-class Answering {
-  readonly #api: ApiClient;
-  readonly #inbound: Inbound;
-  readonly #adminIds: readonly string[];
-  readonly #logger: PluginContext['logger'];
-  readonly #lines = new Map<string, { waiting: number; last: Promise<void> }>();
-
-  constructor({ api, inbound, adminIds, logger }: BotDeps) {
-    this.#api = api;
-    this.#inbound = inbound;
-    this.#adminIds = adminIds;
-    this.#logger = logger;
-  }
-
-  take(message: ChatMessage): void {
-    if (!this.#isForUs(message)) return;
-    const line = this.#lines.get(message.channelId) ?? { waiting: 0, last: Promise.resolve() };
-    if (line.waiting >= maxWaitingPerChannel) {
-      this.#logger.warn({ channel: message.channelId }, 'chat message dropped: too many wait');
-      return;
+function createAnswering({ api, inbound, adminIds, logger }: BotDeps): (message: ChatMessage) => void {
+  const queue = new KeyedQueue({ maxWaiting: maxWaitingPerChannel });
+  const isForBot = ({ fromBot, isDirect, mentionsBot, authorId, content }: ChatMessage) =>
+    !fromBot && content !== '' && (isDirect ? adminIds.includes(authorId) : mentionsBot);
+  const answer = async ({ channelId, authorId: author, content: text }: ChatMessage) => {
+    const answerText = await inbound({ text, source: 'chat', contextId: `chat:${channelId}`, author });
+    for (const content of splitMessage(answerText)) {
+      const signal = AbortSignal.timeout(answerTimeoutMs);
+      await api(`/channels/${channelId}/messages`, { method: 'POST', body: { content }, signal });
     }
-    line.waiting += 1;
-    line.last = line.last.then(() => this.#answer(message)).finally(() => this.#leave(message.channelId));
-    this.#lines.set(message.channelId, line);
-  }
-
-  #leave(channelId: string): void {
-    const line = this.#lines.get(channelId);
-    if (line === undefined) return;
-    line.waiting -= 1;
-    if (line.waiting === 0) this.#lines.delete(channelId);
-  }
-
-  #isForUs({ fromBot, isDirect, mentionsBot, authorId, content }: ChatMessage): boolean {
-    if (fromBot || content === '') return false;
-    return isDirect ? this.#adminIds.includes(authorId) : mentionsBot;
-  }
-
-  async #answer({ channelId, authorId: author, content }: ChatMessage): Promise<void> {
-    try {
-      const contextId = `chat:${channelId}`;
-      const answer = await this.#inbound({ text: content, source: 'chat', contextId, author });
-      for (const piece of splitMessage(answer)) {
-        const signal = AbortSignal.timeout(answerTimeoutMs);
-        await this.#api(`/channels/${channelId}/messages`, {
-          method: 'POST',
-          body: { content: piece },
-          signal,
-        });
-      }
-    } catch (error) {
-      this.#logger.error({ err: error, channel: channelId }, 'failed to answer a chat message');
-    }
-  }
+  };
+  return (message) => {
+    if (!isForBot(message)) return;
+    const { channelId: channel } = message;
+    queue
+      .run(channel, () => answer(message))
+      .catch((error: unknown) => {
+        if (error instanceof QueueFullError) logger.warn({ channel }, 'chat message dropped: too many wait');
+        else logger.error({ err: error, channel }, 'failed to answer a chat message');
+      });
+  };
 }

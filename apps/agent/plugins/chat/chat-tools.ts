@@ -1,4 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { clamp, oneLine, orRefusal, splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
@@ -39,9 +40,7 @@ async function sendAll(
       await api(`/channels/${channel}/messages`, { method: 'POST', body, signal });
     } catch (error) {
       if (index === 0) throw error;
-      throw new Error(
-        `${index} of ${messages.length} messages were sent, then: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      throw new Error(`${index} of ${messages.length} messages were sent, then: ${errorMessage(error)}`);
     }
   }
   return `Sent ${messages.length} message(s) to ${channel}.`;

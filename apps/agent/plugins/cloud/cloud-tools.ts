@@ -13,7 +13,7 @@ export interface CloudToolOptions {
   now: () => Date;
 }
 
-const MOST_MAILS = 50;
+const MAX_MAILS = 50;
 const messageList = z.object({ messages: z.array(z.object({ id: z.string() })).default([]) });
 const message = z.object({
   snippet: z.string().default(''),
@@ -60,7 +60,7 @@ function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
         const { start, end } = dayOf(now(), timezone);
         const query = new URLSearchParams({
           q: `after:${start.getTime() / 1000} before:${end.getTime() / 1000}`,
-          maxResults: String(clamp(limit, 1, MOST_MAILS)),
+          maxResults: String(clamp(limit, 1, MAX_MAILS)),
         });
         const found = messageList.parse(
           JSON.parse((await mail(`/users/me/messages?${query}`, { signal })).text()),

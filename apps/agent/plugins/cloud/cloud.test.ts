@@ -143,7 +143,7 @@ describe('the cloud plugin', () => {
     const back = new URL(address.searchParams.get('redirect_uri')!);
     expect((await fetch(`${back.href}?code=c&state=forged`)).status).toBe(400);
     expect((await fetch(`${back.href}?code=c&state=${address.searchParams.get('state')}`)).status).toBe(200);
-    await waitFor(() => said.includes('the cloud account is connected'));
+    await waitFor(() => said.includes('cloud account connected'));
     const sent = new URLSearchParams(google.asked.at(-1)!.body);
     expect(sent.get('code')).toBe('c');
     expect(sent.get('code_verifier')).toMatch(/^[\w-]{43}$/);

@@ -54,8 +54,8 @@ export class Consent {
     const { tokens, logger } = this.#options;
     this.close();
     tokens.redeem(code, verifier, redirectUri).then(
-      () => logger.info({}, 'the cloud account is connected'),
-      (error: unknown) => logger.warn({ err: error }, 'the cloud account could not be connected'),
+      () => logger.info({}, 'cloud account connected'),
+      (error: unknown) => logger.warn({ err: error }, 'failed to connect the cloud account'),
     );
   }
 

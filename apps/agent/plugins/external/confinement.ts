@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 export interface Confinement {
   /** Goes before the program and its arguments. */
   prefix: readonly string[];
-  /** Denials that nothing but the plugin's own good behaviour upholds here, in words. */
+  /** Denials that this system does not enforce, for people. */
   unenforced: readonly string[];
 }
 

@@ -35,7 +35,7 @@ async function readOne(directory: string, options: ExternalPluginOptions): Promi
   try {
     return toPlugin(directory, await readManifest(directory), options);
   } catch (error) {
-    options.logger.warn({ err: error, directory }, 'a plugin has no usable manifest');
+    options.logger.warn({ err: error, directory }, 'failed to read plugin manifest');
     return undefined;
   }
 }
@@ -51,7 +51,7 @@ function toPlugin(directory: string, manifest: Manifest, options: ExternalPlugin
       const confinement = options.confinement ?? (await findConfinement());
       const { unenforced } = confinement;
       if (unenforced.length > 0)
-        logger.warn({ plugin: id, unenforced }, 'a plugin runs with denials that are not enforced here');
+        logger.warn({ plugin: id, unenforced }, 'plugin started without enforcing all its denials');
       const running = new PluginProcess({
         directory,
         manifest,

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { GuardedFetch } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
 import type { Confinement } from './confinement.ts';
 import { type Manifest, mayFetch } from './manifest.ts';
@@ -18,7 +19,7 @@ export interface PluginProcessOptions {
 
 const HOST = fileURLToPath(new URL('./plugin-host.ts', import.meta.url));
 const START_TIMEOUT_MS = 15_000;
-const MOST_FETCHES = 10;
+const MAX_FETCHES = 10;
 
 /** The process of one plugin. When it has died, the next call starts a new one. */
 export class PluginProcess {
@@ -145,7 +146,7 @@ export class PluginProcess {
           tell(child, {
             type: 'fetch-end',
             id: message.id,
-            error: error instanceof Error ? error.message : String(error),
+            error: errorMessage(error),
           }),
       );
     }
@@ -158,7 +159,7 @@ export class PluginProcess {
       throw new Error(
         `the plugin ${manifest.id} may not fetch from ${address?.hostname ?? url}: its manifest does not list it.`,
       );
-    if (this.#fetches >= MOST_FETCHES) throw new Error(`no more than ${MOST_FETCHES} fetches at once.`);
+    if (this.#fetches >= MAX_FETCHES) throw new Error(`no more than ${MAX_FETCHES} fetches at once.`);
     this.#fetches += 1;
     try {
       const { method = 'GET', headers = {}, body } = request;
@@ -176,7 +177,7 @@ export class PluginProcess {
     for (const waiting of this.#calls.values()) if (waiting.child === child) waiting.reject(error);
   }
 
-  /** The next call starts a new process, unless it has begun already. */
+  /** The next call starts a new process unless one has started already. */
   #forget(child: ChildProcess): void {
     if (this.#child === child) this.#started = undefined;
   }

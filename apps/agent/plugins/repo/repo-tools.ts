@@ -3,7 +3,7 @@ import { clamp, oneLine, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { ApiClient } from '../api-client.ts';
 
-const LONGEST_TEXT = 20_000;
+const MAX_TEXT_LENGTH = 20_000;
 const repo = z
   .string()
   .regex(/^(?!\.+\/)[\w.-]+\/(?!\.+$)[\w.-]+$/, 'write it as owner/name')
@@ -103,5 +103,5 @@ function line({ number: id, title, state, user }: z.output<typeof issue>): strin
 }
 
 function cut(text: string): string {
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…[truncated]` : text;
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…[truncated]` : text;
 }

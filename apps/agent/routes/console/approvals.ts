@@ -16,7 +16,7 @@ export interface ApprovalRoutes {
 
 const answer = z.object({
   approve: z.boolean(),
-  /** Why not; the agent is told. */
+  /** The reason of a denial; passed on to the agent. */
   note: z.string().trim().max(2000).optional(),
 });
 

@@ -71,11 +71,11 @@ export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
       const id = context.req.param('id');
       if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
       const found = chats.turns(id, limit + 1, before);
-      const kept = found.slice(-limit);
+      const page = found.slice(-limit);
       return context.json({
         chat: chats.chat(id) ?? null,
-        turns: kept.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
-        next: found.length > limit ? (kept[0]?.number ?? null) : null,
+        turns: page.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
+        next: found.length > limit ? (page[0]?.number ?? null) : null,
       });
     },
   );
@@ -92,7 +92,7 @@ function mountMessages(app: Hono<AppEnv>, { engine, recorder, mayJoin }: ChatPag
       const { task_id, skill, ...said } = context.req.valid('json');
       const { id } = context.req.valid('param');
       if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
-      const message = messageOf(id, said, task_id);
+      const message = chatMessage(id, said, task_id);
       const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
       const task = await fromEngine(() => start(engine, message, metadata, context.get('principal')));
       return context.json({ task_id: task.id, turn: recorder.find(task.id) });
@@ -114,7 +114,7 @@ function mountMessages(app: Hono<AppEnv>, { engine, recorder, mayJoin }: ChatPag
 
 type Reader = { send(event: { event: string; data: string }): void; end(): void };
 
-/** A reader that comes back gets the whole turn anew, so that nothing is twice or missing. */
+/** A reader that reconnects gets the whole turn again, so that nothing is missing or repeated. */
 function followTurn(recorder: ChatRecorder, id: string, reader: Reader): () => void {
   const stop = recorder.follow(id, {
     change: ({ type, ...change }) => reader.send({ event: type, data: JSON.stringify(change) }),
@@ -143,7 +143,7 @@ async function start(
 
 type Said = Pick<z.output<typeof newMessage>, 'text' | 'attachments'>;
 
-function messageOf(contextId: string, { text, attachments }: Said, taskId: string | undefined): Message {
+function chatMessage(contextId: string, { text, attachments }: Said, taskId: string | undefined): Message {
   const files = attachments.map(({ name, text: content }) => ({
     type: 'text' as const,
     text: `\n\nAttached file ${name}:\n\n${content}`,

@@ -63,7 +63,7 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     config: live.config,
   });
   const changed = (change: (before: string) => Promise<void>) =>
-    live.inTurn(() => orRefusal(async () => change((await read()).text)));
+    live.exclusively(() => orRefusal(async () => change((await read()).text)));
   app.get('/api/config', describeRoute({ summary: 'The live configuration' }), async (context) =>
     context.json(await read()),
   );
@@ -133,7 +133,7 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     validate('json', modelGiven.nullish()),
     async (context) => {
       const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
-      await routes.live.inTurn(() => orRefusal(() => routes.setUp(given)));
+      await routes.live.exclusively(() => orRefusal(() => routes.setUp(given)));
       return context.json({ ok: true, setup_complete: true });
     },
   );
@@ -153,7 +153,7 @@ async function replace(
   await routes.replace(after, given === undefined ? undefined : { apiKey: given, url: url ?? '' });
 }
 
-/** The key that is kept belongs to the endpoint it was kept for: another one gets a key of its own. */
+/** A stored key belongs to its endpoint: another endpoint needs a key of its own. */
 function refuseOtherEndpoint(url: string | undefined, given: string | undefined, kept: ModelSettings): void {
   if (url === undefined || given !== undefined || kept.apiKey === undefined) return;
   if (!isSameEndpoint(url, kept.url)) throw consoleErrors.model_key_needed({ place: url });
@@ -192,7 +192,7 @@ function withChanges(text: string, list: z.output<typeof changes>['changes']): s
   return String(document);
 }
 
-/** A problem as file:line:column: words, taken apart for an editor. */
+/** Splits a problem `file:line:column: message` for an editor. */
 function problemOf(problem: string): { line: number; column: number; message: string } {
   const [, line, column, message] = /^.*?:(\d+):(\d+): ([\s\S]*)$/.exec(problem) ?? [];
   return { line: Number(line ?? 1), column: Number(column ?? 1), message: message ?? problem };

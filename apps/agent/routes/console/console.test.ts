@@ -1,7 +1,13 @@
 import { McpClients } from '@trunkline/mcp';
 import { type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { modelEnvironment, post, startAgent, type TestAgent, wordsOf } from '../../fixtures/start-agent.ts';
+import {
+  answerText,
+  modelEnvironment,
+  post,
+  startAgent,
+  type TestAgent,
+} from '../../fixtures/start-agent.ts';
 
 let model: ModelServer;
 let agent: TestAgent;
@@ -153,7 +159,7 @@ plugins: { enabled: [repo] }
     'Six.',
     'It is six.',
   );
-  expect(wordsOf(await near.send('Ask the other.'))).toBe('It is six.');
+  expect(answerText(await near.send('Ask the other.'))).toBe('It is six.');
   expect((await json('/api/plugins')).plugins).toMatchObject([
     { id: 'chat', state: 'off' },
     { id: 'repo', state: 'on', tools: expect.arrayContaining(['repo_get_pr']) },

@@ -22,9 +22,9 @@ export interface RuntimeRoutes {
   facts(): Record<string, unknown>;
 }
 
-const MOST_MINUTES = 30 * 24 * 60;
+const MAX_MINUTES = 30 * 24 * 60;
 const span = z.object({
-  minutes: z.coerce.number().int().min(5).max(MOST_MINUTES).default(60),
+  minutes: z.coerce.number().int().min(5).max(MAX_MINUTES).default(60),
   steps: z.coerce.number().int().min(5).max(240).default(60),
 });
 const order = z.object({ prompt: z.string().trim().min(1) });

@@ -48,7 +48,7 @@ export function mountTasks(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes
   );
 }
 
-/** One task: what happened to it, who was told, and what a person does with it. */
+/** One task: its events and deliveries, and what a person can do with it. */
 function mountOneTask(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
   app.get('/api/tasks/:id', describeRoute({ summary: 'One task' }), (context) =>
     context.json({ task: summaryOf(known(engine, context.req.param('id'))) }),

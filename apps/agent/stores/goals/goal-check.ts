@@ -25,7 +25,7 @@ export interface GoalCheckOptions {
   noProgressLimit: number;
 }
 
-const LONGEST_EVIDENCE = 2000;
+const MAX_EVIDENCE_LENGTH = 2000;
 
 interface CheckedTurn {
   sessionId: string;
@@ -45,7 +45,7 @@ export async function checkGoal(
   const current = await goals.get(sessionId);
   // Dropped or set anew while the check ran: what was found is not about it.
   if (!isDeepStrictEqual(current, goal)) return current;
-  const evidence = finding.evidence.slice(-LONGEST_EVIDENCE);
+  const evidence = finding.evidence.slice(-MAX_EVIDENCE_LENGTH);
   // An agent that sets its goal anew in every turn begins to count anew; its turns count on.
   const iteration = Math.max(goal.iteration + 1, turns);
   const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;

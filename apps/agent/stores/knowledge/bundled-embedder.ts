@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { toError } from '@trunkline/std';
 import type { Embedder } from './embedder.ts';
 
 interface Answer {
@@ -33,7 +34,7 @@ export function bundledEmbedder(script = new URL('./embedding-worker.ts', import
       if (vectors === undefined) asked?.reject(new Error(error ?? 'the embeddings failed'));
       else asked?.resolve(vectors);
     });
-    started.on('error', (error) => fail(error instanceof Error ? error : new Error(String(error))));
+    started.on('error', (error) => fail(toError(error)));
     started.on('exit', () => fail(new Error('the embeddings have stopped')));
     return started;
   }

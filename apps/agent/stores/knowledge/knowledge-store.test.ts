@@ -162,7 +162,7 @@ describe('recall by meaning', () => {
     await store.settled();
     expect(texts(await store.recall('cat', 5))).toEqual(['the cat sleeps']);
     expect(await store.recall('feline', 5)).toEqual([]);
-    expect(warnings).toContain('vectors cannot be made, recall uses words alone');
+    expect(warnings).toContain('failed to embed; recall uses keywords only');
     await store.close();
   });
 });

@@ -38,7 +38,7 @@ export interface ChunkQuery {
 
 export interface KnowledgeOptions {
   path: string;
-  /** Recall by meaning beside recall by words; words alone when left out. */
+  /** Adds recall by meaning to recall by keywords. */
   embedder?: Embedder | undefined;
   now?: () => Date;
   logger: { warn(fields: object, message: string): void };
@@ -48,7 +48,7 @@ const columns = 'chunks.id, domain, heading, content, scope, updated_at';
 /** How much further a search looks when others' memories took the places of those that were asked for. */
 const WIDEN = 8;
 
-/** What the agent was told to remember, found again by words and by meaning. */
+/** What the agent stored to remember, recalled by keywords and by meaning. */
 export class KnowledgeStore {
   readonly #database: Database;
   readonly #now: () => Date;
@@ -56,7 +56,7 @@ export class KnowledgeStore {
   readonly #embedder: Embedder | undefined;
   readonly #vectors: VectorIndex | undefined;
   readonly #queue: EmbeddingQueue | undefined;
-  /** A failure is told once, not with every question. */
+  /** A failure is logged once, not with every query. */
   #warned = false;
 
   constructor({ path, embedder, now = () => new Date(), logger }: KnowledgeOptions) {
@@ -105,7 +105,7 @@ export class KnowledgeStore {
     return [...every, ...some].slice(0, count);
   }
 
-  /** Nothing when there is no embedder or it fails: words alone must do then. */
+  /** Empty when there is no embedder or it fails: recall then uses keywords only. */
   async recallByMeaning(query: string, count: number, scope?: string): Promise<Chunk[]> {
     if (this.#embedder === undefined || this.#vectors === undefined || query.trim() === '') return [];
     try {
@@ -115,7 +115,8 @@ export class KnowledgeStore {
       const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness, isWanted);
       return nearest.flatMap(({ id }) => this.#get(id) ?? []);
     } catch (error) {
-      if (!this.#warned) this.#logger.warn({ err: error }, 'recall by meaning failed, words alone are used');
+      if (!this.#warned)
+        this.#logger.warn({ err: error }, 'failed to recall by meaning; using keywords only');
       this.#warned = true;
       return [];
     }
@@ -147,7 +148,7 @@ export class KnowledgeStore {
     return this.#get(id);
   }
 
-  /** Puts other words in place of a chunk's; undefined when there is none. */
+  /** Replaces the content of a chunk; undefined when there is no such chunk. */
   edit(id: number, content: string): Chunk | undefined {
     const edited = this.#database.transaction(() => {
       const chunk = this.#get(id);

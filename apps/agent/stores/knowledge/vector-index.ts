@@ -11,7 +11,7 @@ interface VectorRow {
 }
 
 /** More vectors than this are not compared; the newest are. */
-const MOST_VECTORS = 200_000;
+const MAX_VECTORS = 200_000;
 const SCALE = 127;
 
 /** The vectors of all chunks as one block of small whole numbers, compared one by one. */
@@ -76,7 +76,7 @@ export class VectorIndex {
     this.#loaded = true;
     const rows = this.#database
       .prepare<VectorRow>('SELECT id, vector FROM vectors WHERE model = ? ORDER BY id DESC LIMIT ?')
-      .iterate(this.#model, MOST_VECTORS);
+      .iterate(this.#model, MAX_VECTORS);
     for (const { id, vector } of rows) this.#place(id, new Int8Array(vector));
   }
 

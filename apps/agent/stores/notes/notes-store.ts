@@ -4,7 +4,7 @@ import { StoreError } from '../store-error.ts';
 import { emptyWorkspace, type NotesTab, type NotesWorkspace, workspaceSchema } from './notes-format.ts';
 
 const KEPT_VERSIONS = 10;
-const LONGEST_TAB = 1_000_000;
+const MAX_TAB_LENGTH = 1_000_000;
 
 /** One notebook of tabs in a JSON file; each tab keeps its last ten earlier contents. */
 export class NotesStore {
@@ -56,10 +56,10 @@ export class NotesStore {
   async write(name: string, content: string, mode: 'append' | 'replace'): Promise<NotesTab> {
     const tab = this.#findWritable(name);
     const next = mode === 'replace' ? content : appended(tab.content, content);
-    if (next.length > LONGEST_TAB)
+    if (next.length > MAX_TAB_LENGTH)
       throw new StoreError(
         'invalid',
-        `the tab '${tab.name}' would be longer than ${LONGEST_TAB} characters.`,
+        `the tab '${tab.name}' would be longer than ${MAX_TAB_LENGTH} characters.`,
       );
     const version = { content: tab.content, at: tab.metadata.updatedAt };
     const history = [...tab.metadata.history, version].slice(-KEPT_VERSIONS);
@@ -79,7 +79,7 @@ export class NotesStore {
     return await this.#put(tab, version.content, history.slice(0, -steps));
   }
 
-  /** What a person changed is kept as a version too, unless they changed the versions themselves. */
+  /** Changes by a person are stored as versions too, unless they changed the versions themselves. */
   #versioned(tab: NotesTab): NotesTab {
     const before = this.#workspace.tabs[tab.id];
     if (before === undefined || before.content === tab.content) return tab;

@@ -13,14 +13,14 @@ export interface AgentCommand {
 
 export interface AgentProcess {
   stream: Stream;
-  /** Resolves with words when the process ends or cannot be started. */
+  /** Resolves with the reason when the process ends or cannot be started. */
   ended: Promise<string>;
   /** Stops the process and all it has started. */
   stop(): Promise<void>;
 }
 
 const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
-const LONGEST_COMPLAINT = 500;
+const MAX_COMPLAINT_LENGTH = 500;
 
 /** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
 export function startAgentProcess({ command, args, directory, env }: AgentCommand): AgentProcess {
@@ -58,7 +58,7 @@ function inherited(): Record<string, string> {
 function lastWords(child: ChildProcess): () => string {
   let text = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
-    text = `${text}${chunk}`.slice(-LONGEST_COMPLAINT);
+    text = `${text}${chunk}`.slice(-MAX_COMPLAINT_LENGTH);
   });
   return () => (text.trim() === '' ? '' : `: ${text.trim()}`);
 }

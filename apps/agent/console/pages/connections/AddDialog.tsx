@@ -9,7 +9,7 @@ interface AddDialogProps {
   onClose(): void;
   /** Gives whether it was accepted. */
   onAdd(values: Values): Promise<boolean>;
-  /** Says what came of it by itself; left out where there is nothing to test before it is added. */
+  /** Shows its own result; left out where there is nothing to test before adding. */
   onTest?: (values: Values) => Promise<void>;
 }
 

@@ -26,7 +26,7 @@ interface Helper {
   model?: string;
 }
 
-const LONGEST_RUN_MS = 15 * 60_000;
+const MAX_RUN_MS = 15 * 60_000;
 
 /** Subagents: helpers that do one piece of work and cannot ask back. */
 export default function HelpersPage() {
@@ -89,7 +89,7 @@ function RunPanel({ helpers }: { helpers: readonly Helper[] }) {
     setResult(undefined);
     const path = `/api/subagents/${encodeURIComponent(name)}/run`;
     await attempt(async () => {
-      setResult(await api.request(path, { body: { prompt: prompt.trim() }, timeLimitMs: LONGEST_RUN_MS }));
+      setResult(await api.request(path, { body: { prompt: prompt.trim() }, timeLimitMs: MAX_RUN_MS }));
     });
     setRunning(false);
   };

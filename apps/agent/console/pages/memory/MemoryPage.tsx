@@ -27,7 +27,7 @@ const NOTHING = {
 };
 const NOT_FOUND = { title: 'Nothing was found', next: 'Try other words, or fewer.' };
 
-/** What the agent was told to remember. */
+/** What the agent remembers. */
 export default function MemoryPage() {
   const [words, setWords] = useState('');
   const [domain, setDomain] = useState('');

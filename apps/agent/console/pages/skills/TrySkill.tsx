@@ -11,8 +11,8 @@ export function TrySkill({ skill, onClose }: { skill: Skill; onClose(): void }) 
   const begin = async () => {
     const session = newSessionId();
     const body = { text: text.trim(), skill: skill.name };
-    const begun = await attempt(() => api.request(`/api/chat/sessions/${session}/messages`, { body }));
-    if (begun) window.location.assign(`/${hashRoute('chat', session)}`);
+    const started = await attempt(() => api.request(`/api/chat/sessions/${session}/messages`, { body }));
+    if (started) window.location.assign(`/${hashRoute('chat', session)}`);
   };
   return (
     <Dialog

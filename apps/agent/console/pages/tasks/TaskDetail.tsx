@@ -21,7 +21,7 @@ import { isOpen } from '../../chat/wire.ts';
 import { Deliveries, EventLog } from './TaskLogs.tsx';
 import { STATES, type TaskSummary } from './wire.ts';
 
-/** One task: what was asked, what came of it, what happened on the way, and who was told. */
+/** One task: request, result, events and deliveries. */
 export function TaskDetail({ id }: { id: string }) {
   const api = useApi();
   const attempt = useAttempt();

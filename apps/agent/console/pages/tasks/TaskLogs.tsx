@@ -26,7 +26,7 @@ export function EventLog({ id }: { id: string }) {
               className="flex gap-3 border-line border-b py-1.5 [contain-intrinsic-size:auto_2rem] [content-visibility:auto] last:border-b-0"
             >
               <span className="w-8 shrink-0 text-right text-muted">{event.sequence}</span>
-              <span className="min-w-0 flex-1 break-words whitespace-pre-wrap">{wordsOf(event)}</span>
+              <span className="min-w-0 flex-1 break-words whitespace-pre-wrap">{eventText(event)}</span>
             </li>
           ))}
         </ol>
@@ -35,14 +35,14 @@ export function EventLog({ id }: { id: string }) {
   );
 }
 
-function wordsOf({ type, state, message, artifact }: TaskEvent): string {
-  if (type === 'status') return [state, textOf(message?.parts)].filter(Boolean).join(': ');
-  if (type === 'message') return `message: ${textOf(message?.parts)}`;
+function eventText({ type, state, message, artifact }: TaskEvent): string {
+  if (type === 'status') return [state, partsText(message?.parts)].filter(Boolean).join(': ');
+  if (type === 'message') return `message: ${partsText(message?.parts)}`;
   const { artifactId = '', name, parts = [] } = artifact ?? {};
-  return `${name ?? artifactId}: ${textOf(parts) || JSON.stringify(parts[0]?.data ?? '')}`;
+  return `${name ?? artifactId}: ${partsText(parts) || JSON.stringify(parts[0]?.data ?? '')}`;
 }
 
-function textOf(parts: readonly { text?: string }[] = []): string {
+function partsText(parts: readonly { text?: string }[] = []): string {
   return parts.flatMap(({ text }) => text ?? []).join('');
 }
 

@@ -9,14 +9,14 @@ const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK
 const DESCRIPTORS = '/proc/self/fd';
 const hasDescriptors = existsSync(DESCRIPTORS);
 
-/** An open directory inside the fence, and where it stands. */
+/** An open directory inside the sandbox, and where it stands. */
 interface Place {
   handle: FileHandle;
   path: string;
 }
 
 /** The one directory that the file tools may touch. Every way out of it is refused, also one made between two steps. */
-export class Fence {
+export class WorkspaceSandbox {
   readonly #root: string;
 
   constructor(root: string) {
