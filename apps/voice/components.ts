@@ -27,7 +27,7 @@ import { DeliveryController, PendingStore } from './delivery/delivery-controller
 import { createReportSummarizer } from './delivery/report-summary.ts';
 import { PersonaUnavailableError } from './errors.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
-import { portRangeOf } from './media/ice.ts';
+import { portRangeOf } from './media/peer.ts';
 import { loadWrtcPeers } from './media/wrtc-peer.ts';
 import { LatencyLog } from './metrics/latency.ts';
 import { Counters } from './metrics/record.ts';

@@ -18,7 +18,7 @@ import {
   toggle,
   url,
 } from '@trunkline/config';
-import { iceServersSchema, portRangeOf } from './media/ice.ts';
+import { iceServersSchema, portRangeOf } from './media/peer.ts';
 import { verbosityLevels } from './skills/verbosity.ts';
 import { backendOptions, recognitionBackends, synthesisBackends } from './speech/backends/registry.ts';
 

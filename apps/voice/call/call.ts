@@ -10,20 +10,18 @@ import type { SpeechParts } from '../speech/speech.ts';
 import type { Synthesizer } from '../speech/synthesis/synthesizer.ts';
 import type { Persona } from '../turn/persona.ts';
 import { Alarm } from './clock.ts';
-import type { Line, LineMessage } from './line.ts';
+import { type Line, type LineMessage, type Outgoing, readMessage } from './line.ts';
 import { type AudioInput, ModelLoading, openAudioInput } from './listening/audio-input.ts';
 import { SpeechInput } from './listening/speech-input.ts';
 import type { Histories, History } from './replying/history.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
-import { type Outgoing, readMessage } from './rtvi.ts';
 import { Fillers } from './speaking/fillers.ts';
 import { SpeechPlayer } from './speaking/speech-player.ts';
 import { ClauseSplitter, spokenText } from './speaking/speech-text.ts';
 import type { Voice } from './speaking/utterance.ts';
 import { TurnController } from './turn-controller.ts';
 import { Backchannel } from './turns/backchannel.ts';
-import { EchoCorrelator } from './turns/echo-correlator.ts';
-import { EchoFilter } from './turns/echo-filter.ts';
+import { EchoCorrelator, EchoFilter } from './turns/echo-filter.ts';
 import { SpeakingRate } from './turns/endpointing.ts';
 
 export interface CallSettings {

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from '@trunkline/schedule';
 
-/** Time that never jumps. */
+/** A clock that never jumps. */
 export const steadyClock: Clock = { ...systemClock, now: () => performance.now() };
 
-/** One timer that is set anew at will. */
+/** A timer that can be set again. */
 export class Alarm {
   readonly #clock: Clock;
   #timer: { cancel(): void } | undefined;

@@ -18,14 +18,14 @@ export interface ConversationDeps
   memory: Memory;
   /** Writes summaries of long conversations. */
   summariser(): Model;
-  /** As whom a user is answered from now on. */
+  /** The persona that answers a user. */
   persona(user: User, principal: Principal): Persona;
   sessions: SessionRegistry;
-  /** Brings the results of tools that nobody waited for. */
+  /** Announces results of tools that nobody waited for. */
   delivery: DeliveryPort;
 }
 
-/** Holds a conversation with every caller that the media side has connected. */
+/** Starts a call for every line that the media side has connected. */
 export interface Conversations {
   /** `principal`: who asked for the call. */
   begin(line: Line, user: User, principal?: Principal): void;
@@ -51,12 +51,12 @@ export function createConversations(given: ConversationDeps): Conversations {
   };
 }
 
-/** A persona whose model is not set up is told to the caller, and the line is given up. */
+/** Tells the caller why there is no persona (its model is not set up) and closes the line. */
 function personaOf(persona: () => Persona, user: User, line: Line, logger: Logger): Persona | undefined {
   try {
     return persona();
   } catch (error) {
-    logger.error({ err: error, user: user.id }, 'a call cannot be answered');
+    logger.error({ err: error, user: user.id }, 'failed to answer call');
     line.send({ type: 'error', data: { message: errorMessage(error), fatal: true } });
     line.close('the call cannot be answered');
     return undefined;

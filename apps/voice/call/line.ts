@@ -1,14 +1,15 @@
 import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { LoadingStatus } from './listening/audio-input.ts';
 
-/** One caller's line, as the conversation knows it; the media side (WebRTC, or a test's caller) implements it. */
+/** One caller's line: the port that WebRTC, or a test's caller, implements. */
 export interface Line {
   readonly id: string;
   /** What the client sent along when it connected, if anything. */
   readonly requestData?: unknown;
-  /** What the microphone gives, about every 10 ms, at the rate each frame names. */
+  /** Frames of the microphone, about every 10 ms. */
   onAudio(listener: (frame: AudioFrame) => void): void;
   readonly speaker: Speaker;
-  /** Sends to the page over the data channel; until it opens some messages wait, and without one they are dropped. */
+  /** Sends to the page over the data channel. Until it opens some messages wait; without one they are dropped. */
   send(message: LineMessage): void;
   onMessage(listener: (message: LineMessage) => void): void;
   /** Called once, when the caller is gone or `close` was called. */
@@ -36,8 +37,63 @@ export interface Speaker {
   resume(): void;
   /** Throws away what waits. */
   clear(): void;
-  /** Told when the last queued sample was sent. */
+  /** Called when the last queued sample was sent. */
   onDrained(listener: () => void): void;
-  /** Told when the first sample after silence was sent. */
+  /** Called when the first sample after silence was sent. */
   onStarted(listener: () => void): void;
+}
+
+/** Messages to the page, in the RTVI style. */
+export type Outgoing =
+  | { type: 'bot-ready'; id?: string; data: { version: string; about: object } }
+  | { type: 'user-started-speaking' | 'user-stopped-speaking' }
+  | { type: 'user-transcription'; data: { text: string; final: boolean; timestamp: string; user_id: string } }
+  | {
+      type:
+        | 'bot-llm-started'
+        | 'bot-llm-stopped'
+        | 'bot-started-speaking'
+        | 'bot-stopped-speaking'
+        | 'bot-interrupted';
+    }
+  | { type: 'bot-llm-text' | 'bot-tts-text'; data: { text: string } }
+  | {
+      type: 'llm-function-call-started';
+      data: { tool_call_id: string; function_name: string; arguments: unknown };
+    }
+  | {
+      type: 'llm-function-call-stopped';
+      data: { tool_call_id: string; function_name: string; result: string; cancelled: boolean };
+    }
+  | { type: 'server-message'; data: { type: LoadingStatus } }
+  | { type: 'metrics'; data: object }
+  | { type: 'error'; data: { message: string; fatal: boolean } };
+
+/** Requests of the page. */
+export type Incoming =
+  | { type: 'client-ready'; id: string | undefined }
+  | { type: 'send-text'; text: string; interrupts: boolean; spoken: boolean }
+  | { type: 'disconnect-bot' };
+
+const longestText = 8000;
+
+/** Reads a message of the page; undefined for those that do not concern the conversation. */
+export function readMessage({ type, id, data }: LineMessage): Incoming | undefined {
+  if (type === 'client-ready') return { type, id };
+  if (type === 'disconnect-bot') return { type };
+  if (type !== 'send-text') return undefined;
+  const { content, text, options } = fieldsOf(data);
+  const words = [content, text].find((value) => typeof value === 'string' && value.trim() !== '');
+  if (typeof words !== 'string') return undefined;
+  const { run_immediately: immediately, audio_response: audio } = fieldsOf(options);
+  return {
+    type,
+    text: words.trim().slice(0, longestText),
+    interrupts: immediately !== false,
+    spoken: audio !== false,
+  };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -5,13 +5,12 @@ import { TurnMarks } from '../metrics/latency.ts';
 import type { Persona } from '../turn/persona.ts';
 import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
 import { Alarm } from './clock.ts';
+import type { Outgoing } from './line.ts';
 import type { SpeechInput } from './listening/speech-input.ts';
 import type { History } from './replying/history.ts';
-import { LateResults } from './replying/late-results.ts';
 import { PreemptiveGeneration } from './replying/preemptive-generation.ts';
 import { Reply } from './replying/reply.ts';
 import type { ToolRuns } from './replying/tool-runs.ts';
-import type { Outgoing } from './rtvi.ts';
 import type { Fillers } from './speaking/fillers.ts';
 import type { SpeechPlayer } from './speaking/speech-player.ts';
 import type { Backchannel } from './turns/backchannel.ts';
@@ -22,8 +21,13 @@ import {
   type SpeakingRate,
   TranscriptTimeout,
 } from './turns/endpointing.ts';
-import { falseInterruptionTimeoutMs, judgeInterruption } from './turns/interruption.ts';
-import { isBackchannel, joined, wordsIn } from './turns/words.ts';
+import {
+  falseInterruptionTimeoutMs,
+  isBackchannel,
+  joined,
+  judgeInterruption,
+  wordsIn,
+} from './turns/interruption.ts';
 
 export interface TurnControllerDeps {
   sessionId: string;
@@ -47,13 +51,21 @@ export interface TurnControllerDeps {
   answered(marks: TurnMarks): void;
 }
 
+/** A tool's result that came after its turn, and waits to be announced. */
+interface LateResult {
+  outcome: ToolOutcome;
+  done(heard: boolean): void;
+  /** Set while a reply announces it. */
+  reply?: Reply;
+}
+
 /** Decides whose turn it is. Owns the state of the call (`call-state.ts`); input and player report events to it. */
 export class TurnController {
   readonly #deps: TurnControllerDeps;
   readonly #falseInterruptionTimer: Alarm;
   readonly #preemptive = new PreemptiveGeneration();
   readonly #transcriptTimeout: TranscriptTimeout;
-  readonly #lateResults = new LateResults();
+  readonly #lateResults: LateResult[] = [];
   #state: CallState;
   /** What the caller said or wrote that no reply has answered yet. */
   #unanswered = '';
@@ -138,7 +150,7 @@ export class TurnController {
 
   /** Has the model announce a tool's late result. `done` reports whether any of it was heard. */
   announceResult(outcome: ToolOutcome, done: (heard: boolean) => void): void {
-    this.#lateResults.add(outcome, done);
+    this.#lateResults.push({ outcome, done });
     if (replyOf(this.#state) === undefined) this.#announceNextResult();
   }
 
@@ -229,7 +241,7 @@ export class TurnController {
     player.interrupt();
     if (reply?.hasEffect === false) this.#unanswered = joined(reply.text, this.#unanswered);
     history.add(reply?.conclusion() ?? []);
-    this.#lateResults.onInterruption();
+    for (const late of this.#lateResults.splice(0)) late.done(late.reply?.wasHeard === true);
     if (spoke || reply !== undefined) send({ type: 'bot-interrupted' });
   }
 
@@ -296,9 +308,10 @@ export class TurnController {
   }
 
   #announceNextResult(): void {
-    const marks = new TurnMarks(this.#deps.clock.now, 0);
-    const reply = this.#lateResults.next((outcome) => this.#createReply('', marks, true, outcome));
-    if (reply !== undefined) this.#startReply(reply);
+    const [late] = this.#lateResults;
+    if (late === undefined) return;
+    late.reply = this.#createReply('', new TurnMarks(this.#deps.clock.now, 0), true, late.outcome);
+    this.#startReply(late.reply);
   }
 
   #startReply(reply: Reply): void {
@@ -321,7 +334,7 @@ export class TurnController {
     const { history, clock, player } = this.#deps;
     this.#dispatch({ type: 'reply-finished' });
     history.add(reply.conclusion());
-    this.#lateResults.onFinished(reply);
+    if (this.#lateResults[0]?.reply === reply) this.#lateResults.shift()?.done(reply.wasHeard);
     // What was written while the reply was under way.
     const text = this.#unanswered;
     this.#unanswered = '';

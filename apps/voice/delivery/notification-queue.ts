@@ -1,6 +1,6 @@
 import type { Clock } from '@trunkline/schedule';
 import { Alarm } from '../call/clock.ts';
-import { wordsIn } from '../call/turns/words.ts';
+import { wordsIn } from '../call/turns/interruption.ts';
 import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NotificationQueueDeps {

@@ -4,39 +4,39 @@ import type { Principal } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import type { Line } from '../call/line.ts';
 import type { User } from '../users/user.ts';
-import { Pacer } from './pacer.ts';
+import { Pacer } from './paced-speaker.ts';
 import { type Candidate, mediaErrors, mediaKinds, type PeerMaker, type PeerSettings } from './peer.ts';
 import { PeerLine } from './peer-line.ts';
 
 export interface CallsOptions {
-  /** Loads what makes connections, or throws an error that says what to install. */
+  /** Loads the WebRTC library, or throws an error that says what to install. */
   loadPeers(): Promise<PeerMaker>;
   settings: PeerSettings;
-  /** How many there may be at once. */
+  /** The most calls at once. */
   limit: number;
   /** Called for every caller that has connected. */
   converse(line: Line, user: User, principal: Principal): void;
   observer: CallObserver;
-  /** Of time limits. */
+  /** For time limits. */
   clock: Clock;
-  /** Of packets and sound. */
+  /** For packets and sound. */
   mediaClock: Clock;
   logger: Logger;
 }
 
-/** For the counters. */
+/** Counts calls and late audio. */
 interface CallObserver {
   connected(): void;
   ended(): void;
-  /** So many frames of speech were sent after the moment they should have been heard. */
+  /** So many frames of speech were sent too late to be heard on time. */
   framesLate(frames: number): void;
 }
 
 export interface Offer {
   sdp: string;
-  /** The connection that is to be changed. */
+  /** The connection to renegotiate. */
   id: string | undefined;
-  /** Whether it is to be made anew below the line that goes on. */
+  /** Whether to replace the connection; the call goes on. */
   restart: boolean;
   requestData: unknown;
 }
@@ -46,7 +46,7 @@ export interface Answer {
   sdp: string;
 }
 
-/** The calls of all users: each reaches its own only. */
+/** The calls of all users. A user reaches only their own. */
 export class Calls {
   readonly #options: CallsOptions;
   readonly #calls = new Map<string, PeerLine>();
@@ -58,7 +58,7 @@ export class Calls {
     this.#pacer = new Pacer({
       clock: options.mediaClock,
       now: () => performance.now(),
-      onOverload: () => this.#complain(),
+      onOverload: () => this.#reportOverload(),
     });
   }
 
@@ -66,7 +66,7 @@ export class Calls {
     if (!mediaKinds(offer.sdp).includes('audio'))
       throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
     const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
-    // Whoever takes a call over gets the rights of the one who opened it: in single-user mode all have one user id.
+    // Only the principal who opened a call may take it over, as its rights stay: in single-user mode all have one user id.
     if (known !== undefined && isSame(known.principal, principal))
       return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
     const call = await this.#open(offer, user, principal);
@@ -120,10 +120,9 @@ export class Calls {
     converse(call, call.user, call.principal);
   }
 
-  #complain(): void {
+  #reportOverload(): void {
     const calls = this.#calls.size;
-    const advice = 'lower MAX_CALLS, or give it more processors';
-    this.#options.logger.warn({ calls }, `this machine is too busy; some sound was not heard: ${advice}`);
+    this.#options.logger.warn({ calls }, 'overloaded; audio dropped. Lower MAX_CALLS or add processors');
   }
 
   #nextId(): string {
@@ -138,7 +137,7 @@ export class Calls {
     return call;
   }
 
-  /** What belongs to another is as unknown as what never was. */
+  /** Another user's call is as unknown as one that never was. */
   #find(id: string, user: User): PeerLine | undefined {
     const call = this.#calls.get(id);
     return call?.user.id === user.id ? call : undefined;

@@ -11,7 +11,7 @@ const silentSeconds = 3;
 const largestMessage = 64 * 1024;
 /** Messages that wait for the channel to open. */
 const longestQueue = 256;
-/** What a channel may hold back before more is dropped. */
+/** With more than this buffered in a channel, messages are dropped. */
 const mostWaitingBytes = 1024 * 1024;
 /** Warnings of one call; a broken page must not fill the log. */
 const mostWarnings = 20;
@@ -23,28 +23,28 @@ export interface DataLinkOptions {
   onGone(reason: string): void;
 }
 
-/** Talks to the page over whichever data channel it has, and notices when the page falls silent. */
+/** Exchanges messages with the page over its data channel, and notices when the page is gone. */
 export class DataLink {
   readonly #options: DataLinkOptions;
   readonly #channels: Channel[] = [];
-  /** What was sent before a channel opened; nothing waits once that took too long. */
+  /** Messages sent before a channel opened; undefined once that took too long. */
   #waiting: LineMessage[] | undefined = [];
   #opening: Timer | undefined;
   #keepalive: Timer | undefined;
   #answering = false;
   #silentTicks = 0;
   #warnings = 0;
-  /** Characters sent since the channel was last asked what waits. */
+  /** Characters sent since the channel's buffer was last checked. */
   #unchecked = 0;
 
   constructor(options: DataLinkOptions) {
     this.#options = options;
   }
 
-  /** From now on a channel should open. */
+  /** Starts the time limit for a channel to open. */
   start(): void {
     this.#opening ??= this.#options.clock.setTimer(openLimitMs, () => {
-      this.#warn({}, 'the data channel did not open within 10 seconds; the call goes on with sound alone');
+      this.#warn({}, 'data channel did not open within 10 seconds; call continues with audio only');
       this.#waiting = undefined;
     });
   }
@@ -56,7 +56,7 @@ export class DataLink {
     this.#channels.length = 0;
   }
 
-  /** The connection below is another now: its channels and habits count no more. */
+  /** The connection was replaced: forgets its channels. */
   forget(): void {
     this.#channels.length = 0;
     this.#answering = false;
@@ -70,14 +70,14 @@ export class DataLink {
     for (const message of this.#waiting?.splice(0) ?? []) this.send(message);
   }
 
-  /** Says whether that was the last one. */
+  /** Returns whether it was the last one. */
   closed(channel: Channel): boolean {
     const index = this.#channels.indexOf(channel);
     if (index >= 0) this.#channels.splice(index, 1);
     return index >= 0 && this.#channels.length === 0;
   }
 
-  /** Whether something was sent that no channel has taken yet. */
+  /** Whether messages wait for a channel. */
   get hasWaiting(): boolean {
     return this.#channels.length === 0 && (this.#waiting?.length ?? 0) > 0;
   }
@@ -86,7 +86,7 @@ export class DataLink {
     const channel = this.#channel;
     if (channel === undefined) this.#keepForLater(message);
     else if (this.#keepsUp(channel)) this.#post(channel, sealEnvelope(message));
-    else this.#warn({ type: message.type }, 'the page reads too slowly; a message was dropped');
+    else this.#warn({ type: message.type }, 'data channel buffer is full; message dropped');
   }
 
   #post(channel: Channel, text: string): void {
@@ -94,7 +94,7 @@ export class DataLink {
     channel.send(text);
   }
 
-  /** Asked only after so much was sent that it may matter, as the library takes its time to say. */
+  /** Checks the buffer only after much was sent, as the library is slow to tell. */
   #keepsUp(channel: Channel): boolean {
     if (this.#unchecked < mostWaitingBytes) return true;
     this.#unchecked = channel.waiting;
@@ -103,20 +103,20 @@ export class DataLink {
 
   received(message: string | ArrayBuffer): void {
     this.#silentTicks = 0;
-    if (typeof message !== 'string') this.#warn({}, 'a binary message was ignored');
+    if (typeof message !== 'string') this.#warn({}, 'binary message ignored');
     else if (message.length > largestMessage)
-      this.#warn({ length: message.length }, 'a message that is too large was ignored');
+      this.#warn({ length: message.length }, 'oversized message ignored');
     else if (/^(ping|pong)\b/.test(message)) this.#answering = true;
     else this.#open(message);
   }
 
   #open(text: string): void {
     const message = openEnvelope(text);
-    if (message === undefined) this.#warn({}, 'a message in no known form was ignored');
+    if (message === undefined) this.#warn({}, 'malformed message ignored');
     else this.#options.onMessage(message);
   }
 
-  /** A client that made a channel of its own listens there. */
+  /** A client that created a channel listens there. */
   get #channel(): Channel | undefined {
     return this.#channels.findLast(({ madeBy }) => madeBy === 'client') ?? this.#channels.at(-1);
   }
@@ -135,9 +135,9 @@ export class DataLink {
     });
   }
 
-  #warn(fields: object, words: string): void {
+  #warn(fields: object, message: string): void {
     this.#warnings += 1;
-    if (this.#warnings <= mostWarnings) this.#options.logger.warn(fields, words);
+    if (this.#warnings <= mostWarnings) this.#options.logger.warn(fields, message);
   }
 }
 

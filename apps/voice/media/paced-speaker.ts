@@ -1,29 +1,30 @@
+import type { Clock, Timer } from '@trunkline/schedule';
 import type { Speaker } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import { StreamResampler } from '../speech/audio/stream-resampler.ts';
 
 const frameMs = 10;
-/** After a longer gap, such as a sleeping machine, time starts anew instead of being caught up with. */
+/** A longer gap, such as a sleeping machine, is skipped instead of caught up with. */
 const longestGapMs = 500;
-/** What may wait at most. */
+/** The longest queue. */
 const longestQueueMs = 10 * 60_000;
 
-/** Low enough to be cheap, and that of most speech. */
+/** Cheap, and the rate of most speech. */
 const firstRate = 24_000;
 
 export interface PacedSpeakerOptions {
   send(frame: AudioFrame): void;
   /** A clock that never jumps, in milliseconds. */
   now(): number;
-  /** How far ahead of its time sound is sent: what was sent cannot be cut off any more. */
+  /** How far ahead of its time sound is sent; what was sent cannot be cut off. */
   leadMs(): number;
-  /** Told how many frames went out after the moment they should have been heard. */
+  /** Called with the number of frames that were sent too late to be heard on time. */
   onLate(frames: number): void;
-  /** Told when sound had to be thrown away because too much waits. */
+  /** Called when sound is dropped because the queue is full. */
   onOverflow(): void;
 }
 
-/** Sends what is queued at its own speed, and silence in between so that the other side keeps in step. */
+/** Sends queued sound in real time, and silence in between so that the other side keeps in step. */
 export class PacedSpeaker implements Speaker {
   readonly #options: PacedSpeakerOptions;
   readonly #queue = new FrameQueue();
@@ -87,7 +88,7 @@ export class PacedSpeaker implements Speaker {
     this.#due ??= this.#options.now();
   }
 
-  /** Sends what has come due; called about every 20 ms. */
+  /** Sends what is due; called about every 20 ms. */
   advance(): void {
     if (this.#due === undefined) return;
     const now = this.#options.now();
@@ -100,7 +101,7 @@ export class PacedSpeaker implements Speaker {
     }
   }
 
-  /** What is left of a frame waits until its time has come: the rest of it may still be on its way. */
+  /** An incomplete frame waits until it is due: the rest of it may still come. */
   get #mayLead(): boolean {
     return !this.#paused && this.#queue.hasWholeFrame;
   }
@@ -127,23 +128,23 @@ export class PacedSpeaker implements Speaker {
   }
 }
 
-/** At the rate of what was said, so that the library need not adapt. */
+/** At the rate of the speech before, so that the library need not adapt. */
 function silenceAt(sampleRate: number): AudioFrame {
   return { samples: new Int16Array((sampleRate * frameMs) / 1000), sampleRate };
 }
 
 const framesPerSecond = 1000 / frameMs;
-/** Sums of fractions are not exact. */
+/** Tolerance for sums of fractions. */
 const roundingMs = 0.001;
 /** For rates that cannot be cut into frames of 10 ms, such as 22,050, or are higher than a line takes. */
 const evenRate = 48_000;
 
-/** A frame that can be sent, and how much of it is sound and not filling. */
+/** A frame to send, and how much of it is sound and not padding. */
 interface CutFrame extends AudioFrame {
   soundMs: number;
 }
 
-/** Takes sound in pieces of any length and gives it in frames of exactly 10 ms. */
+/** Cuts sound of any length into frames of exactly 10 ms. */
 class FrameQueue {
   #pieces: AudioFrame[] = [];
   #resampler = new StreamResampler(evenRate);
@@ -165,7 +166,7 @@ class FrameQueue {
     this.#waitingMs += lengthMs(piece.samples.length, piece.sampleRate);
   }
 
-  /** The next frame; the last of a sound, or of a rate, is filled up with silence. */
+  /** The next frame; the last of a sound, or of a sample rate, is padded with silence. */
   take(): CutFrame | undefined {
     const sampleRate = this.#pieces[0]?.sampleRate;
     if (sampleRate === undefined) return undefined;
@@ -199,4 +200,96 @@ class FrameQueue {
 
 function lengthMs(samples: number, sampleRate: number): number {
   return (1000 * samples) / sampleRate;
+}
+
+/** Sound leaves in packets of 20 ms. */
+const tickMs = 20;
+/** Timers that have not run for this long mean that more comes in than the machine can handle. */
+const overloadMs = 1000;
+/** How far ahead of its time sound is sent: little on a calm machine, so that it can be cut off at once. */
+const shortestLeadMs = 50;
+const longestLeadMs = 150;
+/** The longest wait decays by this share of each passing millisecond: 100 ms in 20 s. */
+const forgetting = 1 / 200;
+
+export interface Player {
+  /** Sends what is due. */
+  advance(): void;
+  /** Drops incoming sound until the event loop is free again. */
+  rest(): void;
+}
+
+/** One timer for all lines, so that many of them do not crowd the event loop. */
+export class Pacer {
+  readonly #clock: Clock;
+  readonly #now: () => number;
+  readonly #onOverload: () => void;
+  readonly #players = new Set<Player>();
+  #timer: Timer | undefined;
+  #beatAt = 0;
+  #timerAt = 0;
+  /** The longest recent wait for a tick. */
+  #longestWaitMs = 0;
+
+  /** `now` never jumps. */
+  constructor({ clock, now, onOverload }: { clock: Clock; now: () => number; onOverload: () => void }) {
+    this.#clock = clock;
+    this.#now = now;
+    this.#onOverload = onOverload;
+  }
+
+  /** Covers the wait for the next tick, judging by recent ones. */
+  get leadMs(): number {
+    return Math.min(Math.max(this.#longestWaitMs + tickMs, shortestLeadMs), longestLeadMs);
+  }
+
+  /** Advances the player about every 20 ms; returns a function that stops it. */
+  add(player: Player): () => void {
+    this.#players.add(player);
+    if (this.#timer === undefined) this.#begin();
+    return () => this.#remove(player);
+  }
+
+  /**
+   * Called whenever sound comes in. The library delivers all sound before it lets a timer run, and on a busy machine
+   * there is always more: then this ticks instead, and on overload drops incoming sound so that anything else can run.
+   */
+  nudge(): void {
+    const now = this.#now();
+    if (now - this.#beatAt >= tickMs) this.#beat(now);
+    if (this.#timer !== undefined && now - this.#timerAt > overloadMs) this.#relieve(now);
+  }
+
+  #begin(): void {
+    this.#timer = this.#arm();
+    this.#beatAt = this.#timerAt;
+  }
+
+  #arm(): Timer {
+    this.#timerAt = this.#now();
+    return this.#clock.setTimer(tickMs, () => {
+      this.#timer = this.#arm();
+      this.#beat(this.#timerAt);
+    });
+  }
+
+  #beat(now: number): void {
+    const waitedMs = now - this.#beatAt;
+    this.#longestWaitMs = Math.max(waitedMs, this.#longestWaitMs - waitedMs * forgetting);
+    this.#beatAt = now;
+    for (const player of this.#players) player.advance();
+  }
+
+  #relieve(now: number): void {
+    this.#timerAt = now;
+    this.#onOverload();
+    for (const player of this.#players) player.rest();
+  }
+
+  #remove(player: Player): void {
+    this.#players.delete(player);
+    if (this.#players.size > 0) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
 }

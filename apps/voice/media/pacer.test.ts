@@ -1,6 +1,6 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { Pacer } from './pacer.ts';
+import { Pacer } from './paced-speaker.ts';
 
 function createPacer() {
   const clock = new FakeClock(0);

@@ -5,8 +5,8 @@ import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { User } from '../users/user.ts';
 import { DataLink } from './data-link.ts';
+import type { Pacer } from './paced-speaker.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
-import type { Pacer } from './pacer.ts';
 import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 
 /** How long a client has to connect after its offer. */
@@ -21,16 +21,16 @@ export interface PeerLineOptions {
   requestData: unknown;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
-  /** Of time limits. */
+  /** For time limits. */
   clock: Clock;
-  /** Of packets and sound, which no test can hold back. */
+  /** For packets and sound, which a test cannot hold back. */
   mediaClock: Clock;
   logger: Logger;
   onConnected(line: PeerLine): void;
   onLate(frames: number): void;
 }
 
-/** A caller's line over WebRTC. The connection below may be made anew while the line stays. */
+/** A caller's line over WebRTC. The line stays when its connection is replaced. */
 export class PeerLine implements Line {
   readonly id: string;
   readonly user: User;
@@ -39,7 +39,7 @@ export class PeerLine implements Line {
   readonly speaker: PacedSpeaker;
   readonly #options: PeerLineOptions;
   readonly #link: DataLink;
-  readonly #watch: LivenessWatchdog;
+  readonly #watchdog: LivenessWatchdog;
   readonly #audio: ((frame: AudioFrame) => void)[] = [];
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closing: ((reason: string) => void)[] = [];
@@ -62,7 +62,7 @@ export class PeerLine implements Line {
       now: () => performance.now(),
       leadMs: () => options.pacer.leadMs,
       onLate: options.onLate,
-      onOverflow: () => logger.warn({}, 'too much speech waits to be played; the rest was dropped'),
+      onOverflow: () => logger.warn({}, 'speech queue is full; audio dropped'),
     });
     this.#link = new DataLink({
       clock,
@@ -70,7 +70,7 @@ export class PeerLine implements Line {
       onMessage: (message) => this.#hear(message),
       onGone: (reason) => this.close(reason),
     });
-    this.#watch = this.#watchLife();
+    this.#watchdog = this.#createWatchdog();
     this.#connecting = this.#limitConnecting();
     this.#peer = this.#makePeer();
   }
@@ -91,9 +91,9 @@ export class PeerLine implements Line {
     if (!this.#closed) this.#link.send(message);
   }
 
-  /** Answers an offer; with `anew` over a fresh connection. One offer or candidate is dealt with after the other. */
-  answer(sdp: string, anew = false): Promise<string> {
-    return this.#inTurn(() => (anew ? this.#answerAnew(sdp) : this.#peer.answer(sdp)));
+  /** Answers an offer, with `restart` over a new connection. Offers and candidates are handled one after the other. */
+  answer(sdp: string, restart = false): Promise<string> {
+    return this.#inTurn(() => (restart ? this.#restart(sdp) : this.#peer.answer(sdp)));
   }
 
   addCandidates(candidates: readonly Candidate[]): Promise<void> {
@@ -106,7 +106,7 @@ export class PeerLine implements Line {
     if (this.#closed) return;
     this.#closed = true;
     this.#connecting.cancel();
-    this.#watch.stop();
+    this.#watchdog.stop();
     this.#stopPacing?.();
     this.speaker.clear();
     this.#release();
@@ -114,7 +114,7 @@ export class PeerLine implements Line {
     for (const listener of this.#closing) this.#safely(() => listener(reason));
   }
 
-  /** The last words get a moment to be sent where the channel has yet to open. */
+  /** Messages that wait for the channel to open get a moment to be sent. */
   #release(): void {
     const release = () => {
       this.#link.stop();
@@ -143,12 +143,12 @@ export class PeerLine implements Line {
     });
   }
 
-  /** What goes wrong in one call ends that call, and no other. */
+  /** An error in one call ends that call, and no other. */
   #safely(work: () => void): void {
     try {
       work();
     } catch (error) {
-      this.#options.logger.error({ call: this.id, error }, 'a call failed');
+      this.#options.logger.error({ call: this.id, err: error }, 'call failed');
       this.close('something went wrong');
     }
   }
@@ -159,7 +159,7 @@ export class PeerLine implements Line {
   }
 
   /** The old connection stays until the new one has an answer. */
-  async #answerAnew(sdp: string): Promise<string> {
+  async #restart(sdp: string): Promise<string> {
     const fresh = this.#makePeer();
     try {
       const answer = await fresh.answer(sdp);
@@ -186,11 +186,11 @@ export class PeerLine implements Line {
   }
 
   #read(message: string | ArrayBuffer): void {
-    this.#watch.noticeLife();
+    this.#watchdog.keepAlive();
     this.#link.received(message);
   }
 
-  /** The connection stands; the first one begins the call. */
+  /** Connected; the first connection starts the call. */
   #begin(): void {
     this.#connecting.cancel();
     if (this.#connected || this.#closed) return;
@@ -205,10 +205,10 @@ export class PeerLine implements Line {
     this.#options.onConnected(this);
   }
 
-  /** A line that is gone gives silence for ever. */
+  /** A lost line gives digital silence for ever. */
   #listen(frame: AudioFrame): void {
     this.#options.pacer.nudge();
-    if (frame.samples.some((sample) => sample !== 0)) this.#watch.noticeLife();
+    if (frame.samples.some((sample) => sample !== 0)) this.#watchdog.keepAlive();
     for (const listener of this.#audio) listener(frame);
   }
 
@@ -217,24 +217,24 @@ export class PeerLine implements Line {
     if (message.type === 'disconnect-bot') this.close('the client said goodbye');
   }
 
-  #watchLife(): LivenessWatchdog {
+  #createWatchdog(): LivenessWatchdog {
     return new LivenessWatchdog({
       clock: this.#options.mediaClock,
       isConnected: () => {
-        // What the library tells of its state may come too early to show the new one.
+        // The library's event may come before its state changes.
         this.#safely(() => this.#noticeState());
         return this.#peer.state === 'connected';
       },
       packetsReceived: () => this.#peer.packetsReceived(),
       onGone: (reason) => this.close(reason),
-      onError: (error) => this.close(`the connection cannot be looked at: ${error}`),
+      onError: (error) => this.close(`the connection statistics failed: ${error}`),
     });
   }
 }
 
-const lookEveryMs = 400;
-/** So many looks in a row without one packet. */
-const stillLooks = 4;
+const checkEveryMs = 400;
+/** So many checks in a row without a packet mean that the line is lost. */
+const mostSilentChecks = 4;
 
 interface LivenessWatchdogOptions {
   clock: Clock;
@@ -246,23 +246,23 @@ interface LivenessWatchdogOptions {
 }
 
 /**
- * Notices within about two seconds that nothing comes any more, long before the library does. What is heard or read is
- * life enough: counting packets keeps the library from its work, and so is done only in silence.
+ * Notices a lost line within about two seconds, long before the library does. Counting packets slows the library down,
+ * so it is done only while neither sound nor messages come in.
  */
 class LivenessWatchdog {
   readonly #options: LivenessWatchdogOptions;
   #timer: Timer | undefined;
   #alive = false;
   #packets = 0;
-  #still = 0;
+  #silentChecks = 0;
 
   constructor(options: LivenessWatchdogOptions) {
     this.#options = options;
     this.#arm();
   }
 
-  /** Something came. */
-  noticeLife(): void {
+  /** Sound or a message came in. */
+  keepAlive(): void {
     this.#alive = true;
   }
 
@@ -272,23 +272,23 @@ class LivenessWatchdog {
   }
 
   #arm(): void {
-    this.#timer = this.#options.clock.setTimer(lookEveryMs, () => {
-      this.#look().catch((error: unknown) => this.#options.onError(error));
+    this.#timer = this.#options.clock.setTimer(checkEveryMs, () => {
+      this.#check().catch((error: unknown) => this.#options.onError(error));
     });
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     if (!this.#alive && this.#options.isConnected()) await this.#count();
-    else this.#still = 0;
+    else this.#silentChecks = 0;
     this.#alive = false;
     if (this.#timer === undefined) return;
     this.#arm();
-    if (this.#still >= stillLooks) this.#options.onGone('nothing came any more');
+    if (this.#silentChecks >= mostSilentChecks) this.#options.onGone('nothing came any more');
   }
 
   async #count(): Promise<void> {
     const packets = await this.#options.packetsReceived();
-    this.#still = packets === this.#packets ? this.#still + 1 : 0;
+    this.#silentChecks = packets === this.#packets ? this.#silentChecks + 1 : 0;
     this.#packets = packets;
   }
 }

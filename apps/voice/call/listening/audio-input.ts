@@ -10,7 +10,7 @@ import { Alarm } from '../clock.ts';
 
 export interface AudioInputDeps {
   speech: Pick<SpeechParts, 'openDetector' | 'openNoiseFilter'>;
-  /** Whether the microphone counts at the moment. */
+  /** False while half duplex closes the microphone. */
   isOpen(): boolean;
   /** Takes windows at 16 kHz with the probability of speech. */
   onWindow(samples: Float32Array, probability: number): void;
@@ -54,15 +54,15 @@ const windowSamples = 512;
 const mostWaiting = 100;
 /** Thirty seconds: what is said while the detector loads is heard later. */
 const mostWaitingAtFirst = 940;
-/** Samples of a closed microphone stay within this; a room is never so quiet. */
+/** Samples of a muted microphone stay below this; a room is never so quiet. */
 const mutedBelow = 3;
 const mutedAfterMs = 1000;
 
 export interface VadStreamDeps {
   detector: ActivityDetector;
-  /** Makes 16 kHz (-1 to 1) of what the line gives. */
+  /** Resamples to 16 kHz, -1 to 1. */
   downsample(frame: AudioFrame): Float32Array;
-  /** Whether the microphone counts at the moment. */
+  /** False while half duplex closes the microphone. */
   isOpen(): boolean;
   onWindow(samples: Float32Array, probability: number): void;
   logger: Logger;
@@ -90,7 +90,7 @@ export class VadStream {
 
   accept(frame: AudioFrame): void {
     if (this.#closed) return;
-    this.#noteLevel(frame);
+    this.#trackLevel(frame);
     const samples = this.#deps.downsample(frame);
     if (this.#deps.isOpen()) this.#cut(samples);
     else this.#discard();
@@ -102,7 +102,7 @@ export class VadStream {
     this.#waiting.length = 0;
   }
 
-  #noteLevel({ samples, sampleRate }: AudioFrame): void {
+  #trackLevel({ samples, sampleRate }: AudioFrame): void {
     const isSilent = samples.every((sample) => Math.abs(sample) < mutedBelow);
     this.#silentMs = isSilent ? this.#silentMs + (samples.length / sampleRate) * 1000 : 0;
   }

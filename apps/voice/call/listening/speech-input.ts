@@ -1,8 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
-import type { SpeakingRate } from '../turns/endpointing.ts';
-import { type Tone, toneOf } from '../turns/tone.ts';
+import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
 import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';
 
 export interface SpeechInputDeps {

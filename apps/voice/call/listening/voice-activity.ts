@@ -1,14 +1,14 @@
 export const windowMs = 32;
 
-/** Above the first a window begins speech, above the second it goes on with it. */
-const beginsAbove = 0.6;
-const goesOnAbove = 0.45;
-/** Speech has begun when six of the last seven windows hold voice: about 200 ms. */
-const [neededWindows, lookedAtWindows] = [6, 7];
+/** Probabilities above which a window starts speech, and continues it. */
+const startsAbove = 0.6;
+const continuesAbove = 0.45;
+/** Speech starts when six of the last seven windows hold voice: about 200 ms. */
+const [neededWindows, recentWindows] = [6, 7];
 /** Gaps between syllables are shorter than this. */
 const gapMs = 200;
 
-/** Tells from the probability of each window whether somebody speaks, and for how long. */
+/** Tracks from the probability of each window whether the caller speaks, and for how long. */
 export class VoiceActivity {
   #recent: boolean[] = [];
   #speaking = false;
@@ -19,7 +19,7 @@ export class VoiceActivity {
     return this.#speaking;
   }
 
-  /** Length of the speech that goes on now, or of the last one. */
+  /** Length of the current stretch of speech, or of the last one. */
   get speechMs(): number {
     return this.#speaking ? this.#speechMs - this.#silenceMs : this.#speechMs;
   }
@@ -29,13 +29,13 @@ export class VoiceActivity {
     return this.#silenceMs;
   }
 
-  /** Takes the next window; true when speech has begun with it. */
+  /** Takes the next window; returns whether speech starts with it. */
   accept(probability: number): boolean {
-    const voiced = probability >= (this.#speaking ? goesOnAbove : beginsAbove);
-    this.#recent = [...this.#recent, voiced].slice(-lookedAtWindows);
+    const voiced = probability >= (this.#speaking ? continuesAbove : startsAbove);
+    this.#recent = [...this.#recent, voiced].slice(-recentWindows);
     if (voiced) this.#silenceMs = 0;
     else this.#silenceMs += windowMs;
-    return this.#speaking ? this.#goOn() : this.#begin();
+    return this.#speaking ? this.#continue() : this.#start();
   }
 
   reset(): void {
@@ -45,7 +45,7 @@ export class VoiceActivity {
     this.#silenceMs = 0;
   }
 
-  #goOn(): boolean {
+  #continue(): boolean {
     this.#speechMs += windowMs;
     if (this.#silenceMs < gapMs) return false;
     this.#speaking = false;
@@ -53,7 +53,7 @@ export class VoiceActivity {
     return false;
   }
 
-  #begin(): boolean {
+  #start(): boolean {
     const voiced = this.#recent.filter(Boolean).length;
     if (voiced < neededWindows || this.#silenceMs > 0) return false;
     this.#speaking = true;
@@ -62,7 +62,7 @@ export class VoiceActivity {
   }
 }
 
-/** What is kept from before the voice was noticed, so that the first sound is not lost. */
+/** Windows recorded before speech is detected, so that the first sound is not lost. */
 const leadWindows = 16;
 const longestWindows = Math.ceil(45_000 / windowMs);
 
@@ -71,7 +71,7 @@ export class Recording {
   #windows: Float32Array[] = [];
   #started = false;
 
-  /** Takes the next window; before `start` only the newest are kept. */
+  /** Takes the next window; before `start` it holds only the newest. */
   add(window: Float32Array): void {
     this.#windows.push(window);
     if (!this.#started && this.#windows.length > leadWindows) this.#windows.shift();

@@ -38,7 +38,7 @@ function open(summary: string | undefined, earlier: ModelMessages = []) {
   const history = new History({
     earlier,
     summariser: () => summariser(summary),
-    keep: (messages) => {
+    store: (messages) => {
       kept = messages;
     },
     logger,
@@ -103,9 +103,9 @@ describe('the conversation', () => {
 
   it('is kept for each user and skill', () => {
     const { database, memory } = openMemory();
-    memory.keep('ada', 'chef', turn(1));
-    memory.keep('ada', 'chef', turn(2));
-    memory.keep('ben', 'chef', turn(3));
+    memory.store('ada', 'chef', turn(1));
+    memory.store('ada', 'chef', turn(2));
+    memory.store('ben', 'chef', turn(3));
     expect(new Memory(database).recall('ada', 'chef')).toEqual(turn(2));
     expect(memory.recall('ben', 'chef')).toEqual(turn(3));
     expect(memory.recall('ada', 'default')).toEqual([]);
@@ -113,11 +113,11 @@ describe('the conversation', () => {
 
   it('is forgotten when two thousand others were held since', () => {
     const { database, memory } = openMemory();
-    memory.keep('old', 'chef', turn(1));
+    memory.store('old', 'chef', turn(1));
     database.exec('UPDATE memories SET updated_at = 1');
-    for (let number = 1; number < 2000; number += 1) memory.keep(`user-${number}`, 'chef', turn(2));
+    for (let number = 1; number < 2000; number += 1) memory.store(`user-${number}`, 'chef', turn(2));
     expect(memory.recall('old', 'chef')).toEqual(turn(1));
-    memory.keep('one more', 'chef', turn(3));
+    memory.store('one more', 'chef', turn(3));
     expect(memory.recall('old', 'chef')).toEqual([]);
     expect(memory.recall('user-1', 'chef')).toEqual(turn(2));
   });

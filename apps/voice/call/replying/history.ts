@@ -5,27 +5,27 @@ import type { Model } from '../../turn/model-settings.ts';
 import type { ModelMessage, ModelMessages } from '../../turn/run-persona.ts';
 
 export interface HistoryDeps {
-  /** What is known from earlier calls. */
+  /** Messages of earlier calls. */
   earlier: ModelMessages;
   /** Writes summaries. */
   summariser(): Model;
   /** Called after every change. */
-  keep(messages: ModelMessages): void;
+  store(messages: ModelMessages): void;
   logger: Logger;
 }
 
 const limits = { tokens: 3000, keepMessages: 16 };
-/** Short sentences fill a conversation long before its tokens do: from here on it is summarised too. */
+/** Many short messages are summarised too, long before the token limit. */
 const manyMessages = 60;
 const mostMessages = 80;
 
-/** The conversation as the model is shown it. When it grows, its older part is put into a summary in the background. */
+/** The messages that the model sees. When they grow, the older ones are summarised in the background. */
 export class History {
   readonly #deps: HistoryDeps;
   readonly #controller = new AbortController();
   #messages: ModelMessage[];
   #summarising = false;
-  #isKept = true;
+  #isStored = true;
 
   constructor(deps: HistoryDeps) {
     this.#deps = deps;
@@ -46,12 +46,12 @@ export class History {
     return this.#messages.length > manyMessages || estimateTokens(this.#messages) > limits.tokens;
   }
 
-  /** No summary is waited for any longer. */
+  /** Aborts a summary that is under way. */
   close(): void {
     this.#controller.abort();
   }
 
-  /** What is added meanwhile stays behind the summary. */
+  /** Messages that are added meanwhile follow the summary. */
   async #summarise(): Promise<void> {
     if (this.#summarising) return;
     this.#summarising = true;
@@ -62,29 +62,29 @@ export class History {
       if (compacted !== undefined && !signal.aborted)
         this.#set([...compacted.messages, ...this.#messages.filter((message) => !older.has(message))]);
     } catch (error) {
-      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'a conversation was not summarised');
+      if (!signal.aborted) this.#deps.logger.warn({ err: error }, 'failed to summarise conversation');
     } finally {
       this.#summarising = false;
     }
   }
 
-  /** Should no summary ever come, the oldest messages go; no result of a tool stands without its call. */
+  /** Without a summary the oldest messages go, and never a tool call without its result. */
   #set(messages: ModelMessage[]): void {
     const newest = messages.slice(-mostMessages);
     const start = newest.length < messages.length ? newest.findIndex(({ role }) => role === 'user') : 0;
     this.#messages = newest.slice(Math.max(0, start));
-    this.#keep();
+    this.#store();
   }
 
-  /** What cannot be written down is remembered as long as the call lasts. */
-  #keep(): void {
-    const { keep, logger } = this.#deps;
+  /** What cannot be stored is remembered as long as the call lasts. */
+  #store(): void {
+    const { store, logger } = this.#deps;
     try {
-      keep(this.#messages);
-      this.#isKept = true;
+      store(this.#messages);
+      this.#isStored = true;
     } catch (error) {
-      if (this.#isKept) logger.error({ err: error }, 'a conversation was not kept');
-      this.#isKept = false;
+      if (this.#isStored) logger.error({ err: error }, 'failed to store conversation');
+      this.#isStored = false;
     }
   }
 }
@@ -100,7 +100,7 @@ interface OpenHistory {
 
 /**
  * One history for all calls of a user with a skill: a line that broke is often noticed only when the caller is back on
- * another one, and neither may write over what the other has kept.
+ * another one, and neither may overwrite what the other has stored.
  */
 export class Histories {
   readonly #deps: HistoriesDeps;
@@ -110,7 +110,7 @@ export class Histories {
     this.#deps = deps;
   }
 
-  /** For one call; `release` is to be called once, when it is over. */
+  /** Call `release` once, when the call is over. */
   open(userId: string, skill: string): { history: History; release(): void } {
     const key = JSON.stringify([userId, skill]);
     const shared = this.#open.get(key) ?? { history: this.#recall(userId, skill), calls: 0 };
@@ -130,7 +130,7 @@ export class Histories {
     const { memory, summariser, logger } = this.#deps;
     return new History({
       earlier: memory.recall(userId, skill),
-      keep: (messages) => memory.keep(userId, skill, messages),
+      store: (messages) => memory.store(userId, skill, messages),
       summariser,
       logger,
     });
@@ -139,7 +139,7 @@ export class Histories {
 
 const mostMemories = 2000;
 
-/** What each user and each of their skills have talked about; it survives a restart. */
+/** The stored conversations of each user with each skill. */
 export class Memory {
   readonly #database: Database;
 
@@ -154,8 +154,8 @@ export class Memory {
     return row === undefined ? [] : (JSON.parse(row.messages) as ModelMessage[]);
   }
 
-  /** Keeps a conversation; of all of them the ones that were held last. */
-  keep(userId: string, skill: string, messages: readonly ModelMessage[]): void {
+  /** Stores a conversation, and drops the oldest beyond the limit. */
+  store(userId: string, skill: string, messages: readonly ModelMessage[]): void {
     this.#database
       .prepare(
         `INSERT INTO memories (user_id, skill, messages, updated_at) VALUES (?, ?, ?, ?)

@@ -5,22 +5,22 @@ import { stillRunning } from './tool-runs.ts';
 
 interface Step {
   text: string;
-  calls: ScriptCall[];
+  calls: TranscriptCall[];
 }
 
-interface ScriptCall {
+interface TranscriptCall {
   toolCallId: string;
   name: string;
   input: unknown;
   result: string | undefined;
-  /** It was started and goes on when the answer is stopped. */
+  /** It goes on when the reply is stopped. */
   goesOn: boolean;
 }
 
 const longestResult = 4000;
 const stopped = 'Error: stopped, because the user went on.';
 
-/** What an answer consists of so far: texts, and the tools that were used between them. */
+/** What a reply consists of so far: texts, and the tool calls between them. */
 export class ReplyTranscript {
   readonly #steps: Step[] = [];
 
@@ -43,7 +43,7 @@ export class ReplyTranscript {
     step.calls.push({ toolCallId, name, input, result: undefined, goesOn: false });
   }
 
-  /** A tool that may change something has begun; stopping the answer does not stop it. */
+  /** A tool that may change something was started; stopping the reply does not stop it. */
   markStarted(toolCallId: string): void {
     const call = this.#calls.find((known) => known.toolCallId === toolCallId);
     if (call !== undefined) call.goesOn = true;
@@ -54,18 +54,18 @@ export class ReplyTranscript {
     if (call !== undefined) call.result = result.slice(0, longestResult);
   }
 
-  /** Whether a tool has done something. */
+  /** Whether a tool gave a result. */
   get hasResults(): boolean {
     return this.#calls.some(({ result }) => result !== undefined);
   }
 
-  /** Whether a tool has begun that may change something. */
+  /** Whether a tool was started that may change something. */
   get hasStarted(): boolean {
     return this.#calls.some(({ goesOn }) => goesOn);
   }
 
-  /** Tools that are still at work. */
-  get openCalls(): Pick<ScriptCall, 'toolCallId' | 'name' | 'goesOn'>[] {
+  /** Calls that still run. */
+  get openCalls(): Pick<TranscriptCall, 'toolCallId' | 'name' | 'goesOn'>[] {
     return this.#calls.filter(({ result }) => result === undefined);
   }
 
@@ -73,7 +73,7 @@ export class ReplyTranscript {
     return this.#steps.flatMap(({ calls }) => calls);
   }
 
-  /** The answer as the conversation keeps it: of the text only as many characters as were heard. */
+  /** The reply for the history: of the text only the characters that were heard. */
   messages(heard: number): ModelMessage[] {
     let left = this.text.slice(0, heard);
     return this.#steps.flatMap((step) => {
@@ -106,7 +106,7 @@ function stepMessages({ calls }: Step, text: string): ModelMessage[] {
   ];
 }
 
-/** A result that came when its turn was over, as a call that was made just now. */
+/** A late result, as a call that was made just now. */
 export function outcomeMessages({ name, input, result }: ToolOutcome): ModelMessage[] {
   const call = { toolCallId: `call_${randomUUID()}`, name, input, goesOn: false };
   return stepMessages({ text: '', calls: [{ ...call, result: result.slice(0, longestResult) }] }, '');

@@ -6,7 +6,7 @@ import type { TurnMarks } from '../../metrics/latency.ts';
 import type { Persona } from '../../turn/persona.ts';
 import { type ModelMessage, type ModelMessages, runPersona } from '../../turn/run-persona.ts';
 import { Alarm } from '../clock.ts';
-import type { Outgoing } from '../rtvi.ts';
+import type { Outgoing } from '../line.ts';
 import type { Fillers } from '../speaking/fillers.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import {

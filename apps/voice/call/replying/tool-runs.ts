@@ -9,16 +9,16 @@ export interface ToolRunsOptions {
   logger: Logger;
 }
 
-/** What a run has to know of the answer that calls it. */
-export interface AnswerTools {
+/** The reply that calls a tool. */
+export interface ReplyContext {
   userId: string;
   /** Fulfilled when the reply is committed. */
   committed: Promise<void>;
-  /** A call has begun that goes on when the answer is stopped. */
+  /** Called when a call starts that goes on when the reply is stopped. */
   started(toolCallId: string): void;
 }
 
-/** One execution of a tool; every call that asks for the same thing meanwhile shares it. */
+/** One execution of a tool; equal calls share it while it runs. */
 interface ToolRun {
   key: string;
   userId: string;
@@ -28,24 +28,24 @@ interface ToolRun {
   waiting: number;
   /** The result, or a text that starts with `Error:`; never rejects. */
   done: Promise<string>;
-  /** Set once it is done and nobody was waiting. */
+  /** Set once it is done and no call was waiting. */
   result: string | undefined;
-  /** Aborted when a later call has got the result, so that it is not announced as well. */
+  /** Aborted when a later call got the result, so that it is not announced as well. */
   collected: AbortController;
 }
 
-/** What an interrupted turn, and so the conversation, knows of a call that goes on. */
+/** The result of a call that goes on, as an interrupted turn and the history have it. */
 export const stillRunning =
   'Still running: it was started and goes on although the user went on talking. Do not start it again. Its result is announced when it is there; to wait for it, make the same call with exactly the same arguments.';
 
 const mostRunning = 16;
 const mostUncollected = 200;
-/** More than a run gets, so that it is the run that ends, with its own words. */
+/** A call waits longer than its run may take, so that the run's own error is reported. */
 const graceMs = 5000;
 
 /**
- * Runs the tools of spoken conversations that may change something: all but the read-only ones. An interruption ends the turn that waits, not the
- * run; the same call made again joins it. A result that nobody waited for is announced to the user at the next pause.
+ * Runs the tools of calls. A tool that may change something (all but the read-only ones) outlives an interruption: the
+ * same call made again joins the run, and a result that nobody waited for is announced at the next pause.
  */
 export class ToolRuns {
   readonly #options: ToolRunsOptions;
@@ -57,7 +57,7 @@ export class ToolRuns {
   }
 
   /** The tool as a reply calls it. A preemptive reply may be thrown away, so no tool runs before it is committed. */
-  wrap(tool: Tool, { userId, committed, started }: AnswerTools): Tool {
+  wrap(tool: Tool, { userId, committed, started }: ReplyContext): Tool {
     if (tool.pause) return tool;
     const isShared = tool.readOnly !== true;
     return {
@@ -74,7 +74,7 @@ export class ToolRuns {
     };
   }
 
-  /** Cancels what runs; users are told of what they still waited for. */
+  /** Cancels what runs; users are notified of what they still waited for. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all([...this.#runs.values()].map(({ done }) => done));
@@ -126,11 +126,11 @@ export class ToolRuns {
         heard: () => this.#runs.delete(run.key),
       });
     } catch (error) {
-      logger.error({ err: error, tool: tool.name }, 'failed to store the result of a tool call');
+      logger.error({ err: error, tool: tool.name }, 'failed to store tool result');
     }
   }
 
-  /** What was dropped here is announced all the same; only a repeated call does not find it any more. */
+  /** What is dropped is still announced; only a repeated call does not find it any more. */
   #dropUncollected(): void {
     const uncollected = [...this.#runs.values()].filter(({ result }) => result !== undefined);
     for (const { key } of uncollected.slice(0, -mostUncollected)) this.#runs.delete(key);

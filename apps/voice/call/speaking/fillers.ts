@@ -3,9 +3,9 @@ import type { Verbosity } from '../../skills/verbosity.ts';
 import { Alarm } from '../clock.ts';
 
 interface Phrases {
-  /** A short sign that one was heard. */
+  /** Said when the model is late. */
   acknowledgements: readonly string[];
-  /** Said when a tool is used and the model has said nothing: 2-4, 4-8 and up to 12 words. */
+  /** Said when a tool starts and the model has said nothing: 2-4, 4-8 and up to 12 words. */
   preambles: readonly string[];
   /** Said while a slow tool runs. */
   progress: readonly string[];
@@ -47,9 +47,9 @@ export const phrases: Record<Verbosity, Phrases> = {
 export interface FillerDeps {
   clock: Clock;
   verbosity: Verbosity;
-  /** Whether a late answer is preceded by a sign that one was heard. */
+  /** Whether an acknowledgement precedes a late reply. */
   acknowledges: boolean;
-  /** Nothing is being said at the moment. */
+  /** Neither side is speaking. */
   isQuiet(): boolean;
   say(text: string): void;
 }
@@ -60,7 +60,7 @@ const progressAfterMs = 2000;
 const progressEveryMs = 6000;
 const progressRetryMs = 1500;
 
-/** Keeps a turn from dead air: while the model thinks, and while a tool runs. */
+/** Fills dead air while the model thinks and while a tool runs. */
 export class Fillers {
   readonly #deps: FillerDeps;
   readonly #acknowledgement: Alarm;
@@ -83,7 +83,7 @@ export class Fillers {
       this.#acknowledgement.set(acknowledgeAfterMs, () => this.#sayOne('acknowledgements'));
   }
 
-  /** The model has said something of its own. */
+  /** The model has said something itself. */
   onText(): void {
     this.#modelSpoke = true;
     this.#acknowledgement.cancel();
@@ -114,14 +114,14 @@ export class Fillers {
     this.#progress.cancel();
   }
 
-  /** Where something is being said already, the line comes soon after it. */
+  /** While something else is said, the line is tried again soon. */
   #report(): void {
     const nextMs = this.#deps.isQuiet() ? progressEveryMs : progressRetryMs;
     this.#sayOne('progress');
     this.#progress.set(nextMs, () => this.#report());
   }
 
-  /** In turn, so that the same words do not come twice in a row. */
+  /** Rotates the phrases, so that none comes twice in a row. */
   #sayOne(kind: keyof Phrases): void {
     const choices = phrases[this.#deps.verbosity][kind];
     const text = choices[this.#said % Math.max(1, choices.length)];

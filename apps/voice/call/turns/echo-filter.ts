@@ -1,7 +1,7 @@
 import type { Clock } from '@trunkline/schedule';
+import type { AudioFrame } from '../../speech/audio/frame.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
-import type { EchoCorrelator } from './echo-correlator.ts';
-import { isStopWord, wordsIn } from './words.ts';
+import { isStopWord, wordsIn } from './interruption.ts';
 
 export interface EchoFilterDeps {
   player: SpeechPlayer;
@@ -121,4 +121,136 @@ function isMostly(echoed: boolean[], words: string[], ours: string[]): boolean {
   if (marked === 0) return false;
   const known = words.filter((word, index) => echoed[index] || ours.includes(word)).length;
   return marked >= 3 && known / words.length >= 0.8;
+}
+
+const slotMs = 8;
+/** A window of the microphone covers this many slots. */
+const slotsPerWindow = 4;
+/** An echo comes back within this many slots: about 600 ms. */
+const longestDelay = 75;
+const comparedWindows = 36;
+const fewestWindows = 10;
+const rememberedSlots = 1024;
+/** A voice and its echo correlate this much; two people who speak at once do not. */
+const surelyAbove = 0.88;
+const echoAbove = 0.8;
+/** What was surely an echo may correlate a little less later. */
+const stillAbove = 0.65;
+const [flattest, steepest] = [0.4, 1.7];
+
+/** Compares the loudness of what is heard with that of what is played: an echo goes up and down with it. */
+export class EchoCorrelator {
+  /** Energy and samples of what is played, by the time when it is. */
+  readonly #played = new Map<number, { energy: number; samples: number }>();
+  #heard: { slot: number; level: number }[] = [];
+  #sure = false;
+  /** Until then there is something to be heard. */
+  #playedUntil = -Infinity;
+
+  /** Something will be played at that time. */
+  play(atMs: number, { samples, sampleRate }: AudioFrame): void {
+    const perSlot = (slotMs * sampleRate) / 1000;
+    for (let at = 0; at < samples.length; at += perSlot) {
+      const slot = Math.floor((atMs + (at / sampleRate) * 1000) / slotMs);
+      this.#add(slot, samples.subarray(at, at + perSlot));
+    }
+    this.#playedUntil = Math.max(this.#playedUntil, atMs + (samples.length / sampleRate) * 1000);
+  }
+
+  /** Nothing is played from that time on, whatever was planned. */
+  stop(atMs: number): void {
+    this.#playedUntil = Math.min(this.#playedUntil, atMs);
+    for (const slot of this.#played.keys()) if (slot * slotMs >= atMs) this.#played.delete(slot);
+  }
+
+  /** This is heard at that time. */
+  hear(window: Float32Array, atMs: number): void {
+    const energy = window.reduce((sum, sample) => sum + sample * sample, 0) / Math.max(1, window.length);
+    this.#heard.push({ slot: Math.floor(atMs / slotMs), level: levelOf(energy) });
+    if (this.#heard.length > comparedWindows) this.#heard.shift();
+    // What is heard while the bot is silent says nothing about an echo.
+    if (atMs > this.#playedUntil + longestDelay * slotMs) this.#heard = [];
+  }
+
+  /** Too little was heard since the bot began to speak. */
+  get isUnsure(): boolean {
+    return this.#heard.length < fewestWindows;
+  }
+
+  /** What was heard lately is the bot's voice. */
+  get isEcho(): boolean {
+    const { likeness } = this;
+    this.#sure ||= likeness >= surelyAbove;
+    return likeness >= (this.#sure ? stillAbove : echoAbove);
+  }
+
+  /** This user turn was the bot's voice for a while. */
+  get wasEcho(): boolean {
+    return this.#sure;
+  }
+
+  /** The next user turn begins. */
+  reset(): void {
+    this.#sure = false;
+  }
+
+  /** From 0 to 1, at the delay that fits best. */
+  get likeness(): number {
+    if (this.isUnsure) return 0;
+    const heard = this.#heard.map(({ level }) => level);
+    const levels = this.#playedLevels();
+    let best = 0;
+    for (let delay = 0; delay <= longestDelay; delay += 1) {
+      const played = this.#heard.map(({ slot }) => levels.get(slot - delay) ?? 0);
+      best = Math.max(best, correlation(heard, played));
+    }
+    return best;
+  }
+
+  /** How loud each window would be if it ended with that slot. */
+  #playedLevels(): Map<number, number> {
+    const [first, last] = [this.#heard[0]?.slot ?? 0, this.#heard.at(-1)?.slot ?? 0];
+    const levels = new Map<number, number>();
+    for (let slot = first - longestDelay; slot <= last; slot += 1) {
+      let [energy, samples] = [0, 0];
+      for (let part = slot - slotsPerWindow; part < slot; part += 1) {
+        energy += this.#played.get(part)?.energy ?? 0;
+        samples += this.#played.get(part)?.samples ?? 0;
+      }
+      levels.set(slot, levelOf(energy / Math.max(1, samples)));
+    }
+    return levels;
+  }
+
+  #add(slot: number, samples: Int16Array): void {
+    const energy = samples.reduce((sum, sample) => sum + (sample / 2 ** 15) ** 2, 0);
+    const known = this.#played.get(slot) ?? { energy: 0, samples: 0 };
+    this.#played.set(slot, { energy: known.energy + energy, samples: known.samples + samples.length });
+    const [oldest] = this.#played.keys();
+    if (this.#played.size > rememberedSlots && oldest !== undefined) this.#played.delete(oldest);
+  }
+}
+
+/** Decibels, without what is too soft to count. */
+function levelOf(energy: number): number {
+  return Math.max(0, 10 * Math.log10(energy + 1e-12) + 55);
+}
+
+/** How alike the two are; 0 when one moves much further than the other, as an echo does not. */
+function correlation(left: readonly number[], right: readonly number[]): number {
+  const [leftMean, rightMean] = [mean(left), mean(right)];
+  let [both, ofLeft, ofRight] = [0, 0, 0];
+  for (const [index, value] of left.entries()) {
+    const [one, other] = [value - leftMean, (right[index] ?? 0) - rightMean];
+    both += one * other;
+    ofLeft += one * one;
+    ofRight += other * other;
+  }
+  if (ofLeft === 0 || ofRight === 0) return 0;
+  const steepness = both / ofRight;
+  return steepness < flattest || steepness > steepest ? 0 : both / Math.sqrt(ofLeft * ofRight);
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

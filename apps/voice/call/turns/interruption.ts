@@ -1,5 +1,3 @@
-import { isBackchannel, isStopWord, wordsIn } from './words.ts';
-
 // Barge-in: does speech over the bot's own interrupt it?
 
 /** The caller speaks while the bot has the turn. */
@@ -32,3 +30,67 @@ export function judgeInterruption({ speechMs, words, over, selfSpeech }: Overlap
 
 /** A pause without words for this long was a false interruption. */
 export const falseInterruptionTimeoutMs = 2000;
+
+/** The words of a text in lower case, without punctuation. */
+export function wordsIn(text: string): string[] {
+  return (
+    text
+      .toLowerCase()
+      .replace(/[’']/g, '')
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
+/** Words of a listener who wants the speaker to go on. */
+const backchannelWords = new Set(
+  'mhm mmhm mm mmm hm hmm uhhuh huh yeah yep yup yes right okay ok sure oh ah aha wow really cool nice great good true exactly indeed gotcha alright interesting fine'.split(
+    ' ',
+  ),
+);
+const backchannelPhrases = [
+  'i see',
+  'got it',
+  'uh huh',
+  'mm hm',
+  'm hm',
+  'mm hmm',
+  'of course',
+  'i know',
+  'go on',
+  'makes sense',
+  'sounds good',
+  'all right',
+];
+const hesitations = new Set(['um', 'uh', 'er', 'erm', 'uhm', 'eh']);
+const longestBackchannel = 4;
+
+/** Whether somebody only shows that they listen: "mhm", "yeah, right", "I see". */
+export function isBackchannel(text: string): boolean {
+  const words = wordsIn(text);
+  if (words.length === 0 || words.length > longestBackchannel) return false;
+  const rest = backchannelPhrases.reduce(
+    (left, phrase) => left.replaceAll(` ${phrase} `, ' '),
+    ` ${words.join(' ')} `,
+  );
+  return rest.split(' ').every((word) => word === '' || backchannelWords.has(word) || hesitations.has(word));
+}
+
+const stopWords = new Set(['stop', 'wait', 'no', 'cancel', 'quiet', 'enough', 'pause', 'hey', 'sorry']);
+
+/** Whether a single word is meant to stop the one who speaks. */
+export function isStopWord(text: string): boolean {
+  return wordsIn(text).some((word) => stopWords.has(word));
+}
+
+export function isHesitation(word: string): boolean {
+  return hesitations.has(word);
+}
+
+/** Limit of one message; the beginning is dropped. */
+const longestJoined = 8000;
+
+/** What was said before and now, as one text. */
+export function joined(before: string, text: string): string {
+  const whole = before === '' || text === '' ? before + text : `${before} ${text}`;
+  return whole.slice(-longestJoined);
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toneOf } from './tone.ts';
+import { toneOf } from './endpointing.ts';
 
 const rate = 16_000;
 
