@@ -23,6 +23,7 @@ import {
 } from '@trunkline/service';
 import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
 import type { Hono } from 'hono';
+import type { SourceKind } from './api-types.ts';
 import { ConversationStore } from './chat/conversations.ts';
 import { PdfPrinter } from './exports/pdf.ts';
 import { createResearchExecutor, researchSkill } from './interfaces/a2a-executor.ts';
@@ -44,7 +45,7 @@ import { mountResearch } from './routes/research.ts';
 import { mountShares } from './routes/shares.ts';
 import { createSources, missingSources, sourceDefinitions } from './sources/catalogue.ts';
 import { SearchAggregator } from './sources/search-aggregator.ts';
-import type { SourceDefinition, SourceKind } from './sources/source.ts';
+import type { SourceDefinition } from './sources/source.ts';
 import { AnswerStore } from './store/answers.ts';
 import { DocumentStore } from './store/documents.ts';
 import { FindingStore } from './store/findings.ts';

@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
+import type { SourceKind } from '../api-types.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
-import { CATEGORIES, type SourceKind, TIME_RANGES } from '../sources/source.ts';
+import { CATEGORIES, TIME_RANGES } from '../sources/source.ts';
 import type { TurnSources } from './turn-sources.ts';
 
 const RESULTS = 8;

@@ -1,7 +1,5 @@
+import type { Judge } from '../api-types.ts';
 import type { Span } from '../text/sentences.ts';
-
-/** Who judged: word-by-word comparison with the page, the language model, or nobody (not checked). */
-export type Judge = 'rules' | 'model' | 'none';
 
 export interface Verdict {
   supported: boolean;

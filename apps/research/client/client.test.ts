@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Claim } from '../api-types.ts';
 import { partsOf, readChat } from './chat/chatStream.ts';
 import { citedBy, withoutSourceList, withPart } from './chat/messages.ts';
 import { labelOf, linkMarks, targetOf } from './citations/marks.ts';
 import { costWords, countWords, durationWords, placeOf } from './lib/format.ts';
 import { hrefOf, routeOf } from './lib/route.ts';
-import type { Claim } from './lib/types.ts';
 import { applyEvent, EMPTY_VIEW, type JobEvent } from './research/jobView.ts';
 
 const told = (events: [string, Record<string, unknown>?][]) =>
@@ -69,6 +69,11 @@ describe('citations', () => {
     sentence,
     number,
     supported,
+    judge: 'rules',
+    certain: true,
+    score: 1,
+    passageStart: null,
+    passageEnd: null,
     sourceId: number,
     reason: '',
     passage: 'p',

@@ -1,4 +1,5 @@
-import type { Claim, Dimension, Job, JobSource } from '../research/job.ts';
+import type { Claim, JobSource } from '../api-types.ts';
+import type { Dimension, Job } from '../research/job.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 

@@ -10,7 +10,7 @@ import {
   type ParagraphChild,
   TextRun,
 } from 'docx';
-import type { Claim } from '../research/job.ts';
+import type { Claim } from '../api-types.ts';
 import { type Bundle, citedSources } from './bundle.ts';
 import { claimAnchor, linkedReport, verdictWords } from './linked-report.ts';
 import type { Block, Inline } from './markdown.ts';

@@ -1,5 +1,5 @@
+import type { Claim } from '../api-types.ts';
 import { judgesWords, problemWords } from '../citations/judge-words.ts';
-import type { Claim } from '../research/job.ts';
 import { type Bundle, citedSources } from './bundle.ts';
 import { HTML_STYLE } from './html-style.ts';
 import { claimAnchor, linkedReport, verdictWords } from './linked-report.ts';

@@ -1,6 +1,6 @@
+import type { Claim } from '../api-types.ts';
 import { judgeWords } from '../citations/judge-words.ts';
 import { rewriteMarks } from '../citations/marks.ts';
-import type { Claim } from '../research/job.ts';
 import type { Bundle } from './bundle.ts';
 import { type Block, parseMarkdown } from './markdown.ts';
 

@@ -1,7 +1,7 @@
 import type { AgentSkill, ExecutionEvent, Executor } from '@trunkline/a2a';
 import { HttpError } from '@trunkline/http';
+import type { CitationScore } from '../api-types.ts';
 import { judgesWords } from '../citations/judge-words.ts';
-import type { CitationScore } from '../research/job.ts';
 import {
   type DeepEvent,
   type DeepResearchParts,

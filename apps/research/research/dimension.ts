@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import type { JobSource } from '../api-types.ts';
 import type { FoundResult } from '../sources/search-aggregator.ts';
 import { isAllowed } from './domains.ts';
 import { canonicalUrl } from './duplicates.ts';
-import type { Dimension, JobSource } from './job.ts';
+import type { Dimension } from './job.ts';
 import { passagesIn } from './passages.ts';
 import { qualityOf } from './quality.ts';
 import type { RunContext } from './run-context.ts';

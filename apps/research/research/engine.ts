@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ModelError } from '@trunkline/llm';
+import type { Budget } from '../api-types.ts';
 import type { Spending } from '../store/jobs.ts';
-import type { Budget, Job, JobOptions, PlannedDimension } from './job.ts';
+import type { Job, JobOptions, PlannedDimension } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
 import {
   BudgetMeter,

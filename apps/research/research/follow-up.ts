@@ -1,13 +1,14 @@
+import type { JobSource } from '../api-types.ts';
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
-import type { Answer, AnswerStore } from '../store/answers.ts';
+import type { AnswerStore, StoredAnswer } from '../store/answers.ts';
 import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { checkedExcerpt } from './checked-excerpt.ts';
 import { type CitationJudgeParts, createCitationJudge } from './citation-judge.ts';
 import { writeFrom } from './draft.ts';
-import type { Job, JobSource } from './job.ts';
+import type { Job } from './job.ts';
 import type { NumberedPassage } from './material.ts';
 import type { ResearchModel } from './model.ts';
 import { passagesIn } from './passages.ts';
@@ -40,7 +41,7 @@ export async function answerFollowUp(
   job: Job,
   question: string,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<StoredAnswer> {
   const { jobs, answers, model, documents, findings } = parts;
   const read = numberSources(findings.sources(job.id).filter(({ state }) => state === 'read'));
   const passages = bestPassages(documents, read, question);

@@ -1,4 +1,5 @@
-import type { Dimension, JobSource } from './job.ts';
+import type { JobSource } from '../api-types.ts';
+import type { Dimension } from './job.ts';
 import { passagesIn } from './passages.ts';
 import type { RunContext } from './run-context.ts';
 

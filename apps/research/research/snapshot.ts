@@ -1,37 +1,8 @@
+import type { JobSnapshot } from '../api-types.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { ShareStore } from '../store/shares.ts';
 import type { ResearchEngine } from './engine.ts';
-import type { CitationScore, Dimension, Job } from './job.ts';
-
-export interface Snapshot {
-  researchId: string;
-  status: Job['status'];
-  phase: Job['phase'];
-  dimensionsTotal: number;
-  dimensionsComplete: number;
-  sourceCount: number;
-  report?: string;
-  query: string;
-  createdAt: string;
-  model: Job['model'];
-  tokens: number;
-  /** US dollars; null when the price of the model is not known. */
-  costUsd: number | null;
-  /** How long it has been worked on. */
-  elapsedMs: number;
-  citations?: CitationScore;
-  /** Set while the job waits for an edited plan. */
-  awaiting?: 'plan';
-  dimensions: string[];
-  /** The dimensions with how far each is, and what went wrong with it. */
-  plan: Pick<Dimension, 'name' | 'state' | 'iteration' | 'troubles'>[];
-  options: Pick<Job['options'], 'budget' | 'sources'>;
-  error?: string;
-  /** What went wrong with search services without stopping the job. */
-  warnings: string[];
-  /** The path of the page that shows the report to anyone who has it. */
-  share?: string;
-}
+import type { Job } from './job.ts';
 
 export interface SnapshotParts {
   findings: FindingStore;
@@ -40,7 +11,7 @@ export interface SnapshotParts {
 }
 
 /** The job as its status route shows it. */
-export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotParts): Snapshot {
+export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotParts): JobSnapshot {
   const dimensions = findings.dimensions(job.id);
   const isComplete = job.status === 'complete';
   const share = shares.tokenOf(job.id);

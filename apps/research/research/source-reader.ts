@@ -1,6 +1,6 @@
+import type { JobSource } from '../api-types.ts';
 import { isAllowed } from './domains.ts';
 import { type Fingerprint, fingerprintOf, isNearDuplicate } from './duplicates.ts';
-import type { JobSource } from './job.ts';
 import type { RunContext } from './run-context.ts';
 
 /** Reads the sources of one job, each once however many dimensions use it, and merges those that say the same. */

@@ -1,6 +1,7 @@
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { StoredFile } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import { addFile } from '../library/upload.ts';
 import type { ExtractionPool } from '../reading/extraction-pool.ts';
@@ -66,7 +67,7 @@ export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRoutePart
   );
 }
 
-function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument) {
+function toEntry({ id, url, title, type, bytes, addedAt }: DescribedDocument): StoredFile {
   return {
     id: String(id),
     name: url,

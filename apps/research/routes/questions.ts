@@ -2,9 +2,10 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import { ModelError } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { Answer } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import type { FollowUpParts } from '../research/follow-up.ts';
-import type { Answer } from '../store/answers.ts';
+import type { StoredAnswer } from '../store/answers.ts';
 import { jobFinder } from './find-job.ts';
 
 const questionSchema = z.object({ question: z.string().trim().min(2).max(2000) });
@@ -41,6 +42,6 @@ export function mountQuestions(app: Hono<AppEnv>, parts: FollowUpParts): void {
   );
 }
 
-function toEntry({ askedAt, ...answer }: Answer) {
+function toEntry({ askedAt, ...answer }: StoredAnswer): Answer {
   return { ...answer, askedAt: new Date(askedAt).toISOString() };
 }

@@ -1,12 +1,12 @@
 import { type AppEnv, describeRoute, type SseSource, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { Evidence, SourceKind } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import { type DomainLists, isAllowed } from '../research/domains.ts';
 import { followEvents } from '../research/follow.ts';
 import { type Job, LONGEST_NAME, type PlannedDimension } from '../research/job.ts';
 import { type SnapshotParts, snapshotOf } from '../research/snapshot.ts';
-import type { SourceKind } from '../sources/source.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder } from './find-job.ts';
@@ -106,7 +106,8 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
     }),
     (c) => {
       const { id } = find(c.req.param('id'));
-      return c.json({ sources: findings.sources(id), claims: findings.claims(id) });
+      const evidence: Evidence = { sources: findings.sources(id), claims: findings.claims(id) };
+      return c.json(evidence);
     },
   );
 

@@ -1,5 +1,6 @@
 import { type AppEnv, describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
+import type { SharedReport } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import type { Job } from '../research/job.ts';
 import { sharePath } from '../research/snapshot.ts';
@@ -70,10 +71,13 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
 }
 
 /** What a stranger may see: the report and what bears it out, nothing of the service. */
-function toShared({ id, query, report, citations, model, createdAt }: Job, findings: FindingStore) {
+function toShared(
+  { id, query, report, citations, model, createdAt }: Job,
+  findings: FindingStore,
+): SharedReport {
   return {
     query,
-    report,
+    report: report ?? '',
     citations,
     model: model.name,
     createdAt: new Date(createdAt).toISOString(),

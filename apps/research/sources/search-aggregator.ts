@@ -1,28 +1,11 @@
 import { SearchError } from '@trunkline/tools';
-import type {
-  SearchQuery,
-  SearchResult,
-  SourceClient,
-  SourceDefinition,
-  SourceKind,
-  SourceText,
-} from './source.ts';
+import type { SourceHealth, SourceKind } from '../api-types.ts';
+import type { SearchQuery, SearchResult, SourceClient, SourceDefinition, SourceText } from './source.ts';
 
 /** A source that is configured. */
 export interface Source {
   definition: SourceDefinition;
   client: SourceClient;
-}
-
-export interface SourceHealth {
-  name: string;
-  /** How pages call it. */
-  title: string;
-  kind: SourceKind;
-  /** `unknown` until it was asked. */
-  state: 'ok' | 'failing' | 'unknown';
-  words: string;
-  at?: string;
 }
 
 /** What a search over several sources gave: results, which sources answered, and in words what went wrong with the others. */

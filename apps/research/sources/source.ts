@@ -1,8 +1,6 @@
 import type { Option } from '@trunkline/config';
+import type { SourceKind } from '../api-types.ts';
 import type { DocumentStore } from '../store/documents.ts';
-
-/** What a user may choose from: the web, an encyclopedia, the user's own files. */
-export type SourceKind = 'web' | 'encyclopedia' | 'files';
 
 /** One result, in the form of the contract; `documentId` where its text is stored already. */
 export interface SearchResult {

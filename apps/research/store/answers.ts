@@ -1,17 +1,12 @@
 import type { Database } from '@trunkline/storage';
-import type { Claim } from '../research/job.ts';
+import type { Answer, Claim } from '../api-types.ts';
 
 /** A question that was asked about a report, and the answer from its stored sources. */
-export interface Answer {
-  id: number;
-  question: string;
-  /** Markdown with checked citations. */
-  text: string;
-  claims: Claim[];
+export interface StoredAnswer extends Omit<Answer, 'askedAt'> {
   askedAt: number;
 }
 
-interface AnswerRow extends Omit<Answer, 'claims'> {
+interface AnswerRow extends Omit<StoredAnswer, 'claims'> {
   claims: string;
 }
 
@@ -23,7 +18,7 @@ export class AnswerStore {
     this.#database = database;
   }
 
-  add(jobId: string, { question, text, claims }: Pick<Answer, 'question' | 'text' | 'claims'>): Answer {
+  add(jobId: string, { question, text, claims }: Pick<Answer, 'question' | 'text' | 'claims'>): StoredAnswer {
     const askedAt = Date.now();
     const { lastInsertRowid } = this.#database
       .prepare('INSERT INTO answers (job_id, question, text, claims, asked_at) VALUES (?, ?, ?, ?, ?)')
@@ -31,7 +26,7 @@ export class AnswerStore {
     return { id: Number(lastInsertRowid), question, text, claims, askedAt };
   }
 
-  all(jobId: string): Answer[] {
+  all(jobId: string): StoredAnswer[] {
     return this.#database
       .prepare<AnswerRow>(
         'SELECT id, question, text, claims, asked_at AS askedAt FROM answers WHERE job_id = ? ORDER BY id',

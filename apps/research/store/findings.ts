@@ -1,6 +1,7 @@
 import type { Database } from '@trunkline/storage';
+import type { Claim, JobSource } from '../api-types.ts';
 import type { Opinion } from '../citations/second-judge.ts';
-import type { Claim, Dimension, JobSource, PlannedDimension } from '../research/job.ts';
+import type { Dimension, PlannedDimension } from '../research/job.ts';
 
 interface DimensionRow extends Omit<Dimension, 'queries' | 'troubles'> {
   queries: string;

@@ -1,5 +1,6 @@
 import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
-import type { CitationScore, Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
+import type { CitationScore } from '../api-types.ts';
+import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
 import { containing } from './containing.ts';
 import { EVENTS } from './schema.ts';
 

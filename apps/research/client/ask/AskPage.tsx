@@ -1,9 +1,9 @@
 import { DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
 import { useRef, useState } from 'react';
+import type { SourceHealth } from '../../api-types.ts';
 import { putPending } from '../chat/pending.ts';
 import { newId } from '../lib/format.ts';
 import { goTo, hrefOf } from '../lib/route.ts';
-import type { SourceHealth } from '../lib/types.ts';
 import { useAction } from '../lib/useAction.ts';
 import { useWork } from '../library/useWork.ts';
 import { WorkList } from '../library/WorkList.tsx';

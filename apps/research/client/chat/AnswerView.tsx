@@ -1,9 +1,9 @@
 import { ErrorState, Lamp, Progress } from '@trunkline/ui';
 import { useMemo } from 'react';
+import type { CitedSource } from '../../api-types.ts';
 import { CitedText } from '../citations/CitedText.tsx';
 import { SourceLink } from '../citations/SourceLink.tsx';
 import { placeOf } from '../lib/format.ts';
-import type { CitedSource } from '../lib/types.ts';
 import { type ChatMessage, citedBy, withoutSourceList } from './messages.ts';
 
 const NO_SOURCES: CitedSource[] = [];

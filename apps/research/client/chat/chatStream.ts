@@ -1,4 +1,4 @@
-import type { CitedSource } from '../lib/types.ts';
+import type { CitedSource } from '../../api-types.ts';
 
 /** What the lines of the chat stream tell. */
 export type ChatPart =

@@ -1,4 +1,4 @@
-import type { CitedSource } from '../lib/types.ts';
+import type { CitedSource } from '../../api-types.ts';
 import type { ChatPart } from './chatStream.ts';
 
 export interface ChatMessage {

@@ -1,6 +1,6 @@
 import { MarkdownView } from '@trunkline/ui';
 import { type RefObject, useEffect, useMemo, useRef } from 'react';
-import type { CitedSource, Claim } from '../lib/types.ts';
+import type { CitedSource, Claim } from '../../api-types.ts';
 import { CitationCard } from './CitationCard.tsx';
 import { labelOf, linkMarks, targetOf } from './marks.ts';
 import { useCitationCard } from './useCitationCard.ts';

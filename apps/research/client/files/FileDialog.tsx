@@ -1,8 +1,8 @@
 import { Button, Dialog, ErrorState, Skeleton, useResource } from '@trunkline/ui';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import type { StoredFile } from '../../api-types.ts';
 import { findWords } from '../../citations/excerpt.ts';
 import { bytesWords } from '../lib/format.ts';
-import type { StoredFile } from '../lib/types.ts';
 
 /** Much more at once makes a slow page; a passage is read within it. */
 const SHOWN_AROUND = 20_000;

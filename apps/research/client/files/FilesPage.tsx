@@ -15,8 +15,8 @@ import {
 } from '@trunkline/ui';
 import { FileText, Trash2, Upload } from 'lucide-react';
 import { type DragEvent, useRef, useState } from 'react';
+import type { StoredFile } from '../../api-types.ts';
 import { bytesWords, plural } from '../lib/format.ts';
-import type { StoredFile } from '../lib/types.ts';
 import { useAction } from '../lib/useAction.ts';
 import { PageFrame } from '../PageFrame.tsx';
 import { useFileAt } from './FileViewer.tsx';

@@ -1,9 +1,9 @@
 import { IconButton, Line, RelativeTime } from '@trunkline/ui';
 import { MessageSquareText, RotateCcw, Telescope } from 'lucide-react';
+import type { JobSnapshot } from '../../api-types.ts';
 import { judgesWords } from '../../citations/judge-words.ts';
 import { costWords, plural } from '../lib/format.ts';
 import { hrefOf } from '../lib/route.ts';
-import type { JobSnapshot } from '../lib/types.ts';
 import { useRunAgain } from '../lib/useRunAgain.ts';
 import { lampOf } from '../research/JobHeader.tsx';
 import type { WorkItem } from './useWork.ts';

@@ -1,6 +1,6 @@
 import { type ApiError, useResource } from '@trunkline/ui';
 import { useMemo } from 'react';
-import type { JobSnapshot } from '../lib/types.ts';
+import type { JobSnapshot } from '../../api-types.ts';
 
 /** A piece of past work, of either kind. */
 export type WorkItem =

@@ -1,10 +1,10 @@
 import { EmptyState, Lamp, SwitchField } from '@trunkline/ui';
 import { Scale } from 'lucide-react';
 import { useState } from 'react';
+import type { CitedSource, Claim } from '../../api-types.ts';
 import { citationState, judgeWords } from '../../citations/judge-words.ts';
 import { SourceLink } from '../citations/SourceLink.tsx';
 import { plural } from '../lib/format.ts';
-import type { CitedSource, Claim } from '../lib/types.ts';
 
 interface EvidenceTabProps {
   claims: readonly Claim[];

@@ -1,7 +1,7 @@
 import { Button, ErrorState, useApi } from '@trunkline/ui';
 import { Play } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { JobPhase, JobSnapshot } from '../lib/types.ts';
+import type { JobPhase, JobSnapshot } from '../../api-types.ts';
 import { useAction } from '../lib/useAction.ts';
 import type { JobHandle } from './useJob.ts';
 

@@ -1,8 +1,8 @@
 import { Button, Progress, useApi, useResource } from '@trunkline/ui';
 import { CornerDownLeft } from 'lucide-react';
 import { useState } from 'react';
+import type { Answer, CitedSource } from '../../api-types.ts';
 import { CitedText } from '../citations/CitedText.tsx';
-import type { Answer, CitedSource } from '../lib/types.ts';
 import { useAction } from '../lib/useAction.ts';
 
 const ANSWER_LIMIT_MS = 600_000;

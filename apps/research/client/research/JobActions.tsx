@@ -1,8 +1,8 @@
 import { Button, Menu, useApi, useHotkeys } from '@trunkline/ui';
 import { Download, Link, RotateCcw, Square } from 'lucide-react';
 import { useState } from 'react';
+import type { JobSnapshot } from '../../api-types.ts';
 import { downloadFile } from '../lib/download.ts';
-import type { JobSnapshot } from '../lib/types.ts';
 import { useAction } from '../lib/useAction.ts';
 import { useRunAgain } from '../lib/useRunAgain.ts';
 import { ShareDialog } from './ShareDialog.tsx';

@@ -1,8 +1,8 @@
 import { Badge, Lamp, type LampState } from '@trunkline/ui';
 import { type ReactNode, useEffect, useState } from 'react';
+import type { CitationScore, JobSnapshot } from '../../api-types.ts';
 import { judgesWords, problemWords } from '../../citations/judge-words.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
-import type { JobSnapshot, Score } from '../lib/types.ts';
 import { JobActions } from './JobActions.tsx';
 import type { JobHandle } from './useJob.ts';
 
@@ -64,7 +64,7 @@ function Elapsed({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
   return durationWords(snapshot.elapsedMs + (ticks ? Math.max(0, now - loadedAt) : 0));
 }
 
-function scoreWords(score: Score): string {
+function scoreWords(score: CitationScore): string {
   const { total, supported, uncited } = score;
   const judges = judgesWords(score);
   return [

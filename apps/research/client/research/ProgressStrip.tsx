@@ -1,6 +1,6 @@
 import { Progress } from '@trunkline/ui';
 import { Check } from 'lucide-react';
-import type { JobPhase, JobSnapshot } from '../lib/types.ts';
+import type { JobPhase, JobSnapshot } from '../../api-types.ts';
 import type { JobView } from './jobView.ts';
 
 const PHASES: readonly { id: JobPhase; label: string }[] = [

@@ -1,6 +1,6 @@
 import { type RefObject, useMemo, useRef } from 'react';
+import type { CitedSource, Claim } from '../../api-types.ts';
 import { CitedText } from '../citations/CitedText.tsx';
-import type { CitedSource, Claim } from '../lib/types.ts';
 
 interface ReportViewProps {
   report: string;

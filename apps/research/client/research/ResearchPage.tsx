@@ -1,6 +1,6 @@
 import { Button, ErrorState, Lamp, Skeleton, Tabs } from '@trunkline/ui';
 import { type ReactNode, useMemo, useState } from 'react';
-import type { Claim, JobSource } from '../lib/types.ts';
+import type { Claim, JobSource } from '../../api-types.ts';
 import { ActivityTab } from './ActivityTab.tsx';
 import { DimensionCards } from './DimensionCards.tsx';
 import { EvidenceTab } from './EvidenceTab.tsx';

@@ -1,5 +1,5 @@
 import { Button, CopyButton, Dialog, useApi, useToast } from '@trunkline/ui';
-import type { JobSnapshot } from '../lib/types.ts';
+import type { JobSnapshot } from '../../api-types.ts';
 import { useAction } from '../lib/useAction.ts';
 import type { JobHandle } from './useJob.ts';
 

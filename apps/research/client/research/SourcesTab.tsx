@@ -1,8 +1,8 @@
 import { Badge, EmptyState, Lamp, type LampState } from '@trunkline/ui';
 import { Library } from 'lucide-react';
+import type { JobSource } from '../../api-types.ts';
 import { SourceLink } from '../citations/SourceLink.tsx';
 import { placeOf } from '../lib/format.ts';
-import type { JobSource } from '../lib/types.ts';
 
 /** Every source of a job: what was read, and why the others were not. */
 export function SourcesTab({ sources }: { sources: readonly JobSource[] }) {

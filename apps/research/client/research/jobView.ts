@@ -1,5 +1,5 @@
+import type { JobPhase } from '../../api-types.ts';
 import { wordsFor } from '../../interfaces/progress-words.ts';
-import type { JobPhase } from '../lib/types.ts';
 
 export interface FoundSource {
   title: string;

@@ -1,6 +1,6 @@
 import { type Resource, type StreamState, useEventStream, useResource } from '@trunkline/ui';
 import { useCallback, useEffect, useReducer, useState } from 'react';
-import type { Evidence, JobSnapshot } from '../lib/types.ts';
+import type { Evidence, JobSnapshot } from '../../api-types.ts';
 import { applyEvent, EMPTY_VIEW, type JobEvent, type JobView } from './jobView.ts';
 
 export interface JobHandle {

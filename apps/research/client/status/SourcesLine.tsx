@@ -1,6 +1,6 @@
 import { Lamp } from '@trunkline/ui';
+import type { SourceHealth } from '../../api-types.ts';
 import { hrefOf } from '../lib/route.ts';
-import type { SourceHealth } from '../lib/types.ts';
 import { sourceLamp } from './sourceWords.ts';
 
 /** Which sources answer, in one line below the box. */

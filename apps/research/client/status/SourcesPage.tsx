@@ -9,7 +9,7 @@ import {
   useHealth,
   useResource,
 } from '@trunkline/ui';
-import type { SourceHealth } from '../lib/types.ts';
+import type { SourceHealth } from '../../api-types.ts';
 import { PageFrame } from '../PageFrame.tsx';
 import { sourceLamp } from './sourceWords.ts';
 

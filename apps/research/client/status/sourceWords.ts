@@ -1,5 +1,5 @@
 import type { LampState } from '@trunkline/ui';
-import type { SourceHealth } from '../lib/types.ts';
+import type { SourceHealth } from '../../api-types.ts';
 
 const LAMPS: Record<SourceHealth['state'], { state: LampState; word: string }> = {
   ok: { state: 'live', word: 'Answers' },

@@ -1,0 +1,154 @@
+/** What the HTTP API answers with: the server makes these, the pages show them. */
+
+/** What a user may choose from: the web, an encyclopedia, the user's own files. */
+export type SourceKind = 'web' | 'encyclopedia' | 'files';
+
+export interface SourceHealth {
+  name: string;
+  /** How pages call it. */
+  title: string;
+  kind: SourceKind;
+  /** `unknown` until it was asked. */
+  state: 'ok' | 'failing' | 'unknown';
+  words: string;
+  at?: string;
+}
+
+export type JobStatus = 'running' | 'complete' | 'error' | 'cancelled';
+export type JobPhase = 'scope' | 'research' | 'evaluate' | 'synthesis' | 'done';
+export type DimensionState = 'planned' | 'started' | 'searched' | 'done';
+
+/** What a job may use up; a limit that is not given does not hold. */
+export interface Budget {
+  seconds?: number | undefined;
+  tokens?: number | undefined;
+  sources?: number | undefined;
+}
+
+export interface JobSnapshot {
+  researchId: string;
+  status: JobStatus;
+  phase: JobPhase;
+  dimensionsTotal: number;
+  dimensionsComplete: number;
+  sourceCount: number;
+  report?: string;
+  query: string;
+  createdAt: string;
+  model: { name: string; demo: boolean };
+  tokens: number;
+  /** US dollars; null when the price of the model is not known. */
+  costUsd: number | null;
+  /** How long it has been worked on. */
+  elapsedMs: number;
+  citations?: CitationScore;
+  /** Set while the job waits for an edited plan. */
+  awaiting?: 'plan';
+  dimensions: string[];
+  /** The dimensions with how far each is, and what went wrong with it. */
+  plan: { name: string; state: DimensionState; iteration: number; troubles: string[] }[];
+  options: { budget: Budget; sources: readonly SourceKind[] };
+  error?: string;
+  /** What went wrong with search services without stopping the job. */
+  warnings: string[];
+  /** The path of the page that shows the report to anyone who has it. */
+  share?: string;
+}
+
+export interface CitationScore {
+  /** Citations in the report. */
+  total: number;
+  /** Of those, the ones that their page bears out. */
+  supported: number;
+  /** Sentences that no page bears out and that cite none. */
+  uncited: number;
+  /** Citations that the language model judged. */
+  byModel: number;
+  /** Citations that nobody judged: no model is configured for it, or it did not answer. */
+  unchecked?: number;
+  /** The same number under its old name; in old reports those that rules judged without being sure. */
+  doubtful: number;
+  /** Why the model did not judge all that it was asked to. */
+  problem?: string;
+}
+
+/** Who judged: word-by-word comparison with the page, the language model, or nobody (not checked). */
+export type Judge = 'rules' | 'model' | 'none';
+
+export interface Claim {
+  sentence: string;
+  sourceId: number | null;
+  number: number | null;
+  supported: boolean;
+  judge: Judge;
+  /** False where it was not checked. */
+  certain: boolean;
+  score: number;
+  reason: string;
+  passage: string;
+  passageStart: number | null;
+  passageEnd: number | null;
+}
+
+/** A source that a citation may lead to. */
+export interface CitedSource {
+  /** Of sources that claims name. */
+  id?: number;
+  number: number | null;
+  title: string;
+  url: string;
+  snippet?: string;
+  published?: string | null;
+}
+
+export interface JobSource {
+  id: number;
+  url: string;
+  title: string;
+  snippet: string;
+  /** The name of the source that found it. */
+  engine: string;
+  quality: number;
+  published: string | null;
+  state: 'found' | 'read' | 'failed' | 'duplicate';
+  documentId: number | null;
+  duplicateOf: number | null;
+  problem: string | null;
+  /** Its number in the report. */
+  number: number | null;
+}
+
+export interface Evidence {
+  sources: JobSource[];
+  claims: Claim[];
+}
+
+/** A question about a report, and the answer from its stored sources. */
+export interface Answer {
+  id: number;
+  question: string;
+  /** Markdown with checked citations. */
+  text: string;
+  claims: Claim[];
+  askedAt: string;
+}
+
+export interface SharedReport {
+  query: string;
+  report: string;
+  citations: CitationScore | null;
+  model: string;
+  createdAt: string;
+  sources: (CitedSource & { id: number })[];
+  claims: Claim[];
+}
+
+export interface StoredFile {
+  id: string;
+  url: string;
+  name: string;
+  title: string;
+  type: string;
+  bytes: number;
+  addedAt: string;
+}
