@@ -2,6 +2,7 @@ import { type A2aClient, createA2aClient, type ExternalAgent, type RemoteCard } 
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import { errorMessage } from '@trunkline/std';
+import type { Sighting } from '../api-types.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
@@ -23,14 +24,6 @@ export interface BrokerSettings {
   logger: Logger;
   client?: A2aClient;
   heartbeatMs?: number;
-}
-
-/** What is known of an external agent's life. */
-export interface Sighting {
-  reachable: boolean;
-  /** When it was asked last, in milliseconds since 1970. */
-  at: number;
-  error?: string;
 }
 
 const cardTimeoutMs = 10_000;

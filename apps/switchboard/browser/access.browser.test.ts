@@ -18,7 +18,7 @@ const sections = [
   'incidents',
   'alerts',
   'changes',
-  'parts',
+  'plugins',
 ];
 
 describeWithBrowser('with a key set, the console', () => {

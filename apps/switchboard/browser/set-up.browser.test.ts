@@ -216,7 +216,7 @@ describeWithBrowser('how the switchboard is set up', () => {
   });
 
   it('parts say what switches them on, and a broken file is named', async () => {
-    const opened = await pages.open('/app#/parts');
+    const opened = await pages.open('/app#/plugins');
     const { page } = opened;
     await page
       .getByText(/CHAT_BOT_TOKEN/)

@@ -2,11 +2,12 @@ import { type Bus, type Draft, escapeSegment, type Message, type Subscription } 
 import type { Logger } from '@trunkline/config';
 import { anonymous } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
+import type { CeremonyRun, CeremonyRunStatus } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
-import type { Run, RunStatus, RunStore } from './run-store.ts';
+import type { RunStore } from './run-store.ts';
 
 export interface CeremonyRunnerSettings {
   bus: Bus;
@@ -87,13 +88,18 @@ export class CeremonyRunner {
   #completed({ payload, timestamp }: Message): void {
     const outcome = fieldsOf(fieldsOf(payload).outcome);
     const runId = text(outcome.runId) ?? '';
-    this.#settings.store.end(runId, outcome.status as RunStatus, text(outcome.detail) ?? null, timestamp);
+    this.#settings.store.end(
+      runId,
+      outcome.status as CeremonyRunStatus,
+      text(outcome.detail) ?? null,
+      timestamp,
+    );
     this.#timers.get(runId)?.cancel();
     this.#timers.delete(runId);
   }
 
   /** Asks everyone who has not been asked yet, and watches the time. */
-  async #drive(run: Run): Promise<void> {
+  async #drive(run: CeremonyRun): Promise<void> {
     const { bus, clock, store, logger } = this.#settings;
     const ceremony = this.#find(run);
     if (ceremony === undefined)
@@ -115,7 +121,7 @@ export class CeremonyRunner {
     await this.#endIfDone(run);
   }
 
-  async #endIfDone(run: Run): Promise<void> {
+  async #endIfDone(run: CeremonyRun): Promise<void> {
     const ceremony = this.#find(run);
     if (ceremony === undefined) return;
     const known = new Map(
@@ -131,7 +137,7 @@ export class CeremonyRunner {
   }
 
   /** The first end counts: a second one has the same id and is not brought again. */
-  async #end(run: Run, status: RunStatus, detail: string): Promise<void> {
+  async #end(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
     const { bus, clock } = this.#settings;
     const { runId, ceremonyId } = run;
     if (this.#settings.store.get(runId)?.status !== 'running') return;
@@ -145,7 +151,7 @@ export class CeremonyRunner {
     await this.#notify(run, status, detail);
   }
 
-  async #notify(run: Run, status: RunStatus, detail: string): Promise<void> {
+  async #notify(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
     const ceremony = this.#find(run);
     if (ceremony === undefined || ceremony.notifyChannel === '') return;
     const said = status === 'success' ? detail : `ended with ${status}: ${detail}`;
@@ -157,13 +163,13 @@ export class CeremonyRunner {
     });
   }
 
-  #find({ ceremonyId }: Run): Ceremony | undefined {
+  #find({ ceremonyId }: CeremonyRun): Ceremony | undefined {
     return this.#settings.ceremonies().find(({ id }) => id === ceremonyId);
   }
 }
 
 /** One request for each target, or one for whoever has the skill. */
-function requestsOf({ runId }: Run, { id, name, description, skill, targets }: Ceremony): Draft[] {
+function requestsOf({ runId }: CeremonyRun, { id, name, description, skill, targets }: Ceremony): Draft[] {
   const askedOf = targets.length === 0 ? [undefined] : targets;
   return askedOf.map((agent) => ({
     topic: 'agent.skill.request',

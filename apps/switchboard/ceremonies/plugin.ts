@@ -4,6 +4,7 @@ import { escapeSegment } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
+import type { CeremonyRun, CeremonyView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import { nodeName } from '../cluster/node-name.ts';
 import { hourly } from '../core/hourly.ts';
@@ -13,8 +14,8 @@ import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Ceremony } from '../workspace/schema/ceremony.ts';
 import { entryName } from '../workspace/schema/names.ts';
 import { CeremonyRunner } from './ceremony-runner.ts';
-import type { CeremonyService, CeremonyView } from './ceremony-service.ts';
-import { type Run, RunStore } from './run-store.ts';
+import type { CeremonyService } from './ceremony-service.ts';
+import { RunStore } from './run-store.ts';
 import { Timetable } from './timetable.ts';
 
 /** Ceremonies: skills that agents perform at set times. */
@@ -85,7 +86,7 @@ export class CeremonyPlugin implements Plugin, CeremonyService {
     return { runId };
   }
 
-  runs(id: string, limit: number): Run[] {
+  runs(id: string, limit: number): CeremonyRun[] {
     return this.#store?.list(id, limit) ?? [];
   }
 

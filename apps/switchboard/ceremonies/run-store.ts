@@ -1,21 +1,6 @@
 import { anonymous, decodePrincipal, encodePrincipal, type Principal } from '@trunkline/identity';
 import { type Database, openDatabase } from '@trunkline/storage';
-
-export type RunStatus = 'running' | 'success' | 'failure' | 'timeout';
-
-/** One performance of a ceremony. */
-export interface Run {
-  runId: string;
-  ceremonyId: string;
-  /** `schedule`, or who asked for it. */
-  trigger: string;
-  /** The time it was due; null when somebody asked for it. */
-  scheduledAt: number | null;
-  startedAt: number;
-  endedAt: number | null;
-  status: RunStatus;
-  detail: string | null;
-}
+import type { CeremonyRun, CeremonyRunStatus } from '../api-types.ts';
 
 /** What one of the agents answered. */
 export interface Answer {
@@ -50,7 +35,7 @@ export class RunStore {
   }
 
   /** Notes the beginning of a run; says whether it was new. */
-  begin(run: Omit<Run, 'endedAt' | 'status' | 'detail'>, principal: Principal): boolean {
+  begin(run: Omit<CeremonyRun, 'endedAt' | 'status' | 'detail'>, principal: Principal): boolean {
     const { runId, ceremonyId, trigger, scheduledAt, startedAt } = run;
     const { changes } = this.#database
       .prepare(`INSERT INTO runs VALUES (?, ?, ?, ?, ?, NULL, 'running', NULL, ?) ON CONFLICT DO NOTHING`)
@@ -81,26 +66,26 @@ export class RunStore {
   }
 
   /** An end once noted stays. */
-  end(runId: string, status: RunStatus, detail: string | null, endedAt: number): void {
+  end(runId: string, status: CeremonyRunStatus, detail: string | null, endedAt: number): void {
     this.#database
       .prepare(`UPDATE runs SET status = ?, detail = ?, endedAt = ? WHERE runId = ? AND status = 'running'`)
       .run(status, detail, endedAt, runId);
   }
 
-  get(runId: string): Run | undefined {
-    return this.#database.prepare<Run>(`SELECT ${columns} FROM runs WHERE runId = ?`).get(runId);
+  get(runId: string): CeremonyRun | undefined {
+    return this.#database.prepare<CeremonyRun>(`SELECT ${columns} FROM runs WHERE runId = ?`).get(runId);
   }
 
-  running(): Run[] {
+  running(): CeremonyRun[] {
     return this.#database
-      .prepare<Run>(`SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY startedAt`)
+      .prepare<CeremonyRun>(`SELECT ${columns} FROM runs WHERE status = 'running' ORDER BY startedAt`)
       .all();
   }
 
   /** The newest first. */
-  list(ceremonyId: string, limit: number): Run[] {
+  list(ceremonyId: string, limit: number): CeremonyRun[] {
     return this.#database
-      .prepare<Run>(
+      .prepare<CeremonyRun>(
         `SELECT ${columns} FROM runs WHERE ceremonyId = ? ORDER BY startedAt DESC, rowid DESC LIMIT ?`,
       )
       .all(ceremonyId, limit);

@@ -1,25 +1,8 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Database, openDatabase } from '@trunkline/storage';
+import type { Change } from '../api-types.ts';
 import { privateMode } from '../workspace/restrict.ts';
-
-/** One change of a workspace file, with the text before and after; null stands for no file. */
-export interface Change {
-  id: number;
-  at: number;
-  by: string;
-  reason: string | null;
-  messageId: string;
-  /** The command that asked for it, or `registrar` for a part of the service. */
-  topic: string;
-  kind: string;
-  name: string;
-  file: string;
-  before: string | null;
-  after: string | null;
-  /** The change that this one takes back. */
-  undoes: number | null;
-}
 
 interface Wanted {
   file?: string | undefined;

@@ -4,11 +4,12 @@ import { type Environment, parseYaml } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
+import type { Change } from '../api-types.ts';
 import { standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { privateMode } from '../workspace/restrict.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
-import type { Change, ChangeStore } from './change-store.ts';
+import type { ChangeStore } from './change-store.ts';
 import { ControlPlaneError } from './control-plane-error.ts';
 import { holdsSecrets } from './redact.ts';
 

@@ -1,8 +1,9 @@
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
+import type { PluginStatus } from '../api-types.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/report.ts';
-import type { Plugin, PluginContext, PluginStatus } from './plugin.ts';
+import type { Plugin, PluginContext } from './plugin.ts';
 
 /** Starts each plugin after those that it names in `after`, and stops them in reverse; one that fails leaves the others alone. */
 export class PluginHost {

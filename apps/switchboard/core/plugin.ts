@@ -37,11 +37,3 @@ export interface Plugin {
   /** Ends what `start` began; is called only after a start that did not throw. */
   stop(): Promise<void>;
 }
-
-export interface PluginStatus {
-  name: string;
-  kind?: 'surface';
-  state: 'off' | 'waiting' | 'running' | 'failed';
-  /** Why it is off or failed. */
-  words?: string;
-}

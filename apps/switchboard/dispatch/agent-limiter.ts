@@ -1,10 +1,5 @@
-import {
-  CircuitBreaker,
-  type CircuitState,
-  ConcurrencyLimiter,
-  type Slot,
-  TimeoutError,
-} from '@trunkline/std';
+import { CircuitBreaker, ConcurrencyLimiter, type Slot, TimeoutError } from '@trunkline/std';
+import type { Load } from '../api-types.ts';
 import type { SkillExecutor, SkillResult } from './executor.ts';
 
 export interface AgentLimits {
@@ -25,12 +20,6 @@ interface RunOptions {
 
 /** A caller that waits for its answer: counted until `release`, or refused. */
 export type Admission = { release: () => void } | { refusal: string };
-
-export interface Load {
-  running: number;
-  waiting: number;
-  circuit: CircuitState;
-}
 
 /** Callers that wait for answers of all agents together. */
 const maxCallers = 256;

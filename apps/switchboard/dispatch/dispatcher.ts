@@ -2,7 +2,8 @@ import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunk
 import type { Logger } from '@trunkline/config';
 import { untilAborted } from '@trunkline/http';
 import { Deadline, errorMessage, type Slot } from '@trunkline/std';
-import type { Flow, FlowStore } from '../flows/flow-store.ts';
+import type { Flow } from '../api-types.ts';
+import type { FlowStore } from '../flows/flow-store.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import { type AgentQueueSettings, AgentQueues } from './agent-queues.ts';
 import { Announcer } from './announcer.ts';

@@ -20,7 +20,7 @@ export interface SkillRequest {
   chained?: boolean;
 }
 
-interface SkillUsage {
+export interface SkillUsage {
   inputTokens: number;
   outputTokens: number;
   totalTokens: number;

@@ -1,33 +1,6 @@
 import { type Database, openDatabase } from '@trunkline/storage';
+import type { Flow, FlowOrigin, FlowStatus, TraceEntry } from '../api-types.ts';
 import { SharedWrites } from './shared-writes.ts';
-
-type FlowStatus = 'active' | 'blocked' | 'complete';
-type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
-
-/** One dispatch of a skill, from request to answer. */
-export interface Flow {
-  id: string;
-  type: 'skill';
-  status: FlowStatus;
-  stage: FlowStage;
-  createdAt: number;
-  startedAt: number | null;
-  completedAt: number | null;
-  durationMs: number | null;
-  skill: string;
-  /** How the text that it began with begins; null when there was none. */
-  requestPreview: string | null;
-  executorType: string | null;
-  targetAgent: string | null;
-  errorPreview: string | null;
-  updatedAt: number;
-}
-
-export interface TraceEntry {
-  at: number;
-  event: string;
-  details: unknown;
-}
 
 export interface FlowQuery {
   since?: number | undefined;
@@ -35,12 +8,6 @@ export interface FlowQuery {
   limit: number;
   /** How many of the newest are left out. */
   offset?: number;
-}
-
-/** The message that a flow began with. */
-export interface FlowOrigin {
-  messageId: string;
-  correlationId: string;
 }
 
 interface FlowStart extends FlowOrigin {

@@ -3,11 +3,11 @@ import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a'
 import { createA2aServer } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import type { Question } from '../api-types.ts';
 import type { Admission, AgentLimiter } from '../dispatch/agent-limiter.ts';
 import { text } from '../dispatch/request.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HumanInput } from '../human/human-input.ts';
-import type { Question } from '../human/question-store.ts';
 import type { SwitchboardOptions } from '../options.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { RoutingDeps } from '../router/decide.ts';

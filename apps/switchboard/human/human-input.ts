@@ -1,10 +1,11 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import { readVerdict } from '@trunkline/tools';
+import type { Question } from '../api-types.ts';
 import { principalOf } from '../core/principals.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { ApprovalRules } from './approval-rules.ts';
-import type { Question, QuestionStore } from './question-store.ts';
+import type { QuestionStore } from './question-store.ts';
 
 const outcomes = ['accepted', 'unknown', 'answered-already', 'not-allowed', 'unclear'] as const;
 export type AnswerOutcome = (typeof outcomes)[number];

@@ -1,15 +1,5 @@
 import { type Database, openDatabase } from '@trunkline/storage';
-
-export interface Question {
-  requestId: string;
-  correlationId: string;
-  question: string;
-  askedAt: number;
-  answer: string | null;
-  answeredAt: number | null;
-  /** It asks for leave to do something, which only some may give. */
-  approval: boolean;
-}
+import type { Question } from '../api-types.ts';
 
 type Row = Omit<Question, 'approval'> & { approval: number };
 

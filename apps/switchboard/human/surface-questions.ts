@@ -1,13 +1,13 @@
 import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { readVerdict } from '@trunkline/tools';
+import type { Question } from '../api-types.ts';
 import { derivedId } from '../core/derived-id.ts';
 import { principalOf } from '../core/principals.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
 import type { HumanInput } from './human-input.ts';
-import type { Question } from './question-store.ts';
 
 export interface SurfaceQuestionSettings {
   bus: Bus;

@@ -1,7 +1,8 @@
 import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Change, ChangeStore } from '../control/change-store.ts';
+import type { Change, ChangeView } from '../api-types.ts';
+import type { ChangeStore } from '../control/change-store.ts';
 import { lineDiff } from '../control/diff.ts';
 import { holdsSecrets, redactText } from '../control/redact.ts';
 import { type CommandBus, commandErrors, sendCommand } from './command.ts';
@@ -49,7 +50,7 @@ function found(changes: ChangeStore, id: string): Change {
 }
 
 /** Without credentials; the store has them, so that the change can be undone. */
-function withDiff(change: Change) {
+function withDiff(change: Change): ChangeView {
   const shown = (text: string | null) => (text === null || !mayHoldSecrets(change) ? text : redactText(text));
   const [before, after] = [shown(change.before), shown(change.after)];
   return { ...change, before, after, diff: lineDiff(before, after) };

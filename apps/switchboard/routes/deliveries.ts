@@ -2,9 +2,9 @@ import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { Delivery } from '../api-types.ts';
 import { redactMessage } from '../control/redact.ts';
 import { busFailure } from '../errors.ts';
-import type { Delivery } from '../surfaces/delivery/delivery.ts';
 import type { DeliveryQuery } from '../surfaces/delivery/delivery-store.ts';
 import type { SwitchboardEnv } from './guards.ts';
 

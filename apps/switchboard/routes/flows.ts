@@ -3,8 +3,9 @@ import type { Bus, Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import type { FlowOrigin } from '../api-types.ts';
 import { busFailure } from '../errors.ts';
-import type { FlowOrigin, FlowStore } from '../flows/flow-store.ts';
+import type { FlowStore } from '../flows/flow-store.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({

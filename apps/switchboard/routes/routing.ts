@@ -2,8 +2,7 @@ import { checkTopic } from '@trunkline/bus';
 import { describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Sighting } from '../broker/skill-broker.ts';
-import type { Load } from '../dispatch/agent-limiter.ts';
+import type { AgentView, Load, Sighting } from '../api-types.ts';
 import { confirmed } from '../dispatch/registry.ts';
 import { busFailure } from '../errors.ts';
 import {
@@ -40,13 +39,15 @@ export function mountRouting(app: Hono<SwitchboardEnv>, deps: RoutingDeps, insig
       .map((executor) => ({ ...executor, skills: confirmed(executor.skills) }))
       // An MCP server is its tools: it is listed when it has said which.
       .filter(({ type, skills }) => type !== 'mcp' || skills.length > 0)
-      .map(({ agent, type, skills }) => ({
-        name: agent,
-        type,
-        skills,
-        load: insights.load(agent),
-        ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
-      }));
+      .map(
+        ({ agent, type, skills }): AgentView => ({
+          name: agent,
+          type,
+          skills,
+          load: insights.load(agent),
+          ...(type === 'a2a' && { sighting: insights.sighting(agent) ?? null }),
+        }),
+      );
     return context.json({ success: true, data: agents });
   });
   app.get('/api/routes', describeRoute({ summary: 'The routes of routes.d' }), (context) =>

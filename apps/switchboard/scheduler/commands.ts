@@ -2,6 +2,7 @@ import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { stringify } from 'yaml';
+import type { ScheduleView } from '../api-types.ts';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/report.ts';
@@ -12,7 +13,6 @@ import { ownerOf } from './owner.ts';
 import { readRecord, withField } from './record-text.ts';
 import { ScheduleRefusal } from './refusal.ts';
 import type { Schedules } from './schedules.ts';
-import type { ScheduleView } from './view.ts';
 
 export interface CommandParts {
   bus: Bus;

@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock, Timer } from '@trunkline/schedule';
-import type { FireRow } from './ledger.ts';
+import type { FireRow } from '../api-types.ts';
 
 export interface LateNoteSettings {
   clock: Clock;

@@ -2,12 +2,12 @@ import { type Bus, type Draft, defaultDurableTopics, matchesTopic } from '@trunk
 import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, isoTime } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
+import type { FireRow, FireStatus } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import { derivedId } from '../core/derived-id.ts';
 import { scheduled } from '../core/principals.ts';
 import { isRouted } from '../router/router.ts';
 import type { FireResults, Outcome } from './fire-results.ts';
-import type { FireRow, FireStatus } from './ledger.ts';
 import type { ScheduleJob } from './record.ts';
 
 export interface FireSettings {

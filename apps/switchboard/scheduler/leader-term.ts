@@ -2,10 +2,11 @@ import { type Bus, BusError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, Scheduler } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
+import type { FireRow } from '../api-types.ts';
 import { announce } from '../workspace/report.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { Fires } from './fires.ts';
-import type { FireRow, Ledger } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import { type Entry, jobOf, type ScheduleJob } from './record.ts';
 
 export interface LeaderTermSettings {

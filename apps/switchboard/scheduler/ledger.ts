@@ -1,21 +1,5 @@
 import { type Database, openDatabase } from '@trunkline/storage';
-
-/** `fired` has no outcome yet; `unknown` never got one. */
-export type FireStatus = 'fired' | 'done' | 'failed' | 'skipped' | 'missed' | 'unknown';
-
-/** One fire of a schedule, as its history shows it. */
-export interface FireRow {
-  fireId: string;
-  scheduleId: string;
-  scheduledAt: number;
-  firedAt: number;
-  manual: boolean;
-  missed: boolean;
-  status: FireStatus;
-  endedAt: number | null;
-  /** Why it came to nothing, in words. */
-  detail: string | null;
-}
+import type { FireRow } from '../api-types.ts';
 
 /** What is known of a file of `crons/` without reading it. */
 export interface KnownFile {

@@ -3,6 +3,7 @@ import { createA2aClient } from '@trunkline/a2a';
 import type { Subscription } from '@trunkline/bus';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
+import type { FireRow } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import { nodeName } from '../cluster/node-name.ts';
 import { SharedLog } from '../cluster/shared-log.ts';
@@ -15,7 +16,7 @@ import { type CommandParts, listenForCommands } from './commands.ts';
 import { CronFolder } from './cron-folder.ts';
 import { FireCompletion } from './fire-completion.ts';
 import { FireResults } from './fire-results.ts';
-import { type FireRow, Ledger } from './ledger.ts';
+import { Ledger } from './ledger.ts';
 import { type FireReplica, Schedules, type SharedFire } from './schedules.ts';
 
 /** Beyond the time that a skill may take. */

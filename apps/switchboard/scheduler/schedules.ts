@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { type Clock, parseSchedule } from '@trunkline/schedule';
+import type { FireRow, ScheduleView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/shared-log.ts';
 import { hourly } from '../core/hourly.ts';
@@ -11,11 +12,11 @@ import type { FireCompletion } from './fire-completion.ts';
 import type { FireResults, Outcome } from './fire-results.ts';
 import { Fires } from './fires.ts';
 import { LeaderTerm } from './leader-term.ts';
-import type { FireRow, Ledger } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
 import { ownerOf } from './owner.ts';
 import type { Entry } from './record.ts';
 import { ScheduleRefusal } from './refusal.ts';
-import { type ScheduleView, viewOf } from './view.ts';
+import { viewOf } from './view.ts';
 
 /** What switchboards tell each other: a fire and how it went on, or that a one-shot is over. */
 export type SharedFire = { row: FireRow } | { ended: string };

@@ -1,17 +1,5 @@
-import type { CronRecord } from '../workspace/schema/cron.ts';
+import type { ScheduleView } from '../api-types.ts';
 import { type Entry, lastFiredOf, scheduleOf } from './record.ts';
-
-/** A schedule as lists show it: its record with the defaults filled in, and its times. */
-export interface ScheduleView extends Omit<CronRecord, 'type' | 'timezone' | 'lastFired'> {
-  type: 'cron' | 'once';
-  timezone: string;
-  state: 'active' | 'paused';
-  lastFired: string | null;
-  /** When it comes next; null while it is paused. */
-  nextFire: string | null;
-  /** The next times, were it not paused. */
-  next: string[];
-}
 
 export function viewOf(
   entry: Entry,

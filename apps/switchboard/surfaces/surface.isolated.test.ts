@@ -33,8 +33,8 @@ it('adds a surface by one file and one line: messages, questions, schedules, map
     files: { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') },
   });
   onTestFinished(() => board.stop());
-  const { data: parts } = (await board.call('/api/plugins')).body;
-  expect(parts).toContainEqual({ name: 'toy', kind: 'surface', state: 'running' });
+  const { data: plugins } = (await board.call('/api/plugins')).body;
+  expect(plugins).toContainEqual({ name: 'toy', kind: 'surface', state: 'running' });
 
   const say = (content: string) =>
     board.call('/webhooks/toy', JSON.stringify(content)).catch(() => undefined);
@@ -44,7 +44,7 @@ it('adds a surface by one file and one line: messages, questions, schedules, map
   await waitFor(() => toyPosts.includes('I was told: blue'));
 
   const { data: workspace } = (await board.call('/api/workspace')).body;
-  const map = buildMap({ parts, agents: [], servers: [], workspace });
+  const map = buildMap({ plugins, agents: [], servers: [], workspace });
   expect(map.nodes).toContainEqual(expect.objectContaining({ id: 'surfaces:toy', state: 'live' }));
   expect(map.nodes).toContainEqual(expect.objectContaining({ id: 'topics:message.inbound.toy.#' }));
   await board.call('/publish', { topic: 'toy.drawn', payload: { colour: 'blue' } });

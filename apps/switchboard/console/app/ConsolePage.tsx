@@ -7,7 +7,8 @@ import { SECTIONS } from '../shared/sections.tsx';
 export function ConsolePage() {
   const [named = ''] = useHashRoute();
   const { health, error } = useHealth();
-  const section = named in PAGES ? named : FIRST;
+  const wanted = RENAMED[named] ?? named;
+  const section = wanted in PAGES ? wanted : FIRST;
   const Page = PAGES[section];
   return (
     <AppShell
@@ -26,6 +27,9 @@ export function ConsolePage() {
 
 const FIRST = 'map';
 
+/** Sections by the names that older bookmarks hold. */
+const RENAMED: Readonly<Record<string, string>> = { parts: 'plugins' };
+
 const PAGES: Record<string, ComponentType> = {
   map: lazy(() => import('../pages/map/MapPage.tsx')),
   feed: lazy(() => import('../pages/feed/FeedPage.tsx')),
@@ -39,7 +43,7 @@ const PAGES: Record<string, ComponentType> = {
   incidents: lazy(() => import('../pages/incidents/IncidentsPage.tsx')),
   alerts: lazy(() => import('../pages/alerts/AlertsPage.tsx')),
   changes: lazy(() => import('../pages/changes/ChangesPage.tsx')),
-  parts: lazy(() => import('../pages/parts/PartsPage.tsx')),
+  plugins: lazy(() => import('../pages/plugins/PluginsPage.tsx')),
 };
 
 function Loading() {

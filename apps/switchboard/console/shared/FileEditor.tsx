@@ -1,6 +1,6 @@
 import { CheckedEditor, type LineMessage, useApi, useAttempt } from '@trunkline/ui';
 import { useCallback } from 'react';
-import type { Answer } from './wire.ts';
+import type { Answer } from '../../api-types.ts';
 
 /** The kinds of files that are written as text, and the field that names each. */
 const NAMING = { agent: 'name', route: 'name', ceremony: 'id' } as const;

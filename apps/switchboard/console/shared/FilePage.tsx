@@ -1,11 +1,11 @@
 import { Button, ErrorState, hashRoute, Skeleton, useResource } from '@trunkline/ui';
 import { ArrowLeft, Trash2 } from 'lucide-react';
 import type { ReactNode } from 'react';
+import type { Answer } from '../../api-types.ts';
 import { Frame } from '../app/Frame.tsx';
 import { FileEditor, type FileKind } from './FileEditor.tsx';
 import { useReloadOn } from './live.ts';
 import { useSend, useUndoLast } from './useList.ts';
-import type { Answer } from './wire.ts';
 
 /** Stands in the address for a file that is not there yet. */
 export const NEW = '+';

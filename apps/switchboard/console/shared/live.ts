@@ -1,6 +1,6 @@
 import { createLive } from '@trunkline/ui';
+import type { BusMessage } from '../../api-types.ts';
 import { fitsPattern } from './topics.ts';
-import type { BusMessage } from './wire.ts';
 
 const live = createLive('/api/bus/stream?topic=%23', (data) => JSON.parse(data) as BusMessage);
 

@@ -37,6 +37,6 @@ export const SECTIONS: readonly Section[] = [
   inConsole('incidents', 'Incidents', <Siren aria-hidden />),
   inConsole('alerts', 'Alerts', <BellRing aria-hidden />),
   inConsole('changes', 'Changes', <History aria-hidden />),
-  inConsole('parts', 'Parts', <Puzzle aria-hidden />),
+  inConsole('plugins', 'Plugins', <Puzzle aria-hidden />),
   { id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
 ];

@@ -1,7 +1,7 @@
 import { type PagedList, useApi, useAttempt, usePages } from '@trunkline/ui';
 import { useState } from 'react';
+import type { Answer } from '../../api-types.ts';
 import { useReloadOn } from './live.ts';
-import type { Answer } from './wire.ts';
 
 const AT_ONCE = 50;
 

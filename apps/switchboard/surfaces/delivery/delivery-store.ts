@@ -1,6 +1,6 @@
 import type { Message } from '@trunkline/bus';
 import { type Database, openDatabase } from '@trunkline/storage';
-import type { Delivery, DeliveryState } from './delivery.ts';
+import type { Delivery, DeliveryState } from '../../api-types.ts';
 
 export interface DeliveryQuery {
   state?: DeliveryState | undefined;

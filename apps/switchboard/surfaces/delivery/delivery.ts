@@ -1,24 +1,5 @@
 import type { Message } from '@trunkline/bus';
 
-export type DeliveryState = 'queued' | 'sent' | 'failed';
-
-/** What became of one message to the outside. */
-export interface Delivery {
-  /** The id of its message. */
-  id: string;
-  surface: string;
-  topic: string;
-  correlationId: string;
-  state: DeliveryState;
-  attempts: number;
-  /** Why the last attempt failed; null when none did. */
-  error: string | null;
-  /** What the product calls the parts that arrived, in order. */
-  references: string[];
-  createdAt: number;
-  updatedAt: number;
-}
-
 /** A message on its way out, as the surface that sends it sees it. */
 export interface DeliveryAttempt {
   message: Message;

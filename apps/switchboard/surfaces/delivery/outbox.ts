@@ -3,7 +3,8 @@ import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage, KeyedQueue } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
-import { type Delivery, DeliveryError, type Send } from './delivery.ts';
+import type { Delivery } from '../../api-types.ts';
+import { DeliveryError, type Send } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
 export interface OutboxSettings {

@@ -1,10 +1,10 @@
 import { Badge, Button, buttonClass, hashRoute, Lamp, Line, ListPanel, useHashRoute } from '@trunkline/ui';
 import { Bot, Link, Plus } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import type { AgentView } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { useList } from '../../shared/useList.ts';
-import type { Agent } from '../../shared/wire.ts';
 import { RemoteAgentPage } from './RemoteAgentPage.tsx';
 import { Trial } from './Trial.tsx';
 
@@ -21,7 +21,7 @@ skills:
 /** Who can do what. */
 export default function AgentsPage() {
   const [, name] = useHashRoute();
-  const list = useList<Agent>('/api/agents', ['config.updated', 'flow.item.#']);
+  const list = useList<AgentView>('/api/agents', ['config.updated', 'flow.item.#']);
   if (name === undefined) return <AgentList list={list} />;
   const agent = list.items?.find((entry) => entry.name === name);
   if (agent && agent.type !== 'in-process') return <RemoteAgentPage key={name} agent={agent} />;
@@ -32,7 +32,7 @@ export default function AgentsPage() {
   );
 }
 
-function AgentList({ list }: { list: ReturnType<typeof useList<Agent>> }) {
+function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
   const [adding, setAdding] = useState(false);
   return (
     <Frame
@@ -72,7 +72,7 @@ const ConnectDialog = lazy(async () => ({ default: (await import('./ConnectDialo
 
 const KINDS = { 'in-process': 'here', a2a: 'A2A', mcp: 'MCP' } as const;
 
-function AgentLine({ agent }: { agent: Agent }) {
+function AgentLine({ agent }: { agent: AgentView }) {
   const { running, waiting } = agent.load;
   return (
     <Line
@@ -100,7 +100,7 @@ function AgentLine({ agent }: { agent: Agent }) {
 }
 
 /** Whether an agent takes work. */
-function AgentLamp({ agent: { load, sighting } }: { agent: Agent }) {
+function AgentLamp({ agent: { load, sighting } }: { agent: AgentView }) {
   if (load.circuit === 'open') return <Lamp state="failed" word="Rests" className="w-20" />;
   if (sighting && !sighting.reachable) return <Lamp state="failed" word="Not reached" className="w-20" />;
   return <Lamp state="live" word="Ready" className="w-20" />;

@@ -1,12 +1,12 @@
 import { Badge, ErrorState, hashRoute, Lamp, Panel, RelativeTime } from '@trunkline/ui';
 import { ArrowLeft } from 'lucide-react';
+import type { AgentView } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
-import type { Agent } from '../../shared/wire.ts';
 import { RemoveRemote } from './RemoveRemote.tsx';
 import { Trial } from './Trial.tsx';
 
 /** An agent of another service: whether it is reached, what it can do, and a way to try it. */
-export function RemoteAgentPage({ agent }: { agent: Agent }) {
+export function RemoteAgentPage({ agent }: { agent: AgentView }) {
   const { name, type, skills, sighting } = agent;
   return (
     <Frame

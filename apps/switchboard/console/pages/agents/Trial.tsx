@@ -10,15 +10,15 @@ import {
 } from '@trunkline/ui';
 import { Send } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
+import type { AgentView } from '../../../api-types.ts';
 import { useBus } from '../../shared/live.ts';
 import { fitsPattern } from '../../shared/topics.ts';
-import type { Agent } from '../../shared/wire.ts';
 import type { Answered } from './Said.tsx';
 
 const MOST_ANSWERS = 50;
 
 /** Sends an agent a message and shows what it says. */
-export function Trial({ agent }: { agent: Agent }) {
+export function Trial({ agent }: { agent: AgentView }) {
   const api = useApi();
   const attempt = useAttempt();
   const [skill, setSkill] = useState('');

@@ -1,8 +1,8 @@
 import { Badge, hashRoute, ListPanel, RelativeTime, Tabs, useHashRoute } from '@trunkline/ui';
 import { BellRing, CircleSlash2 } from 'lucide-react';
+import type { BusMessage } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useList } from '../../shared/useList.ts';
-import type { BusMessage } from '../../shared/wire.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
 import { useFeed } from '../feed/useFeed.ts';
 

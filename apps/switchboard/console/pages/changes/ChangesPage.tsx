@@ -1,29 +1,17 @@
 import { Badge, Button, ListPanel, RelativeTime, usePages } from '@trunkline/ui';
 import { ChevronRight, History, Undo2 } from 'lucide-react';
 import { useState } from 'react';
+import type { Answer, ChangeView } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { useSend } from '../../shared/useList.ts';
-import type { Answer } from '../../shared/wire.ts';
-
-interface Change {
-  id: number;
-  at: number;
-  by: string;
-  reason: string | null;
-  file: string;
-  before: string | null;
-  after: string | null;
-  undoes: number | null;
-  diff: string;
-}
 
 const AT_ONCE = 50;
 
 /** Who changed what in the workspace, with the difference of each and the way back. */
 export default function ChangesPage() {
   const send = useSend();
-  const list = usePages<Change, Answer<Change[]>>({
+  const list = usePages<ChangeView, Answer<ChangeView[]>>({
     key: 'changes',
     path: (cursor) => `/api/changes?limit=${AT_ONCE}${cursor === undefined ? '' : `&before=${cursor}`}`,
     read: ({ data }) => ({
@@ -32,7 +20,7 @@ export default function ChangesPage() {
     }),
   });
   useReloadOn(['config.updated', 'schedule.changed'], list.reload);
-  const undo = async ({ id, file }: Change) => {
+  const undo = async ({ id, file }: ChangeView) => {
     if (await send(`/api/changes/${id}/undo`, { title: `${file} is as it was before.`, body: {} }))
       list.reload();
   };
@@ -65,12 +53,12 @@ export default function ChangesPage() {
 }
 
 /** A change that takes another back stands above it, and may itself be taken back. */
-function isTakenBack({ id }: Change, changes: readonly Change[]): boolean {
+function isTakenBack({ id }: ChangeView, changes: readonly ChangeView[]): boolean {
   return changes.some((other) => other.undoes === id && !isTakenBack(other, changes));
 }
 
 interface ChangeRowProps {
-  change: Change;
+  change: ChangeView;
   isTakenBack: boolean;
   onUndo(): void;
 }
@@ -118,7 +106,7 @@ function ChangeRow({ change, isTakenBack: isBack, onUndo }: ChangeRowProps) {
   );
 }
 
-function Kind({ change: { before, after } }: { change: Change }) {
+function Kind({ change: { before, after } }: { change: ChangeView }) {
   if (before === null) return <Badge tone="live">added</Badge>;
   return after === null ? <Badge tone="failed">removed</Badge> : <Badge>changed</Badge>;
 }

@@ -10,30 +10,10 @@ import {
 } from '@trunkline/ui';
 import { MailCheck, MailWarning, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
+import type { DeadLetter, Delivery } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
-import type { BusMessage } from '../../shared/wire.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
-
-interface Delivery {
-  id: string;
-  surface: string;
-  topic: string;
-  correlationId: string;
-  state: 'queued' | 'sent' | 'failed';
-  attempts: number;
-  error: string | null;
-  updatedAt: number;
-}
-
-interface DeadLetter {
-  id: string;
-  durable: string;
-  attempts: number;
-  error: string;
-  buriedAt: number;
-  message: BusMessage;
-}
 
 /** What could not be brought to the outside, and what no handler could take. */
 export default function DeliveriesPage() {
@@ -93,7 +73,7 @@ function Outside() {
           next:
             state === 'failed'
               ? 'What a surface cannot deliver shows here, with the reason and a way to try again.'
-              : 'Set up a surface to send messages to people; Parts says which variables are missing.',
+              : 'Set up a surface to send messages to people; Plugins says which variables are missing.',
         }}
         itemKey={({ id }) => id}
       >

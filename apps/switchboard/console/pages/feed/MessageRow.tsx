@@ -1,7 +1,7 @@
 import { CodeView, hashRoute, RelativeTime } from '@trunkline/ui';
 import { ChevronRight } from 'lucide-react';
 import { useState } from 'react';
-import type { BusMessage } from '../../shared/wire.ts';
+import type { BusMessage } from '../../../api-types.ts';
 
 /** One message: its topic and a glance at what it says; opened, all of it. */
 export function MessageRow({ message }: { message: BusMessage }) {

@@ -1,9 +1,9 @@
 import { type PagedList, usePages } from '@trunkline/ui';
 import { useMemo, useState } from 'react';
+import type { Answer, BusMessage } from '../../../api-types.ts';
 import { useBus, useReloadOn } from '../../shared/live.ts';
 import { fitsPattern } from '../../shared/topics.ts';
 import { usePieces } from '../../shared/useList.ts';
-import type { Answer, BusMessage } from '../../shared/wire.ts';
 
 export interface FeedQuery {
   /** A pattern; empty for all topics. */

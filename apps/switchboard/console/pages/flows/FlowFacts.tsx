@@ -1,7 +1,6 @@
 import { CopyButton, countOf, dollars, duration, Panel, RelativeTime } from '@trunkline/ui';
 import type { ReactNode } from 'react';
-import type { Usage } from '../../shared/wire.ts';
-import type { WholeFlow } from './wire.ts';
+import type { FlowDetails, SkillUsage } from '../../../api-types.ts';
 
 interface Routing {
   rule?: string;
@@ -10,7 +9,7 @@ interface Routing {
 }
 
 /** What decided where it went, and what it took. */
-export function FlowFacts({ flow }: { flow: WholeFlow }) {
+export function FlowFacts({ flow }: { flow: FlowDetails }) {
   return (
     <div className="flex min-w-0 flex-col gap-4">
       <Why flow={flow} />
@@ -22,7 +21,7 @@ export function FlowFacts({ flow }: { flow: WholeFlow }) {
   );
 }
 
-function Why({ flow }: { flow: WholeFlow }) {
+function Why({ flow }: { flow: FlowDetails }) {
   const routing = detailsOf(flow, 'request').routing as Routing | undefined;
   return (
     <Panel title="Why it went there">
@@ -41,8 +40,8 @@ function Why({ flow }: { flow: WholeFlow }) {
   );
 }
 
-function factsOf(flow: WholeFlow): [string, ReactNode][] {
-  const usage = detailsOf(flow, 'end').usage as Usage | undefined;
+function factsOf(flow: FlowDetails): [string, ReactNode][] {
+  const usage = detailsOf(flow, 'end').usage as SkillUsage | undefined;
   const { startedAt, createdAt, durationMs, correlationId } = flow;
   return [
     ['Queue', startedAt === null ? 'not begun' : duration(startedAt - createdAt)],
@@ -63,7 +62,7 @@ function factsOf(flow: WholeFlow): [string, ReactNode][] {
 }
 
 // Waiting and working side by side, as long as they took.
-function TimeBar({ flow: { createdAt, startedAt, completedAt } }: { flow: WholeFlow }) {
+function TimeBar({ flow: { createdAt, startedAt, completedAt } }: { flow: FlowDetails }) {
   if (startedAt === null || completedAt === null || completedAt <= createdAt) return null;
   const waited = ((startedAt - createdAt) / (completedAt - createdAt)) * 100;
   return (
@@ -93,6 +92,6 @@ function Facts({ facts }: { facts: readonly [string, ReactNode][] }) {
   );
 }
 
-function detailsOf({ trace }: WholeFlow, event: string): Record<string, unknown> {
+function detailsOf({ trace }: FlowDetails, event: string): Record<string, unknown> {
   return trace.findLast((entry) => entry.event === event)?.details ?? {};
 }

@@ -10,18 +10,18 @@ import {
   useResource,
 } from '@trunkline/ui';
 import { ArrowLeft, RotateCcw } from 'lucide-react';
+import type { Answer, FlowDetails } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
-import type { Answer } from '../../shared/wire.ts';
 import { FlowFacts } from './FlowFacts.tsx';
 import { FlowMessages } from './FlowMessages.tsx';
+import { lampOf, titleOf, workOf } from './labels.ts';
 import { Timeline } from './Timeline.tsx';
-import { lampOf, titleOf, type WholeFlow, workOf } from './wire.ts';
 
 /** One flow: why it went where it went, how long each part took, what it cost, and every step on the way. */
 export function FlowPage({ id }: { id: string }) {
   const path = `/api/flows/${encodeURIComponent(id)}`;
-  const { body, error, reload } = useResource<Answer<WholeFlow>>(path);
+  const { body, error, reload } = useResource<Answer<FlowDetails>>(path);
   useReloadOn(['flow.item.#', 'agent.input.#', 'agent.skill.#'], reload);
   const flow = body?.data;
   return (
@@ -64,7 +64,7 @@ function Replay({ path }: { path: string }) {
   );
 }
 
-function Whole({ flow }: { flow: WholeFlow }) {
+function Whole({ flow }: { flow: FlowDetails }) {
   const { lamp, word } = lampOf(flow);
   return (
     <>

@@ -11,10 +11,11 @@ import {
 } from '@trunkline/ui';
 import { Route } from 'lucide-react';
 import { useState } from 'react';
+import type { Flow } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { FlowPage } from './FlowPage.tsx';
-import { type Flow, lampOf, titleOf, workOf } from './wire.ts';
+import { lampOf, titleOf, workOf } from './labels.ts';
 
 const AT_ONCE = 50;
 const FILTERS = [

@@ -1,9 +1,9 @@
 import { Badge, CodeView, duration } from '@trunkline/ui';
+import type { FlowDetails } from '../../../api-types.ts';
 import { type Step, stepsOf } from './steps.ts';
-import type { WholeFlow } from './wire.ts';
 
 /** Every step of a flow, with the time since it began. */
-export function Timeline({ flow }: { flow: WholeFlow }) {
+export function Timeline({ flow }: { flow: FlowDetails }) {
   return (
     <ol aria-label="Steps" className="flex flex-col">
       {stepsOf(flow.trace).map((step, index) => (

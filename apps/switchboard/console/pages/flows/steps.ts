@@ -1,5 +1,5 @@
+import type { TraceEntry } from '../../../api-types.ts';
 // The trace of a flow, made readable.
-import type { TraceEntry } from './wire.ts';
 
 export interface Step {
   at: number;

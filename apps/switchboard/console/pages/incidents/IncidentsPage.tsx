@@ -1,21 +1,9 @@
 import { Badge, Button, FormDialog, ListPanel, RelativeTime } from '@trunkline/ui';
 import { Check, Plus, Siren } from 'lucide-react';
 import { useState } from 'react';
+import type { Incident } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
-
-interface Incident {
-  id: string;
-  title: string;
-  severity: 'critical' | 'high' | 'medium' | 'low';
-  status: 'open' | 'investigating' | 'resolved';
-  reportedAt: string;
-  description?: string;
-  affectedProjects?: string[];
-  assignee?: string;
-  resolvedAt?: string;
-  resolutionNote?: string;
-}
 
 const REPORT = {
   type: 'object',

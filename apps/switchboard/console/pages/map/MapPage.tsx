@@ -1,8 +1,8 @@
 import { ErrorState, Panel, Skeleton, useResource } from '@trunkline/ui';
 import { useMemo } from 'react';
+import type { AgentView, Answer, McpServerView, PluginStatus } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
-import type { Agent, Answer, McpServer, PartStatus } from '../../shared/wire.ts';
 import { Board } from './Board.tsx';
 import { Latest } from './Latest.tsx';
 import { buildMap, type ExchangeMap, type WorkspaceView } from './model.ts';
@@ -33,22 +33,22 @@ export default function MapPage() {
 }
 
 function useMap() {
-  const parts = useResource<Answer<PartStatus[]>>('/api/plugins');
-  const agents = useResource<Answer<Agent[]>>('/api/agents');
-  const servers = useResource<Answer<McpServer[]>>('/api/mcp-servers');
+  const plugins = useResource<Answer<PluginStatus[]>>('/api/plugins');
+  const agents = useResource<Answer<AgentView[]>>('/api/agents');
+  const servers = useResource<Answer<McpServerView[]>>('/api/mcp-servers');
   const workspace = useResource<Answer<WorkspaceView>>('/api/workspace');
-  const all = [parts, agents, servers, workspace];
+  const all = [plugins, agents, servers, workspace];
   useReloadOn(['config.updated'], () => {
     for (const { reload } of all) reload();
   });
   const map = useMemo<ExchangeMap | undefined>(() => {
-    if (!parts.body || !agents.body || !servers.body || !workspace.body) return undefined;
+    if (!plugins.body || !agents.body || !servers.body || !workspace.body) return undefined;
     return buildMap({
-      parts: parts.body.data,
+      plugins: plugins.body.data,
       agents: agents.body.data,
       servers: servers.body.data,
       workspace: workspace.body.data,
     });
-  }, [parts.body, agents.body, servers.body, workspace.body]);
+  }, [plugins.body, agents.body, servers.body, workspace.body]);
   return { map, error: all.find(({ error }) => error !== undefined)?.error };
 }

@@ -1,5 +1,5 @@
+import type { BusMessage } from '../../../api-types.ts';
 // What lights up in the map when a message passes.
-import type { BusMessage } from '../../shared/wire.ts';
 import { type ExchangeMap, type MapEdge, nodeId, surfaceOf, topicsOf } from './model.ts';
 
 /** Which topic a correlation came in on, so that the line to its agent can be lit. */

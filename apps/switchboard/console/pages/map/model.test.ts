@@ -1,17 +1,17 @@
 import { expect, it } from 'vitest';
-import type { Agent, BusMessage } from '../../shared/wire.ts';
+import type { AgentView, BusMessage } from '../../../api-types.ts';
 import { litBy, litByCalls } from './light.ts';
 import { buildMap } from './model.ts';
 
-const agent = (name: string, skills: string[]): Agent => ({
+const agent = (name: string, skills: string[]): AgentView => ({
   name,
   type: 'in-process',
-  skills: skills.map((skill) => ({ name: skill, description: '' })),
+  skills: skills.map((skill) => ({ name: skill, description: '', keywords: [] })),
   load: { running: 0, waiting: 0, circuit: 'closed' },
 });
 
 const map = buildMap({
-  parts: [
+  plugins: [
     { name: 'scheduler', state: 'running' },
     { name: 'chat', kind: 'surface', state: 'running' },
     { name: 'tracker', kind: 'surface', state: 'off' },

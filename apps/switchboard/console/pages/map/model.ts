@@ -1,6 +1,6 @@
+import type { AgentView, McpServerView, PluginStatus, Route } from '../../../api-types.ts';
 // The exchange as a graph: surfaces, the topics their messages come on, the agents that take them, and their tools.
 import { fitsPattern } from '../../shared/topics.ts';
-import type { Agent, McpServer, PartStatus, RouteEntry } from '../../shared/wire.ts';
 
 export type Column = 'surfaces' | 'topics' | 'agents' | 'tools';
 
@@ -30,13 +30,13 @@ export interface WorkspaceView {
   agents: { name: string; tools: string[]; canDelegate: string[] }[];
   channels: { platform: string; agent?: string }[];
   fleet: { roles: { helm: string } };
-  routes: RouteEntry[];
+  routes: Route[];
 }
 
 export interface MapSources {
-  parts: readonly PartStatus[];
-  agents: readonly Agent[];
-  servers: readonly McpServer[];
+  plugins: readonly PluginStatus[];
+  agents: readonly AgentView[];
+  servers: readonly McpServerView[];
   workspace: WorkspaceView;
 }
 
@@ -59,11 +59,11 @@ export function nodeId(column: Column, name: string): string {
   return `${column}:${name}`;
 }
 
-function surfaceNodes({ parts }: MapSources): MapNode[] {
-  const plugged = parts
+function surfaceNodes({ plugins }: MapSources): MapNode[] {
+  const plugged = plugins
     .filter(({ kind }) => kind === 'surface')
-    .map(({ name, state }) => surface(name, LAMPS[state], ['parts']));
-  const scheduler = parts.find(({ name }) => name === 'scheduler');
+    .map(({ name, state }) => surface(name, LAMPS[state], ['plugins']));
+  const scheduler = plugins.find(({ name }) => name === 'scheduler');
   return [
     surface('cli', 'live', ['feed', 'message.inbound.cli']),
     surface('api', 'live', ['feed', 'agent.skill.request']),
@@ -97,7 +97,7 @@ function topicOf(surface: string): string {
   return surface === 'api' ? 'agent.skill.request' : `message.inbound.${surface}.#`;
 }
 
-function agentNode({ name, load, sighting }: Agent): MapNode {
+function agentNode({ name, load, sighting }: AgentView): MapNode {
   const lost = load.circuit === 'open' || (sighting && !sighting.reachable);
   return {
     id: nodeId('agents', name),
@@ -153,7 +153,7 @@ function takenBy({ workspace, agents }: MapSources, topics: readonly MapNode[]):
   });
 }
 
-function whoCan(skill: string, agents: readonly Agent[]): string[] {
+function whoCan(skill: string, agents: readonly AgentView[]): string[] {
   return agents
     .filter(({ type, skills }) => type !== 'mcp' && skills.some(({ name }) => name === skill))
     .map(({ name }) => name)

@@ -1,8 +1,7 @@
 import { useApi } from '@trunkline/ui';
 import { useEffect, useRef, useState } from 'react';
+import type { Answer, BusMessage, FlowDetails } from '../../../api-types.ts';
 import { useBus } from '../../shared/live.ts';
-import type { Answer, BusMessage } from '../../shared/wire.ts';
-import type { WholeFlow } from '../flows/wire.ts';
 import { type Lit, litBy, litByCalls, type Origins } from './light.ts';
 import { type ExchangeMap, edgeId, type MapEdge } from './model.ts';
 
@@ -81,7 +80,7 @@ function useCalls() {
     if (asking.current || !targetAgent) return { agent: '', names: [] };
     asking.current = true;
     try {
-      const { data } = await api.request<Answer<WholeFlow>>(`/api/flows/${encodeURIComponent(id)}`);
+      const { data } = await api.request<Answer<FlowDetails>>(`/api/flows/${encodeURIComponent(id)}`);
       const calls = data.trace.filter(({ event }) => event === 'tool-start');
       return { agent: targetAgent, names: calls.map(({ details }) => String(details?.name)) };
     } catch {

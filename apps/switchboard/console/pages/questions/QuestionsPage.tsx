@@ -1,15 +1,9 @@
 import { Button, CopyButton, hashRoute, ListPanel, RelativeTime, TextAreaField } from '@trunkline/ui';
 import { MessageCircleQuestion, Send } from 'lucide-react';
 import { useState } from 'react';
+import type { Question } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
-
-interface Question {
-  requestId: string;
-  correlationId: string;
-  question: string;
-  askedAt: number;
-}
 
 /** What agents ask people, with a box for the answer. */
 export default function QuestionsPage() {

@@ -1,7 +1,7 @@
 import { Button, Lamp, Panel, TextAreaField, TextField, useApi, useAttempt } from '@trunkline/ui';
 import { FlaskConical } from 'lucide-react';
 import { useState } from 'react';
-import type { Answer } from '../../shared/wire.ts';
+import type { Answer } from '../../../api-types.ts';
 
 interface Verdict {
   dispatched: boolean;

@@ -1,9 +1,9 @@
 import { Badge, buttonClass, hashRoute, Line, ListPanel, useHashRoute } from '@trunkline/ui';
 import { Plus, Split } from 'lucide-react';
+import type { Route } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { useList } from '../../shared/useList.ts';
-import type { RouteEntry } from '../../shared/wire.ts';
 import { DryRun } from './DryRun.tsx';
 
 const TEMPLATE = `name: my-route
@@ -29,7 +29,7 @@ export default function RoutesPage() {
 }
 
 function RouteList() {
-  const list = useList<RouteEntry>('/api/routes', ['config.updated']);
+  const list = useList<Route>('/api/routes', ['config.updated']);
   return (
     <Frame
       title="Routes"

@@ -1,14 +1,14 @@
 import { Button, buttonClass, hashRoute, Lamp, ListPanel, RelativeTime } from '@trunkline/ui';
 import { CirclePlay, Pencil, Plus, Users } from 'lucide-react';
+import type { CeremonyView } from '../../../api-types.ts';
 import { NEW } from '../../shared/FilePage.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 import { RunWords } from './RunWords.tsx';
-import type { Ceremony } from './wire.ts';
 
 /** What agents perform together, with the next and the last run. */
 export function CeremonyList() {
   const send = useSend();
-  const list = useList<Ceremony>('/api/ceremonies', ['ceremony.#', 'config.updated']);
+  const list = useList<CeremonyView>('/api/ceremonies', ['ceremony.#', 'config.updated']);
   return (
     <ListPanel
       title="Ceremonies"

@@ -1,15 +1,14 @@
 import { Button, EmptyState, ErrorState, Panel, Skeleton, useResource } from '@trunkline/ui';
 import { CirclePlay, Users } from 'lucide-react';
+import type { Answer, CeremonyRun, CeremonyView } from '../../../api-types.ts';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { useSend } from '../../shared/useList.ts';
-import type { Answer } from '../../shared/wire.ts';
 import { RunWords } from './RunWords.tsx';
-import type { Ceremony, CeremonyRun } from './wire.ts';
 
 interface Performed {
   /** Null while its file is not read yet, or cannot be used. */
-  ceremony: Ceremony | null;
+  ceremony: CeremonyView | null;
   runs: readonly CeremonyRun[];
 }
 

@@ -1,5 +1,5 @@
 import { Badge, duration, RelativeTime } from '@trunkline/ui';
-import type { CeremonyRun } from './wire.ts';
+import type { CeremonyRun } from '../../../api-types.ts';
 
 const TONES = { running: 'waiting', success: 'live', failure: 'failed', timeout: 'failed' } as const;
 

@@ -8,9 +8,8 @@ import {
   Skeleton,
   useResource,
 } from '@trunkline/ui';
+import type { Answer, FireRow, ScheduleView } from '../../../api-types.ts';
 import { useReloadOn } from '../../shared/live.ts';
-import type { Answer } from '../../shared/wire.ts';
-import type { Fire, Schedule } from './wire.ts';
 
 /** What a schedule did, beside the list. */
 export function ScheduleHistory({ id, onClose }: { id: string | undefined; onClose(): void }) {
@@ -31,7 +30,7 @@ const TONES = {
 } as const;
 
 function History({ id }: { id: string }) {
-  const { body, error, reload } = useResource<Answer<{ schedule: Schedule | null; history: Fire[] }>>(
+  const { body, error, reload } = useResource<Answer<{ schedule: ScheduleView | null; history: FireRow[] }>>(
     `/api/schedules/${encodeURIComponent(id)}?limit=200`,
   );
   useReloadOn(['cron.#', 'schedule.#', 'autonomous.outcome.#'], reload);

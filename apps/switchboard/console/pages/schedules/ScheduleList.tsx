@@ -1,19 +1,18 @@
 import { Button, FormDialog, ListPanel, usePages } from '@trunkline/ui';
 import { AlarmClock, Plus } from 'lucide-react';
 import { useState } from 'react';
+import type { Answer, ScheduleView } from '../../../api-types.ts';
 import { useReloadOn } from '../../shared/live.ts';
 import { useSend } from '../../shared/useList.ts';
-import type { Answer } from '../../shared/wire.ts';
 import { EDIT_FORM, NEW_FORM, recordOf, valuesOf } from './form.ts';
 import { ScheduleRow } from './ScheduleRow.tsx';
-import type { Schedule } from './wire.ts';
 
 const AT_ONCE = 50;
 
 export function ScheduleList({ opened }: { opened: string | undefined }) {
   const send = useSend();
-  const [editing, setEditing] = useState<Schedule | 'new'>();
-  const list = usePages<Schedule, Answer<{ schedules: Schedule[] }>>({
+  const [editing, setEditing] = useState<ScheduleView | 'new'>();
+  const list = usePages<ScheduleView, Answer<{ schedules: ScheduleView[] }>>({
     key: 'schedules',
     path: (cursor) =>
       `/api/schedules?limit=${AT_ONCE}${cursor === undefined ? '' : `&after=${encodeURIComponent(cursor)}`}`,
@@ -26,7 +25,7 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
   const close = () => setEditing(undefined);
   const add = (values: Readonly<Record<string, unknown>>) =>
     send('/api/schedules', { title: 'Scheduled.', body: recordOf(String(values.id), values) });
-  const change = (before: Schedule, values: Readonly<Record<string, unknown>>) =>
+  const change = (before: ScheduleView, values: Readonly<Record<string, unknown>>) =>
     send(`/api/schedules/${before.id}`, {
       method: 'PUT',
       title: `${before.id} is changed.`,

@@ -1,10 +1,10 @@
 import { Badge, hashRoute, IconButton, Lamp, RelativeTime } from '@trunkline/ui';
 import { CirclePlay, Pause, Pencil, Play, Trash2 } from 'lucide-react';
+import type { ScheduleView } from '../../../api-types.ts';
 import { useSend, useUndoLast } from '../../shared/useList.ts';
-import type { Schedule } from './wire.ts';
 
 interface ScheduleRowProps {
-  schedule: Schedule;
+  schedule: ScheduleView;
   selected: boolean;
   onEdit(): void;
 }

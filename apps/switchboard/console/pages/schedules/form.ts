@@ -1,6 +1,6 @@
 // The form by which a schedule is added or changed, and what it means to the service.
 import type { JsonSchema } from '@trunkline/ui';
-import type { Schedule } from './wire.ts';
+import type { ScheduleView } from '../../../api-types.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -54,13 +54,13 @@ export const EDIT_FORM: JsonSchema = {
 };
 
 /** What stands in the form for a schedule that is there. */
-export function valuesOf({ schedule, timezone, topic, overlap, payload }: Schedule): Values {
+export function valuesOf({ schedule, timezone, topic, overlap, payload }: ScheduleView): Values {
   const { content, skillHint, channel } = payload;
   return { schedule, timezone, content, topic, skillHint, channel, overlap };
 }
 
 /** The record that the service keeps; fields that the form does not show stay as they were. */
-export function recordOf(id: string, values: Values, before?: Schedule): Record<string, unknown> {
+export function recordOf(id: string, values: Values, before?: ScheduleView): Record<string, unknown> {
   const { schedule, timezone, topic, overlap, content, skillHint, channel } = values;
   const payload = {
     ...before?.payload,

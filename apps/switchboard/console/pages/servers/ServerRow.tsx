@@ -1,12 +1,12 @@
 import { Badge, IconButton, Lamp, SwitchField } from '@trunkline/ui';
 import { RadioTower, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import type { McpServerView } from '../../../api-types.ts';
 import { useSend, useUndoLast } from '../../shared/useList.ts';
-import type { McpServer } from '../../shared/wire.ts';
 import { useTrial } from './useTrial.ts';
 
 interface ServerRowProps {
-  server: McpServer;
+  server: McpServerView;
   tools: readonly string[];
   onChanged(): void;
 }

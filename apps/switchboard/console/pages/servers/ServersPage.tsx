@@ -1,9 +1,9 @@
 import { Button, ListPanel } from '@trunkline/ui';
 import { Plug, Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
+import type { AgentView, McpServerView } from '../../../api-types.ts';
 import { Frame } from '../../app/Frame.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
-import type { Agent, McpServer } from '../../shared/wire.ts';
 import { AddServer } from './AddServer.tsx';
 import { ServerRow } from './ServerRow.tsx';
 
@@ -11,8 +11,8 @@ import { ServerRow } from './ServerRow.tsx';
 export default function ServersPage() {
   const send = useSend();
   const [adding, setAdding] = useState(false);
-  const list = useList<McpServer>('/api/mcp-servers', ['config.updated', 'system.error']);
-  const agents = useList<Agent>('/api/agents', ['config.updated']);
+  const list = useList<McpServerView>('/api/mcp-servers', ['config.updated', 'system.error']);
+  const agents = useList<AgentView>('/api/agents', ['config.updated']);
   const toolsOf = (name: string) =>
     (agents.items?.find((agent) => agent.type === 'mcp' && agent.name === name)?.skills ?? []).map((skill) =>
       skill.name.slice(name.length + 1),

@@ -1,5 +1,5 @@
 import { plural, useApi, useAttempt, useToast } from '@trunkline/ui';
-import type { Answer } from '../../shared/wire.ts';
+import type { Answer } from '../../../api-types.ts';
 
 const TRIAL_MS = 60_000;
 

@@ -1,31 +1,5 @@
 import type { LampState } from '@trunkline/ui';
-
-export interface Flow {
-  id: string;
-  status: 'active' | 'blocked' | 'complete';
-  stage: 'dispatched' | 'running' | 'error' | 'done';
-  createdAt: number;
-  startedAt: number | null;
-  completedAt: number | null;
-  durationMs: number | null;
-  skill: string;
-  /** How the text that it began with begins. */
-  requestPreview: string | null;
-  executorType: string | null;
-  targetAgent: string | null;
-  errorPreview: string | null;
-}
-
-export interface TraceEntry {
-  at: number;
-  event: string;
-  details: Record<string, unknown> | null;
-}
-
-export interface WholeFlow extends Flow {
-  correlationId: string;
-  trace: TraceEntry[];
-}
+import type { Flow } from '../../../api-types.ts';
 
 export function lampOf({ status, stage }: Flow): { lamp: LampState; word: string } {
   if (status === 'blocked') return { lamp: 'waiting', word: 'Asks' };

@@ -1,0 +1,60 @@
+import { ErrorState, Lamp, type LampState, ListPanel, useResource } from '@trunkline/ui';
+import { Puzzle } from 'lucide-react';
+import type { Answer, PluginStatus } from '../../../api-types.ts';
+import { Frame } from '../../app/Frame.tsx';
+import { useReloadOn } from '../../shared/live.ts';
+import { useList } from '../../shared/useList.ts';
+
+const LAMPS: Record<PluginStatus['state'], { lamp: LampState; word: string }> = {
+  running: { lamp: 'live', word: 'Runs' },
+  waiting: { lamp: 'waiting', word: 'Starts' },
+  off: { lamp: 'idle', word: 'Off' },
+  failed: { lamp: 'failed', word: 'Failed' },
+};
+
+/** The plugins of the switchboard, surfaces among them, and files of the workspace that cannot be used. */
+export default function PluginsPage() {
+  const list = useList<PluginStatus>('/api/plugins', ['system.error', 'config.updated']);
+  return (
+    <Frame
+      title="Plugins"
+      intro="Surfaces and other plugins: which run, which are off, and what switches them on."
+    >
+      <Problems />
+      <ListPanel
+        title="Plugins"
+        what="the plugins"
+        list={list}
+        empty={{ icon: <Puzzle aria-hidden />, title: 'No plugins', next: 'Restart the switchboard.' }}
+        itemKey={({ name }) => name}
+      >
+        {({ name, state, words }) => (
+          <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
+            <span className="w-36 font-medium">{name}</span>
+            <Lamp state={LAMPS[state].lamp} word={LAMPS[state].word} className="w-20" />
+            <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
+          </li>
+        )}
+      </ListPanel>
+    </Frame>
+  );
+}
+
+interface Workspace {
+  directory: string;
+  problems: { file: string; error: string }[];
+}
+
+/** Files of the workspace that cannot be used as they are. */
+function Problems() {
+  const { body, reload } = useResource<Answer<Workspace>>('/api/workspace');
+  useReloadOn(['config.updated', 'system.error'], reload);
+  return body?.data.problems.map(({ file, error }) => (
+    <ErrorState
+      key={file}
+      what={`${file.slice(body.data.directory.length + 1) || file} cannot be used.`}
+      why={<span className="whitespace-pre-wrap">{error.replaceAll(`${body.data.directory}/`, '')}</span>}
+      todo="Mend the file; until then its last good version holds."
+    />
+  ));
+}
