@@ -26,7 +26,7 @@ describe('a call while the disk is full', () => {
     expect(stage.logged.filter((words) => words === 'failed to store conversation')).toHaveLength(1);
   });
 
-  it('tells news, which are told again in the next call', async () => {
+  it('speaks notifications, and again in the next call', async () => {
     const stage = await openCall();
     stage.delivery.deliver('default', { from: 'Scout', text: 'It is done.', policy: 'next_silence' });
     stage.refuseWrites();

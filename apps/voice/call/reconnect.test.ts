@@ -29,7 +29,7 @@ describe('a caller who is back before the broken line is noticed', () => {
     expect(remembered.slice(-2)).toEqual(['Who am I?', 'You are Ada.']);
   });
 
-  it('is told the news that the broken line had and did not say', async () => {
+  it('is told the notification that the broken line did not say', async () => {
     const stage = openStage();
     const broken = await stage.call();
     broken.muted = true;

@@ -11,7 +11,7 @@ describe('a delegate that answers late', () => {
   const lateLine = ([request]: readonly PeerRequest[]): { url: string; token: string } =>
     request?.body.params?.configuration?.pushNotificationConfig as unknown as { url: string; token: string };
 
-  it('is given a way back, and what it brings is told in its name', async () => {
+  it('is given a way back, and what it pushes is spoken in its name', async () => {
     const spoken: string[] = [];
     const { peer, voice } = await startWith('type: a2a', () => 'stall', {
       PUBLIC_URL: 'http://voice.example/',
@@ -132,7 +132,7 @@ describe('a delegate that asks back', () => {
     expect(messageOf(peer.requests[1])?.contextId).toBe('context-of-the-task');
   });
 
-  it('and has lost its task is asked anew, instead of being handed answers for a day', async () => {
+  it('and has lost its task is asked again, instead of being handed answers for a day', async () => {
     const lost = { jsonrpc: '2.0', id: 1, error: { code: -32_001, message: 'Task not found' } };
     const answers = [asking('task-7', 'Which year?'), lost, artifact('Blue won.')];
     const { peer, voice } = await startWith('type: a2a', () => answers.shift() ?? { status: 500 });
@@ -163,10 +163,10 @@ describe('a delegate that asks back', () => {
   });
 });
 
-describe('news that were written to be read', () => {
+describe('notifications that were written to be read', () => {
   const report = `# Tides\n\n${'The tide rises twice a day [1]. '.repeat(40)}\n\n## Sources\n\n1. [tides.md](https://x.example/tides.md)`;
 
-  it('are summed up for the ear', async () => {
+  it('are summarized for the ear', async () => {
     const model = await startModelServer({ script: ['Tides come twice a day.'] });
     onTestFinished(() => model.stop());
     const voice = await startVoice({ env: { LLM_URL: model.url, LLM_MODEL: 'm' } });
@@ -174,7 +174,7 @@ describe('news that were written to be read', () => {
     expect(JSON.stringify(model.chats()[0])).toContain('The tide rises twice a day');
   });
 
-  it('are summed up though they are short, when they have headings', async () => {
+  it('are summarized though they are short, when they have headings', async () => {
     const model = await startModelServer({ script: ['Tides come twice a day.'] });
     onTestFinished(() => model.stop());
     const voice = await startVoice({ env: { LLM_URL: model.url, LLM_MODEL: 'm' } });

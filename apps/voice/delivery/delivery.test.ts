@@ -88,8 +88,8 @@ describe('the callback', () => {
   });
 });
 
-describe('news that nobody hears', () => {
-  it('are kept over a restart and told at the next connection, until they were heard [V115]', async () => {
+describe('notifications that nobody hears', () => {
+  it('are stored over a restart and spoken at the next connection, until they were heard [V115]', async () => {
     const first = await startVoice();
     expect((await first.post('/a2a/callback', { text: 'one', from: 'Ada' })).body).toEqual(stashed);
     expect((await first.post('/a2a/callback', { text: 'two', from: 'Ada' })).body).toEqual(stashed);
@@ -106,7 +106,7 @@ describe('news that nobody hears', () => {
     expect(connect(second).words()).toEqual([]);
   });
 
-  it('are kept too when a session had them but the process died before it spoke', async () => {
+  it('are stored too when a session had them but the process died before it spoke', async () => {
     const first = await startVoice();
     connect(first);
     expect((await first.post('/a2a/callback', { text: 'one' })).body).toEqual({ ok: true, delivered: true });
@@ -114,7 +114,7 @@ describe('news that nobody hears', () => {
     expect(connect(await startVoice({ home: first.home })).words()).toEqual(['An agent says: one']);
   });
 
-  it('are not told twice by two sessions of one user', async () => {
+  it('are not spoken twice by two sessions of one user', async () => {
     const voice = await startVoice();
     await voice.post('/a2a/callback', { text: 'one' });
     expect(connect(voice).words()).toHaveLength(1);
@@ -154,7 +154,7 @@ describe('reports', () => {
     return { model, voice };
   }
 
-  it('are summed up once, however often the caller comes back', async () => {
+  it('are summarized once, however often the caller comes back', async () => {
     const { model, voice } = await startWith(() => 'In short: fine.');
     const first = connect(voice);
     await waitFor(() => first.offered.length === 5);
@@ -164,7 +164,7 @@ describe('reports', () => {
     expect(model.chats()).toHaveLength(5);
   });
 
-  it('are read out from their beginning where no model is set up to sum them up', async () => {
+  it('are read out from their beginning where no model is set up to summarize them', async () => {
     const voice = await startVoice({ env: { LLM_URL: 'http://127.0.0.1:9' } });
     const session = connect(voice);
     for (const number of ['one', 'two'])
@@ -176,7 +176,7 @@ describe('reports', () => {
     ]);
   });
 
-  it('are summed up one after the other', async () => {
+  it('are summarized one after the other', async () => {
     const { model, voice } = await startWith(() => ({ text: 'In short: fine.', dripMs: 20 }));
     const session = connect(voice);
     const counts: number[] = [];

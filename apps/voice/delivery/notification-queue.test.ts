@@ -80,7 +80,7 @@ describe('notifications in a call', () => {
     expect(said.slice(1)).toEqual(['60000 Ada says x', '60000 Ben says x']);
   });
 
-  it('that were cut off are kept, and spoken when they are asked for', async () => {
+  it('that were cut off are stored, and spoken when they are asked for', async () => {
     const { clock, said, spoken, world, queue, offer } = open();
     world.heard = false;
     offer('Ada');

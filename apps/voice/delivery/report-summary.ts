@@ -1,5 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { runTurn } from '@trunkline/loop';
+import { Mutex } from '@trunkline/std';
 import { spokenText } from '../call/speaking/speech-text.ts';
 import type { Model } from '../turn/model-settings.ts';
 
@@ -29,12 +30,11 @@ const mostCached = 100;
  */
 export function createReportSummarizer(deps: SummaryDeps): (text: string) => Promise<string> {
   const cached = new Map<string, Promise<string>>();
-  let last: Promise<unknown> = Promise.resolve();
+  const oneAtATime = new Mutex();
   return (text) => {
     const known = cached.get(text);
     if (known !== undefined) return known;
-    const summary = last.then(() => summarize(text, deps));
-    last = summary;
+    const summary = oneAtATime.run(() => summarize(text, deps));
     cached.set(text, summary);
     const [oldest] = cached.keys();
     if (cached.size > mostCached && oldest !== undefined) cached.delete(oldest);

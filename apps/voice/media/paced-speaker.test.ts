@@ -123,7 +123,7 @@ describe('paced output', () => {
     ]);
   });
 
-  it('holds and goes on where it was', () => {
+  it('pauses and goes on where it was', () => {
     const { speaker, sounding, pass, state } = createSpeaker();
     speaker.enqueue(sound(1000));
     pass(200);

@@ -1,6 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
+import { Mutex } from '@trunkline/std';
 import type { Line, LineMessage } from '../call/line.ts';
 import type { AudioFrame } from '../speech/audio/frame.ts';
 import type { User } from '../users/user.ts';
@@ -43,12 +44,12 @@ export class PeerLine implements Line {
   readonly #audio: ((frame: AudioFrame) => void)[] = [];
   readonly #messages: ((message: LineMessage) => void)[] = [];
   readonly #closing: ((reason: string) => void)[] = [];
+  readonly #signalling = new Mutex();
   #peer: Peer;
   #connecting: Timer;
   #stopPacing: (() => void) | undefined;
   #connected = false;
   #closed = false;
-  #work: Promise<unknown> = Promise.resolve();
 
   constructor(options: PeerLineOptions) {
     const { id, user, principal, requestData, clock, logger } = options;
@@ -93,11 +94,11 @@ export class PeerLine implements Line {
 
   /** Answers an offer, with `restart` over a new connection. Offers and candidates are handled one after the other. */
   answer(sdp: string, restart = false): Promise<string> {
-    return this.#inTurn(() => (restart ? this.#restart(sdp) : this.#peer.answer(sdp)));
+    return this.#signalling.run(() => (restart ? this.#restart(sdp) : this.#peer.answer(sdp)));
   }
 
   addCandidates(candidates: readonly Candidate[]): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#signalling.run(async () => {
       for (const candidate of candidates) await this.#peer.addCandidate(candidate);
     });
   }
@@ -122,12 +123,6 @@ export class PeerLine implements Line {
     };
     if (this.#link.hasWaiting) this.#options.mediaClock.setTimer(lastWordsMs, release);
     else release();
-  }
-
-  #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {
-    const result = this.#work.then(work);
-    this.#work = Promise.allSettled([result]);
-    return result;
   }
 
   #makePeer(): Peer {

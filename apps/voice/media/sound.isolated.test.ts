@@ -46,7 +46,7 @@ describe('sound', () => {
     expect(speaker.playedMs).toBeLessThan(601);
   });
 
-  it('stops when it is cut off, and goes on when it was only held', async () => {
+  it('stops when it is cut off, and goes on when it was only paused', async () => {
     const { voice, line } = await startLines();
     const caller = await dial(voice);
     const { speaker } = await line();

@@ -49,8 +49,8 @@ function openOn(speaker: Speaker, play: (now: number) => void, voice?: Voice) {
   return { clock, told, made, player, pass };
 }
 
-/** Notes what becomes of a saying. */
-function saying(text: string, fate: string[]): Utterance {
+/** Records what happens to an utterance. */
+function utterance(text: string, fate: string[]): Utterance {
   return {
     text,
     onStarted: () => fate.push('begun'),
@@ -64,7 +64,7 @@ describe('the player', () => {
   it('shows each word when it is heard, and tells when it starts and stops', async () => {
     const { told, player, pass, clock } = open();
     const fate: string[] = [];
-    player.say(saying('one two three', fate));
+    player.say(utterance('one two three', fate));
     await pass(50);
     expect([told, fate]).toEqual([['started', 'one'], ['begun']]);
     await pass(2000);
@@ -91,7 +91,7 @@ describe('the player', () => {
       yield { samples: new Int16Array(rate).fill(1000), sampleRate: rate };
     });
     const fate: string[] = [];
-    player.say(saying('one two', fate));
+    player.say(utterance('one two', fate));
     await pass(2000);
     expect([told, fate, player.idle]).toEqual([
       ['started', 'one', 'two', 'stopped'],
@@ -115,8 +115,8 @@ describe('the player', () => {
     const { player, pass, speaker, told } = open();
     const first: string[] = [];
     const second: string[] = [];
-    player.say(saying('one two three four', first));
-    player.say(saying('five six', second));
+    player.say(utterance('one two three four', first));
+    player.say(utterance('five six', second));
     await pass(500);
     player.interrupt();
     expect([speaker.queuedMs, player.idle, told.at(-1)]).toEqual([0, true, 'stopped']);
@@ -125,7 +125,7 @@ describe('the player', () => {
     expect(told.filter((word) => word === 'five')).toEqual([]);
   });
 
-  it('goes on where it was held', async () => {
+  it('goes on where it was paused', async () => {
     const { player, pass, told } = open();
     player.say({ text: 'one two three' });
     await pass(200);
@@ -137,7 +137,7 @@ describe('the player', () => {
     expect(told).toEqual(['started', 'one', 'two', 'three', 'stopped']);
   });
 
-  it('says what is urgent after the piece that is being said', async () => {
+  it('says what is urgent after the utterance that is being said', async () => {
     const { player, pass, told } = open();
     for (const text of ['one', 'two', 'three']) player.say({ text: `${text} ${'x'.repeat(20)}` });
     await pass(20);
@@ -153,7 +153,7 @@ describe('the player', () => {
       yield* framesOf(speechOf(text));
     });
     const fate: string[] = [];
-    player.say(saying('mute', fate));
+    player.say(utterance('mute', fate));
     player.say({ text: 'hello' });
     await pass(7000);
     expect(fate).toEqual(['failed']);
@@ -174,7 +174,7 @@ describe('the player', () => {
   it('does not hang on a line that takes no sound', async () => {
     const { player, pass, told, speaker } = open();
     const fate: string[] = [];
-    player.say(saying('one two three', fate));
+    player.say(utterance('one two three', fate));
     await pass(300);
     speaker.stuck = true;
     await pass(6000);

@@ -22,7 +22,7 @@ const step = z.union([
   z.strictObject({ write: z.string() }),
   /** Something comes from outside. */
   z.strictObject({
-    news: z.strictObject({
+    notification: z.strictObject({
       from: z.string(),
       text: z.string(),
       policy: z.enum(['now', 'next_silence', 'when_asked']).default('next_silence'),

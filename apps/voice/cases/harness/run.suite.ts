@@ -87,7 +87,7 @@ class Run {
     else if ('listen' in step) await this.#untilQuiet();
     else if ('mute' in step) caller.muted = step.mute;
     else if ('write' in step) caller.tell({ type: 'send-text', data: { content: step.write } });
-    else if ('news' in step) delivery.deliver(defaultUser.id, step.news);
+    else if ('notification' in step) delivery.deliver(defaultUser.id, step.notification);
     else if ('hang_up' in step) caller.close('hung up');
     else await this.#call();
   }
