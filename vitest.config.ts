@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import MixedSequencer from './scripts/test/mixed-sequencer.ts';
 
 const shared = { environment: 'node', testTimeout: 20_000, hookTimeout: 30_000 } as const;
 const browser = ['**/*.browser.test.ts'];
@@ -12,7 +13,9 @@ const ignored = ['**/node_modules/**', '**/dist/**'];
  */
 export default defineConfig({
   test: {
-    maxWorkers: 2,
+    // One more than cores: many tests wait, for a process to end or for a lease to run out.
+    maxWorkers: 3,
+    sequence: { sequencer: MixedSequencer },
     projects: [
       {
         test: {

@@ -1,29 +1,52 @@
 // Runs every test, or those named on the command line; sees first to what they need; ends with "N passed, N failed".
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { selectChanged } from './test/changed.ts';
 import type { Counts } from './test/counts-reporter.ts';
 import { ensureTools } from './test/tools.ts';
 
+const HELP = `npm test                    runs every test
+npm test -- packages/bus    runs those whose path holds the words
+npm test -- --changed       runs what differs from main: all plain tests that import a change, slow tests beside it
+npm test -- --project plain runs one kind (plain, isolated, browser, live); other flags go to vitest`;
+
+const root = join(import.meta.dirname, '..');
+const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+const args = process.argv.slice(2);
+if (args.includes('--help')) {
+  console.log(HELP);
+  process.exit(0);
+}
 const missing = ensureTools();
 const scratch = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 const countsFile = join(scratch, 'counts.json');
-const exitCode = await runVitest(process.argv.slice(2));
+const exitCode = args.includes('--changed') ? await runChanged() : await runVitest(args);
 report(readCounts());
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
 
-function runVitest(args: string[]): Promise<number> {
-  const vitest = join(import.meta.dirname, '../node_modules/vitest/vitest.mjs');
-  const reporters = [
-    '--reporter=default',
-    `--reporter=${join(import.meta.dirname, 'test/counts-reporter.ts')}`,
-  ];
-  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...args], {
+async function runChanged(): Promise<number> {
+  const { chosen, leftOut } = selectChanged(vitest);
+  if (leftOut.length > 0) console.log(`Slow tests that may be touched, not run:\n  ${leftOut.join('\n  ')}`);
+  if (chosen.length > 0) return await runVitest([...args.filter((arg) => arg !== '--changed'), ...chosen]);
+  console.log('No test is touched by what changed.');
+  writeFileSync(countsFile, JSON.stringify({ passed: 0, failed: 0, skipped: [] } satisfies Counts));
+  return 0;
+}
+
+function runVitest(given: string[]): Promise<number> {
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts/test/counts-reporter.ts')}`];
+  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...given], {
     stdio: 'inherit',
-    env: { ...process.env, TRUNKLINE_TEST_COUNTS: countsFile },
+    // Processes that tests start need not compile again what another has compiled.
+    env: {
+      NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+      ...process.env,
+      TRUNKLINE_TEST_COUNTS: countsFile,
+    },
   });
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }
