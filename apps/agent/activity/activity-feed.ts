@@ -22,15 +22,13 @@ export interface InboxNotice {
 }
 
 /** A published event with its number and its time. */
-export interface FeedEvent {
-  id: number;
-  at: string;
-  event: 'activity.message' | 'inbox.item';
-  data: ActivityMessage | InboxNotice;
-}
+export type FeedEvent = { id: number; at: string } & (
+  | { event: 'activity.message'; data: ActivityMessage }
+  | { event: 'inbox.item'; data: InboxNotice }
+);
 
 type Listener = (frame: Uint8Array) => void;
-type StoredEvent = Omit<FeedEvent, 'data'> & { data: string };
+type StoredEvent = { id: number; at: string; event: string; data: string };
 
 const maxStored = 5000;
 /** Old events are looked for once in so many. */
@@ -52,7 +50,7 @@ export class ActivityFeed {
     return this.#database
       .prepare<StoredEvent>('SELECT id, at, event, data FROM told WHERE id < ? ORDER BY id DESC LIMIT ?')
       .all(before, limit)
-      .map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(data) as FeedEvent['data'] }));
+      .map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(data) }) as FeedEvent);
   }
 
   message(message: ActivityMessage): void {

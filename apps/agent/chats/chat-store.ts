@@ -7,7 +7,7 @@ export interface Chat {
   session_id: string;
   title: string;
   /** Of its last turn. */
-  state: string;
+  state: ChatTurn['state'];
   /** Where it began. */
   origin: ChatOrigin;
   updated_at: number;

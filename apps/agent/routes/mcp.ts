@@ -9,6 +9,8 @@ import { withoutQuestions } from '../turns/human-tools.ts';
 import { operatorScope } from '../turns/memory-scope.ts';
 import { consoleErrors } from './console/errors.ts';
 
+export type { McpServerState };
+
 export interface McpRoutes {
   name: string;
   version: string;

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 
 /** A line of the audit log. */
-interface AuditLine {
+export interface AuditLine {
   ts: string;
   session_id: string;
   tool: string;

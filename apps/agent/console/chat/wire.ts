@@ -1,74 +1,16 @@
-// What the service says of conversations.
+import type { chatSources } from '../../chats/chat-origin.ts';
+import type { ChatEntry, ChatTurn } from '../../chats/transcript.ts';
 
-export type TurnState =
-  | 'working'
-  | 'input-required'
-  | 'auth-required'
-  | 'completed'
-  | 'failed'
-  | 'canceled'
-  | 'rejected';
+export type { ChatOrigin } from '../../chats/chat-origin.ts';
+export type { Chat as ChatSummary } from '../../chats/chat-store.ts';
+export type { Attachment } from '../../routes/console/chats.ts';
 
-export interface ToolEntry {
-  kind: 'tool';
-  id: string;
-  name: string;
-  phase: 'started' | 'completed' | 'failed';
-  args?: unknown;
-  result?: unknown;
-  started_at: number;
-  ended_at: number | null;
-}
-
-export interface QuestionEntry {
-  kind: 'question';
-  text: string;
-  /** What a form asks for; null for a plain question. */
-  schema: unknown;
-}
-
-export type Entry =
-  | { kind: 'user'; text: string; attachments: string[] }
-  | { kind: 'text'; text: string }
-  | ToolEntry
-  | QuestionEntry
-  | { kind: 'note'; text: string; failed: boolean };
-
-export interface Usage {
-  inputTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-  costUsd?: number;
-}
-
-export interface Turn {
-  task_id: string;
-  session_id: string;
-  state: TurnState;
-  entries: Entry[];
-  usage: Usage | null;
-  duration_ms: number | null;
-  created_at: number;
-}
-
-/** Where a conversation began. */
-export type ChatOrigin = 'chat' | 'terminal' | 'platform' | 'a2a' | 'inbox';
-
-/** Whose conversations are listed. */
-export type ChatSource = 'all' | 'people' | 'a2a' | 'inbox';
-
-export interface ChatSummary {
-  session_id: string;
-  title: string;
-  state: TurnState;
-  origin: ChatOrigin;
-  updated_at: number;
-}
-
-export interface Attachment {
-  name: string;
-  text: string;
-}
+export type Entry = ChatEntry;
+export type Turn = ChatTurn;
+export type TurnState = Turn['state'];
+export type ToolEntry = Extract<Entry, { kind: 'tool' }>;
+export type QuestionEntry = Extract<Entry, { kind: 'question' }>;
+export type ChatSource = keyof typeof chatSources;
 
 export function isParked({ state }: Pick<Turn, 'state'>): boolean {
   return state === 'input-required' || state === 'auth-required';

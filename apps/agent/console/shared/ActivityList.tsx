@@ -1,11 +1,12 @@
 import { Badge, EmptyState, PagedItems, RelativeTime } from '@trunkline/ui';
 import { Activity as ActivityIcon, AlarmClock, Bot, Inbox } from 'lucide-react';
-import type { ActivityEvent, useActivity } from './useActivity.ts';
+import type { FeedEvent } from '../../activity/activity-feed.ts';
+import type { useActivity } from './useActivity.ts';
 
 interface ActivityListProps {
   activity: ReturnType<typeof useActivity>;
   /** Only these are shown. */
-  filter?: (event: ActivityEvent) => boolean;
+  filter?: (event: FeedEvent) => boolean;
 }
 
 /** The feed: turns that schedules and urgent messages began, and what came into the inbox. */
@@ -33,36 +34,38 @@ export function ActivityList({ activity, filter = () => true }: ActivityListProp
   );
 }
 
-function Row({ event: { at, event, data } }: { event: ActivityEvent }) {
-  const answer = data.role === 'assistant';
+function Row({ event }: { event: FeedEvent }) {
+  const { at, data } = event;
+  const cause = 'trigger' in data ? data.trigger : data.source;
+  const answer = 'role' in data && data.role === 'assistant';
   return (
     <li className="flex animate-appear gap-3 border-line border-b py-3 [contain-intrinsic-size:auto_4rem] [content-visibility:auto] last:border-b-0">
-      <span className="mt-0.5 text-muted [&_svg]:size-4">{iconOf(event, data)}</span>
+      <span className="mt-0.5 text-muted [&_svg]:size-4">{iconOf(event)}</span>
       <div className="min-w-0 flex-1">
         <p className="flex flex-wrap items-center gap-2 text-12 text-muted">
-          <Badge tone={event === 'inbox.item' ? 'accent' : answer ? 'live' : 'plain'}>
-            {wordOf(event, data)}
+          <Badge tone={event.event === 'inbox.item' ? 'accent' : answer ? 'live' : 'plain'}>
+            {wordOf(event)}
           </Badge>
           {data.priority && <Badge>{data.priority}</Badge>}
           <RelativeTime at={at} />
         </p>
         <p className="mt-1 whitespace-pre-wrap break-words">{data.text}</p>
-        {(data.trigger ?? data.source) && (
-          <p className="truncate font-mono text-12 text-muted">{data.trigger ?? data.source}</p>
-        )}
+        {cause && <p className="truncate font-mono text-12 text-muted">{cause}</p>}
       </div>
     </li>
   );
 }
 
-function wordOf(event: ActivityEvent['event'], { role, origin }: ActivityEvent['data']): string {
+function wordOf({ event, data }: FeedEvent): string {
   if (event === 'inbox.item') return 'Inbox';
+  const { role, origin } = data;
   if (role === 'assistant') return 'Answer';
   return origin === 'scheduler' ? 'Schedule fired' : 'Turn began';
 }
 
-function iconOf(event: ActivityEvent['event'], { role, origin }: ActivityEvent['data']) {
+function iconOf({ event, data }: FeedEvent) {
   if (event === 'inbox.item') return <Inbox aria-hidden />;
+  const { role, origin } = data;
   if (role === 'assistant') return <Bot aria-hidden />;
   return origin === 'scheduler' ? <AlarmClock aria-hidden /> : <ActivityIcon aria-hidden />;
 }

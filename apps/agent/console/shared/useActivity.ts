@@ -1,26 +1,10 @@
 import { type PagedList, type StreamState, useEventStream, usePages, useReopened } from '@trunkline/ui';
 import { useMemo, useState } from 'react';
-
-/** Something that the agent did of itself, or that came into its inbox. */
-export interface ActivityEvent {
-  id: number;
-  at: string;
-  event: 'activity.message' | 'inbox.item';
-  data: {
-    text: string;
-    role?: 'user' | 'assistant';
-    /** What started it: "scheduler", "inbox". */
-    origin?: string;
-    trigger?: string | null;
-    priority?: string | null;
-    source?: string | null;
-    context_id?: string;
-  };
-}
+import type { FeedEvent } from '../../activity/activity-feed.ts';
 
 interface Activity {
   /** The newest first. */
-  list: PagedList<ActivityEvent>;
+  list: PagedList<FeedEvent>;
   /** How many came since the page was opened. */
   fresh: number;
   stream: StreamState;
@@ -30,12 +14,12 @@ const maxFresh = 500;
 
 /** Recent activity, live. */
 export function useActivity(): Activity {
-  const [fresh, setFresh] = useState<readonly ActivityEvent[]>([]);
+  const [fresh, setFresh] = useState<readonly FeedEvent[]>([]);
   const { state } = useEventStream('/api/events', ({ id, event, data }) => {
     const received = { id: Number(id), at: new Date().toISOString(), event, data: JSON.parse(data) };
-    setFresh((before) => [received as ActivityEvent, ...before].slice(0, maxFresh));
+    setFresh((before) => [received as FeedEvent, ...before].slice(0, maxFresh));
   });
-  const older = usePages<ActivityEvent, { events: ActivityEvent[]; next: number | null }>({
+  const older = usePages<FeedEvent, { events: FeedEvent[]; next: number | null }>({
     key: 'activity',
     path: (cursor) => `/api/activity?limit=50${cursor === undefined ? '' : `&before=${cursor}`}`,
     read: ({ events, next }) => ({ items: events, next }),
@@ -45,7 +29,7 @@ export function useActivity(): Activity {
   return { list: { ...older, items }, fresh: fresh.length, stream: state };
 }
 
-function merged(fresh: readonly ActivityEvent[], older: readonly ActivityEvent[]): ActivityEvent[] {
+function merged(fresh: readonly FeedEvent[], older: readonly FeedEvent[]): FeedEvent[] {
   const known = new Set(older.map(({ id }) => id));
   return [...fresh.filter(({ id }) => !known.has(id)), ...older];
 }

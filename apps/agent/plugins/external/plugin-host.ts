@@ -69,7 +69,7 @@ async function run({ id, tool, input }: { id: number; tool: string; input: unkno
   try {
     tell({ type: 'call-end', id, text: String(await tools.get(tool)?.execute(input)) });
   } catch (error) {
-    tell({ type: 'call-end', id, error: error instanceof Error ? error.message : String(error) });
+    tell({ type: 'call-end', id, error: reasonOf(error) });
   }
 }
 
@@ -98,5 +98,11 @@ try {
     })),
   });
 } catch (error) {
-  tell({ type: 'failed', error: error instanceof Error ? error.message : String(error) });
+  tell({ type: 'failed', error: reasonOf(error) });
+}
+
+/** Plugins may throw anything. This process may read nothing but its own folder, so it cannot import @trunkline/std. */
+function reasonOf(error: unknown): string {
+  const { message } = Object(error) as { message?: unknown };
+  return typeof message === 'string' ? message : String(error);
 }

@@ -32,13 +32,12 @@ const turnsQuery = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(30),
   before: z.coerce.number().int().positive().optional(),
 });
+const attachment = z.object({ name: z.string().min(1).max(200), text: z.string().max(200_000) });
+export type Attachment = z.output<typeof attachment>;
 const newMessage = z.object({
   text: z.string().trim().min(1).max(200_000),
   /** Files as text, which the model reads below the message. */
-  attachments: z
-    .array(z.object({ name: z.string().min(1).max(200), text: z.string().max(200_000) }))
-    .max(10)
-    .default([]),
+  attachments: z.array(attachment).max(10).default([]),
   /** The task whose question the message answers. */
   task_id: z.string().optional(),
   skill: z.string().optional(),

@@ -108,13 +108,7 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
 /** The model: what is set, whether it answers, and setting it. */
 function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
   app.get('/api/config/model', describeRoute({ summary: 'The model that is set' }), (context) => {
-    const { url = '', apiKey, model = '' } = routes.settings();
-    return context.json({
-      api_base: url,
-      model,
-      has_key: apiKey !== undefined,
-      setup_complete: routes.isSetUp(),
-    });
+    return context.json(modelView(routes));
   });
   app.post(
     '/api/config/test-model',
@@ -137,6 +131,14 @@ function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
       return context.json({ ok: true, setup_complete: true });
     },
   );
+}
+
+export type { ModelCheck } from '@trunkline/llm';
+export type ModelView = ReturnType<typeof modelView>;
+
+function modelView(routes: ConfigRoutes) {
+  const { url = '', apiKey: key, model = '' } = routes.settings();
+  return { api_base: url, model, has_key: key !== undefined, setup_complete: routes.isSetUp() };
 }
 
 /** Puts a text in the place of the configuration, unless it would carry a secret of the service elsewhere. */

@@ -1,10 +1,18 @@
-import { type PushDelivery, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
+import {
+  type PushDelivery,
+  requireStored,
+  type Task,
+  type TaskEngine,
+  type TaskObserver,
+} from '@trunkline/a2a';
 import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { taskText } from '../../turns/task-text.ts';
 import { fromEngine } from '../engine-failure.ts';
 import { consoleErrors } from './errors.ts';
+
+export type { Part, PushDelivery } from '@trunkline/a2a';
 
 const states = ['working', 'input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'];
 const query = z.object({
@@ -101,6 +109,10 @@ function known(engine: TaskEngine, id: string): Task {
   if (task === undefined) throw consoleErrors.not_found({ what: `task ${id}` });
   return task;
 }
+
+export type TaskLogEvent = { sequence: number } & Parameters<NonNullable<TaskObserver['taskEvent']>>[1];
+
+export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: Task) {
   const { id, contextId, state, createdAt, updatedAt, history, usage, durationMs } = task;

@@ -1,8 +1,9 @@
 import { SelectField, Tabs } from '@trunkline/ui';
 import { useState } from 'react';
+import type { FeedEvent } from '../../../activity/activity-feed.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { ActivityList } from '../../shared/ActivityList.tsx';
-import { type ActivityEvent, useActivity } from '../../shared/useActivity.ts';
+import { useActivity } from '../../shared/useActivity.ts';
 import { InboxPanel } from './InboxPanel.tsx';
 
 /** What happens without anybody in a chat asking for it. */
@@ -23,9 +24,9 @@ export default function ActivityPage() {
   );
 }
 
-const KINDS: Record<string, (event: ActivityEvent) => boolean> = {
+const KINDS: Record<string, (event: FeedEvent) => boolean> = {
   all: () => true,
-  schedules: ({ data }) => data.origin === 'scheduler',
+  schedules: ({ event, data }) => event === 'activity.message' && data.origin === 'scheduler',
   inbox: ({ event, data }) => event === 'inbox.item' || data.origin === 'inbox',
 };
 

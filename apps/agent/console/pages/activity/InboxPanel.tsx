@@ -11,16 +11,8 @@ import {
 } from '@trunkline/ui';
 import { Check, Inbox } from 'lucide-react';
 import { useState } from 'react';
+import type { InboxItem } from '../../../stores/inbox-store.ts';
 import { useLive } from '../../app/live.ts';
-
-interface InboxItem {
-  id: number;
-  text: string;
-  priority: 'now' | 'next' | 'later';
-  source: string;
-  created_at: string;
-  delivered_at: string | null;
-}
 
 const FORM = {
   type: 'object',

@@ -10,18 +10,9 @@ import {
 } from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
+import type { AuditLine, AuditPage as AuditLines } from '../../../stores/audit-reader.ts';
 import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-
-interface AuditLine {
-  ts: string;
-  session_id: string;
-  tool: string;
-  args: unknown;
-  result_summary: string;
-  duration_ms: number;
-  success: boolean;
-}
 
 interface Filters {
   q: string;
@@ -45,7 +36,7 @@ export default function AuditPage() {
       value.trim() === '' ? [] : [[name, value.trim()]],
     ),
   ).toString();
-  const list = usePages<AuditLine, { lines: AuditLine[]; next: string | null }>({
+  const list = usePages<AuditLine, AuditLines>({
     key: query,
     path: (cursor) => `/api/audit?limit=50&${query}${cursor === undefined ? '' : `&before=${cursor}`}`,
     read: ({ lines, next }) => ({ items: lines, next }),

@@ -1,15 +1,7 @@
-export type IssueState = 'open' | 'in_progress' | 'blocked' | 'deferred' | 'closed';
+import type { Issue } from '../../../stores/beads-store.ts';
 
-export interface Issue {
-  id: string;
-  title: string;
-  description: string;
-  priority: number;
-  issue_type: string;
-  status: IssueState;
-  reason: string | null;
-  updated_at: string;
-}
+export type { Issue };
+export type IssueState = Issue['status'];
 
 export const COLUMNS: readonly { state: IssueState; title: string }[] = [
   { state: 'open', title: 'Open' },

@@ -14,23 +14,16 @@ import {
 } from '@trunkline/ui';
 import { Plug, Plus, RadioTower, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import type { McpServerState } from '../../../routes/mcp.ts';
 import { useLive } from '../../app/live.ts';
 import { type McpServer, useConfig } from '../../shared/useConfig.ts';
 import { AddDialog } from './AddDialog.tsx';
 import { MCP_FORM, mcpServerOf } from './forms.ts';
 
-interface McpState {
-  name: string;
-  state: 'connected' | 'failed';
-  tools: string[];
-  reason?: string;
-  stderr?: string;
-}
-
 /** MCP servers whose tools the agent uses. */
 export function McpTab() {
   const { config, change, reload } = useConfig();
-  const states = useResource<{ servers: McpState[] }>('/api/mcp/servers');
+  const states = useResource<{ servers: McpServerState[] }>('/api/mcp/servers');
   const [adding, setAdding] = useState(false);
   const tryOut = useTryMcp();
   useLive(['config'], () => {
@@ -98,7 +91,7 @@ function useTryMcp() {
   const toast = useToast();
   return async (server: Partial<McpServer>): Promise<void> => {
     await attempt(async () => {
-      const { server: state } = await api.request<{ server: McpState }>('/api/mcp/servers/test', {
+      const { server: state } = await api.request<{ server: McpServerState }>('/api/mcp/servers/test', {
         body: server,
       });
       if (state.state === 'connected') {
@@ -120,7 +113,7 @@ function useTryMcp() {
 
 interface RowProps {
   server: McpServer;
-  state: McpState | undefined;
+  state: McpServerState | undefined;
   onTest(): void;
   onEnable(on: boolean): void;
   onRemove(): void;
@@ -156,7 +149,7 @@ function Row({ server, state, onTest, onEnable, onRemove }: RowProps) {
   );
 }
 
-function State({ enabled, state }: { enabled: boolean; state: McpState | undefined }) {
+function State({ enabled, state }: { enabled: boolean; state: McpServerState | undefined }) {
   if (!enabled) return <Lamp state="idle" word="Off" />;
   if (state === undefined) return <Lamp state="waiting" word="Connecting" />;
   return state.state === 'connected' ? (

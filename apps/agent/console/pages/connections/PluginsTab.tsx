@@ -1,17 +1,9 @@
 import { Badge, Lamp, type LampState, ListPanel, SwitchField } from '@trunkline/ui';
 import { Plug } from 'lucide-react';
+import type { PluginState } from '../../../plugins/open-plugins.ts';
 import { useLive } from '../../app/live.ts';
 import { useWholeList } from '../../app/useWholeList.ts';
 import { useConfig } from '../../shared/useConfig.ts';
-
-interface PluginState {
-  id: string;
-  description: string;
-  state: 'off' | 'on' | 'missing' | 'failed';
-  tools: string[];
-  reason?: string;
-  unenforced?: string[];
-}
 
 const LAMPS: Record<PluginState['state'], { lamp: LampState; word: string }> = {
   off: { lamp: 'idle', word: 'Off' },

@@ -1,17 +1,8 @@
 import { Button, hashRoute, Lamp, type LampState, ListPanel, useApi, useAttempt } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
+import type { Goal } from '../../../stores/goals/goal-store.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
-
-interface Goal {
-  session_id: string;
-  condition: string;
-  verifier: { type: string; command?: string; path?: string };
-  status: 'active' | 'achieved' | 'exhausted' | 'unachievable';
-  iteration: number;
-  reason: string;
-  evidence: string;
-}
 
 const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
   active: { lamp: 'live', word: 'Being worked on' },
@@ -64,7 +55,7 @@ function Row({ goal }: { goal: Goal }) {
           <Lamp state={lamp} word={word} />
           <span>checked {goal.iteration === 1 ? 'once' : `${goal.iteration} times`}</span>
           <span>
-            by {goal.verifier.type} <code>{goal.verifier.command ?? goal.verifier.path ?? ''}</code>
+            by {goal.verifier.type} <code>{targetOf(goal.verifier)}</code>
           </span>
           <a
             className="font-mono underline underline-offset-2"
@@ -84,4 +75,10 @@ function Row({ goal }: { goal: Goal }) {
       </Button>
     </li>
   );
+}
+
+/** The command or the file that decides; a judging model has neither. */
+function targetOf(verifier: Goal['verifier']): string {
+  if ('command' in verifier) return verifier.command;
+  return 'path' in verifier ? verifier.path : '';
 }

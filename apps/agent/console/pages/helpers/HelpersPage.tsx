@@ -15,22 +15,15 @@ import {
 } from '@trunkline/ui';
 import { Play, Users } from 'lucide-react';
 import { useState } from 'react';
+import type { Subagent } from '../../../turns/graph.ts';
 import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
-
-interface Helper {
-  name: string;
-  description: string;
-  tools?: string[];
-  steps?: number;
-  model?: string;
-}
 
 const MAX_RUN_MS = 15 * 60_000;
 
 /** Subagents: helpers that do one piece of work and cannot ask back. */
 export default function HelpersPage() {
-  const { body, error, reload } = useResource<{ subagents: Helper[] }>('/api/subagents');
+  const { body, error, reload } = useResource<{ subagents: Subagent[] }>('/api/subagents');
   useLive(['config'], reload);
   return (
     <PageFrame
@@ -77,7 +70,7 @@ export default function HelpersPage() {
   );
 }
 
-function RunPanel({ helpers }: { helpers: readonly Helper[] }) {
+function RunPanel({ helpers }: { helpers: readonly Subagent[] }) {
   const api = useApi();
   const attempt = useAttempt();
   const [name, setName] = useState(helpers[0]?.name ?? '');

@@ -11,7 +11,7 @@ import {
 } from '@trunkline/ui';
 import { History, Save, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { NoteTab, NoteVersion } from './wire.ts';
+import type { NoteTab } from './wire.ts';
 
 interface NoteEditorProps {
   tab: NoteTab;
@@ -81,7 +81,7 @@ export function NoteEditor({ tab, onSave, onDelete }: NoteEditorProps) {
 }
 
 interface VersionsProps {
-  versions: readonly NoteVersion[];
+  versions: NoteTab['metadata']['history'];
   onRestore(content: string): void;
 }
 

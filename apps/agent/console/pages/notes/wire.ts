@@ -1,30 +1,6 @@
-export interface NoteVersion {
-  content: string;
-  at: string;
-}
+import type { NotesTab as NoteTab, NotesWorkspace as Workspace } from '../../../stores/notes/notes-format.ts';
 
-export interface NoteTab {
-  id: string;
-  name: string;
-  content: string;
-  permissions: { agentRead: boolean; agentWrite: boolean };
-  metadata: {
-    createdAt: string;
-    updatedAt: string;
-    wordCount: number;
-    characterCount: number;
-    /** Earlier contents, the oldest first. */
-    history: NoteVersion[];
-  };
-}
-
-export interface Workspace {
-  version: 1;
-  workspaceVersion: number;
-  activeTabId: string;
-  tabOrder: string[];
-  tabs: Record<string, NoteTab>;
-}
+export type { NoteTab, Workspace };
 
 /** All tabs in their order. */
 export function tabsOf({ tabOrder, tabs }: Workspace): NoteTab[] {

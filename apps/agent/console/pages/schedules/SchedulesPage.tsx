@@ -12,18 +12,9 @@ import {
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
+import type { ScheduledJob as Job } from '../../../scheduler/schedule-backend.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 import { useWholeList } from '../../app/useWholeList.ts';
-
-interface Job {
-  id: string;
-  prompt: string;
-  schedule: string;
-  next?: string;
-  upcoming: string[];
-  paused: boolean;
-  running: boolean;
-}
 
 const FORM = {
   type: 'object',

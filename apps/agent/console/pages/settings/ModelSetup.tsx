@@ -13,27 +13,15 @@ import {
 } from '@trunkline/ui';
 import { RadioTower } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import type { ModelCheck, ModelView } from '../../../routes/console/config.ts';
 import { useLive } from '../../app/live.ts';
 import { useServiceHealth } from '../../shared/AgentShell.tsx';
-
-interface ModelSettings {
-  api_base: string;
-  model: string;
-  has_key: boolean;
-  setup_complete: boolean;
-}
-
-interface ModelCheck {
-  ok: boolean;
-  message: string;
-  models: string[];
-}
 
 const TRIAL_MS = 20_000;
 
 /** Sets up the model in three steps: where it is, whether it answers, and which one to use. */
 export function ModelSetup() {
-  const { body, error, reload } = useResource<ModelSettings>('/api/config/model');
+  const { body, error, reload } = useResource<ModelView>('/api/config/model');
   useLive(['config'], reload);
   if (error)
     return <ErrorState what="The settings could not be loaded." why={error.message} todo={error.advice} />;
@@ -46,7 +34,7 @@ export function ModelSetup() {
   );
 }
 
-function Present({ settings }: { settings: ModelSettings }) {
+function Present({ settings }: { settings: ModelView }) {
   const { health } = useServiceHealth();
   return (
     <p className="flex flex-wrap items-center gap-3">
@@ -64,7 +52,7 @@ function Present({ settings }: { settings: ModelSettings }) {
   );
 }
 
-function Wizard({ settings, onSaved }: { settings: ModelSettings; onSaved(): void }) {
+function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void }) {
   const api = useApi();
   const attempt = useAttempt();
   const [address, setAddress] = useState(settings.api_base);
@@ -166,7 +154,7 @@ function placeOf(address: string): string {
   return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, '');
 }
 
-function keyHint({ has_key }: ModelSettings, keepsKey: boolean): string {
+function keyHint({ has_key }: ModelView, keepsKey: boolean): string {
   if (keepsKey) return 'A key is kept already; leave this empty to keep it.';
   const kept = has_key ? 'The key that is kept stays with its endpoint: give the key of this one. ' : '';
   return `${kept}Kept in secrets.yaml on the service alone. Where none is needed, enter any word.`;

@@ -1,7 +1,7 @@
 import { Badge, EmptyState, PagedItems, RelativeTime, usePages } from '@trunkline/ui';
 import { useLive } from '../../app/live.ts';
 import { useWholeList } from '../../app/useWholeList.ts';
-import { type Delivery, STATES, type TaskEvent } from './wire.ts';
+import { type Delivery, STATES, type TaskEvent, type TaskPart } from './wire.ts';
 
 /** Everything that happened to a task, in its order. */
 export function EventLog({ id }: { id: string }) {
@@ -35,15 +35,18 @@ export function EventLog({ id }: { id: string }) {
   );
 }
 
-function eventText({ type, state, message, artifact }: TaskEvent): string {
-  if (type === 'status') return [state, partsText(message?.parts)].filter(Boolean).join(': ');
-  if (type === 'message') return `message: ${partsText(message?.parts)}`;
-  const { artifactId = '', name, parts = [] } = artifact ?? {};
-  return `${name ?? artifactId}: ${partsText(parts) || JSON.stringify(parts[0]?.data ?? '')}`;
+function eventText(event: TaskEvent): string {
+  if (event.type === 'status')
+    return [event.state, partsText(event.message?.parts)].filter(Boolean).join(': ');
+  if (event.type === 'message') return `message: ${partsText(event.message.parts)}`;
+  const { artifactId, name, parts } = event.artifact;
+  const [first] = parts;
+  const data = first?.type === 'data' ? first.data : '';
+  return `${name ?? artifactId}: ${partsText(parts) || JSON.stringify(data)}`;
 }
 
-function partsText(parts: readonly { text?: string }[] = []): string {
-  return parts.flatMap(({ text }) => text ?? []).join('');
+function partsText(parts: readonly TaskPart[] = []): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
 }
 
 /** Each attempt to tell a webhook of a task. */

@@ -14,35 +14,13 @@ import {
 } from '@trunkline/ui';
 import { ChartLine } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import type { Telemetry } from '../../../activity/telemetry.ts';
 import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../app/PageFrame.tsx';
 
-interface Point {
-  at: string;
-  calls: number;
-  errors: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number;
-  latency_ms: { p50: number; p95: number } | null;
-}
-
-interface ModelFigures {
-  model: string;
-  calls: number;
-  errors: number;
-  input_tokens: number;
-  output_tokens: number;
-  cost_usd: number;
-  calls_without_price: number;
-  latency_ms: { p50: number; p95: number };
-}
-
-interface Report {
-  since: string;
-  cost_usd: number;
-  models: ModelFigures[];
-}
+type Report = ReturnType<Telemetry['report']>;
+type Point = ReturnType<Telemetry['series']>['points'][number];
+type ModelFigures = Report['models'][number];
 
 const SPANS = [
   { value: '60', label: 'The last hour' },
