@@ -136,7 +136,7 @@ describe('a finished job', () => {
     expect(elapsedMs).toBeGreaterThan(0);
   });
 
-  it('is run again with the same wishes', async () => {
+  it('is run again with the same settings', async () => {
     const id = await client.startJob({ query: 'tidal power', budget: { sources: 2 }, sources: ['web'] });
     await client.events(id);
     const { researchId } = (await (await post(id, 'rerun')).json()) as { researchId: string };

@@ -54,7 +54,9 @@ interface LogLine {
 }
 
 const earlyFailures = () =>
-  lab.log.map((line) => JSON.parse(line) as LogLine).filter(({ msg }) => msg.includes('written ahead'));
+  lab.log
+    .map((line) => JSON.parse(line) as LogLine)
+    .filter(({ msg }) => msg.includes('failed to write section ahead'));
 
 it('a section that failed early is logged, and tried again when the report is due', async () => {
   holdEvaluation();

@@ -8,7 +8,7 @@ import { limitToolSteps } from './step-limit.ts';
 import { createChatTools } from './tools.ts';
 import { TurnSources } from './turn-sources.ts';
 
-export interface ChatParts {
+export interface ChatDeps {
   gateway: ModelGateway;
   aggregator: SearchAggregator;
   conversations: ConversationStore;
@@ -33,7 +33,7 @@ export interface ChatTurn {
 /** Starts a turn, or goes on with the one that waits for an answer under the id of the conversation. */
 export function startTurn(
   { messages, id, instructions = '' }: ChatRequest & { instructions?: string },
-  { gateway, aggregator, conversations, turnTimeoutMs }: ChatParts,
+  { gateway, aggregator, conversations, turnTimeoutMs }: ChatDeps,
   signal: AbortSignal,
 ): ChatTurn {
   const limited = limitToolSteps(gateway.languageModel(), TOOL_STEPS);
@@ -57,11 +57,11 @@ export function startTurn(
 /** The answer to a conversation as lines of the chat stream. */
 export async function* answerChat(
   request: ChatRequest,
-  parts: ChatParts,
+  deps: ChatDeps,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { messages, id } = request;
-  const turn = startTurn(request, parts, signal);
+  const turn = startTurn(request, deps, signal);
   const save = (text: string, checkpoint?: unknown) => {
     if (id === undefined) return;
     const sources = turn.sources.all();
@@ -72,7 +72,7 @@ export async function* answerChat(
       ...(sources.length > 0 && { sources }),
       ...(troubles.length > 0 && { troubles }),
     };
-    parts.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint);
+    deps.conversations.save(id, text === '' ? messages : [...messages, said], checkpoint);
   };
   save('');
   yield* speak(turn, save);

@@ -7,7 +7,7 @@ import type { TurnSources } from './turn-sources.ts';
 
 const RESULTS = 8;
 
-export interface ChatToolParts {
+export interface ChatToolDeps {
   aggregator: SearchAggregator;
   /** Numbers the results, so that the answer can cite them. */
   sources: TurnSources;
@@ -16,11 +16,11 @@ export interface ChatToolParts {
 }
 
 /** What the chat agent may call: two searches, and a question to the user that ends the turn. */
-export function createChatTools(parts: ChatToolParts): Tool[] {
-  return [searchWeb(parts), searchEncyclopedia(parts), askClarification];
+export function createChatTools(deps: ChatToolDeps): Tool[] {
+  return [searchWeb(deps), searchEncyclopedia(deps), askClarification];
 }
 
-function searchWeb(parts: ChatToolParts): Tool {
+function searchWeb(deps: ChatToolDeps): Tool {
   return defineTool({
     name: 'searchWeb',
     description:
@@ -30,12 +30,12 @@ function searchWeb(parts: ChatToolParts): Tool {
       categories: z.enum(CATEGORIES).optional(),
       timeRange: z.enum(TIME_RANGES).optional().describe('How old results may be'),
     }),
-    execute: ({ query, ...wishes }, { signal }) =>
-      search(parts, { text: query, limit: RESULTS, ...wishes }, ['web', 'files'], signal),
+    execute: ({ query, ...settings }, { signal }) =>
+      search(deps, { text: query, limit: RESULTS, ...settings }, ['web', 'files'], signal),
   }) as Tool;
 }
 
-function searchEncyclopedia(parts: ChatToolParts): Tool {
+function searchEncyclopedia(deps: ChatToolDeps): Tool {
   return defineTool({
     name: 'searchEncyclopedia',
     description:
@@ -43,9 +43,9 @@ function searchEncyclopedia(parts: ChatToolParts): Tool {
     input: z.object({ query: z.string().min(1) }),
     execute: ({ query }, { signal }) =>
       search(
-        parts,
+        deps,
         { text: query, limit: RESULTS },
-        parts.aggregator.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
+        deps.aggregator.has('encyclopedia') ? ['encyclopedia'] : ['web', 'files'],
         signal,
       ),
   }) as Tool;
@@ -60,14 +60,14 @@ const askClarification: Tool = defineTool({
 
 /** Results as JSON; when there are none and services fail, where nothing was found and the words of the failures. */
 async function search(
-  { aggregator, sources, isOver }: ChatToolParts,
+  { aggregator, sources, isOver }: ChatToolDeps,
   query: Parameters<SearchAggregator['search']>[0],
   kinds: readonly SourceKind[],
   signal: AbortSignal,
 ): Promise<string> {
   if (isOver()) return 'Error: no more searches in this turn. Answer with what you have.';
   const { results, answered, troubles } = await aggregator.search(query, kinds, signal);
-  sources.note(troubles);
+  sources.addTroubles(troubles);
   if (results.length === 0 && troubles.length > 0)
     return `Error: ${[...nothingIn(answered), ...troubles].join(' ')}`;
   return JSON.stringify(

@@ -18,7 +18,7 @@ export class TurnSources {
   }
 
   /** Notes in words which services could not be asked. */
-  note(troubles: readonly string[]): void {
+  addTroubles(troubles: readonly string[]): void {
     for (const trouble of troubles) this.#troubles.add(trouble);
   }
 

@@ -21,14 +21,14 @@ export function citationState({ supported, judge }: Judged): CitationState {
 }
 
 /** Who judged a citation. */
-export function judgeWords({ judge = 'rules', certain = false }: Pick<Judged, 'judge' | 'certain'>): string {
+export function judgeText({ judge = 'rules', certain = false }: Pick<Judged, 'judge' | 'certain'>): string {
   if (judge === 'none') return 'not checked';
   if (judge === 'model') return 'judged by the model';
   return certain ? 'judged by rules' : 'judged by rules that are not sure of it';
 }
 
 /** Who judged the citations of a report; empty where there is nothing to add to the score. */
-export function judgesWords({ byModel = 0, unchecked, doubtful = 0 }: JudgedScore): string {
+export function judgesText({ byModel = 0, unchecked, doubtful = 0 }: JudgedScore): string {
   return [
     ...(byModel > 0 ? [`${byModel} judged by the model`] : []),
     ...(unchecked ? [`${unchecked} not checked`] : []),
@@ -37,7 +37,7 @@ export function judgesWords({ byModel = 0, unchecked, doubtful = 0 }: JudgedScor
 }
 
 /** Why the model did not judge every citation that needs it, as a sentence; empty where it did. */
-export function problemWords({ problem = '' }: JudgedScore): string {
+export function problemText({ problem = '' }: JudgedScore): string {
   return problem === ''
     ? ''
     : `The model did not judge every doubtful citation: ${problem.replace(/\.$/, '')}.`;

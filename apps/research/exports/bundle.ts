@@ -17,12 +17,12 @@ export interface Bundle {
   claims: Claim[];
 }
 
-export interface BundleParts {
+export interface BundleDeps {
   findings: FindingStore;
   documents: DocumentStore;
 }
 
-export function bundleOf(job: Job, { findings, documents }: BundleParts): Bundle {
+export function bundleOf(job: Job, { findings, documents }: BundleDeps): Bundle {
   const sources = findings.sources(job.id).map((source) => {
     const document = source.documentId === null ? undefined : documents.describe(source.documentId);
     return {

@@ -12,7 +12,7 @@ import {
 } from 'docx';
 import type { Claim } from '../api-types.ts';
 import { type Bundle, citedSources } from './bundle.ts';
-import { claimAnchor, linkedReport, verdictWords } from './linked-report.ts';
+import { claimAnchor, linkedReport, verdictText } from './linked-report.ts';
 import type { Block, Inline } from './markdown.ts';
 
 const HEADINGS = [HeadingLevel.TITLE, HeadingLevel.HEADING_1, HeadingLevel.HEADING_2, HeadingLevel.HEADING_3];
@@ -110,7 +110,7 @@ function claimParagraphs(claim: Claim, index: number, title: string | undefined)
   const from = title === undefined ? [] : [new TextRun(` (${title})`)];
   return [
     new Paragraph({ spacing: { before: 200 }, children: [sentence] }),
-    new Paragraph({ children: [new TextRun(`${verdictWords(claim)}.`)] }),
+    new Paragraph({ children: [new TextRun(`${verdictText(claim)}.`)] }),
     ...(passage.length === 0
       ? []
       : [new Paragraph({ indent: { left: 500 }, children: [...passage, ...from] })]),

@@ -1,8 +1,8 @@
 import type { Claim } from '../api-types.ts';
-import { judgesWords, problemWords } from '../citations/judge-words.ts';
+import { judgesText, problemText } from '../citations/judge-words.ts';
 import { type Bundle, citedSources } from './bundle.ts';
 import { HTML_STYLE } from './html-style.ts';
-import { claimAnchor, linkedReport, verdictWords } from './linked-report.ts';
+import { claimAnchor, linkedReport, verdictText } from './linked-report.ts';
 import type { Block, Inline } from './markdown.ts';
 
 /** The report as one file that needs nothing from outside: its citations lead to the passages at its end. */
@@ -38,11 +38,11 @@ ${claims.map((claim, index) => claimHtml(claim, index, bundle)).join('\n')}
 
 function scoreWords({ job }: Bundle): string {
   const { total = 0, supported = 0, uncited = 0 } = job.citations ?? {};
-  const judges = judgesWords(job.citations ?? {});
+  const judges = judgesText(job.citations ?? {});
   return [
     `${supported} of ${total} citations are borne out by the stored text of their page${judges && ` (${judges})`}.`,
     ...(uncited === 0 ? [] : [`${uncited} sentences cite nothing.`]),
-    problemWords(job.citations ?? {}),
+    problemText(job.citations ?? {}),
   ]
     .filter(Boolean)
     .join(' ');
@@ -58,7 +58,7 @@ function claimHtml(claim: Claim, index: number, bundle: Bundle): string {
   const source = citedSources(bundle).find(({ number }) => number === claim.number);
   const quote = passage === '' ? '' : `<blockquote>${escapeHtml(passage)}</blockquote>`;
   const from = source === undefined ? '' : `<p class="from">${link(source.url, source.title)}</p>`;
-  return `<li id="${claimAnchor(index).slice(1)}"><p>${escapeHtml(sentence)}</p><p class="${supported ? 'holds' : 'fails'}">${escapeHtml(verdictWords(claim))}</p>${quote}${from}</li>`;
+  return `<li id="${claimAnchor(index).slice(1)}"><p>${escapeHtml(sentence)}</p><p class="${supported ? 'holds' : 'fails'}">${escapeHtml(verdictText(claim))}</p>${quote}${from}</li>`;
 }
 
 function blockHtml(block: Block, claims: readonly Claim[]): string {
@@ -91,7 +91,7 @@ function inlineHtml(part: Inline, claims: readonly Claim[]): string {
 function citation({ href, text }: { href: string; text: string }, claims: readonly Claim[]): string {
   const claim = claims.find((_, index) => claimAnchor(index) === href);
   const title =
-    claim === undefined ? '' : ` title="${escapeHtml(`${verdictWords(claim)}. ${claim.passage}`)}"`;
+    claim === undefined ? '' : ` title="${escapeHtml(`${verdictText(claim)}. ${claim.passage}`)}"`;
   return `<a class="${claim?.supported === true ? 'cite' : 'cite doubt'}" href="${escapeHtml(href)}"${title}>${escapeHtml(text)}</a>`;
 }
 

@@ -1,5 +1,5 @@
 import type { Claim } from '../api-types.ts';
-import { judgeWords } from '../citations/judge-words.ts';
+import { judgeText } from '../citations/judge-words.ts';
 import { rewriteMarks } from '../citations/marks.ts';
 import type { Bundle } from './bundle.ts';
 import { type Block, parseMarkdown } from './markdown.ts';
@@ -17,11 +17,11 @@ export function claimAnchor(claim: number): string {
 }
 
 /** Whether the sources bear the claim out, in words, and who says so. */
-export function verdictWords(claim: Claim): string {
+export function verdictText(claim: Claim): string {
   const { supported, number, reason } = claim;
   if (number === null) return 'No source that was read bears this out';
   if (claim.judge === 'none') return `Source ${number} was not checked for this: ${reason}`;
   return supported
-    ? `Source ${number} bears this out (${judgeWords(claim)})`
-    : `Source ${number} does not bear this out: ${reason} (${judgeWords(claim)})`;
+    ? `Source ${number} bears this out (${judgeText(claim)})`
+    : `Source ${number} does not bear this out: ${reason} (${judgeText(claim)})`;
 }

@@ -3,8 +3,8 @@ import { access, constants, mkdtemp, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ConcurrencyLimiter } from '@trunkline/std';
 import { researchErrors } from '../errors.ts';
-import { Lane } from '../reading/lane.ts';
 
 export interface PdfOptions {
   /** The program; looked for on the path when not given. RESEARCH_CHROMIUM. */
@@ -20,7 +20,7 @@ const AT_ONCE = 2;
 /** Prints pages to PDF with Chromium, at most two at once. */
 export class PdfPrinter {
   readonly #options: PdfOptions;
-  readonly #lane = new Lane(AT_ONCE);
+  readonly #limiter = new ConcurrencyLimiter({ limit: AT_ONCE });
 
   constructor(options: PdfOptions) {
     this.#options = options;
@@ -34,7 +34,7 @@ export class PdfPrinter {
         words:
           'A PDF is made by Chromium, and there is none here. Install it or set RESEARCH_CHROMIUM to its path, or take another format.',
       });
-    return await this.#lane.run(signal, () => this.#printWith(program, html, signal));
+    return await this.#limiter.run(() => this.#printWith(program, html, signal), { signal });
   }
 
   async #printWith(program: string, html: string, signal: AbortSignal): Promise<Uint8Array> {

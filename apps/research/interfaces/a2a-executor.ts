@@ -1,11 +1,11 @@
 import type { AgentSkill, ExecutionEvent, Executor } from '@trunkline/a2a';
 import { HttpError } from '@trunkline/http';
 import type { CitationScore } from '../api-types.ts';
-import { judgesWords } from '../citations/judge-words.ts';
+import { judgesText } from '../citations/judge-words.ts';
 import {
   type DeepEvent,
-  type DeepResearchParts,
-  failureWords,
+  type DeepResearchDeps,
+  failureMessage,
   researchFor,
   topicOf,
 } from './deep-research.ts';
@@ -20,11 +20,11 @@ export const researchSkill: AgentSkill = {
 };
 
 /** A task is a topic; it tells of its progress and ends with the report as an artifact. */
-export function createResearchExecutor(parts: DeepResearchParts): Executor {
+export function createResearchExecutor(deps: DeepResearchDeps): Executor {
   return {
     async *execute({ text }, signal): AsyncGenerator<ExecutionEvent> {
       try {
-        for await (const event of researchFor(parts, topicOf(text), signal)) yield* toExecution(event);
+        for await (const event of researchFor(deps, topicOf(text), signal)) yield* toExecution(event);
       } catch (error) {
         if (!(error instanceof HttpError)) throw error;
         yield { type: 'rejected', message: error.message };
@@ -42,7 +42,7 @@ function toExecution(event: DeepEvent): ExecutionEvent[] {
     case 'report-delta':
       return [{ type: 'text-delta', text: event.text }];
     case 'end': {
-      const failure = failureWords(event.job);
+      const failure = failureMessage(event.job);
       if (failure !== undefined) return [{ type: 'failed', message: failure }];
       const { tokens, costUsd, citations } = event.job;
       // A job counts its tokens together.
@@ -57,6 +57,6 @@ function toExecution(event: DeepEvent): ExecutionEvent[] {
 
 function scoreOf(citations: CitationScore | null): string {
   const { total = 0, supported = 0 } = citations ?? {};
-  const judges = judgesWords(citations ?? {});
+  const judges = judgesText(citations ?? {});
   return `The report is complete: ${supported} of ${total} citations are borne out by their sources${judges && ` (${judges})`}.`;
 }

@@ -3,12 +3,12 @@ import type { ResearchEngine } from '../research/engine.ts';
 import { followJob } from '../research/follow.ts';
 import type { Job, JobOptions, ResearchEvent } from '../research/job.ts';
 import type { JobStore } from '../store/jobs.ts';
-import { wordsFor } from './progress-words.ts';
+import { progressText } from './progress-words.ts';
 
-export interface DeepResearchParts {
+export interface DeepResearchDeps {
   engine: ResearchEngine;
   jobs: JobStore;
-  /** What a job gets that is started without wishes of its own. */
+  /** What a job gets that is started without settings of its own. */
   jobOptions: JobOptions;
 }
 
@@ -30,7 +30,7 @@ export function topicOf(text: string): string {
 
 /** Researches for a caller who waits: when the caller leaves, the job is cancelled. */
 export async function* researchFor(
-  { engine, jobs, jobOptions }: DeepResearchParts,
+  { engine, jobs, jobOptions }: DeepResearchDeps,
   query: string,
   signal: AbortSignal,
 ): AsyncGenerator<DeepEvent> {
@@ -56,12 +56,12 @@ export async function* researchFor(
 function toDeepEvents(event: ResearchEvent, step: number): DeepEvent[] {
   if (event.type === 'synthesis_delta')
     return [{ type: 'report-delta', text: (event.data as { text: string }).text }];
-  const words = wordsFor(event);
+  const words = progressText(event);
   return words === undefined ? [] : [{ type: 'progress', words, step }];
 }
 
 /** Why a job has no report, or nothing when it has one. */
-export function failureWords({ status, error, report }: Job): string | undefined {
+export function failureMessage({ status, error, report }: Job): string | undefined {
   if (status === 'complete' && report !== null) return undefined;
   return error ?? 'The research was cancelled.';
 }

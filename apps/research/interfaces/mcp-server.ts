@@ -5,9 +5,9 @@ import { HttpError } from '@trunkline/http';
 import { z } from 'zod';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES } from '../sources/source.ts';
-import { type DeepResearchParts, failureWords, researchFor, topicOf } from './deep-research.ts';
+import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from './deep-research.ts';
 
-export interface McpParts extends DeepResearchParts {
+export interface McpDeps extends DeepResearchDeps {
   aggregator: SearchAggregator;
   version: string;
 }
@@ -18,9 +18,9 @@ const INSTRUCTIONS =
   'Use search for a quick list of results, and deep_research for a report with checked citations, which takes minutes and tells of its progress.';
 
 /** The tools of the service for one MCP client. */
-export function createMcpServer(parts: McpParts): McpServer {
+export function createMcpServer(deps: McpDeps): McpServer {
   const server = new McpServer(
-    { name: 'trunkline-research', version: parts.version },
+    { name: 'trunkline-research', version: deps.version },
     { instructions: INSTRUCTIONS },
   );
   server.registerTool(
@@ -34,7 +34,7 @@ export function createMcpServer(parts: McpParts): McpServer {
       },
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    ({ query, categories, limit }, { signal }) => search(parts, { text: query, categories, limit }, signal),
+    ({ query, categories, limit }, { signal }) => search(deps, { text: query, categories, limit }, signal),
   );
   server.registerTool(
     'deep_research',
@@ -44,14 +44,14 @@ export function createMcpServer(parts: McpParts): McpServer {
       inputSchema: { topic: z.string().min(2).max(2000) },
       annotations: { readOnlyHint: true, openWorldHint: true },
     },
-    ({ topic }, extra) => deepResearch(parts, topic, extra),
+    ({ topic }, extra) => deepResearch(deps, topic, extra),
   );
   return server;
 }
 
 type Query = Parameters<SearchAggregator['search']>[0];
 
-async function search({ aggregator }: McpParts, query: Query, signal: AbortSignal) {
+async function search({ aggregator }: McpDeps, query: Query, signal: AbortSignal) {
   const { results, troubles } = await aggregator.search(query, ['web', 'encyclopedia', 'files'], signal);
   if (results.length === 0 && troubles.length > 0) return failure(troubles.join(' '));
   const shown = results
@@ -60,13 +60,13 @@ async function search({ aggregator }: McpParts, query: Query, signal: AbortSigna
   return words(JSON.stringify(shown, null, 2));
 }
 
-async function deepResearch(parts: McpParts, topic: string, extra: Extra) {
+async function deepResearch(deps: McpDeps, topic: string, extra: Extra) {
   try {
-    for await (const event of researchFor(parts, topicOf(topic), extra.signal)) {
+    for await (const event of researchFor(deps, topicOf(topic), extra.signal)) {
       if (event.type === 'progress') await tell(extra, event.step, event.words);
       if (event.type !== 'end') continue;
       const { id, report, citations } = event.job;
-      const failed = failureWords(event.job);
+      const failed = failureMessage(event.job);
       if (failed !== undefined) return failure(failed);
       return { ...words(report ?? ''), _meta: { researchId: id, citations } };
     }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { WebStandardStreamableHTTPServerTransport as HttpTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { createMcpServer, type McpParts } from './mcp-server.ts';
+import { createMcpServer, type McpDeps } from './mcp-server.ts';
 
 interface Session {
   transport: HttpTransport;
@@ -13,10 +13,10 @@ const IDLE_MS = 30 * 60_000;
 
 /** MCP clients over streamable HTTP. Each has a session, so that it can cancel what it asked for. */
 export class McpSessions {
-  readonly #parts: McpParts;
+  readonly #parts: McpDeps;
   readonly #sessions = new Map<string, Session>();
 
-  constructor(parts: McpParts) {
+  constructor(parts: McpDeps) {
     this.#parts = parts;
   }
 
@@ -24,7 +24,7 @@ export class McpSessions {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return await (await this.#open()).handleRequest(request);
     const session = this.#sessions.get(id);
-    // By the protocol, 404 tells the client to begin anew.
+    // By the protocol, 404 tells the client to begin again.
     if (session === undefined) return refusal(404, 'There is no such session. Initialise a new one.');
     session.usedAt = Date.now();
     return await session.transport.handleRequest(request);

@@ -8,19 +8,19 @@ import {
   systemText,
   textOf,
 } from '@trunkline/openai-api';
-import { type ChatParts, startTurn } from '../chat/answer.ts';
+import { type ChatDeps, startTurn } from '../chat/answer.ts';
 import type { ChatMessage } from '../chat/request.ts';
 import type { NumberedResult } from '../chat/turn-sources.ts';
 import { researchErrors } from '../errors.ts';
-import { type DeepResearchParts, failureWords, researchFor, topicOf } from './deep-research.ts';
+import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from './deep-research.ts';
 
-export type ModelParts = ChatParts & DeepResearchParts;
+export type ModelDeps = ChatDeps & DeepResearchDeps;
 
 /** Search chat and deep research as models. */
-export function researchModels(parts: ModelParts): OpenAiApi {
+export function researchModels(deps: ModelDeps): OpenAiApi {
   const models = new Map<string, Answer>([
-    ['research-chat', (call) => answerByChat(call, parts)],
-    ['research-deep', (call) => answerByResearch(call, parts)],
+    ['research-chat', (call) => answerByChat(call, deps)],
+    ['research-deep', (call) => answerByResearch(call, deps)],
   ]);
   return {
     ownedBy: 'trunkline',
@@ -34,10 +34,10 @@ export function researchModels(parts: ModelParts): OpenAiApi {
 /** The search chat; the sources that the answer cites are listed at its end. */
 async function* answerByChat(
   { request, signal }: CompletionCall,
-  parts: ModelParts,
+  deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
   const chat = { messages: conversationOf(request), instructions: systemText(request) };
-  const { events, sources } = startTurn(chat, parts, signal);
+  const { events, sources } = startTurn(chat, deps, signal);
   for await (const event of events) {
     if (event.type === 'text-delta') yield event;
     else if (event.type === 'tool-start') yield progress(searchProgress(event.input));
@@ -57,14 +57,14 @@ async function* answerByChat(
 /** Deep research on the last message: progress while it works, then the report. */
 async function* answerByResearch(
   { request, signal }: CompletionCall,
-  parts: ModelParts,
+  deps: ModelDeps,
 ): AsyncGenerator<AnswerEvent> {
   const topic = topicOf(conversationOf(request).at(-1)?.content ?? '');
-  for await (const event of researchFor(parts, topic, signal)) {
+  for await (const event of researchFor(deps, topic, signal)) {
     if (event.type === 'progress') yield progress(event.words);
     else if (event.type === 'report-delta') yield { type: 'text-delta', text: event.text };
     else if (event.type === 'end') {
-      const message = failureWords(event.job);
+      const message = failureMessage(event.job);
       if (message !== undefined) throw openAiErrors.upstream_error({ message });
       // A job counts input and output tokens together.
       yield { type: 'end', finishReason: 'stop', usage: { inputTokens: 0, outputTokens: event.job.tokens } };

@@ -28,6 +28,6 @@ const WORDS: Record<string, (data: Data) => string> = {
 };
 
 /** What an event of a job means, in words; nothing for those that a reader need not see. */
-export function wordsFor({ type, data }: ResearchEvent): string | undefined {
+export function progressText({ type, data }: ResearchEvent): string | undefined {
   return WORDS[type]?.((data ?? {}) as Data);
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '@trunkline/std';
 import { decodeFile } from './decode-file.ts';
 import { type Extracted, ExtractionError, type Raw } from './extracted.ts';
 import { extractHtml, tidy, toMarkdown } from './html.ts';
@@ -36,7 +37,7 @@ async function extractPdf(bytes: Uint8Array, name: string): Promise<Extracted> {
     return { title, text: plain };
   } catch (error) {
     if (error instanceof ExtractionError) throw error;
-    throw new ExtractionError(`is a PDF that cannot be read: ${messageOf(error)}`, { cause: error });
+    throw new ExtractionError(`is a PDF that cannot be read: ${errorMessage(error)}`, { cause: error });
   }
 }
 
@@ -54,7 +55,7 @@ async function extractWord(bytes: Uint8Array, name: string): Promise<Extracted> 
   } catch (error) {
     if (error instanceof ExtractionError) throw error;
     throw new ExtractionError(
-      'is no Word document that can be read. Open it in a word processor and save it anew as .docx',
+      'is no Word document that can be read. Open it in a word processor and save it again as .docx',
       { cause: error },
     );
   }
@@ -66,8 +67,4 @@ function headingOf(text: string): string | undefined {
 
 function startsWith(bytes: Uint8Array, opening: string): boolean {
   return Buffer.from(bytes.subarray(0, opening.length)).toString('latin1') === opening;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Lane } from './lane.ts';
+import { ConcurrencyLimiter } from '@trunkline/std';
 
 export interface HostQueueOptions {
   /** Requests to one host at once. */
@@ -13,7 +13,7 @@ export interface HostQueueOptions {
 }
 
 interface Host {
-  lane: Lane;
+  limiter: ConcurrencyLimiter;
   /** By the clock that is never set. */
   nextStart: number;
 }
@@ -24,31 +24,37 @@ const MOST_HOSTS = 2000;
 export class HostQueue {
   readonly #options: HostQueueOptions;
   readonly #hosts = new Map<string, Host>();
-  readonly #all: Lane;
+  readonly #all: ConcurrencyLimiter;
 
   constructor(options: HostQueueOptions) {
     this.#options = options;
-    this.#all = new Lane(options.total);
+    this.#all = new ConcurrencyLimiter({ limit: options.total });
   }
 
   run<Value>(name: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     const host = this.#host(name);
-    return host.lane.run(signal, async () => {
-      await this.#pace(host, signal);
-      return await this.#all.run(signal, work);
-    });
+    return host.limiter.run(
+      async () => {
+        await this.#pace(host, signal);
+        return await this.#all.run(work, { signal });
+      },
+      { signal },
+    );
   }
 
   #host(name: string): Host {
-    const host = this.#hosts.get(name) ?? { lane: new Lane(this.#options.perHost), nextStart: 0 };
+    const host = this.#hosts.get(name) ?? {
+      limiter: new ConcurrencyLimiter({ limit: this.#options.perHost }),
+      nextStart: 0,
+    };
     this.#hosts.set(name, host);
     if (this.#hosts.size > MOST_HOSTS) this.#forgetIdle(name);
     return host;
   }
 
   #forgetIdle(except: string): void {
-    for (const [name, { lane, nextStart }] of this.#hosts)
-      if (name !== except && lane.idle && performance.now() >= nextStart) this.#hosts.delete(name);
+    for (const [name, { limiter, nextStart }] of this.#hosts)
+      if (name !== except && limiter.isIdle && performance.now() >= nextStart) this.#hosts.delete(name);
   }
 
   async #pace(host: Host, signal: AbortSignal): Promise<void> {

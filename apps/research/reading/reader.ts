@@ -9,7 +9,7 @@ import type { HostQueue } from './host-queue.ts';
 /** A result as it was read, or in words why it could not be. */
 export type Reading = { document: DescribedDocument } | { problem: string };
 
-export interface ReaderParts {
+export interface ReaderDeps {
   fetch: GuardedFetch;
   pool: ExtractionPool;
   hosts: HostQueue;
@@ -21,15 +21,15 @@ const MOST_CHARACTERS = 400_000;
 
 /** Reads what a search found, whatever holds it, and stores the text that citations are checked against. */
 export class Reader {
-  readonly #parts: ReaderParts;
+  readonly #deps: ReaderDeps;
 
-  constructor(parts: ReaderParts) {
-    this.#parts = parts;
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
   }
 
   /** To be called when pages will soon be read. */
   prepare(): void {
-    this.#parts.pool.warm();
+    this.#deps.pool.warm();
   }
 
   async read(result: FoundResult, signal: AbortSignal): Promise<Reading> {
@@ -49,14 +49,14 @@ export class Reader {
 
   /** A file of the user's is here already. */
   #stored({ documentId }: FoundResult): DescribedDocument | undefined {
-    return documentId === undefined ? undefined : this.#parts.documents.describe(documentId);
+    return documentId === undefined ? undefined : this.#deps.documents.describe(documentId);
   }
 
   async #fromSource(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument | undefined> {
-    const given = await this.#parts.aggregator.read(result, signal);
+    const given = await this.#deps.aggregator.read(result, signal);
     if (given === undefined) return undefined;
     const { title, url, text } = given;
-    return await this.#parts.documents.add({
+    return await this.#deps.documents.add({
       kind: 'page',
       url,
       title,
@@ -68,7 +68,7 @@ export class Reader {
   }
 
   async #fetched(result: FoundResult, signal: AbortSignal): Promise<DescribedDocument> {
-    const { fetch, pool, hosts, documents } = this.#parts;
+    const { fetch, pool, hosts, documents } = this.#deps;
     const { hostname } = URL.parse(result.url) ?? {};
     // A file that was removed since it was found, or an address that a search engine garbled.
     if (hostname === undefined) throw new ExtractionError('is not there to be read');

@@ -74,7 +74,7 @@ function entriesOf(file: Buffer): Map<string, Entry> {
   while (at + 46 <= file.length && file.readUInt32LE(at) === CENTRAL_HEADER) {
     if (entries.size >= MOST_ENTRIES)
       throw new ExtractionError(
-        `has more than ${MOST_ENTRIES} parts. Save it anew without its pictures and attachments`,
+        `has more than ${MOST_ENTRIES} parts. Save it again without its pictures and attachments`,
       );
     const nameEnd = at + 46 + file.readUInt16LE(at + 28);
     const extraEnd = nameEnd + file.readUInt16LE(at + 30);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ModelError } from '@trunkline/llm';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { isFounded, type Opinion, type Question, type SecondJudge } from '../citations/second-judge.ts';
 import type { ModelRequest, ResearchModel } from './model.ts';
@@ -7,10 +8,10 @@ import type { ModelRequest, ResearchModel } from './model.ts';
 /** Opinions that were given before, so that a report comes out the same after a restart. */
 interface OpinionMemory {
   recall(): ReadonlyMap<string, Opinion | undefined>;
-  keep(opinions: ReadonlyMap<string, Opinion | undefined>): void;
+  store(opinions: ReadonlyMap<string, Opinion | undefined>): void;
 }
 
-export interface CitationJudgeParts {
+export interface CitationJudgeDeps {
   model: ResearchModel;
   /** Its signal breaks off the whole work. */
   ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
@@ -21,7 +22,7 @@ export interface CitationJudgeParts {
   /** Calls at once. */
   atOnce: number;
   memory?: OpinionMemory;
-  /** Told in words why the model did not judge. */
+  /** Called with the reason if the model did not judge. */
   onProblem(words: string): void;
 }
 
@@ -48,9 +49,9 @@ export const answerSchema = z.object({
 });
 
 /** Puts claims to the configured model, in batches; what it does not settle is not checked. */
-export function createCitationJudge(parts: CitationJudgeParts): SecondJudge {
+export function createCitationJudge(deps: CitationJudgeDeps): SecondJudge {
   return async (questions) => {
-    const known = new Map(parts.memory?.recall());
+    const known = new Map(deps.memory?.recall());
     const open = questions.filter((question) => !known.has(keyOf(question))).slice(0, MOST_QUESTIONS);
     const batches = Array.from({ length: Math.ceil(open.length / BATCH) }, (_, index) =>
       open.slice(index * BATCH, (index + 1) * BATCH),
@@ -58,13 +59,13 @@ export function createCitationJudge(parts: CitationJudgeParts): SecondJudge {
     const next = async (): Promise<void> => {
       const batch = batches.shift();
       if (batch === undefined) return;
-      const opinions = await askOnce(batch, parts);
+      const opinions = await askOnce(batch, deps);
       const keyed = new Map(batch.map((question, index) => [keyOf(question), opinions[index]]));
-      parts.memory?.keep(keyed);
+      deps.memory?.store(keyed);
       for (const [key, opinion] of keyed) known.set(key, opinion);
       await next();
     };
-    await Promise.all(Array.from({ length: parts.atOnce }, next));
+    await Promise.all(Array.from({ length: deps.atOnce }, next));
     return questions.map((question) => known.get(keyOf(question)));
   };
 }
@@ -79,9 +80,9 @@ const ANSWER_TOKENS_PER_CLAIM = 60;
 /** One batch. A failure of the model is reported and leaves the batch unchecked; only a stop breaks the work off. */
 async function askOnce(
   batch: readonly Question[],
-  parts: CitationJudgeParts,
+  deps: CitationJudgeDeps,
 ): Promise<(Opinion | undefined)[]> {
-  const { model, ask, limit, mayAsk, onProblem } = parts;
+  const { model, ask, limit, mayAsk, onProblem } = deps;
   const prompt = promptFor(batch);
   const length = (INSTRUCTIONS.length + prompt.length) / CHARACTERS_PER_TOKEN;
   if (!mayAsk(length + batch.length * ANSWER_TOKENS_PER_CLAIM)) {
@@ -97,13 +98,9 @@ async function askOnce(
   } catch (error) {
     ask.signal.throwIfAborted();
     if (!limit.aborted && !(error instanceof ModelError)) throw error;
-    onProblem(limit.aborted ? 'the time for it was up' : wordsOf(error));
+    onProblem(limit.aborted ? 'the time for it was up' : errorMessage(error));
     return batch.map(() => undefined);
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Passages that several claims share are shown once. */

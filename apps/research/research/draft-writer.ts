@@ -54,7 +54,7 @@ export class DraftWriter {
     const { id, logger, signal } = this.#context;
     if (signal.aborted) return;
     const fields = { err: error, researchId: id, section: dimension.name };
-    logger.warn(fields, 'a section could not be written ahead; it is tried again when the report is due');
+    logger.warn(fields, 'failed to write section ahead; retrying with the report');
   }
 
   #write(material: Material): Promise<string> {

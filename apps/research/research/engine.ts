@@ -6,9 +6,9 @@ import type { Job, JobOptions, PlannedDimension } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
 import {
   BudgetMeter,
+  type ResearchDeps,
   ResearchError,
   type ResearchLogger,
-  type ResearchParts,
   type RunContext,
 } from './run-context.ts';
 
@@ -32,13 +32,13 @@ const STORE_AGAIN_MS = 2000;
 
 /** Runs research jobs in the background, and takes up after a start what the last stop left unfinished. */
 export class ResearchEngine {
-  readonly #parts: ResearchParts;
+  readonly #deps: ResearchDeps;
   readonly #logger: ResearchLogger;
   readonly #stop = new AbortController();
   readonly #runs = new Map<string, Run>();
 
-  constructor(parts: ResearchParts, logger: ResearchLogger) {
-    this.#parts = parts;
+  constructor(deps: ResearchDeps, logger: ResearchLogger) {
+    this.#deps = deps;
     this.#logger = logger;
   }
 
@@ -53,27 +53,27 @@ export class ResearchEngine {
 
   start({ query, sessionId, options }: StartRequest): string {
     const id = randomUUID();
-    this.#parts.jobs.create({ id, query, sessionId, options, model: this.#parts.model.describe() });
+    this.#deps.jobs.create({ id, query, sessionId, options, model: this.#deps.model.describe() });
     this.#launch(id);
     return id;
   }
 
   /** Goes on with every job that is not closed. */
   resume(): void {
-    for (const { id } of this.#parts.jobs.open()) {
-      this.#logger.info({ researchId: id }, 'going on with a research job');
+    for (const { id } of this.#deps.jobs.open()) {
+      this.#logger.info({ researchId: id }, 'research job resumed');
       this.#launch(id);
     }
   }
 
   /** How long a job has been worked on, up to now. */
   elapsedMs({ id, spentMs }: Job): number {
-    return spentMs + Math.round(this.#runs.get(id)?.budget.unnotedMs ?? 0);
+    return spentMs + Math.round(this.#runs.get(id)?.budget.unrecordedMs ?? 0);
   }
 
-  /** Takes a job that failed or was cancelled up again where it stopped; what found nothing is researched anew. */
+  /** Takes a job that failed or was cancelled up again where it stopped; what found nothing is researched again. */
   takeUp({ id, options, phase, iteration }: Job, budget: Budget = options.budget): void {
-    const { jobs, findings } = this.#parts;
+    const { jobs, findings } = this.#deps;
     jobs.commit(id, [{ type: 'resumed', data: { phase } }], () => {
       if (phase === 'research') findings.reopenDimensions(id, iteration);
       if (phase === 'synthesis' && this.#draftsFailed(id)) findings.clearDrafts(id);
@@ -84,7 +84,7 @@ export class ResearchEngine {
 
   /** The user's plan for a job that waits for one. */
   submitPlan(job: Job, dimensions: readonly PlannedDimension[]): void {
-    const { jobs, findings } = this.#parts;
+    const { jobs, findings } = this.#deps;
     const names = dimensions.map(({ name }) => name);
     jobs.commit(job.id, [{ type: 'scope_complete', data: { dimensions: names } }], () => {
       findings.clearDimensions(job.id);
@@ -97,7 +97,7 @@ export class ResearchEngine {
   /** The dimensions under way finish, then the job stops; a finished job stays as it is. */
   cancel(job: Job): void {
     if (job.status !== 'running') return;
-    this.#parts.jobs.commit(job.id, [], () => this.#parts.jobs.update(job.id, { status: 'cancelled' }));
+    this.#deps.jobs.commit(job.id, [], () => this.#deps.jobs.update(job.id, { status: 'cancelled' }));
     const run = this.#runs.get(job.id);
     if (run === undefined) this.#close(job.id);
     else run.cancel.abort();
@@ -111,26 +111,23 @@ export class ResearchEngine {
 
   #launch(id: string): void {
     if (this.#stop.signal.aborted || this.#runs.has(id)) return;
-    const job = this.#parts.jobs.get(id);
+    const job = this.#deps.jobs.get(id);
     if (job === undefined) return;
-    if (job.phase === 'scope' || job.phase === 'research') this.#parts.reader.prepare();
+    if (job.phase === 'scope' || job.phase === 'research') this.#deps.reader.prepare();
     const cancel = new AbortController();
-    const budget = new BudgetMeter(job, this.#parts.jobs);
+    const budget = new BudgetMeter(job, this.#deps.jobs);
     const finished = this.#run(job, this.#context(job, cancel, budget))
-      .finally(() => budget.noteTime())
-      .catch((error: unknown) => this.#goOnLater(id, error))
+      .finally(() => budget.recordTime())
+      .catch((error: unknown) => this.#retryLater(id, error))
       .finally(() => this.#runs.delete(id));
     this.#runs.set(id, { cancel, budget, finished });
   }
 
   /** What cannot be stored, as on a full disk, neither ends the process nor the job: it goes on as after a restart. */
-  #goOnLater(id: string, error: unknown): void {
-    this.#logger.error(
-      { err: error, researchId: id },
-      'a research job could not be stored; it goes on later',
-    );
+  #retryLater(id: string, error: unknown): void {
+    this.#logger.error({ err: error, researchId: id }, 'failed to store research job; retrying');
     setTimeout(() => {
-      if (!this.isStopping && this.#parts.jobs.open().some((job) => job.id === id)) this.#launch(id);
+      if (!this.isStopping && this.#deps.jobs.open().some((job) => job.id === id)) this.#launch(id);
     }, STORE_AGAIN_MS).unref();
   }
 
@@ -152,7 +149,7 @@ export class ResearchEngine {
     const signal = AbortSignal.any([stopSignal, cancel.signal]);
     const ask = { signal: stopSignal, onSpent: (spending: Spending) => budget.spend(spending) };
     return {
-      ...this.#parts,
+      ...this.#deps,
       logger: this.#logger,
       id,
       query,
@@ -167,7 +164,7 @@ export class ResearchEngine {
 
   /** Every section was drafted and still there was nothing to send. */
   #draftsFailed(id: string): boolean {
-    const { jobs, findings } = this.#parts;
+    const { jobs, findings } = this.#deps;
     return (
       jobs.countEvents(id, 'synthesis_delta') === 0 &&
       findings.drafts(id).size >= findings.dimensions(id).length
@@ -179,11 +176,11 @@ export class ResearchEngine {
   }
 
   #isCancelled(id: string): boolean {
-    return this.#parts.jobs.get(id)?.status === 'cancelled';
+    return this.#deps.jobs.get(id)?.status === 'cancelled';
   }
 
   #close(id: string): void {
-    const { jobs } = this.#parts;
+    const { jobs } = this.#deps;
     jobs.commit(id, [{ type: 'done', data: { researchId: id } }], () => jobs.update(id, { closed: true }));
   }
 
@@ -191,7 +188,7 @@ export class ResearchEngine {
     const isKnown = error instanceof ResearchError || error instanceof ModelError;
     if (!isKnown) this.#logger.error({ err: error, researchId: id }, 'research failed');
     const message = isKnown ? error.message : 'Something failed inside the service; its log has the cause.';
-    const { jobs } = this.#parts;
+    const { jobs } = this.#deps;
     const events = [
       { type: 'error', data: { message } },
       { type: 'done', data: { researchId: id } },

@@ -6,7 +6,7 @@ import type { DocumentStore } from '../store/documents.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { checkedExcerpt } from './checked-excerpt.ts';
-import { type CitationJudgeParts, createCitationJudge } from './citation-judge.ts';
+import { type CitationJudgeDeps, createCitationJudge } from './citation-judge.ts';
 import { writeFrom } from './draft.ts';
 import type { Job } from './job.ts';
 import type { NumberedPassage } from './material.ts';
@@ -15,7 +15,7 @@ import { passagesIn } from './passages.ts';
 import { composeAnswer } from './report.ts';
 import type { ResearchSettings } from './run-context.ts';
 
-export interface FollowUpParts {
+export interface FollowUpDeps {
   jobs: JobStore;
   findings: FindingStore;
   documents: DocumentStore;
@@ -24,7 +24,7 @@ export interface FollowUpParts {
   settings: Pick<ResearchSettings, 'modelChecks' | 'checksTimeoutMs'>;
 }
 
-type Ask = CitationJudgeParts['ask'];
+type Ask = CitationJudgeDeps['ask'];
 
 interface NumberedText extends Pick<JobSource, 'id' | 'title' | 'url' | 'documentId'> {
   number: number;
@@ -37,12 +37,12 @@ const NOTHING =
 
 /** Answers a question from the stored sources of a job alone; every citation is checked as in the report. */
 export async function answerFollowUp(
-  parts: FollowUpParts,
+  deps: FollowUpDeps,
   job: Job,
   question: string,
   signal: AbortSignal,
 ): Promise<StoredAnswer> {
-  const { jobs, answers, model, documents, findings } = parts;
+  const { jobs, answers, model, documents, findings } = deps;
   const read = numberSources(findings.sources(job.id).filter(({ state }) => state === 'read'));
   const passages = bestPassages(documents, read, question);
   if (passages.length === 0) return answers.add(job.id, { question, text: NOTHING, claims: [] });
@@ -56,7 +56,7 @@ export async function answerFollowUp(
     excerpt: checkedExcerpt(documents, source.documentId, source.number, [draft]),
   }));
   const texts = sources.map(({ number, title, excerpt }) => ({ number, title, text: excerpt.text }));
-  const [lines = []] = await new CitationChecker(texts, secondJudge(parts, ask)).checkDrafts([
+  const [lines = []] = await new CitationChecker(texts, secondJudge(deps, ask)).checkDrafts([
     { draft, candidates: texts.map(({ number }) => number) },
   ]);
   const byNumber = new Map(sources.map((source) => [source.number, source]));
@@ -65,7 +65,7 @@ export async function answerFollowUp(
 }
 
 /** The model judges what comparing words cannot settle, as in the report. */
-function secondJudge({ model, settings }: FollowUpParts, ask: Ask): SecondJudge | undefined {
+function secondJudge({ model, settings }: FollowUpDeps, ask: Ask): SecondJudge | undefined {
   if (!settings.modelChecks || model.describe().demo) return undefined;
   return createCitationJudge({
     model,

@@ -1,6 +1,6 @@
 import { costOf, ModelError, type ModelGateway, priceOf } from '@trunkline/llm';
+import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
-import { Lane } from '../reading/lane.ts';
 import type { Spending } from '../store/jobs.ts';
 
 type LanguageModel = ReturnType<ModelGateway['languageModel']>;
@@ -10,20 +10,20 @@ export interface ModelRequest {
   instructions: string;
   prompt: string;
   signal: AbortSignal;
-  /** Which model gives an object; the fast one unless told. */
+  /** Which model gives an object; the fast one by default. */
   by?: 'main' | 'fast';
-  /** Told what each call used up. */
+  /** Called with what each call used up. */
   onSpent: (spending: Spending) => void;
 }
 
 /** The model as research uses it: an object of a given shape, or a text. Calls over all jobs are bounded. */
 export class ResearchModel {
   readonly #gateway: ModelGateway;
-  readonly #lane: Lane;
+  readonly #limiter: ConcurrencyLimiter;
 
   constructor(gateway: ModelGateway, callsAtOnce: number) {
     this.#gateway = gateway;
-    this.#lane = new Lane(callsAtOnce);
+    this.#limiter = new ConcurrencyLimiter({ limit: callsAtOnce });
   }
 
   describe(): { name: string; demo: boolean } {
@@ -64,7 +64,7 @@ export class ResearchModel {
 
   #call(model: LanguageModel, request: ModelRequest, extra: Partial<CallOptions>): Promise<string> {
     const { instructions, prompt, signal, onSpent } = request;
-    return this.#lane.run(signal, async () => {
+    const call = async () => {
       const result = await model.doGenerate({
         prompt: [
           { role: 'system', content: instructions },
@@ -77,7 +77,8 @@ export class ResearchModel {
       const counts = countsOf(result.usage, instructions.length + prompt.length, text.length);
       onSpent({ tokens: counts.inputTokens + counts.outputTokens, costUsd: this.#costOf(model, counts) });
       return text;
-    });
+    };
+    return this.#limiter.run(call, { signal });
   }
 
   #costOf({ modelId }: LanguageModel, counts: ReturnType<typeof countsOf>): number | undefined {

@@ -1,4 +1,4 @@
-import { Lane } from '../reading/lane.ts';
+import { ConcurrencyLimiter } from '@trunkline/std';
 import type { Reader } from '../reading/reader.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import type { DocumentStore } from '../store/documents.ts';
@@ -23,7 +23,7 @@ export interface ResearchLogger {
 }
 
 /** What every job needs. */
-export interface ResearchParts {
+export interface ResearchDeps {
   jobs: JobStore;
   findings: FindingStore;
   documents: DocumentStore;
@@ -34,7 +34,7 @@ export interface ResearchParts {
 }
 
 /** What one job needs while it runs. */
-export interface RunContext extends ResearchParts {
+export interface RunContext extends ResearchDeps {
   logger: ResearchLogger;
   id: string;
   query: string;
@@ -57,31 +57,33 @@ export class BudgetMeter {
   readonly #job: Job;
   readonly #jobs: JobStore;
   readonly #startedAt = performance.now();
-  readonly #lane: Lane;
-  #noted = performance.now();
+  readonly #limiter: ConcurrencyLimiter;
+  #recordedAt = performance.now();
   #tokens: number;
 
   constructor(job: Job, jobs: JobStore) {
     this.#job = job;
     this.#jobs = jobs;
     this.#tokens = job.tokens;
-    this.#lane = new Lane(job.options.budget.tokens === undefined ? Number.POSITIVE_INFINITY : 1);
+    this.#limiter = new ConcurrencyLimiter({
+      limit: job.options.budget.tokens === undefined ? Number.POSITIVE_INFINITY : 1,
+    });
   }
 
   spend(spending: Spending): void {
     this.#tokens += spending.tokens;
     this.#jobs.spend(this.#job.id, spending);
-    this.noteTime();
+    this.recordTime();
   }
 
-  /** Writes down the time since the last note. */
-  noteTime(): void {
-    this.#jobs.addTime(this.#job.id, this.unnotedMs);
-    this.#noted = performance.now();
+  /** Stores the time since the last record. */
+  recordTime(): void {
+    this.#jobs.addTime(this.#job.id, this.unrecordedMs);
+    this.#recordedAt = performance.now();
   }
 
-  get unnotedMs(): number {
-    return performance.now() - this.#noted;
+  get unrecordedMs(): number {
+    return performance.now() - this.#recordedAt;
   }
 
   /** What is used up for a stage of the job, or nothing. */
@@ -114,7 +116,7 @@ export class BudgetMeter {
     caller: AbortSignal,
     call: (signal: AbortSignal) => Promise<Value>,
   ): Promise<Value | undefined> {
-    return this.#lane.run(caller, async () => {
+    const work = async () => {
       if (this.spent(stage) !== undefined) return undefined;
       const limit = this.timeSignal();
       try {
@@ -124,7 +126,8 @@ export class BudgetMeter {
         if (limit.aborted) return undefined;
         throw error;
       }
-    });
+    };
+    return this.#limiter.run(work, { signal: caller });
   }
 
   #remainingMs(seconds: number): number {

@@ -4,14 +4,14 @@ import type { ShareStore } from '../store/shares.ts';
 import type { ResearchEngine } from './engine.ts';
 import type { Job } from './job.ts';
 
-export interface SnapshotParts {
+export interface SnapshotDeps {
   findings: FindingStore;
   engine: ResearchEngine;
   shares: ShareStore;
 }
 
 /** The job as its status route shows it. */
-export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotParts): JobSnapshot {
+export function snapshotOf(job: Job, { findings, engine, shares }: SnapshotDeps): JobSnapshot {
   const dimensions = findings.dimensions(job.id);
   const isComplete = job.status === 'complete';
   const share = shares.tokenOf(job.id);

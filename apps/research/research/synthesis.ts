@@ -84,7 +84,7 @@ function secondJudge(context: RunContext, problems: Set<string>): SecondJudge | 
     atOnce: options.budget.tokens === undefined ? JUDGED_AT_ONCE : 1,
     memory: {
       recall: () => findings.opinions(id),
-      keep: (opinions) => jobs.commit(id, [], () => findings.addOpinions(id, opinions)),
+      store: (opinions) => jobs.commit(id, [], () => findings.addOpinions(id, opinions)),
     },
     onProblem: (words) => problems.add(words),
   });

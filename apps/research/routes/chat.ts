@@ -1,6 +1,6 @@
 import { type AppEnv, describeRoute, streamText, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
-import { answerChat, type ChatParts } from '../chat/answer.ts';
+import { answerChat, type ChatDeps } from '../chat/answer.ts';
 import type { Conversation } from '../chat/conversations.ts';
 import { chatSchema } from '../chat/request.ts';
 import { researchErrors } from '../errors.ts';
@@ -10,7 +10,7 @@ const DESCRIPTION =
   'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user, d the end with usage, e an error.';
 
 /** The search chat, and its stored conversations. */
-export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
+export function mountChat(app: Hono<AppEnv>, deps: ChatDeps): void {
   app.post(
     '/api/chat',
     describeRoute({ summary: 'Answer a conversation', description: DESCRIPTION, mediaType: 'text/plain' }),
@@ -20,7 +20,7 @@ export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
       return streamText(c, {
         contentType: 'text/plain; charset=utf-8',
         headers: { 'x-vercel-ai-data-stream': 'v1' },
-        chunks: ({ signal }) => answerChat(request, parts, signal),
+        chunks: ({ signal }) => answerChat(request, deps, signal),
       });
     },
   );
@@ -31,7 +31,7 @@ export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
     validate('query', listSchema),
     (c) => {
       const { q, limit } = c.req.valid('query');
-      return c.json({ conversations: parts.conversations.find(q, limit).map(toEntry) });
+      return c.json({ conversations: deps.conversations.find(q, limit).map(toEntry) });
     },
   );
 
@@ -39,7 +39,7 @@ export function mountChat(app: Hono<AppEnv>, parts: ChatParts): void {
     '/api/chat/:id',
     describeRoute({ summary: 'A stored conversation', errors: [researchErrors.conversation_not_found] }),
     (c) => {
-      const found = parts.conversations.get(c.req.param('id'));
+      const found = deps.conversations.get(c.req.param('id'));
       if (found === undefined) throw researchErrors.conversation_not_found();
       const { id, messages, checkpoint, updatedAt } = found;
       return c.json({

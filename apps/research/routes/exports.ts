@@ -2,13 +2,13 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { researchErrors } from '../errors.ts';
-import { type BundleParts, bundleOf } from '../exports/bundle.ts';
+import { type BundleDeps, bundleOf } from '../exports/bundle.ts';
 import { exportAs, FORMATS, fileName, MEDIA_TYPES } from '../exports/formats.ts';
 import type { PdfPrinter } from '../exports/pdf.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder } from './find-job.ts';
 
-export interface ExportRouteParts extends BundleParts {
+export interface ExportRouteDeps extends BundleDeps {
   jobs: JobStore;
   printer: PdfPrinter;
 }
@@ -16,8 +16,8 @@ export interface ExportRouteParts extends BundleParts {
 const exportSchema = z.object({ format: z.enum(FORMATS) });
 
 /** Research as a file to take away. */
-export function mountExports(app: Hono<AppEnv>, parts: ExportRouteParts): void {
-  const find = jobFinder(parts.jobs);
+export function mountExports(app: Hono<AppEnv>, deps: ExportRouteDeps): void {
+  const find = jobFinder(deps.jobs);
   const { research_not_found, report_not_ready, format_unavailable } = researchErrors;
   app.get(
     '/api/research/deep/:id/export',
@@ -32,7 +32,7 @@ export function mountExports(app: Hono<AppEnv>, parts: ExportRouteParts): void {
       const { format } = c.req.valid('query');
       // Evidence can be had of a job that failed, too.
       if (job.report === null && format !== 'json') throw report_not_ready();
-      const body = await exportAs(format, bundleOf(job, parts), parts, c.req.raw.signal);
+      const body = await exportAs(format, bundleOf(job, deps), deps, c.req.raw.signal);
       const bytes = typeof body === 'string' ? body : new Uint8Array(body);
       return c.body(bytes, 200, {
         'content-type': MEDIA_TYPES[format],

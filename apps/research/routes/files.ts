@@ -8,7 +8,7 @@ import type { ExtractionPool } from '../reading/extraction-pool.ts';
 import { fileAddress } from '../sources/stored.ts';
 import type { DescribedDocument, DocumentStore } from '../store/documents.ts';
 
-export interface FileRouteParts {
+export interface FileRouteDeps {
   documents: DocumentStore;
   pool: ExtractionPool;
 }
@@ -18,7 +18,7 @@ const formSchema = z.object({
 });
 
 /** The user's own files, as sources of chat and research. */
-export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteParts): void {
+export function mountFiles(app: Hono<AppEnv>, { documents, pool }: FileRouteDeps): void {
   const find = (id: string): DescribedDocument => {
     const found = /^\d{1,15}$/.test(id) ? documents.describe(Number(id)) : undefined;
     if (found?.kind !== 'file') throw researchErrors.file_not_found();

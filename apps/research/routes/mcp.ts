@@ -1,14 +1,14 @@
 import { type AppEnv, describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
-import type { McpParts } from '../interfaces/mcp-server.ts';
+import type { McpDeps } from '../interfaces/mcp-server.ts';
 import type { McpSessions } from '../interfaces/mcp-sessions.ts';
 
 /** The MCP server at `/mcp`; gives what ends its sessions. */
-export function mountMcp(app: Hono<AppEnv>, parts: McpParts): () => Promise<void> {
+export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): () => Promise<void> {
   let loading: Promise<McpSessions> | undefined;
   // The protocol's library is heavy: it is loaded with the first client.
   const sessions = () => {
-    loading ??= import('../interfaces/mcp-sessions.ts').then(({ McpSessions }) => new McpSessions(parts));
+    loading ??= import('../interfaces/mcp-sessions.ts').then(({ McpSessions }) => new McpSessions(deps));
     return loading;
   };
   app.all(

@@ -6,13 +6,13 @@ import { researchErrors } from '../errors.ts';
 import { type DomainLists, isAllowed } from '../research/domains.ts';
 import { followEvents } from '../research/follow.ts';
 import { type Job, LONGEST_NAME, type PlannedDimension } from '../research/job.ts';
-import { type SnapshotParts, snapshotOf } from '../research/snapshot.ts';
+import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
 import type { FindingStore } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
 import { jobFinder } from './find-job.ts';
 import { listSchema } from './list-query.ts';
 
-export interface ResearchRouteParts extends SnapshotParts {
+export interface ResearchRouteDeps extends SnapshotDeps {
   jobs: JobStore;
   /** The operator's own lists, which hold for every job. */
   domains: DomainLists;
@@ -57,8 +57,8 @@ const resumeSchema = z.object({ budget: budget.optional() }).default({});
 const ID = '/api/research/deep/:id';
 
 /** Research jobs: start, follow, look at, edit the plan of, cancel. */
-export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): void {
-  const { engine, jobs, findings } = parts;
+export function mountResearch(app: Hono<AppEnv>, deps: ResearchRouteDeps): void {
+  const { engine, jobs, findings } = deps;
   const find = jobFinder(jobs);
   const errors = [researchErrors.research_not_found];
 
@@ -68,7 +68,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
     validate('json', startSchema),
     (c) => {
       if (engine.isFull) throw researchErrors.too_many_jobs();
-      const researchId = engine.start(toStart(c.req.valid('json'), parts));
+      const researchId = engine.start(toStart(c.req.valid('json'), deps));
       return c.json({ researchId, status: 'started' });
     },
   );
@@ -80,7 +80,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
     (c) => {
       const { q, limit } = c.req.valid('query');
       return c.json({
-        jobs: jobs.find(q, limit).map((job) => ({ ...snapshotOf(job, parts), report: undefined })),
+        jobs: jobs.find(q, limit).map((job) => ({ ...snapshotOf(job, deps), report: undefined })),
       });
     },
   );
@@ -95,7 +95,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
   );
 
   app.get(`${ID}/status`, describeRoute({ summary: 'How far a job is', errors }), (c) =>
-    c.json(snapshotOf(find(c.req.param('id')), parts)),
+    c.json(snapshotOf(find(c.req.param('id')), deps)),
   );
 
   app.get(
@@ -122,7 +122,7 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
       const job = find(c.req.param('id'));
       if (!job.awaitingPlan || job.status !== 'running') throw researchErrors.plan_not_awaited();
       engine.submitPlan(job, plannedDimensions(c.req.valid('json').dimensions, job, findings));
-      return c.json(snapshotOf(find(job.id), parts));
+      return c.json(snapshotOf(find(job.id), deps));
     },
   );
 
@@ -139,14 +139,14 @@ export function mountResearch(app: Hono<AppEnv>, parts: ResearchRouteParts): voi
         throw researchErrors.research_running();
       if (engine.isFull) throw researchErrors.too_many_jobs();
       engine.takeUp(job, c.req.valid('json').budget);
-      return c.json(snapshotOf(find(job.id), parts));
+      return c.json(snapshotOf(find(job.id), deps));
     },
   );
 
   app.post(
     `${ID}/rerun`,
     describeRoute({
-      summary: 'Start the same research anew',
+      summary: 'Start the same research again',
       errors: [...errors, researchErrors.too_many_jobs],
     }),
     (c) => {
@@ -180,7 +180,7 @@ function plannedDimensions(
   });
 }
 
-function toStart(body: z.output<typeof startSchema>, { domains: own, kinds }: ResearchRouteParts) {
+function toStart(body: z.output<typeof startSchema>, { domains: own, kinds }: ResearchRouteDeps) {
   const { query, sessionId, plan, budget = {}, domains: asked, sources = kinds } = body;
   const wanted = (asked?.allow ?? []).filter((domain) => isAllowed(`https://${domain}`, own));
   return {

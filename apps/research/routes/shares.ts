@@ -9,7 +9,7 @@ import type { JobStore } from '../store/jobs.ts';
 import type { ShareStore } from '../store/shares.ts';
 import { jobFinder } from './find-job.ts';
 
-export interface ShareRouteParts {
+export interface ShareRouteDeps {
   jobs: JobStore;
   findings: FindingStore;
   shares: ShareStore;
@@ -18,7 +18,7 @@ export interface ShareRouteParts {
 const PATH = '/api/research/deep/:id/share';
 
 /** Links to one report for people without a token. The page itself is served under `/share`. */
-export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: ShareRouteParts): void {
+export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: ShareRouteDeps): void {
   const find = jobFinder(jobs);
   const { research_not_found, report_not_ready, share_not_found } = researchErrors;
   const sharedJob = (token: string): Job | undefined => jobs.get(shares.jobOf(token) ?? '');

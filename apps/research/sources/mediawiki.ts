@@ -1,7 +1,7 @@
 import { url } from '@trunkline/config';
 import { jsonEngineClient, ParserError, parsePage, SearchError } from '@trunkline/tools';
 import { z } from 'zod';
-import { isStopWord, wordsOf } from '../text/words.ts';
+import { isStopWord, tokenize } from '../text/words.ts';
 import { defineSource, type SearchResult, type SourceClient, type SourceText } from './source.ts';
 
 /** An encyclopedia that runs MediaWiki. */
@@ -119,7 +119,7 @@ const LEAST_SHARED = 2;
 
 /** A wiki finds only articles with every word. For a longer query: those with most of its words, and at least two. */
 async function hitsByWord(text: string, search: (word: string) => Promise<Hit[]>): Promise<Hit[]> {
-  const words = [...new Set(wordsOf(text).filter((word) => !isStopWord(word) && word.length > 2))];
+  const words = [...new Set(tokenize(text).filter((word) => !isStopWord(word) && word.length > 2))];
   if (words.length < LEAST_SHARED) return [];
   const lists = await Promise.all(words.slice(0, MOST_WORDS).map(search));
   const counted = new Map<number, { hit: Hit; words: number }>();

@@ -53,7 +53,7 @@ const OPENING = 24;
 
 export type DescribedDocument = Omit<StoredDocument, 'text'>;
 
-/** The texts of the service with their full-text index. A stored text never changes: a page that did is stored anew. */
+/** The texts of the service with their full-text index. A stored text never changes: a page that did is stored again. */
 export class DocumentStore {
   readonly #database: Database;
   readonly #parts: PartStore;

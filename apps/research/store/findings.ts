@@ -75,7 +75,7 @@ export class FindingStore {
       );
   }
 
-  /** Dimensions of the pass that came to nothing are researched anew, and their sources read anew. */
+  /** Dimensions of the pass that came to nothing are researched again, and their sources read again. */
   reopenDimensions(jobId: string, iteration: number): void {
     this.#database
       .prepare(

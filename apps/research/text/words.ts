@@ -12,7 +12,7 @@ const STOP_WORDS = new Set(
 export const WORD = /\d[\d.,]*\d|\d|\p{L}[\p{L}\p{N}]*(?:'\p{L}+)?/gu;
 
 /** Words in lower case; a number keeps its dots and commas, a word its inner apostrophes and hyphens. */
-export function wordsOf(text: string): string[] {
+export function tokenize(text: string): string[] {
   return text.toLowerCase().replace(/[’‘]/g, "'").match(WORD) ?? [];
 }
 
@@ -22,7 +22,7 @@ export function isStopWord(word: string): boolean {
 
 /** The stems of the words that carry meaning. */
 export function contentStems(text: string): string[] {
-  return wordsOf(text)
+  return tokenize(text)
     .filter((word) => !STOP_WORDS.has(word) && !/^\d/.test(word) && word.length > 1)
     .map(stem);
 }

@@ -11,7 +11,7 @@ export interface SearxngOptions {
 }
 
 /** What a search may be narrowed to. */
-interface SearxngWishes {
+interface SearchFilters {
   categories?: string | undefined;
   /** How old results may be. */
   timeRange?: 'day' | 'month' | 'year' | undefined;
@@ -23,7 +23,12 @@ interface SearxngResult extends SearchResult {
 }
 
 export interface SearxngEngine extends SearchEngine {
-  search(query: string, limit: number, signal: AbortSignal, wishes?: SearxngWishes): Promise<SearxngResult[]>;
+  search(
+    query: string,
+    limit: number,
+    signal: AbortSignal,
+    filters?: SearchFilters,
+  ): Promise<SearxngResult[]>;
   /** Fails when the instance does not answer. */
   probe(signal: AbortSignal): Promise<void>;
 }
@@ -65,8 +70,8 @@ export function createSearxng({ url, timeoutMs = 15_000, basicAuth }: SearxngOpt
     unreadable,
   });
   return {
-    async search(query, limit, signal, wishes = {}) {
-      return resultsOf(name, unreadable, await ask(searchAddress(base, query, wishes), signal)).slice(
+    async search(query, limit, signal, filters = {}) {
+      return resultsOf(name, unreadable, await ask(searchAddress(base, query, filters), signal)).slice(
         0,
         limit,
       );
@@ -82,7 +87,7 @@ function passwordHeader(basicAuth: string | undefined): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(basicAuth).toString('base64')}` };
 }
 
-function searchAddress(base: string, query: string, { categories, timeRange }: SearxngWishes): URL {
+function searchAddress(base: string, query: string, { categories, timeRange }: SearchFilters): URL {
   const address = new URL('search', base);
   const fields = {
     q: query,

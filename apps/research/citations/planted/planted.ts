@@ -90,7 +90,7 @@ export function scoreOf(judged: readonly Judged[]): CheckerScore {
       supported: shareOf(sure.filter(({ verdict }) => verdict.supported)),
       unsupported: shareOf(sure.filter(({ verdict }) => !verdict.supported)),
     },
-    mistakes: judged.filter((each) => !isRight(each)).map(wordsOf),
+    mistakes: judged.filter((each) => !isRight(each)).map(describeMistake),
   };
 }
 
@@ -102,7 +102,7 @@ function shareOf(judged: readonly Judged[]): Share {
   return { total: judged.length, right: judged.filter(isRight).length };
 }
 
-function wordsOf({ planted, verdict }: Judged): string {
+function describeMistake({ planted, verdict }: Judged): string {
   const kind = `${planted.isTrue ? 'missed' : 'passed'}${verdict.certain ? ', and was sure' : ''}`;
   return `${kind}: ${planted.claim} (${verdict.score.toFixed(2)} ${verdict.reason})`;
 }

@@ -10,7 +10,7 @@ import { WorkList } from '../library/WorkList.tsx';
 import { SourcesLine } from '../status/SourcesLine.tsx';
 import { AskForm } from './AskForm.tsx';
 import { type Mode, ModeChoice } from './ModeChoice.tsx';
-import { DEFAULT_WISHES, ResearchWishes, type Wishes } from './ResearchWishes.tsx';
+import { DEFAULT_SETTINGS, type ResearchSettings, ResearchSettingsForm } from './ResearchSettingsForm.tsx';
 
 const RECENT = 5;
 
@@ -18,8 +18,8 @@ const RECENT = 5;
 export function AskPage({ health }: { health: Health | undefined }) {
   const box = useRef<HTMLTextAreaElement>(null);
   const [mode, setMode] = useState<Mode>('search');
-  const [wishes, setWishes] = useState<Wishes>(DEFAULT_WISHES);
-  const { busy, ask } = useAsk(mode, wishes);
+  const [settings, setSettings] = useState<ResearchSettings>(DEFAULT_SETTINGS);
+  const { busy, ask } = useAsk(mode, settings);
   const work = useWork('', RECENT);
   const known = useResource<{ sources: SourceHealth[] }>('/healthz');
   useHotkeys([{ keys: '/', label: 'Go to the box', run: () => box.current?.focus() }]);
@@ -38,7 +38,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
           >
             <ModeChoice mode={mode} onMode={setMode} />
           </AskForm>
-          {mode === 'research' && <ResearchWishes wishes={wishes} onWishes={setWishes} />}
+          {mode === 'research' && <ResearchSettingsForm settings={settings} onSettings={setSettings} />}
           <DemoNote health={health} href={hrefOf({ name: 'sources' })} />
           <SourcesLine sources={known.body?.sources} />
         </div>
@@ -82,7 +82,7 @@ function FirstWords() {
   );
 }
 
-function useAsk(mode: Mode, wishes: Wishes) {
+function useAsk(mode: Mode, settings: ResearchSettings) {
   const api = useApi();
   const { busy, run } = useAction('The research could not be started.');
   const ask = (question: string) => {
@@ -93,7 +93,7 @@ function useAsk(mode: Mode, wishes: Wishes) {
       return;
     }
     run(async () => {
-      const body = { query: question, ...bodyOf(wishes) };
+      const body = { query: question, ...bodyOf(settings) };
       const { researchId } = await api.request<{ researchId: string }>('/api/research/deep', { body });
       goTo({ name: 'research', id: researchId });
     });
@@ -101,7 +101,7 @@ function useAsk(mode: Mode, wishes: Wishes) {
   return { busy, ask };
 }
 
-function bodyOf({ reviewPlan, minutes, sources }: Wishes) {
+function bodyOf({ reviewPlan, minutes, sources }: ResearchSettings) {
   return {
     ...(reviewPlan && { plan: 'review' }),
     ...(minutes > 0 && { budget: { seconds: minutes * 60 } }),

@@ -1,6 +1,6 @@
 const keyOf = (id: string) => `trunkline.research.pending.${id}`;
 
-/** Keeps the first question of a conversation until its page asks it, also when the page is loaded anew before. */
+/** Keeps the first question of a conversation until its page asks it, also when the page is loaded again before. */
 export function putPending(id: string, question: string): void {
   sessionStorage.setItem(keyOf(id), question);
 }

@@ -1,6 +1,6 @@
 import { Lamp, useMediaQuery } from '@trunkline/ui';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react';
-import { citationState, judgeWords } from '../../citations/judge-words.ts';
+import { citationState, judgeText } from '../../citations/judge-words.ts';
 import { placeOf } from '../lib/format.ts';
 import type { CitationTarget } from './marks.ts';
 import { SourceLink } from './SourceLink.tsx';
@@ -61,7 +61,7 @@ function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
       <Lamp state={lamp} word={number === undefined ? 'No source' : word} />
       {!supported && reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{reason}.</p>}
       {number !== undefined && claim.judge !== 'none' && (
-        <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeWords(claim)}.</p>
+        <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeText(claim)}.</p>
       )}
     </div>
   );

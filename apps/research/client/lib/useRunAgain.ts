@@ -2,7 +2,7 @@ import { useApi } from '@trunkline/ui';
 import { goTo } from './route.ts';
 import { useAction } from './useAction.ts';
 
-/** Starts the same research anew and opens it. */
+/** Starts the same research again and opens it. */
 export function useRunAgain(): { busy: boolean; runAgain(id: string): void } {
   const api = useApi();
   const { busy, run } = useAction('The research could not be started.');

@@ -1,7 +1,7 @@
 import { IconButton, Line, RelativeTime } from '@trunkline/ui';
 import { MessageSquareText, RotateCcw, Telescope } from 'lucide-react';
 import type { JobSnapshot } from '../../api-types.ts';
-import { judgesWords } from '../../citations/judge-words.ts';
+import { judgesText } from '../../citations/judge-words.ts';
 import { costWords, plural } from '../lib/format.ts';
 import { hrefOf } from '../lib/route.ts';
 import { useRunAgain } from '../lib/useRunAgain.ts';
@@ -54,7 +54,7 @@ function jobWords(job: JobSnapshot): string {
     lampOf(job).word,
     sourceCount > 0 ? plural(sourceCount, 'source') : '',
     citations ? `${citations.supported} of ${citations.total} citations supported` : '',
-    citations ? judgesWords(citations) : '',
+    citations ? judgesText(citations) : '',
     costUsd !== null && costUsd > 0 ? costWords(costUsd) : '',
   ]
     .filter(Boolean)

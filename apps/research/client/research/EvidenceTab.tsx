@@ -2,7 +2,7 @@ import { EmptyState, Lamp, SwitchField } from '@trunkline/ui';
 import { Scale } from 'lucide-react';
 import { useState } from 'react';
 import type { CitedSource, Claim } from '../../api-types.ts';
-import { citationState, judgeWords } from '../../citations/judge-words.ts';
+import { citationState, judgeText } from '../../citations/judge-words.ts';
 import { SourceLink } from '../citations/SourceLink.tsx';
 import { plural } from '../lib/format.ts';
 
@@ -62,7 +62,7 @@ function ClaimCard({ claim, source }: { claim: Claim; source: CitedSource | unde
         <Lamp {...LAMPS[citationState(claim)]} />
         {!supported && reason && <span className="first-letter:uppercase">{reason}</span>}
         {number !== null && claim.judge !== 'none' && (
-          <span className="first-letter:uppercase">{judgeWords(claim)}</span>
+          <span className="first-letter:uppercase">{judgeText(claim)}</span>
         )}
         {source && number !== null && (
           <span className="min-w-0 break-words">

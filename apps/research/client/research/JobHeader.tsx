@@ -1,7 +1,7 @@
 import { Badge, Lamp, type LampState } from '@trunkline/ui';
 import { type ReactNode, useEffect, useState } from 'react';
 import type { CitationScore, JobSnapshot } from '../../api-types.ts';
-import { judgesWords, problemWords } from '../../citations/judge-words.ts';
+import { judgesText, problemText } from '../../citations/judge-words.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
 import { JobActions } from './JobActions.tsx';
 import type { JobHandle } from './useJob.ts';
@@ -17,7 +17,7 @@ export function JobHeader({ job }: { job: JobHandle }) {
       </div>
       {body && <Figures snapshot={body} loadedAt={job.snapshot.loadedAt ?? Date.now()} />}
       {body?.citations?.problem && (
-        <p className="max-w-reading text-12 break-words text-muted">{problemWords(body.citations)}</p>
+        <p className="max-w-reading text-12 break-words text-muted">{problemText(body.citations)}</p>
       )}
     </header>
   );
@@ -66,7 +66,7 @@ function Elapsed({ snapshot, loadedAt }: { snapshot: JobSnapshot; loadedAt: numb
 
 function scoreWords(score: CitationScore): string {
   const { total, supported, uncited } = score;
-  const judges = judgesWords(score);
+  const judges = judgesText(score);
   return [
     `${supported} of ${total}`,
     ...(uncited === 0 ? [] : [`${uncited} uncited`]),

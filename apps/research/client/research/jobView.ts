@@ -1,5 +1,5 @@
 import type { JobPhase } from '../../api-types.ts';
-import { wordsFor } from '../../interfaces/progress-words.ts';
+import { progressText } from '../../interfaces/progress-words.ts';
 
 export interface FoundSource {
   title: string;
@@ -117,7 +117,7 @@ function activityWords(event: JobEvent): string | undefined {
   if (type === 'scope_proposed') return 'Waiting for your word on the plan';
   if (type === 'error') return String(data.message);
   if (type === 'synthesis_complete') return 'The report is complete';
-  return wordsFor(event);
+  return progressText(event);
 }
 
 function kindOf(type: string): Activity['kind'] {

@@ -1,7 +1,7 @@
 import { ErrorState, Lamp, Mark, RelativeTime, Skeleton, ThemeToggle, useResource } from '@trunkline/ui';
 import { type ReactNode, useEffect } from 'react';
 import type { SharedReport } from '../../api-types.ts';
-import { judgesWords } from '../../citations/judge-words.ts';
+import { judgesText } from '../../citations/judge-words.ts';
 import { ReportView } from '../research/ReportView.tsx';
 
 /** One report for someone who has its link: to read, with its evidence, and nothing else. */
@@ -54,7 +54,7 @@ function Report({
               state={citations.supported === citations.total ? 'live' : 'waiting'}
               word={[
                 `${citations.supported} of ${citations.total} citations supported`,
-                judgesWords(citations),
+                judgesText(citations),
               ]
                 .filter(Boolean)
                 .join(', ')}

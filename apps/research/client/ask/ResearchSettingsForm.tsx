@@ -1,6 +1,6 @@
 import { CheckboxField } from '@trunkline/ui';
 
-export interface Wishes {
+export interface ResearchSettings {
   reviewPlan: boolean;
   /** 0 for no limit. */
   minutes: number;
@@ -9,7 +9,7 @@ export interface Wishes {
 
 type SourceKind = 'web' | 'encyclopedia' | 'files';
 
-export const DEFAULT_WISHES: Wishes = {
+export const DEFAULT_SETTINGS: ResearchSettings = {
   reviewPlan: true,
   minutes: 0,
   sources: ['web', 'encyclopedia', 'files'],
@@ -29,11 +29,17 @@ const LIMITS = [
 ];
 
 /** How a report is to be made. */
-export function ResearchWishes({ wishes, onWishes }: { wishes: Wishes; onWishes(wishes: Wishes): void }) {
-  const { reviewPlan, minutes, sources } = wishes;
+export function ResearchSettingsForm({
+  settings,
+  onSettings,
+}: {
+  settings: ResearchSettings;
+  onSettings(settings: ResearchSettings): void;
+}) {
+  const { reviewPlan, minutes, sources } = settings;
   const toggle = (kind: SourceKind, on: boolean) => {
     const chosen = KINDS.map(({ id }) => id).filter((id) => (id === kind ? on : sources.includes(id)));
-    if (chosen.length > 0) onWishes({ ...wishes, sources: chosen });
+    if (chosen.length > 0) onSettings({ ...settings, sources: chosen });
   };
   return (
     <div className="flex flex-wrap items-start justify-between gap-x-8 gap-y-4 rounded-corner border border-line p-4">
@@ -56,12 +62,12 @@ export function ResearchWishes({ wishes, onWishes }: { wishes: Wishes; onWishes(
           <CheckboxField
             label="Show me the plan first"
             checked={reviewPlan}
-            onChange={(checked) => onWishes({ ...wishes, reviewPlan: checked })}
+            onChange={(checked) => onSettings({ ...settings, reviewPlan: checked })}
           />
           <select
             aria-label="Time limit"
             value={String(minutes)}
-            onChange={(event) => onWishes({ ...wishes, minutes: Number(event.target.value) })}
+            onChange={(event) => onSettings({ ...settings, minutes: Number(event.target.value) })}
             className="h-8 cursor-pointer rounded-corner border border-edge bg-raised px-2 text-14 pointer-coarse:h-11 pointer-coarse:text-16"
           >
             {LIMITS.map(({ value, label }) => (
