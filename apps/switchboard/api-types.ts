@@ -198,6 +198,8 @@ export interface McpServerView {
   transport: 'stdio' | 'sse' | 'http';
   enabled: boolean;
   error: string | null;
+  /** What its program wrote before it died; for the operator alone. */
+  stderr?: string;
   command?: string;
   args?: string[];
   env?: string[];

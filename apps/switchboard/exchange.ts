@@ -21,7 +21,7 @@ import type { ApprovalRules } from './human/approval-rules.ts';
 import { HumanInput } from './human/human-input.ts';
 import { SurfaceQuestions } from './human/surface-questions.ts';
 import { IncidentRepository } from './incidents/incident-repository.ts';
-import { McpServers } from './mcp/mcp-client.ts';
+import { McpServers } from './mcp/mcp-servers.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { Conversations } from './router/conversations.ts';
 import type { RoutingDeps } from './router/decide.ts';

@@ -1,6 +1,6 @@
 export { McpClient, type McpClientOptions, probeMcpServer } from './client/mcp-client.ts';
-export { McpClients, type McpClientsOptions, type McpServerState } from './client/mcp-clients.ts';
-export type { McpCallResult, McpServerConfig, McpTool } from './client/session.ts';
+export { McpClients, type McpClientsOptions, type McpServerState, toTools } from './client/mcp-clients.ts';
+export type { McpCallResult, McpServerConfig, McpServerError, McpTool } from './client/session.ts';
 export {
   defineServedTool,
   type McpEndpointOptions,

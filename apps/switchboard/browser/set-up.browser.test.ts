@@ -1,10 +1,14 @@
-import { join } from 'node:path';
-import { checkLooks, describeWithBrowser, type ModelServer, startModelServer } from '@trunkline/testing';
+import {
+  checkLooks,
+  describeWithBrowser,
+  type ModelServer,
+  mcpProgram,
+  startModelServer,
+} from '@trunkline/testing';
 import { afterAll, expect, it } from 'vitest';
 import { consolePages } from './pages.suite.ts';
 
 const SOON = { timeout: 20_000 };
-const toolServer = join(import.meta.dirname, '../mcp/fixtures/server.ts');
 
 describeWithBrowser('how the switchboard is set up', () => {
   let model: ModelServer;
@@ -86,7 +90,7 @@ describeWithBrowser('how the switchboard is set up', () => {
     const form = page.getByRole('dialog');
     await form.getByLabel('Name').fill('sums');
     await form.getByLabel('Or command').fill(process.execPath);
-    await form.getByLabel('Arguments').fill(toolServer);
+    await form.getByLabel('Arguments').fill(mcpProgram);
     await form.getByRole('button', { name: 'Test' }).click();
     await page
       .getByText(/sums answers with \d tools?\./)

@@ -1,18 +1,17 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@trunkline/testing';
+import { type McpTestServer, startMcpServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { startHttpServer, type WebServer } from '../mcp/fixtures/web-server.ts';
 import { redactText } from './redact.ts';
 
 let board: TestSwitchboard;
 let seen: Observer;
-let echo: WebServer;
+let echo: McpTestServer;
 let number = 0;
 beforeAll(async () => {
-  echo = await startHttpServer('sesame-of-old');
+  echo = await startMcpServer({ key: 'sesame-of-old' });
   board = await startSwitchboard();
   seen = await observe(board);
 });

@@ -3,9 +3,12 @@ import { join } from 'node:path';
 import { readVariable } from '@trunkline/config';
 import {
   FakeSignal,
+  type McpTestServer,
   type ModelServer,
+  mcpProgram,
   type NatsServer,
   natsMissing,
+  startMcpServer,
   startModelServer,
   startNatsServer,
   type TemporaryDirectory,
@@ -17,7 +20,6 @@ import { agent } from '../fixtures/crew.ts';
 import { type ProcessSwitchboard, processHome } from '../fixtures/process-switchboard.ts';
 import { type RemoteTestAgent, startRemoteAgent } from '../fixtures/remote-agent.ts';
 import type { Json } from '../fixtures/start-switchboard.ts';
-import { startHttpServer, type WebServer } from '../mcp/fixtures/web-server.ts';
 
 /*
  * A switchboard with the shipped limits is killed with SIGKILL at random moments while it has 1,000 messages to bring to
@@ -78,7 +80,7 @@ let [nats, model, signal, tools, byCard, byFile] = [] as unknown as [
   NatsServer | undefined,
   ModelServer,
   FakeSignal,
-  WebServer,
+  McpTestServer,
   RemoteTestAgent,
   RemoteTestAgent,
 ];
@@ -101,7 +103,7 @@ async function open(engine: (typeof engines)[number]['engine']): Promise<void> {
     },
   });
   signal = await FakeSignal.start(number);
-  tools = await startHttpServer(key, { onCall: note });
+  tools = await startMcpServer({ key, onCall: note });
   const work = (kept: (text: string, metadata: Json) => string) =>
     startRemoteAgent(
       async function* ({ text, metadata }) {
@@ -127,13 +129,12 @@ async function open(engine: (typeof engines)[number]['engine']): Promise<void> {
     MESSENGER_NUMBER: number,
     SWITCHBOARD_TASK_POLL_MS: '500',
   });
-  const recorder = join(import.meta.dirname, '../mcp/fixtures/recorder.ts');
   for (const [file, text] of Object.entries({
     'agents/helm.yaml': agent('helm', 'role: general\ntools: []\nskills: [{ name: chat }]'),
     'agents.yaml': `agents:
   - { name: scout, url: "${byCard.url}" }
   - { name: porter, url: "${byFile.url}", skills: [by-file, muster] }`,
-    'mcp-servers.d/recorder.yaml': `name: recorder\ntrust: trusted\ntransport: stdio\ncommand: ${process.execPath}\nargs: ["${recorder}", "${record}"]`,
+    'mcp-servers.d/recorder.yaml': `name: recorder\ntrust: trusted\ntransport: stdio\ncommand: ${process.execPath}\nargs: ["${mcpProgram}", "note=${record}"]`,
     'mcp-servers.d/echo.yaml': `name: echo\ntrust: trusted\ntransport: http\nurl: ${tools.url}\nheaders: { Authorization: "Bearer ${key}" }`,
     'ceremonies/muster.yaml':
       'id: muster\nname: Muster\nschedule: "0 0 1 1 *"\nskill: muster\ntargets: [porter]\nnotifyChannel: ""\nenabled: true',

@@ -1,18 +1,23 @@
 import type { Peers } from '@trunkline/service';
-import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
+import {
+  type McpTestServer,
+  startMcpServer,
+  type TemporaryDirectory,
+  temporaryDirectory,
+  waitFor,
+} from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type RemoteTestAgent, startRemoteAgent } from '../fixtures/remote-agent.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { startHttpServer, type WebServer } from '../mcp/fixtures/web-server.ts';
 
 const key = 'let-me-in';
 const portOf = (url: string) => Number(new URL(url).port);
 
 let home: TemporaryDirectory;
 let card: RemoteTestAgent;
-let tools: WebServer;
+let tools: McpTestServer;
 let board: TestSwitchboard;
 const done: string[] = [];
 
@@ -43,7 +48,7 @@ beforeEach(async () => {
   done.length = 0;
   home = temporaryDirectory();
   card = await startCard();
-  tools = await startHttpServer(key);
+  tools = await startMcpServer({ key });
   board = await startBoard();
   await waitFor(async () => {
     const names = await skillNames();
@@ -73,7 +78,7 @@ const queued = async (id: string) => (await flow(id))?.trace?.some(({ event }: J
 const letters = async (): Promise<Json[]> => (await board.call('/api/dead-letters')).body.data.letters;
 const back = async (skills?: string[]) => {
   card = await startCard(portOf(card.url), skills);
-  tools = await startHttpServer(key, { port: portOf(tools.url) });
+  tools = await startMcpServer({ key, port: tools.port });
 };
 
 it('work for an executor that is not there yet waits for it, and only the rest is dropped', async () => {

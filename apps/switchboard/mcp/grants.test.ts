@@ -1,15 +1,12 @@
-import { join } from 'node:path';
-import { startModelServer, waitFor } from '@trunkline/testing';
+import { mcpProgram, startMcpServer, startModelServer, waitFor } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { agent } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
-import { startHttpServer, startSseServer } from './fixtures/web-server.ts';
-import { isEnabled, isGranted } from './trust.ts';
+import { isEnabled, isGranted } from './mcp-servers.ts';
 
-const program = join(import.meta.dirname, 'fixtures/server.ts');
 const server = (name: string, more: string) =>
-  `name: ${name}\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${program}, mortal]\n${more}`;
+  `name: ${name}\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${mcpProgram}, add, fail, hidden, die, grow]\n${more}`;
 /** Processes take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
 const longTest = 60_000;
@@ -34,7 +31,7 @@ it('gives the tools of a server to the agents that it is granted to, and to no o
         'sums',
         `trust: trusted\ngrants: [ava]\nallowedTools: [add]\nenv: { T: "\${SUM_TOKEN}" }`,
       ),
-      'mcp-servers.d/base.yaml': server('base', 'trust: builtin\nexcludeTools: [die, hidden, fail]'),
+      'mcp-servers.d/base.yaml': server('base', 'trust: builtin\nexcludeTools: [die, hidden, fail, grow]'),
     },
   });
   const seen = await observe(board);
@@ -81,7 +78,9 @@ it.each([
   expect([isEnabled(entry), isGranted(entry, 'ava')]).toEqual([enabled, granted]);
 });
 
-it('makes the way to a server anew when its process dies', { timeout: longTest }, async () => {
+it('starts a server again when its process dies, and registers the tools that it adds', {
+  timeout: longTest,
+}, async () => {
   const board = await startSwitchboard({
     files: { 'mcp-servers.d/sums.yaml': server('sums', 'trust: trusted') },
   });
@@ -95,12 +94,30 @@ it('makes the way to a server anew when its process dies', { timeout: longTest }
   expect((await run('sums.die', '{}', 'd1')).taskState).toBe('failed');
   expect(await run('sums.add', '{"a":1,"b":2}', 'd2')).toMatchObject({ content: '3' });
   expect(await errorOf(board, 'sums')).toBeNull();
+  await run('sums.grow', '{}', 'd3');
+  await waitFor(async () => (await skillNames(board)).includes('sums.echo'), patience);
   seen.close();
   await board.stop();
 });
 
+it('shows what a dead server wrote to stderr to the operator alone', { timeout: longTest }, async () => {
+  const entry = `name: sums\ntransport: stdio\ncommand: ${process.execPath}\nargs: [${mcpProgram}, broken]\ntrust: trusted`;
+  const seen = async (open: string) => {
+    const files = { 'mcp-servers.d/sums.yaml': entry };
+    const board = await startSwitchboard({ files, env: { TRUNKLINE_OPEN: open } });
+    const shown = await waitFor(async () => {
+      const { data } = (await board.call('/api/mcp-servers/sums')).body;
+      return /closed/i.test(data.error) && data;
+    }, patience);
+    await board.stop();
+    return JSON.stringify(shown);
+  };
+  expect(await seen('1')).toContain('fatal: bad token');
+  expect(await seen('0')).not.toContain('fatal');
+});
+
 it('speaks to a server over server-sent events, and finds it again when it was away', async () => {
-  const first = await startSseServer();
+  const first = await startMcpServer({ transport: 'sse' });
   const board = await startSwitchboard({
     files: { 'mcp-servers.d/echo.yaml': `name: echo\ntrust: trusted\ntransport: sse\nurl: ${first.url}` },
   });
@@ -119,7 +136,7 @@ it('speaks to a server over server-sent events, and finds it again when it was a
   await first.stop();
   await board.call('/publish', { topic: 'agent.skill.request', payload, correlationId: 'e2' });
   expect((await seen.first('agent.skill.response.e2')).payload.taskState).toBe('failed');
-  const second = await startSseServer();
+  const second = await startMcpServer({ transport: 'sse' });
   board.write('mcp-servers.d/echo.yaml', `name: echo\ntrust: trusted\ntransport: sse\nurl: ${second.url}`);
   await waitFor(async () => {
     const { url, error } = (await board.call('/api/mcp-servers/echo')).body.data;
@@ -133,7 +150,7 @@ it('speaks to a server over server-sent events, and finds it again when it was a
 });
 
 it('speaks streamable HTTP with the headers of its file, which nobody is shown', async () => {
-  const server = await startHttpServer('sesame');
+  const server = await startMcpServer({ key: 'sesame' });
   const file = (key: string) =>
     `name: echo\ntrust: trusted\ntransport: http\nurl: ${server.url}\nheaders: { authorization: "Bearer ${key}" }`;
   const board = await startSwitchboard({

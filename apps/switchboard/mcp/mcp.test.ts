@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { waitFor } from '@trunkline/testing';
+import { mcpProgram, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
@@ -10,7 +10,7 @@ const definition = (name: string, more: Json = {}) => ({
   trust: 'trusted',
   transport: 'stdio',
   command: process.execPath,
-  args: [join(import.meta.dirname, 'fixtures/server.ts')],
+  args: [mcpProgram, 'add', 'fail', 'hidden'],
   excludeTools: ['hidden'],
   ...more,
 });

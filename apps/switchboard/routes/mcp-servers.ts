@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import type { McpServerError } from '@trunkline/mcp';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { redactEntry } from '../control/redact.ts';
-import type { McpServers } from '../mcp/mcp-client.ts';
-import { isEnabled } from '../mcp/trust.ts';
+import { isEnabled, type McpServers, probeServer } from '../mcp/mcp-servers.ts';
 import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
 import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -20,6 +21,7 @@ const errors = defineErrors({
 export interface McpRoutes {
   list: () => readonly McpServer[];
   servers: McpServers;
+  isOperator(principal: Principal): boolean;
   bus: CommandBus;
   controlPlane: ControlPlane;
 }
@@ -28,27 +30,31 @@ const enabledBody = z.object({ enabled: z.boolean() });
 
 /** The MCP servers of the workspace, and a trial of one that is not there yet; the write API changes them. */
 export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): void {
-  const { list, servers } = parts;
+  const { list, servers, isOperator } = parts;
   const find = (name: string) => {
     const server = list().find((entry) => entry.name === name);
     if (server === undefined) throw errors.server_unknown({ name });
     return server;
   };
   // Values of variables and headers may be secrets: only their names are shown.
-  const shown = (server: McpServer) => ({
+  const shown = (server: McpServer, principal: Principal) => ({
     ...(redactEntry(server) as McpServer),
     ...(server.transport === 'stdio'
       ? { env: Object.keys(server.env) }
       : { headers: Object.keys(server.headers) }),
     enabled: isEnabled(server),
-    error: servers.errorOf(server.name) ?? null,
+    error: servers.failureOf(server.name).error ?? null,
+    ...(isOperator(principal) && { stderr: servers.failureOf(server.name).stderr }),
   });
   app.get('/api/mcp-servers', describeRoute({ summary: 'The MCP servers' }), (context) =>
-    context.json({ success: true, data: list().map(shown) }),
+    context.json({
+      success: true,
+      data: list().map((server) => shown(server, context.get('principal'))),
+    }),
   );
   const one = describeRoute({ summary: 'An MCP server', errors: [errors.server_unknown] });
   app.get('/api/mcp-servers/:name', one, (context) =>
-    context.json({ success: true, data: shown(find(context.req.param('name'))) }),
+    context.json({ success: true, data: shown(find(context.req.param('name')), context.get('principal')) }),
   );
   const trial = describeRoute({
     summary: 'Connects to a server and lists its tools',
@@ -90,10 +96,9 @@ function mountEnabling(
 }
 
 async function tryOut(server: McpServer) {
-  const { openMcpLink } = await import('../mcp/mcp-link.ts');
-  const link = await openMcpLink(server).catch((cause: unknown) => {
-    throw errors.server_failed({ words: errorMessage(cause) }, { cause });
+  const tools = await probeServer(server).catch((cause: McpServerError) => {
+    const words = [errorMessage(cause), cause.stderr].filter(Boolean).join('\n');
+    throw errors.server_failed({ words }, { cause });
   });
-  await link.close();
-  return { tools: link.tools.map(({ name, description }) => ({ name, description })) };
+  return { tools: tools.map(({ name, description }) => ({ name, description })) };
 }

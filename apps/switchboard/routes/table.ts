@@ -1,4 +1,5 @@
 import type { App } from '@trunkline/http';
+import { isDirectOperator } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import type { Caller } from '../access/caller.ts';
 import type { Switchboard } from '../components.ts';
@@ -41,10 +42,11 @@ const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => voi
   (app, { commands, exchange }) => mountFiles(app, commands.bus, exchange.controlPlane),
   (app, { exchange }) => mountHuman(app, exchange.humanInput),
   (app, { exchange }) => mountIncidents(app, exchange.incidents),
-  (app, { commands, workspace, exchange: { mcpServers, controlPlane } }) =>
+  (app, { commands, workspace, context: { operator }, exchange: { mcpServers, controlPlane } }) =>
     mountMcpServers(app, {
       list: workspace.mcpServers,
       servers: mcpServers,
+      isOperator: (principal) => operator.isOpen || isDirectOperator(principal),
       bus: commands.bus,
       controlPlane,
     }),

@@ -14,7 +14,7 @@ interface ServerRowProps {
 const MOST_SHOWN = 12;
 
 export function ServerRow({ server, tools, onChanged }: ServerRowProps) {
-  const { name, trust, url, command, args = [], enabled, error } = server;
+  const { name, trust, url, command, args = [], enabled, error, stderr } = server;
   const send = useSend();
   const undoLast = useUndoLast();
   const tryOut = useTrial();
@@ -44,6 +44,9 @@ export function ServerRow({ server, tools, onChanged }: ServerRowProps) {
         <p className="truncate font-mono text-12 text-muted">{url ?? [command, ...args].join(' ')}</p>
         {enabled && error && (
           <p className="text-12 break-words text-waiting-text first-letter:uppercase">{error}</p>
+        )}
+        {enabled && stderr && (
+          <pre className="whitespace-pre-wrap break-words font-mono text-12 text-muted">{stderr}</pre>
         )}
         <p className="mt-1 flex flex-wrap gap-1">
           {tools.slice(0, MOST_SHOWN).map((tool) => (

@@ -1,0 +1,134 @@
+import type { Logger } from '@trunkline/config';
+import type { Tool } from '@trunkline/llm';
+import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
+import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
+import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import { fieldsOf } from '../dispatch/request.ts';
+import type { SkillStore } from '../dispatch/skill-store.ts';
+import type { McpServer } from '../workspace/schema/mcp-server.ts';
+
+export interface McpServersOptions {
+  servers: () => readonly McpServer[];
+  registry: ExecutorRegistry;
+  /** Stores the tools of each server over a restart. */
+  store: SkillStore;
+  logger: Logger;
+}
+
+const shared = {
+  clientName: 'switchboard',
+  configuredIn: ({ name }: McpServer) => `mcp-servers.d/${name}.yaml`,
+  isOffered,
+};
+
+/** Connects to every enabled server, registers its tools as skills `<server>.<tool>` and grants them to agents. */
+export class McpServers {
+  readonly #options: McpServersOptions;
+  readonly #clients: McpClients<McpServer>;
+
+  constructor(options: McpServersOptions) {
+    const { store, logger } = options;
+    this.#options = options;
+    this.#clients = new McpClients<McpServer>({
+      ...shared,
+      logger,
+      storedTools: ({ name }) => store.recall<McpTool>('mcp', name),
+      onChange: (client) => {
+        if (client !== undefined) this.#store(client);
+        this.#register();
+      },
+    });
+  }
+
+  /** Registers the tools that servers offered before the restart; `refresh` connects to them. */
+  restore(): void {
+    this.#clients.add(this.#enabled());
+  }
+
+  /** Connects to the servers as the files name them now. */
+  refresh(): Promise<void> {
+    return this.#clients.configure(this.#enabled());
+  }
+
+  /** Why a server cannot be used now; `stderr` is for the operator alone. */
+  failureOf(name: string): Pick<McpClient, 'error' | 'stderr'> {
+    return this.#clients.get(name) ?? { error: undefined, stderr: undefined };
+  }
+
+  /** The tools that an agent of this process may use in its turns. */
+  toolsFor(agent: string): Tool[] {
+    return [...this.#clients].filter(({ server }) => isGranted(server, agent)).flatMap(toTools);
+  }
+
+  close(): Promise<void> {
+    return this.#clients.close();
+  }
+
+  #enabled(): McpServer[] {
+    return this.#options.servers().filter(isEnabled);
+  }
+
+  #store({ server: { name }, tools }: McpClient<McpServer>): void {
+    const { logger, store } = this.#options;
+    try {
+      store.keep('mcp', name, tools);
+    } catch (error) {
+      logger.warn({ err: error, server: name }, 'failed to store the tools of an MCP server');
+    }
+  }
+
+  #register(): void {
+    const known = [...this.#clients].filter(({ tools }) => tools.length > 0);
+    this.#options.registry.replace('mcp', known.map(executorOf));
+  }
+}
+
+/** Connects once and lists the tools that the entry lets through. */
+export function probeServer(server: McpServer): Promise<McpTool[]> {
+  return probeMcpServer(server, shared);
+}
+
+/** Community servers are off until the operator enables them; others are on unless the operator disables them. */
+export function isEnabled({ trust, enabled }: McpServer): boolean {
+  return enabled ?? trust !== 'community';
+}
+
+/** Agents have the tools of servers that name them (or `*`) under grants; those of built-in servers without grants all have. */
+export function isGranted({ trust, grants }: McpServer, agent: string): boolean {
+  if (grants === undefined) return trust === 'builtin';
+  return grants.includes(agent) || grants.includes('*');
+}
+
+function isOffered({ allowedTools, excludeTools = [] }: McpServer, tool: string): boolean {
+  return (allowedTools === undefined || allowedTools.includes(tool)) && !excludeTools.includes(tool);
+}
+
+function executorOf(client: McpClient<McpServer>): SkillExecutor {
+  const { name: server } = client.server;
+  return {
+    agent: server,
+    type: 'mcp',
+    skills: client.tools.map(({ name, description }) => ({
+      name: `${server}.${name}`,
+      description,
+      keywords: [],
+      ...(!client.isConfirmed && { pending: true }),
+    })),
+    execute: async (request, { signal }) => {
+      const tool = request.skill.slice(server.length + 1);
+      const { text, failed } = await client.call(tool, argumentsOf(request), signal);
+      const result: SkillResult = { content: text, taskState: 'completed' };
+      return failed ? { ...result, error: text, taskState: 'failed' } : result;
+    },
+  };
+}
+
+/** The content is the tool's input as a JSON object; plain text becomes `input`. */
+function argumentsOf({ content }: SkillRequest): Record<string, unknown> {
+  try {
+    return fieldsOf(JSON.parse(content));
+  } catch {
+    // No JSON, so it is plain text.
+    return { input: content };
+  }
+}
