@@ -24,7 +24,7 @@ export interface McpClientOptions<Server extends McpServerConfig = McpServerConf
 
 const FIRST_RETRY_MS = 1000;
 const MAX_RETRY_MS = 60_000;
-/** For connecting and listing together: programs may have to download themselves first. */
+/** For each of connecting and listing: programs may have to download themselves first. */
 const CONNECT_MS = 30_000;
 const CALL_MS = 60_000;
 const PING_MS = 5000;
@@ -136,14 +136,14 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
   }
 
   async #open(): Promise<McpSession> {
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(CONNECT_MS)]);
+    const closing = this.#closing.signal;
     try {
-      signal.throwIfAborted();
-      const options = { ...sessionOptions(this.server, this.#options), signal };
+      closing.throwIfAborted();
+      const options = sessionOptions(this.server, this.#options);
       let session: McpSession | undefined;
       let lost: Error | undefined;
       let isStale = false;
-      const opened = await openListed(this.server, {
+      const opened = await openListed(this.server, limitOf(CONNECT_MS, closing), {
         ...options,
         onLost: (reason) => {
           lost = reason;
@@ -178,8 +178,7 @@ export class McpClient<Server extends McpServerConfig = McpServerConfig> {
     try {
       while (this.#isStale && this.#session === session) {
         this.#isStale = false;
-        const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(CONNECT_MS)]);
-        const tools = await session.listTools(signal);
+        const tools = await session.listTools(limitOf(CONNECT_MS, this.#closing.signal)());
         if (this.#session === session) this.#accept(tools);
       }
     } catch (error) {
@@ -238,8 +237,7 @@ export async function probeMcpServer<Server extends McpServerConfig>(
   server: Server,
   options: Pick<McpClientOptions<Server>, 'clientName' | 'configuredIn' | 'isOffered'>,
 ): Promise<McpTool[]> {
-  const signal = AbortSignal.timeout(PROBE_MS);
-  const { session, tools } = await openListed(server, { ...sessionOptions(server, options), signal });
+  const { session, tools } = await openListed(server, limitOf(PROBE_MS), sessionOptions(server, options));
   await session.close();
   return tools.filter(({ name }) => options.isOffered?.(server, name) ?? true);
 }
@@ -251,16 +249,22 @@ function sessionOptions<Server extends McpServerConfig>(
   return { clientName, configuredIn: configuredIn?.(server) ?? `the configuration of ${server.name}` };
 }
 
+/** Gives connecting and listing the whole limit each. */
 async function openListed(
   server: McpServerConfig,
-  options: SessionOptions,
+  limit: () => AbortSignal,
+  options: Omit<SessionOptions, 'signal'>,
 ): Promise<{ session: McpSession; tools: McpTool[] }> {
   const { openSession } = await import('./session.ts');
-  const session = await openSession(server, options);
+  const session = await openSession(server, { ...options, signal: limit() });
   try {
-    return { session, tools: await session.listTools(options.signal) };
+    return { session, tools: await session.listTools(limit()) };
   } catch (error) {
     await session.close();
     throw error;
   }
+}
+
+function limitOf(timeoutMs: number, closing?: AbortSignal): () => AbortSignal {
+  return () => AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(closing ? [closing] : [])]);
 }

@@ -48,7 +48,7 @@ export interface SessionOptions {
   clientName: string;
   /** The file or section that configures the server; error texts name it. */
   configuredIn: string;
-  /** Ends connecting and listing. */
+  /** Ends connecting. */
   signal: AbortSignal;
   onLost?: (reason: Error) => void;
   onToolsChanged?: () => void;

@@ -1,6 +1,5 @@
 // An MCP server as a program: its arguments name the tools (`add` without any), `pages=COUNT/SIZE` asks for many.
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { readVariable } from '@trunkline/config';
 import { createMcpTestServer, createPagedMcpServer } from './tools.ts';
 
 const tools = process.argv.slice(2);
@@ -10,11 +9,11 @@ const [count, size] =
     ?.slice(1)
     .map(Number) ?? [];
 if (tools.includes('broken')) {
-  process.stderr.write(`fatal: bad token ${readVariable('TOKEN')}\n`);
+  process.stderr.write(`fatal: bad token ${process.env.TOKEN}\n`);
   process.exit(1);
 }
 const server =
   count === undefined || size === undefined
-    ? createMcpTestServer(tools.length === 0 ? ['add'] : tools, { variable: readVariable })
+    ? createMcpTestServer(tools.length === 0 ? ['add'] : tools, { variable: (name) => process.env[name] })
     : createPagedMcpServer(count, size);
 await server.connect(new StdioServerTransport());
