@@ -1,8 +1,12 @@
 import type { Principal } from '@trunkline/identity';
 import type { Dialect, TaskView } from './dialects/dialect.ts';
-import { requireAccepted } from './dialects/media-types.ts';
-import { findPushConfig, readPushTarget } from './dialects/read/push.ts';
-import { readSend, requireText, type SendRequest } from './dialects/read/send.ts';
+import {
+  findPushConfig,
+  readPushTarget,
+  readSend,
+  requireText,
+  type SendRequest,
+} from './dialects/read/send.ts';
 import {
   field,
   type JsonObject,
@@ -17,9 +21,9 @@ import type { TaskEngine } from './engine/engine.ts';
 import { Feed } from './engine/feed.ts';
 import type { LiveTask, Outcome } from './engine/live-task.ts';
 import type { StartedTurn } from './engine/send-command.ts';
-import type { ListQuery } from './engine/task-list.ts';
+import type { ListQuery } from './engine/task-memory.ts';
 import { A2aError, invalidParams, requireStored } from './errors/a2a-error.ts';
-import { isTerminal } from './protocol/states.ts';
+import { isTerminal } from './protocol/model.ts';
 import type { PushService } from './push/push-service.ts';
 
 export interface OperationsOptions {
@@ -225,4 +229,27 @@ function readSequence(lastEventId: string | undefined, live: LiveTask): number |
   if (lastEventId === undefined || !/^\d{1,15}$/.test(lastEventId)) return undefined;
   const sequence = Number(lastEventId);
   return sequence <= live.sequence ? sequence : undefined;
+}
+
+/** Refuses a message that declares a type which the card does not list. Text is always taken. */
+function requireAccepted(mediaTypes: readonly string[], modes: readonly string[]): void {
+  const refused = mediaTypes.find((type) => !isAccepted(plainType(type), modes));
+  if (refused === undefined) return;
+  const words = `Incompatible content types: ${refused.slice(0, 100)} is not supported; send ${modes.join(', ')}`;
+  throw new A2aError('CONTENT_TYPE_NOT_SUPPORTED', words);
+}
+
+function isAccepted(type: string, modes: readonly string[]): boolean {
+  return type === 'text/plain' || modes.some((mode) => matches(type, plainType(mode)));
+}
+
+/** `image/*`, `*` and the informal `text` stand for a family. */
+function matches(type: string, mode: string): boolean {
+  if (mode === '*' || mode === '*/*' || mode === type) return true;
+  const [family = '', kind] = mode.split('/');
+  return (kind === undefined || kind === '*') && type.startsWith(`${family}/`);
+}
+
+function plainType(type: string): string {
+  return (type.split(';')[0] ?? '').trim().toLowerCase();
 }

@@ -3,22 +3,25 @@ import { type App, type AppEnv, createOriginCheck } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { holdDirectory } from '@trunkline/storage';
 import { Hono } from 'hono';
-import { type AgentDescription, defaultInputModes, extensionsOf } from './card/agent-card.ts';
-import { buildCard } from './card/build-card.ts';
-import { mountCard } from './card/card-routes.ts';
+import {
+  type AgentDescription,
+  buildCard,
+  defaultInputModes,
+  extensionsOf,
+  mountCard,
+} from './card/agent-card.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { ProtocolVersion } from './dialects/version.ts';
 import { type EngineOptions, TaskEngine } from './engine/engine.ts';
-import type { Executor } from './engine/executor.ts';
-import type { TaskObserver } from './engine/task-observer.ts';
+import type { Executor, TaskObserver } from './engine/executor.ts';
 import {
   type A2aCredentials,
   type CredentialsGuard,
   createCredentialsGuard,
 } from './http/credentials-guard.ts';
 import { Operations } from './operations.ts';
-import type { Logger } from './protocol/logger.ts';
-import { createPushGuard, type PushGuardOptions } from './push/push-guard.ts';
+import type { Logger } from './protocol/model.ts';
+import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
 import { PushService } from './push/push-service.ts';
 import { mountRest } from './rest/rest-routes.ts';
 import { rpcRoute } from './rpc/rpc-route.ts';

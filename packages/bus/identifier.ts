@@ -1,4 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { BusError } from './errors.ts';
+import type { HistoryQuery } from './port.ts';
+
+const defaultLimit = 100;
+
+const largestLimit = 1000;
+
+const allowed = /^[A-Za-z0-9_-]{1,64}$/;
 
 const counterLimit = 0x1000;
 /** The random bits of this process (or thread); with time and counter they make an id no other has. */
@@ -33,4 +41,16 @@ function variantAndNode(): string {
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x80;
   const digits = bytes.toString('hex');
   return `-${digits.slice(0, 4)}-${digits.slice(4)}`;
+}
+
+/** Throws unless the text can name a durable subscription, a group, a lease or a memory in every engine. */
+export function checkName(kind: 'durable' | 'group' | 'lease' | 'memory', name: string): void {
+  if (allowed.test(name)) return;
+  const words = `The ${kind} name ${JSON.stringify(name)} is refused: use 1 to 64 letters, digits, "-" or "_".`;
+  throw new BusError('name_refused', words);
+}
+
+export function historyLimit({ limit = defaultLimit }: HistoryQuery): number {
+  if (Number.isSafeInteger(limit) && limit >= 1) return Math.min(limit, largestLimit);
+  throw new BusError('options_refused', `limit is ${limit}: give a whole number from 1 to ${largestLimit}.`);
 }

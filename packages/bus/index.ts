@@ -1,8 +1,8 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
 export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
+export type { NatsBusOptions } from './nats/connection.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
-export type { NatsBusOptions } from './nats/options.ts';
 export type {
   Bus,
   BusLogger,
@@ -26,7 +26,6 @@ export type {
   SubscribeOptions,
   Subscription,
 } from './port.ts';
-export { defaultDurableTopics } from './topics/durable-topics.ts';
 export {
   checkPattern,
   checkTopic,
@@ -35,4 +34,4 @@ export {
   matchesTopic,
   unescapeSegment,
 } from './topics/topic.ts';
-export { TopicIndex } from './topics/topic-index.ts';
+export { defaultDurableTopics, TopicIndex } from './topics/topic-index.ts';

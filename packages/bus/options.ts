@@ -1,5 +1,10 @@
 import { BusError } from './errors.ts';
-import type { BusLogger } from './port.ts';
+import { checkName } from './identifier.ts';
+import type { BusLogger, LeaseOptions, MemoryOptions } from './port.ts';
+
+const longestValue = 1024;
+
+const shortestTtlMs = 1000;
 
 /** Settings that both engines share, each with a default. */
 export interface CommonOptions {
@@ -55,4 +60,37 @@ export const silentLogger: BusLogger = { info: ignore, warn: ignore, error: igno
 
 function ignore(): void {
   // Nobody asked for a log.
+}
+
+export function checkLease(name: string, { ttlMs }: LeaseOptions): void {
+  checkName('lease', name);
+  checkTimeToLive(ttlMs);
+}
+
+function checkTimeToLive(ttlMs: number): void {
+  if (Number.isSafeInteger(ttlMs) && ttlMs >= shortestTtlMs) return;
+  throw new BusError(
+    'options_refused',
+    `ttlMs is ${ttlMs}: give at least ${shortestTtlMs} whole milliseconds.`,
+  );
+}
+
+export function checkMemory(name: string, { ttlMs }: MemoryOptions): void {
+  checkName('memory', name);
+  checkTimeToLive(ttlMs);
+}
+
+/** Keys are subjects of NATS in the end. */
+export function checkKey(key: string): void {
+  if (/^[A-Za-z0-9_-]{1,128}$/.test(key)) return;
+  const words = `The key ${JSON.stringify(key)} is refused: give up to 128 letters, digits, - and _; a hash will do.`;
+  throw new BusError('name_refused', words);
+}
+
+export function checkValue(value: string): void {
+  if (value.length <= longestValue) return;
+  throw new BusError(
+    'message_too_large',
+    `A value of ${value.length} characters is refused: keep at most ${longestValue}.`,
+  );
 }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { onTestFinished, vi } from 'vitest';
 import { type App, type AppOptions, createApp } from './app/app.ts';
-import type { Logger } from './app/logger.ts';
+import type { Logger } from './app/context.ts';
 import { type RunningServer, type ServeOptions, serve } from './server/serve.ts';
 
 export interface LogLine {

@@ -2,12 +2,10 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { checkEndpoint, demoCheck, type ModelCheck } from './check.ts';
 import { createDemoModel } from './demo/model.ts';
-import { embedTexts } from './embedding.ts';
-import { type Endpoint, listModels, parseEndpoint } from './endpoint.ts';
+import { type Endpoint, embedTexts, listModels, parseEndpoint } from './endpoint.ts';
 import { explain } from './limits.ts';
-import type { ModelCall } from './meter.ts';
+import { type ModelCall, type PriceTable, priceOf } from './meter.ts';
 import { ModelError } from './model-error.ts';
-import { type PriceTable, priceOf } from './price.ts';
 import { type CallPolicy, createResilientModel } from './resilient-model.ts';
 import { type Logger, systemTiming, type Timing } from './retry.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { costOf, priceOf } from './price.ts';
+import { costOf, priceOf } from './meter.ts';
 
 const million = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 

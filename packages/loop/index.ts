@@ -3,20 +3,18 @@ export { CheckpointError, parseCheckpoint } from './checkpoint.ts';
 export type { Compaction } from './compaction.ts';
 export { compact } from './compaction.ts';
 export type {
+  CompactionOptions,
   EndEvent,
   ErrorEvent,
   FinishReason,
   PauseEvent,
-  TurnErrorCode,
-  TurnEvent,
-  Usage,
-} from './events.ts';
-export type {
-  CompactionOptions,
   ResumeTurnOptions,
   RunTurnOptions,
+  TurnErrorCode,
+  TurnEvent,
   TurnLimits,
   TurnOptions,
+  Usage,
 } from './options.ts';
-export { estimateTokens } from './tokens.ts';
 export { resumeTurn, runTurn } from './turn.ts';
+export { estimateTokens } from './usage.ts';

@@ -1,5 +1,13 @@
-import { isTraced, listenForWaits, ModelError, type Tool, toModelError } from '@trunkline/llm';
 import {
+  isTraced,
+  listenForWaits,
+  ModelError,
+  type ModelWait,
+  type Tool,
+  toModelError,
+} from '@trunkline/llm';
+import {
+  type AssistantContent,
   jsonSchema,
   type LanguageModelCallEndEvent,
   type LanguageModelUsage,
@@ -10,11 +18,8 @@ import {
   type ToolSet,
 } from 'ai';
 import { z } from 'zod';
-import { answerOf } from './answer.ts';
-import type { FinishReason, ReasoningDelta, TextDelta, WaitEvent } from './events.ts';
-import type { TurnOptions } from './options.ts';
-import { toPlainJson } from './plain-json.ts';
-import { WaitQueue } from './wait-queue.ts';
+import { toPlainJson } from './checkpoint.ts';
+import type { FinishReason, ReasoningDelta, TextDelta, TurnOptions, WaitEvent } from './options.ts';
 
 /** A tool call as the model made it. */
 export interface RequestedCall {
@@ -165,4 +170,62 @@ function finishReasonOf(reason: string): FinishReason {
   if (reason === 'error') throw new ModelError('server-error');
   if (reason === 'interrupted') throw new ModelError('interrupted');
   return reason === 'stop' || reason === 'length' || reason === 'content-filter' ? reason : 'other';
+}
+
+/** Waits of a call of the model, on their way to whoever reads the turn. */
+class WaitQueue {
+  readonly #events: WaitEvent[] = [];
+  #arrival = Promise.withResolvers<false>();
+
+  push(wait: ModelWait): void {
+    this.#events.push({ type: 'wait', ...wait });
+    this.#arrival.resolve(false);
+  }
+
+  /** Tells of the waits until the work is done, then gives its result. */
+  async *until<Result>(work: Promise<Result>): AsyncGenerator<WaitEvent, Result> {
+    const done = work.then(
+      () => true,
+      () => true,
+    );
+    while (!(await Promise.race([done, this.#arrival.promise]))) {
+      this.#arrival = Promise.withResolvers();
+      yield* this.#events.splice(0);
+    }
+    return await work;
+  }
+}
+
+type Said = LanguageModelCallEndEvent<ToolSet>['content'][number];
+
+type Kept = Exclude<AssistantContent, string>[number];
+
+/** What the model said, as it goes into the conversation; nothing when it said nothing. */
+function answerOf(content: readonly Said[]): ModelMessage[] {
+  const parts = content.map(keptOf).filter((part) => part !== undefined);
+  return parts.length === 0 ? [] : [{ role: 'assistant', content: toPlainJson(parts) }];
+}
+
+/** Endpoints recognise what they said by the metadata they sent with it. */
+function keptOf(part: Said): Kept | undefined {
+  const providerOptions = 'providerMetadata' in part ? part.providerMetadata : undefined;
+  const mark = providerOptions === undefined ? {} : { providerOptions };
+  switch (part.type) {
+    case 'text':
+      return part.text === '' && providerOptions === undefined
+        ? undefined
+        : { type: 'text', text: part.text, ...mark };
+    case 'reasoning':
+      return { type: 'reasoning', text: part.text, ...mark };
+    case 'file':
+    case 'reasoning-file':
+      return { type: part.type, data: part.file.base64, mediaType: part.file.mediaType, ...mark };
+    case 'tool-call': {
+      const { toolCallId, toolName } = part;
+      const input = part.invalid && typeof part.input !== 'object' ? {} : part.input;
+      return { type: 'tool-call', toolCallId, toolName, input, ...mark };
+    }
+    default:
+      return undefined;
+  }
 }

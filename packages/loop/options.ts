@@ -1,6 +1,7 @@
 import type { Principal } from '@trunkline/identity';
-import type { TokenCounts, Tool } from '@trunkline/llm';
+import type { ModelErrorCode, ModelWait, TokenCounts, Tool } from '@trunkline/llm';
 import type { LanguageModel, ModelMessage } from 'ai';
+import type { Checkpoint } from './checkpoint.ts';
 
 /** A model object of the AI SDK; a bare name would reach for a provider of the SDK's own. */
 type Model = Exclude<LanguageModel, string>;
@@ -52,3 +53,109 @@ export interface ResumeTurnOptions extends TurnOptions {
   checkpoint: unknown;
   answer: string;
 }
+
+/** Tokens and money of all model calls of a turn so far. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  totalTokens: number;
+  /** Absent when the price of a call is not known. */
+  costUsd?: number;
+}
+
+/** Why a turn ended: the model was done (`stop`, `length`, `content-filter`, `other`) or a limit of the turn was met. */
+export type FinishReason = 'stop' | 'length' | 'content-filter' | 'other' | 'steps' | 'budget';
+
+export type TurnErrorCode = ModelErrorCode | 'turn-timeout' | 'bad-checkpoint';
+
+/** What stands when a turn is over, however it is over. */
+interface Outcome {
+  /** All text of this run: its text deltas joined. */
+  text: string;
+  usage: Usage;
+}
+
+export interface TextDelta {
+  type: 'text-delta';
+  text: string;
+}
+
+export interface ReasoningDelta {
+  type: 'reasoning-delta';
+  text: string;
+}
+
+export interface ToolStart {
+  type: 'tool-start';
+  toolCallId: string;
+  name: string;
+  input: unknown;
+}
+
+export interface ToolEnd {
+  type: 'tool-end';
+  toolCallId: string;
+  name: string;
+  result: string;
+  failed: boolean;
+  durationMs: number;
+}
+
+interface UsageEvent extends Usage {
+  type: 'usage';
+}
+
+/** Older messages were put into a summary, or dropped when there was none to be had. */
+export interface CompactionEvent {
+  type: 'compaction';
+  summarised: boolean;
+  removedMessages: number;
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+/** The model could not be asked and is asked again after a while. */
+export interface WaitEvent extends ModelWait {
+  type: 'wait';
+}
+
+/** The turn waits for an answer from outside; store the checkpoint and go on with `resumeTurn`. */
+export interface PauseEvent extends Outcome {
+  type: 'pause';
+  toolCallId: string;
+  name: string;
+  input: unknown;
+  question: string;
+  checkpoint: Checkpoint;
+}
+
+export interface EndEvent extends Outcome {
+  type: 'end';
+  finishReason: FinishReason;
+  /** The conversation with this turn in it, ready for the next one. */
+  messages: ModelMessage[];
+}
+
+export interface ErrorEvent extends Outcome {
+  type: 'error';
+  code: TurnErrorCode;
+  /** Words that say what to do. */
+  message: string;
+  /** How long the model's endpoint asked to wait. */
+  retryAfterMs?: number;
+  /** The conversation as far as it got, with the text that had arrived. */
+  messages: ModelMessage[];
+}
+
+/** A turn is any number of the first seven, then exactly one of `pause`, `end` and `error`. */
+export type TurnEvent =
+  | TextDelta
+  | ReasoningDelta
+  | ToolStart
+  | ToolEnd
+  | UsageEvent
+  | CompactionEvent
+  | WaitEvent
+  | PauseEvent
+  | EndEvent
+  | ErrorEvent;

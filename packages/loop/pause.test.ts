@@ -4,8 +4,7 @@ import { createModelGateway } from '@trunkline/llm';
 import { startChild, temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { TurnEvent } from './events.ts';
-import type { ResumeTurnOptions } from './options.ts';
+import type { ResumeTurnOptions, TurnEvent } from './options.ts';
 import {
   add,
   askHuman,

@@ -1,7 +1,7 @@
 import type { ScriptedReply } from '@trunkline/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { TurnEvent } from './events.ts';
+import type { TurnEvent } from './options.ts';
 import {
   add,
   askHuman,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { estimateTokens } from './tokens.ts';
+import { estimateTokens } from './usage.ts';
 
 it('counts four ASCII characters as one token and others as one each', () => {
   expect(estimateTokens('')).toBe(0);

@@ -2,7 +2,12 @@ import type { Principal } from '@trunkline/identity';
 import type { RunningTool, Tool } from '@trunkline/llm';
 import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import { z } from 'zod';
+import type { CheckpointCall } from './checkpoint.ts';
 import type { RequestedCall } from './model-step.ts';
+import type { ToolEnd, ToolStart } from './options.ts';
+
+/** More calls than this in one step are a model gone astray. */
+const mostCalls = 32;
 
 /** What a tool run needs from the turn. */
 export interface ToolSurroundings {
@@ -22,13 +27,13 @@ const longestQuote = 200;
 const longestResult = 100_000;
 
 /** A call that can run, that waits for an answer from outside, or whose result is known without running it. */
-export type Prepared =
+type Prepared =
   | { kind: 'run'; tool: RunningTool; input: unknown }
   | { kind: 'wait' }
   | { kind: 'refuse'; result: string };
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
-export async function prepare(call: RequestedCall, { tools, failures }: ToolSurroundings): Promise<Prepared> {
+async function prepare(call: RequestedCall, { tools, failures }: ToolSurroundings): Promise<Prepared> {
   const tool = tools.get(call.name);
   if (tool === undefined) return refuse(`there is no tool named "${call.name}". ${available(tools)}`);
   if (call.unreadable)
@@ -43,7 +48,7 @@ export async function prepare(call: RequestedCall, { tools, failures }: ToolSurr
 }
 
 /** Runs a tool within its time; whatever happens, the result is a text. */
-export async function run(
+async function run(
   call: RequestedCall,
   tool: RunningTool,
   input: unknown,
@@ -77,12 +82,12 @@ function asText(result: unknown): string {
   return text.length > longestResult ? `${text.slice(0, longestResult)}…[truncated]` : text;
 }
 
-export function isFailure(result: string): boolean {
+function isFailure(result: string): boolean {
   return /^error:/i.test(result);
 }
 
 /** Remembers a failure, so that a model that repeats itself is told. */
-export function noteFailure(call: RequestedCall, result: string, { failures }: ToolSurroundings): void {
+function noteFailure(call: RequestedCall, result: string, { failures }: ToolSurroundings): void {
   failures.set(keyOf(call), [...(failures.get(keyOf(call)) ?? []), result]);
 }
 
@@ -111,4 +116,60 @@ function quote(text: string): string {
 function errorText(error: unknown): string {
   const message = errorMessage(error, 'the tool failed without saying why');
   return isFailure(message) ? message : `Error: ${message}`;
+}
+
+interface Finished {
+  index: number;
+  result: string;
+  durationMs: number;
+}
+
+/** Runs the calls of a step side by side. Calls that come back without a result wait for an answer from outside. */
+export async function* runCalls(
+  calls: RequestedCall[],
+  surroundings: ToolSurroundings,
+): AsyncGenerator<ToolStart | ToolEnd, CheckpointCall[]> {
+  const outcomes = calls.map(({ toolCallId, name, input }): CheckpointCall => ({ toolCallId, name, input }));
+  const running = new Map<number, Promise<Finished>>();
+  for (const [index, call] of calls.entries()) {
+    const work = await begin(call, index, surroundings);
+    if (work === undefined) continue;
+    yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
+    running.set(index, timed(index, work));
+  }
+  while (running.size > 0) {
+    const { index, result, durationMs } = await Promise.race(running.values());
+    running.delete(index);
+    yield* conclude(index, result, durationMs);
+  }
+  return outcomes;
+
+  function* conclude(index: number, result: string, durationMs: number): Generator<ToolEnd> {
+    const [call, outcome] = [calls[index], outcomes[index]];
+    if (call === undefined || outcome === undefined) return;
+    outcome.result = result;
+    const failed = isFailure(result);
+    if (failed) noteFailure(call, result, surroundings);
+    yield { type: 'tool-end', toolCallId: call.toolCallId, name: call.name, result, failed, durationMs };
+  }
+}
+
+/** The work of a call, or nothing when it waits for an answer. */
+async function begin(
+  call: RequestedCall,
+  index: number,
+  surroundings: ToolSurroundings,
+): Promise<(() => Promise<string>) | undefined> {
+  if (index >= mostCalls)
+    return async () => `Error: too many calls in one step; the first ${mostCalls} were run.`;
+  const prepared = await prepare(call, surroundings);
+  if (prepared.kind === 'wait') return undefined;
+  if (prepared.kind === 'refuse') return async () => prepared.result;
+  return () => run(call, prepared.tool, prepared.input, surroundings);
+}
+
+async function timed(index: number, work: () => Promise<string>): Promise<Finished> {
+  const start = performance.now();
+  const result = await work();
+  return { index, result, durationMs: Math.round(performance.now() - start) };
 }

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { createTracing } from '@trunkline/llm';
 import type { ScriptedReply } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { TurnEvent } from './events.ts';
+import type { TurnEvent } from './options.ts';
 import {
   add,
   askHuman,

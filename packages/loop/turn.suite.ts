@@ -2,8 +2,7 @@ import { createModelGateway, defineTool, type ModelGatewayOptions, type Tool } f
 import { type ModelScript, type ModelServer, startModelServer } from '@trunkline/testing';
 import { afterEach } from 'vitest';
 import { z } from 'zod';
-import type { EndEvent, ErrorEvent, PauseEvent, TurnEvent } from './events.ts';
-import type { RunTurnOptions } from './options.ts';
+import type { EndEvent, ErrorEvent, PauseEvent, RunTurnOptions, TurnEvent } from './options.ts';
 import { runTurn } from './turn.ts';
 
 const servers: ModelServer[] = [];

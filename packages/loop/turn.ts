@@ -10,13 +10,20 @@ import {
   questionOf,
 } from './checkpoint.ts';
 import { compact } from './compaction.ts';
-import type { CompactionEvent, ErrorEvent, FinishReason, TextDelta, TurnEvent, Usage } from './events.ts';
 import { type ModelStep, offerTools, streamStep } from './model-step.ts';
-import type { ResumeTurnOptions, RunTurnOptions, TurnOptions } from './options.ts';
-import { estimateTokens } from './tokens.ts';
-import { runCalls } from './tool-calls.ts';
-import type { ToolSurroundings } from './tool-run.ts';
-import { addUsage, noUsage, spentBudget } from './usage.ts';
+import type {
+  CompactionEvent,
+  ErrorEvent,
+  FinishReason,
+  ResumeTurnOptions,
+  RunTurnOptions,
+  TextDelta,
+  TurnEvent,
+  TurnOptions,
+  Usage,
+} from './options.ts';
+import { runCalls, type ToolSurroundings } from './tool-run.ts';
+import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
 
 /** What changes while a turn runs. */
 interface TurnState {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from './clock.ts';
+import { systemClock } from './wakeup.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,6 +1,79 @@
-import type { Due } from './heap.ts';
-import type { Fire, Job, JobState } from './job.ts';
 import type { Schedule } from './schedule.ts';
+
+/** What a `DueHeap` holds. The heap keeps `heapIndex` up to date; -1 means that the item is not in it. */
+export interface Due {
+  dueAt: number;
+  /** Decides between items that are due at the same time. */
+  readonly order: number;
+  heapIndex: number;
+}
+
+/** A binary heap with the item that is due first on top. Each item knows its place, so that it can be moved or removed. */
+export class DueHeap<Item extends Due> {
+  readonly #items: Item[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  peek(): Item | undefined {
+    return this.#items[0];
+  }
+
+  /** Puts an item in, or to its right place after its time has changed. */
+  place(item: Item): void {
+    if (item.heapIndex < 0) this.#set(this.#items.length, item);
+    this.#rise(item);
+    this.#sink(item);
+  }
+
+  /** Takes an item out; one that is not in the heap is left alone. */
+  remove(item: Item): void {
+    const index = item.heapIndex;
+    if (index < 0) return;
+    const last = this.#items.pop();
+    item.heapIndex = -1;
+    if (last === undefined || last === item) return;
+    this.#set(index, last);
+    this.#rise(last);
+    this.#sink(last);
+  }
+
+  #rise(item: Item): void {
+    for (;;) {
+      const parent = this.#items[(item.heapIndex - 1) >> 1];
+      if (parent === undefined || !isBefore(item, parent)) return;
+      this.#swap(item, parent);
+    }
+  }
+
+  #sink(item: Item): void {
+    for (;;) {
+      const left = this.#items[item.heapIndex * 2 + 1];
+      const right = this.#items[item.heapIndex * 2 + 2];
+      const child = right !== undefined && left !== undefined && isBefore(right, left) ? right : left;
+      if (child === undefined || !isBefore(child, item)) return;
+      this.#swap(item, child);
+    }
+  }
+
+  #swap(one: Item, other: Item): void {
+    const index = one.heapIndex;
+    this.#set(other.heapIndex, one);
+    this.#set(index, other);
+  }
+
+  #set(index: number, item: Item): void {
+    this.#items[index] = item;
+    item.heapIndex = index;
+  }
+}
+
+function isBefore(one: Due, other: Due): boolean {
+  return one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
+}
+
+let lastTime = { time: 0, text: new Date(0).toISOString() };
 
 /** A job inside the scheduler. */
 export class Entry<J extends Job> implements Due {
@@ -90,4 +163,86 @@ function jitter(job: Job, slot: number): number {
   // The last bits alone differ too little between neighbours.
   hash ^= hash >>> 15;
   return Math.floor(((Math.imul(hash, 0x2c1b3c6d) >>> 0) / 2 ** 32) * job.jitterMs);
+}
+
+/** What to do when a job comes due while an earlier fire of it still runs. */
+export type Overlap = 'skip' | 'queue' | 'allow';
+
+/** One scheduled job. Callers add fields of their own; the scheduler keeps what it is given and changes nothing in it. */
+export interface Job {
+  id: string;
+  /** Five-field cron, a name such as `@daily`, or an ISO date and time. */
+  schedule: string;
+  /** IANA zone; the scheduler's own when left out. */
+  timezone?: string;
+  paused?: boolean;
+  /** The newest `scheduledAt` that was dealt with, from the caller's store. */
+  lastFired?: number;
+  overlap: Overlap;
+  /** Spreads fires over that many milliseconds after their time; keep it shorter than the period. */
+  jitterMs?: number;
+  /** Times of a cron job up to this one are not missed fires: there was no job yet. */
+  createdAt: number;
+  /** Set by `resume`: times of a cron job up to this one were left out on purpose. */
+  resumedAt?: number;
+}
+
+/** One fire of a job. */
+export interface Fire {
+  /** `<id>@<scheduledAt>`, the same for every attempt at this time: the key against doing it twice. */
+  fireId: string;
+  scheduledAt: number;
+  /** True when the time had passed while nobody watched: the process was down or the machine slept. */
+  missed: boolean;
+  /** True when `runNow` asked for it. */
+  manual: boolean;
+  /** 1, and more when a one-shot is tried again after a failure. */
+  attempt: number;
+  /** Aborted when `stop` has waited long enough. */
+  signal: AbortSignal;
+}
+
+/** A job as it stands. */
+export interface JobState<J extends Job> {
+  job: J;
+  type: Schedule['type'];
+  /** When it is due next; undefined while it is paused or has nothing ahead. */
+  next: number | undefined;
+  lastFired: number | undefined;
+  running: number;
+  waiting: number;
+}
+
+/**
+ * The scheduler keeps no store: these tell the caller what to write down.
+ *
+ * To fire at least once, record `lastFired = fire.scheduledAt` in `afterFire`: after a crash in mid-fire the next start fires it again,
+ * with the same id. To fire at most once, record it in `beforeFire`. A hook that throws is reported to `onError`.
+ */
+export interface SchedulerHooks<J extends Job> {
+  /**
+   * Awaited before the handler. Giving false says that this fire is done already, by its id: it is not run.
+   * Throwing says that it may not run now: it counts as failed.
+   */
+  beforeFire?: (job: J, fire: Fire) => unknown;
+  /** Awaited after the handler, with its failure if there was one. */
+  afterFire?: (job: J, fire: Fire, failure: { error: unknown } | undefined) => unknown;
+  /** A fire was left out as earlier ones of the job still run. Record it as `lastFired`, or the next start takes it for missed. */
+  onSkipped?: (job: J, fire: Fire) => unknown;
+  /** A time that passed more than a day ago is not made up for. */
+  onMissed?: (job: J, missed: { scheduledAt: number; lateMs: number }) => unknown;
+  /** A one-shot is over, fired or missed, and no longer in the scheduler. */
+  onFinished?: (job: J) => unknown;
+  /** A handler or a hook failed. Must not throw. */
+  onError: (error: unknown, job: J, fire: Fire | undefined) => void;
+}
+
+export function fireId(id: string, scheduledAt: number, manual: boolean): string {
+  return `${id}@${isoTime(scheduledAt)}${manual ? '#now' : ''}`;
+}
+
+/** Thousands that are due together share the text of their time. */
+export function isoTime(time: number): string {
+  if (time !== lastTime.time) lastTime = { time, text: new Date(time).toISOString() };
+  return lastTime.text;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Due, DueHeap } from './heap.ts';
+import { type Due, DueHeap } from './entry.ts';
 
 interface Model {
   items: Due[];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Fire, Job } from './job.ts';
+import type { Fire, Job } from './entry.ts';
 import { job, recorder } from './recorder.suite.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 

@@ -1,5 +1,4 @@
-import type { Entry } from './entry.ts';
-import type { Fire, Job, SchedulerHooks } from './job.ts';
+import type { Entry, Fire, Job, SchedulerHooks } from './entry.ts';
 
 export type FireOutcome = 'done' | 'failed';
 

@@ -1,6 +1,6 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import type { Job } from './job.ts';
+import type { Job } from './entry.ts';
 import { job, recorder } from './recorder.suite.ts';
 import { Scheduler } from './scheduler.ts';
 

@@ -1,10 +1,16 @@
-import { type Clock, systemClock } from './clock.ts';
-import { Entry, slotToWaitFor } from './entry.ts';
+import {
+  Entry,
+  type Fire,
+  fireId,
+  type Job,
+  type JobState,
+  type SchedulerHooks,
+  slotToWaitFor,
+} from './entry.ts';
 import { ScheduleError } from './errors.ts';
-import { type Fire, fireId, type Job, type JobState, type SchedulerHooks } from './job.ts';
 import { type FireOutcome, Runner } from './runner.ts';
 import { parseSchedule } from './schedule.ts';
-import { Wakeup } from './wakeup.ts';
+import { type Clock, systemClock, Wakeup } from './wakeup.ts';
 import { systemTimezone, zoneOf } from './zone.ts';
 
 export interface SchedulerOptions<J extends Job> extends SchedulerHooks<J> {

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { createLogger } from '@trunkline/config';
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { openInBrowser } from './browser.ts';
+import { openInBrowser } from './run.ts';
 
 const desk = { isTerminal: true, platform: 'linux', env: { DISPLAY: ':0' } } as const;
 const link = 'http://127.0.0.1:7870/operator/enter?code=1.secret.signature';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { browserCommand } from './browser.ts';
+import { browserCommand } from './run.ts';
 
 const desktop = { isTerminal: true, platform: 'linux', env: { DISPLAY: ':0' } } as const;
 

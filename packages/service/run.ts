@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
 import { access, constants, mkdir } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
+import { join } from 'node:path';
 import {
   ConfigError,
   createLogger,
@@ -10,12 +13,17 @@ import {
   type OptionsOf,
   type OptionTable,
   readOptions,
+  readVariable,
   secretValues,
 } from '@trunkline/config';
 import { operatorAccess, operatorLink } from '@trunkline/identity';
-import { openInBrowser } from './browser.ts';
-import { stopSignal } from './signals.ts';
-import { outliveStrayFailures } from './stray-failures.ts';
+
+/** The line in the log, for those who look for it. */
+export const strayFailure = 'something failed that nobody waited for; it is a defect, please report it';
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+const IMPATIENT = 130;
 
 export interface RunOptions<
   Table extends OptionTable,
@@ -164,4 +172,58 @@ function unwritableWords(error: unknown): string | undefined {
 function refuse(words: string, code: number): number {
   console.error(words);
   return code;
+}
+
+/** Waits for the first signal to stop; a second one ends the process at once, for whoever does not want to wait. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const signal of SIGNALS) {
+      process.on(signal, () => {
+        if (asked) process.exit(IMPATIENT);
+        asked = true;
+        resolve(signal);
+      });
+    }
+  });
+}
+
+interface Desk {
+  /** Whether a person reads what the program prints. */
+  isTerminal: boolean;
+  platform: NodeJS.Platform;
+  /** The process's own when not given. */
+  env?: Environment | undefined;
+}
+
+/** The program that opens an address for the person at the terminal; undefined where there is no desktop, or in CI. */
+export function browserCommand({ isTerminal, platform, env }: Desk): string[] | undefined {
+  const isSet = (name: string) => readVariable(name, env) !== undefined;
+  if (!isTerminal || isSet('CI') || isSet('VITEST') || isSet('SSH_CONNECTION')) return undefined;
+  if (platform === 'darwin') return ['open'];
+  if (platform === 'win32') return ['cmd', '/c', 'start', ''];
+  return isSet('DISPLAY') || isSet('WAYLAND_DISPLAY') ? ['xdg-open'] : undefined;
+}
+
+/**
+ * Opens a link with a secret in the browser of this desktop, by a file that leads there: other accounts of the machine see
+ * the arguments of programs. The link stands in the terminal too, so a failure is only logged.
+ */
+export function openInBrowser(link: string, directory: string, desk: Desk, logger: Logger): void {
+  const [program, ...words] = browserCommand(desk) ?? [];
+  if (program === undefined) return;
+  const file = join(directory, 'open-as-operator.html');
+  rmSync(file, { force: true });
+  writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${link}">\n`, {
+    mode: 0o600,
+    flag: 'wx',
+  });
+  const child = spawn(program, [...words, file], { detached: true, stdio: 'ignore' });
+  child.once('error', (error) => logger.debug({ err: error }, 'failed to open the browser'));
+  child.unref();
+}
+
+/** A promise that fails unseen must not end the calls, tasks and jobs of everybody else: by itself Node would end the process. */
+function outliveStrayFailures(logger: Logger): void {
+  process.on('unhandledRejection', (reason) => logger.error({ err: reason }, strayFailure));
 }

@@ -1,7 +1,12 @@
 import type { Environment, Logger } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
-import type { Missing } from './missing.ts';
-import type { Peers, ServiceLink } from './peers.ts';
+
+/** Descriptions of the services for the peers that may delegate work to them. */
+export const peerRoles: Readonly<Record<'agent' | 'research' | 'voice', string>> = {
+  agent: 'Does longer work with tools: files, memory, schedules, the web.',
+  research: 'Searches the web and writes reports whose sources are checked.',
+  voice: 'The assistant that people talk with; it answers briefly.',
+};
 
 /** What starting a service gives: where it is, what it lacks for full function, and the way to stop it. */
 export interface Service {
@@ -39,4 +44,53 @@ export function operatorOf(
   const access = operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome));
   for (const secret of access.secrets) hide?.(secret);
   return access;
+}
+
+/** A service of the same installation, as pages link to it. */
+export interface ServiceLink {
+  name: string;
+  url: string;
+  state: 'live' | 'failed';
+}
+
+/** The services of one installation, as they call each other. */
+export interface Peers {
+  /** Peers accept it from each other, whatever keys are set besides. */
+  serviceToken: string;
+  /** The agent's name in schedules. */
+  agentName: string;
+  /** A peer that runs. */
+  find(name: string): ServiceLink | undefined;
+  /** Names of running peers that ask their callers for a key. */
+  namesWithKey(): string[];
+  /** Called whenever a peer has started. */
+  onChange(listener: () => void): void;
+}
+
+/** Origins of the running peers, which may call each other from a browser. */
+export function peerOrigins(peers: Peers | undefined): string[] {
+  const names = ['voice', 'agent', 'research', 'switchboard'];
+  return names.flatMap((name) => peers?.find(name)?.url ?? []).map((url) => new URL(url).origin);
+}
+
+/** Something that would make a service do more, the variable that brings it, and what to do. */
+export interface Missing {
+  what: string;
+  variable: string;
+  hint: string;
+}
+
+/** What every service lacks on a fresh machine: a real model. */
+export function missingModel({ demo }: { demo: boolean }): Missing[] {
+  if (!demo) return [];
+  const hint = 'The offline demo model answers until you set one.';
+  return [{ what: 'Model', variable: 'LLM_GATEWAY_URL', hint }];
+}
+
+/** One finding of `trunkline doctor`: what was looked at, how it is, and what to do about it. */
+export interface Diagnosis {
+  subject: string;
+  state: 'ok' | 'warning' | 'failed';
+  words: string;
+  advice?: string;
 }

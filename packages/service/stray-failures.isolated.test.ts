@@ -1,6 +1,6 @@
 import { type Child, startChild } from '@trunkline/testing';
 import { afterEach, expect, it } from 'vitest';
-import { strayFailure } from './stray-failures.ts';
+import { strayFailure } from './run.ts';
 
 let child: Child | undefined;
 afterEach(() => child?.kill());

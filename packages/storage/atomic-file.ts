@@ -1,9 +1,26 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import {
+  type FileHandle,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { errorMessage } from '@trunkline/std';
 import { reasonOf, StorageError, systemCode } from './errors.ts';
-import { removeLeftovers, temporaryName } from './leftovers.ts';
+
+/** A directory may hold a hundred thousand files: it is not listed at every write. */
+const listEveryMs = 60_000;
+
+const keptListings = 1000;
+
+const listings = new Map<string, Listing>();
 
 export interface WriteOptions {
   /** Permission bits; without it an existing file keeps its own and a new one follows the umask. */
@@ -179,5 +196,53 @@ async function readText(path: string): Promise<string | undefined> {
     throw new StorageError('file_unreadable', `The file ${path} cannot be read: ${reasonOf(error)}.`, {
       cause: error,
     });
+  }
+}
+
+/** What killed writers left in a directory, by the file it was meant for. */
+interface Listing {
+  at: number;
+  leftovers: Map<string, string[]>;
+}
+
+function temporaryName(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`);
+}
+
+/** Removes temporary files of this path whose writer is gone; what was left within the last minute may stay for another. */
+async function removeLeftovers(path: string): Promise<void> {
+  const directory = dirname(path);
+  const { leftovers } = await listingOf(directory);
+  const names = leftovers.get(basename(path)) ?? [];
+  leftovers.delete(basename(path));
+  for (const name of names) await rm(join(directory, name), { force: true });
+}
+
+async function listingOf(directory: string): Promise<Listing> {
+  const known = listings.get(directory);
+  if (known !== undefined && performance.now() - known.at < listEveryMs) return known;
+  const at = performance.now();
+  const found = (await readdir(directory)).flatMap((name) => leftoverIn(name) ?? []);
+  const byFile = Map.groupBy(found, ({ file }) => file);
+  const leftovers = new Map([...byFile].map(([file, all]) => [file, all.map(({ name }) => name)]));
+  if (listings.size >= keptListings) listings.clear();
+  listings.set(directory, { at, leftovers });
+  return { at, leftovers };
+}
+
+/** A path has one writer per process, so an own name is of a former process with the same number. */
+function leftoverIn(name: string): { file: string; name: string } | undefined {
+  const [, file, writer] = /^\.(.+)\.(\d+)-[0-9a-f]{8}\.tmp$/.exec(name) ?? [];
+  if (file === undefined || isOtherLiveProcess(Number(writer))) return undefined;
+  return { file, name };
+}
+
+function isOtherLiveProcess(id: number): boolean {
+  if (id === process.pid) return false;
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) !== 'ESRCH';
   }
 }

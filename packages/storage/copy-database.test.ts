@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { copyDatabase } from './copy-database.ts';
+import { copyDatabase } from './data-directory.ts';
 import { openDatabase } from './database.ts';
 
 function folder(): string {

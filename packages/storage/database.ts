@@ -2,8 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { errorMessage } from '@trunkline/std';
-import { reasonOf, StorageError } from './errors.ts';
-import { rethrowSqlite } from './sqlite-errors.ts';
+import { reasonOf, rethrowSqlite, StorageError } from './errors.ts';
 import { Statement } from './statement.ts';
 
 /** SQL text, or a function for what SQL alone cannot do. */

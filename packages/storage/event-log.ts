@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
+import { checkTableName } from './errors.ts';
 import type { Statement } from './statement.ts';
-import { checkTableName } from './table-name.ts';
 
 export interface LoggedEvent<T> {
   sequence: number;

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { holdDirectory } from './hold-directory.ts';
+import { holdDirectory } from './data-directory.ts';
 
 const holder = join(import.meta.dirname, 'fixtures/directory-holder.ts');
 

@@ -1,10 +1,14 @@
 export { readJsonFile, type WriteOptions, writeFileAtomic } from './atomic-file.ts';
-export { copyDatabase } from './copy-database.ts';
-export { type DataDirectory, dataDirectory, serviceHome } from './data-directory.ts';
+export {
+  copyDatabase,
+  type DataDirectory,
+  dataDirectory,
+  holdDirectory,
+  serviceHome,
+} from './data-directory.ts';
 export { type Database, type DatabaseOptions, type Migration, openDatabase } from './database.ts';
 export { StorageError, type StorageErrorCode } from './errors.ts';
 export { EventLog, eventLogMigration, type LoggedEvent, type ReadOptions } from './event-log.ts';
-export { holdDirectory } from './hold-directory.ts';
 export { resolveInside, safeFileName } from './safe-path.ts';
 export type { Bindings, RunResult, Statement } from './statement.ts';
 export { TtlTable, ttlTableMigration } from './ttl-table.ts';

@@ -1,4 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { AppEnv } from '@trunkline/http';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import type { Dialect } from '../dialects/dialect.ts';
+import type { ProtocolVersion } from '../dialects/version.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
+import { versionHeader } from '../http/stream.ts';
+
+/** The card of 0.3, which tells of the newer interfaces too. */
+function cardV03(agent: AgentDescription, facts: ServerFacts): object {
+  const url = endpointOf(agent.publicUrl);
+  return {
+    protocolVersion: '0.3.0',
+    name: agent.name,
+    description: agent.description,
+    url,
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
+    supportedInterfaces: interfacesOf(agent.publicUrl),
+    provider: agent.provider,
+    version: agent.version,
+    documentationUrl: agent.documentationUrl,
+    capabilities: {
+      streaming: true,
+      pushNotifications: facts.pushNotifications,
+      stateTransitionHistory: false,
+      extensions: extensionsOf(agent),
+    },
+    securitySchemes: Object.fromEntries(facts.schemes.map((name) => [name, schemesV03[name]])),
+    security: requirementsOf(facts).map((names) => Object.fromEntries(names.map((name) => [name, []]))),
+    defaultInputModes: agent.inputModes ?? defaultInputModes,
+    defaultOutputModes: agent.outputModes ?? defaultOutputModes,
+    skills: agent.skills,
+    supportsAuthenticatedExtendedCard: facts.schemes.length > 0,
+    iconUrl: agent.iconUrl,
+  };
+}
+
+/** The same as its protocol buffers have it, whose security looks like that of 1.0. */
+function cardV03Rest(agent: AgentDescription, facts: ServerFacts): object {
+  return {
+    ...cardV03(agent, facts),
+    securitySchemes: securitySchemes(facts),
+    security: securityRequirements(facts),
+  };
+}
+
+const schemesV03: Record<SchemeName, object> = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+};
+
+const schemes: Record<SchemeName, object> = {
+  bearer: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+  apiKey: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } },
+};
 
 /** What an agent says about itself. */
 export interface AgentDescription {
@@ -45,7 +100,7 @@ export interface ServerFacts {
 }
 
 export const defaultInputModes: readonly string[] = ['text/plain'];
-export const defaultOutputModes: readonly string[] = ['text/markdown', 'text/plain'];
+const defaultOutputModes: readonly string[] = ['text/markdown', 'text/plain'];
 
 const ownExtensions: readonly AgentExtension[] = [
   {
@@ -60,4 +115,102 @@ const ownExtensions: readonly AgentExtension[] = [
 
 export function extensionsOf({ extensions = [] }: AgentDescription): readonly AgentExtension[] {
   return [...ownExtensions, ...extensions];
+}
+
+/** The card of 1.0, with no field that its schema does not know. */
+function cardV10(agent: AgentDescription, facts: ServerFacts): object {
+  return {
+    name: agent.name,
+    description: agent.description,
+    supportedInterfaces: interfacesOf(agent.publicUrl),
+    provider: agent.provider,
+    version: agent.version,
+    documentationUrl: agent.documentationUrl,
+    capabilities: {
+      streaming: true,
+      pushNotifications: facts.pushNotifications,
+      extensions: extensionsOf(agent).map((extension) => ({ required: false, ...extension })),
+      extendedAgentCard: facts.schemes.length > 0,
+    },
+    securitySchemes: securitySchemes(facts),
+    securityRequirements: securityRequirements(facts),
+    defaultInputModes: agent.inputModes ?? defaultInputModes,
+    defaultOutputModes: agent.outputModes ?? defaultOutputModes,
+    skills: agent.skills,
+    iconUrl: agent.iconUrl,
+  };
+}
+
+/** Both versions over both transports, all at one address. */
+function interfacesOf(publicUrl: string): object[] {
+  const url = endpointOf(publicUrl);
+  return ['1.0', '0.3'].flatMap((protocolVersion) =>
+    ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion })),
+  );
+}
+
+function endpointOf(publicUrl: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}/a2a`;
+}
+
+/** Each entry is a set of schemes that together let a caller in. */
+function requirementsOf({ schemes: names, require }: ServerFacts): SchemeName[][] {
+  if (names.length === 0) return [];
+  return require === 'all' ? [[...names]] : names.map((name) => [name]);
+}
+
+function securitySchemes({ schemes: names }: ServerFacts): object {
+  return Object.fromEntries(names.map((name) => [name, schemes[name]]));
+}
+
+function securityRequirements(facts: ServerFacts): object[] {
+  return requirementsOf(facts).map((names) => ({
+    schemes: Object.fromEntries(names.map((name) => [name, { list: [] }])),
+  }));
+}
+
+const builders: Record<Dialect['name'], (agent: AgentDescription, facts: ServerFacts) => object> = {
+  v03: cardV03,
+  'v03-rest': cardV03Rest,
+  v10: cardV10,
+};
+
+export function buildCard(form: Dialect['name'], agent: AgentDescription, facts: ServerFacts): object {
+  return builders[form](agent, facts);
+}
+
+interface CardRouteOptions {
+  card(version: ProtocolVersion): object;
+  /** The form for callers who name no version. */
+  form: ProtocolVersion;
+  /** Runs before the public paths; undefined where the card is for everyone. */
+  guard: MiddlewareHandler | undefined;
+}
+
+/** Serves the card at both well-known paths; the older one gives the older form. */
+export function mountCard(app: Hono<AppEnv>, options: CardRouteOptions): void {
+  const paths: [path: string, form: ProtocolVersion][] = [
+    ['/.well-known/agent-card.json', options.form],
+    ['/.well-known/agent.json', '0.3'],
+    ['/a2a', options.form],
+  ];
+  for (const [path, form] of paths) {
+    if (options.guard !== undefined) app.get(path, options.guard);
+    app.get(path, (context) => cardAnswer(context, options.card(wantedForm(context, form))));
+  }
+}
+
+/** A version that we do not speak is no reason to hide the card, which says what we do speak. */
+function wantedForm(context: Context, fallback: ProtocolVersion): ProtocolVersion {
+  const version = (versionHeader(context) ?? '').trim();
+  if (/^0\.3(\.|$)/.test(version)) return '0.3';
+  return /^1(\.0)?(\.|$)/.test(version) ? '1.0' : fallback;
+}
+
+function cardAnswer(context: Context, card: object): Response {
+  const body = JSON.stringify(card);
+  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`;
+  const headers = { 'cache-control': 'public, max-age=60', etag, vary: 'A2A-Version' };
+  if (context.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers });
+  return new Response(body, { headers: { ...headers, 'content-type': 'application/json' } });
 }

@@ -4,8 +4,7 @@ import { agentsOfThisFile, asksForName, echo } from '../fixtures/agents.ts';
 import type { AgentScript, TestAgent } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
 import { createA2aClient } from './client.ts';
-import type { RemoteAgent } from './remote-agent.ts';
-import type { RemoteEvent } from './types.ts';
+import type { RemoteAgent, RemoteEvent } from './remote-agent.ts';
 
 const startAgent = agentsOfThisFile();
 const peers: FakePeer[] = [];

@@ -7,10 +7,9 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterEach, describe, expect, it } from 'vitest';
+import { isSigned } from './agent-fetch.ts';
 import { createA2aClient } from './client.ts';
-import { isSigned } from './hmac.ts';
-import type { RemoteAgent } from './remote-agent.ts';
-import { RemoteAgentError } from './remote-error.ts';
+import { type RemoteAgent, RemoteAgentError } from './remote-agent.ts';
 
 const client = createA2aClient();
 const peers: FakePeer[] = [];

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { isSigned, signBody } from './hmac.ts';
+import { isSigned, signBody } from './agent-fetch.ts';
 
 const now = Date.parse('2026-03-01T12:00:00Z');
 

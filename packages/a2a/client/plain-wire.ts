@@ -1,12 +1,17 @@
-import { readParts } from '../dialects/read/parts.ts';
+import { readParts } from '../dialects/read/send.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { stateOfName } from '../dialects/v10/names.ts';
 import type { Artifact, Message, Part } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
-import type { RemoteAgent } from './remote-agent.ts';
-import { RemoteAgentError } from './remote-error.ts';
-import { type RemoteReply, type RemoteState, replyOfMessage, replyOfTask } from './remote-reply.ts';
-import type { OutgoingMessage } from './types.ts';
+import {
+  type OutgoingMessage,
+  type RemoteAgent,
+  RemoteAgentError,
+  type RemoteReply,
+  type RemoteState,
+  replyOfMessage,
+  replyOfTask,
+} from './remote-agent.ts';
 
 /** One `message/send` in exactly the form that the contracts give, and nothing else. */
 export async function sendPlain(

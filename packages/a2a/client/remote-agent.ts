@@ -1,3 +1,27 @@
+import type { Principal } from '@trunkline/identity';
+import {
+  type Artifact,
+  type Message,
+  type Metadata,
+  type Part,
+  type TaskState,
+  textOf,
+} from '../protocol/model.ts';
+
+const words = {
+  agent_unreachable: (name: string) => `The agent ${name} could not be reached.`,
+  agent_timeout: (name: string) => `The agent ${name} did not answer in time.`,
+  agent_unauthorized: (name: string) => `The agent ${name} did not accept our credentials.`,
+  agent_unknown_caller: (name: string) =>
+    `The agent ${name} answers only callers it knows, and whoever asks here showed no key. The operator can sign in with "npx trunkline login", or give callers a key of their own, for voice in users.yaml.`,
+  agent_error: (name: string, reason: string) => `The agent ${name} answered with an error: ${reason}`,
+  agent_failed: (name: string, reason: string) => `The agent ${name} could not do it: ${reason}`,
+  agent_no_answer: (name: string) => `The agent ${name} finished without an answer.`,
+  agent_unreadable: (name: string) => `The agent ${name} answered in a way that could not be understood.`,
+} as const;
+
+const longestReason = 300;
+
 /** Another agent that we may call. */
 export interface RemoteAgent {
   /** For people: it stands in error messages. */
@@ -24,4 +48,115 @@ export interface RemoteCredentials {
   bearer?: string;
   /** Signs each request. */
   hmacSecret?: string;
+}
+
+export type RemoteErrorCode = keyof typeof words;
+
+/** Why a call to another agent came to nothing, in words that can be spoken or shown. */
+export class RemoteAgentError extends Error {
+  readonly code: RemoteErrorCode;
+  readonly agent: string;
+
+  constructor(code: RemoteErrorCode, agent: RemoteAgent, reason = '', options?: ErrorOptions) {
+    super(words[code](agent.name, oneLine(reason)), options);
+    this.name = 'RemoteAgentError';
+    this.code = code;
+    this.agent = agent.name;
+  }
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line.length <= longestReason ? line : `${line.slice(0, longestReason - 1)}…`;
+}
+
+/** States of other agents, whose tasks may be `submitted` first. */
+export type RemoteState = TaskState | 'submitted' | 'unknown';
+
+/** What another agent answered. */
+export interface RemoteReply {
+  /** Missing when the agent answered with a plain message. */
+  taskId?: string;
+  contextId?: string;
+  state: RemoteState;
+  /** The answer: the text of the first artifact that has any, else what stands in the status. */
+  text: string;
+  artifacts: readonly Artifact[];
+  /** What the agent says about its state: the question, or why it failed. */
+  statusText: string;
+}
+
+export function replyOfTask(task: {
+  id: string;
+  contextId: string;
+  state: RemoteState;
+  artifacts: readonly Artifact[];
+  statusMessage: Message | undefined;
+}): RemoteReply {
+  const statusText = task.statusMessage === undefined ? '' : textOf(task.statusMessage.parts);
+  return {
+    taskId: task.id,
+    contextId: task.contextId,
+    state: task.state,
+    artifacts: task.artifacts,
+    text: answerOf(task.artifacts) ?? statusText,
+    statusText,
+  };
+}
+
+export function replyOfMessage(parts: readonly Part[], contextId: string | undefined): RemoteReply {
+  const text = textOf(parts);
+  return {
+    ...(contextId !== undefined && { contextId }),
+    state: 'completed',
+    artifacts: [{ artifactId: 'message', parts }],
+    text,
+    statusText: '',
+  };
+}
+
+/** The first text part of the first artifact that has one. */
+export function answerOf(artifacts: readonly Artifact[]): string | undefined {
+  for (const { parts } of artifacts) {
+    const part = parts.find((candidate) => candidate.type === 'text');
+    if (part?.type === 'text') return part.text;
+  }
+  return undefined;
+}
+
+export interface OutgoingMessage {
+  text: string;
+  /** Continues a conversation. */
+  contextId?: string;
+  /** Answers a task that waits. */
+  taskId?: string;
+  messageId?: string;
+  metadata?: Metadata;
+  /** Where the agent may bring an answer that comes too late for the call. */
+  push?: { url: string; token: string };
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** For the whole call; of a stream, between two of its events. Default 60 seconds. */
+  timeoutMs?: number;
+  /** On whose behalf one of our own services is asked; anonymous when not given. Strangers are not told. */
+  principal?: Principal | undefined;
+}
+
+/** What an agent tells while it works. The last event is always `task-end`. */
+export type RemoteEvent =
+  | { type: 'task-start'; taskId: string; contextId: string }
+  | { type: 'status'; state: RemoteState; text: string }
+  | { type: 'text-delta'; text: string }
+  | { type: 'artifact'; artifact: Artifact }
+  | { type: 'task-end'; reply: RemoteReply };
+
+/** What the card of an agent says, as far as we use it. */
+export interface RemoteCard {
+  name: string;
+  description: string;
+  streaming: boolean;
+  pushNotifications: boolean;
+  skills: { id: string; name: string; description: string }[];
 }

@@ -1,18 +1,44 @@
-import type { AgentCard, StreamResponse } from '@a2a-js/sdk';
+import {
+  type AgentCard,
+  Role,
+  type Artifact as SdkArtifact,
+  type Message as SdkMessage,
+  type Part as SdkPart,
+  TaskState as SdkState,
+  type Task as SdkTask,
+  type SendMessageRequest,
+  type StreamResponse,
+} from '@a2a-js/sdk';
 import {
   type Client,
   ClientFactory,
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import type { Artifact } from '../protocol/model.ts';
-import { textOf } from '../protocol/parts.ts';
+import { type Artifact, type Message, type Part, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
-import type { RemoteAgent } from './remote-agent.ts';
-import { RemoteAgentError } from './remote-error.ts';
-import { answerOf, type RemoteReply, replyOfTask } from './remote-reply.ts';
-import { fromArtifact, fromMessage, fromResult, fromState, fromTask } from './sdk-convert.ts';
-import type { RemoteEvent } from './types.ts';
+import {
+  answerOf,
+  type OutgoingMessage,
+  type RemoteAgent,
+  RemoteAgentError,
+  type RemoteEvent,
+  type RemoteReply,
+  type RemoteState,
+  replyOfMessage,
+  replyOfTask,
+} from './remote-agent.ts';
+
+const states: Partial<Record<SdkState, RemoteState>> = {
+  [SdkState.TASK_STATE_SUBMITTED]: 'submitted',
+  [SdkState.TASK_STATE_WORKING]: 'working',
+  [SdkState.TASK_STATE_COMPLETED]: 'completed',
+  [SdkState.TASK_STATE_FAILED]: 'failed',
+  [SdkState.TASK_STATE_CANCELED]: 'canceled',
+  [SdkState.TASK_STATE_INPUT_REQUIRED]: 'input-required',
+  [SdkState.TASK_STATE_REJECTED]: 'rejected',
+  [SdkState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
+};
 
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
 export async function sdkClient(agent: RemoteAgent, card: AgentCard, send: Fetch): Promise<Client> {
@@ -108,4 +134,91 @@ function merge(before: Artifact | undefined, more: Artifact, append: boolean): A
     return { ...before, parts: [...before.parts, ...more.parts] };
   const joined = { ...last, text: last.text + next.text };
   return { ...before, parts: [...before.parts.slice(0, -1), joined, ...more.parts.slice(1)] };
+}
+
+/** Between the SDK's objects and ours. */
+
+export function toRequest(message: OutgoingMessage): SendMessageRequest {
+  const { text, contextId = '', taskId = '', messageId, metadata } = message;
+  return {
+    tenant: '',
+    message: {
+      messageId: messageId ?? crypto.randomUUID(),
+      contextId,
+      taskId,
+      role: Role.ROLE_USER,
+      parts: [
+        {
+          content: { $case: 'text', value: text },
+          metadata: undefined,
+          filename: '',
+          mediaType: 'text/plain',
+        },
+      ],
+      metadata,
+      extensions: [],
+      referenceTaskIds: [],
+    },
+    configuration: configurationOf(message),
+    metadata,
+  };
+}
+
+function configurationOf({ push }: OutgoingMessage): SendMessageRequest['configuration'] {
+  if (push === undefined) return undefined;
+  const place = { tenant: '', id: '', taskId: '', authentication: undefined };
+  return {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig: { ...place, ...push },
+    returnImmediately: false,
+  };
+}
+
+export function fromResult(result: SdkTask | SdkMessage): RemoteReply {
+  if ('messageId' in result) return replyOfMessage(result.parts.map(fromPart), result.contextId || undefined);
+  return fromTask(result);
+}
+
+export function fromTask(task: SdkTask): RemoteReply {
+  return replyOfTask({
+    id: task.id,
+    contextId: task.contextId,
+    state: fromState(task.status?.state),
+    artifacts: task.artifacts.map(fromArtifact),
+    statusMessage: task.status?.message && fromMessage(task.status.message),
+  });
+}
+
+function fromArtifact({ artifactId, name, parts }: SdkArtifact): Artifact {
+  return { artifactId, ...(name !== '' && { name }), parts: parts.map(fromPart) };
+}
+
+function fromMessage({ messageId, parts }: SdkMessage): Message {
+  return { messageId, role: 'agent', parts: parts.map(fromPart) };
+}
+
+function fromState(state: SdkState | undefined): RemoteState {
+  return (state === undefined ? undefined : states[state]) ?? 'unknown';
+}
+
+function fromPart({ content, metadata, filename, mediaType }: SdkPart): Part {
+  const extra = metadata === undefined ? {} : { metadata };
+  switch (content?.$case) {
+    case 'text':
+      return { type: 'text', text: content.value, ...extra };
+    case 'data':
+      return { type: 'data', data: content.value, ...extra };
+    case 'url':
+      return { type: 'file', uri: content.value, name: filename, mediaType, ...extra };
+    case 'raw':
+      return {
+        type: 'file',
+        bytes: Buffer.from(content.value).toString('base64'),
+        name: filename,
+        mediaType,
+        ...extra,
+      };
+    default:
+      return { type: 'text', text: '' };
+  }
 }

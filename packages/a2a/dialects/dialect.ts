@@ -1,6 +1,6 @@
-import type { TaskPage } from '../engine/task-list.ts';
+import type { TaskPage } from '../engine/task-memory.ts';
 import type { Message, Task, TaskEvent } from '../protocol/model.ts';
-import type { PushConfig } from '../push/push-config.ts';
+import type { PushConfig } from '../push/push-store.ts';
 import type { ProtocolVersion } from './version.ts';
 
 /** How much of a task a caller wants to see. */

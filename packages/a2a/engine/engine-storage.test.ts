@@ -7,7 +7,7 @@ import { enginesOfThisFile, outcome, send } from '../fixtures/engines.ts';
 import { hideTable, refuseRows } from '../fixtures/hidden-table.ts';
 import type { AgentScript } from '../fixtures/start-agent.ts';
 import { SteppedAgent } from '../fixtures/steps.ts';
-import { migrations } from './task-schema.ts';
+import { migrations } from './task-store.ts';
 
 const { start, restart } = enginesOfThisFile();
 

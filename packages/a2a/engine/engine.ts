@@ -1,30 +1,31 @@
 import type { Clock, Timer } from '@trunkline/schedule';
 import { A2aError, taskNotFound } from '../errors/a2a-error.ts';
-import type { Logger } from '../protocol/logger.ts';
-import type { Question, Task } from '../protocol/model.ts';
-import { agentMessage, textPart } from '../protocol/parts.ts';
-import { isTerminal } from '../protocol/states.ts';
-import type { Executor } from './executor.ts';
+import {
+  agentMessage,
+  isTerminal,
+  type Logger,
+  type Question,
+  type Task,
+  textPart,
+} from '../protocol/model.ts';
+import { type Executor, type TaskObserver, TaskObservers } from './executor.ts';
 import { LiveTask } from './live-task.ts';
-import { RepeatedRequests } from './repeated-requests.ts';
-import { runTurn } from './run-turn.ts';
 import {
   type Admit,
   accept,
   answeredTask,
   newTask,
+  RepeatedRequests,
   requestKeyOf,
   requestOf,
   type SendCommand,
   type StartedTurn,
   withinTask,
 } from './send-command.ts';
-import { type ListQuery, listTasks, type TaskPage } from './task-list.ts';
-import { TaskMemory } from './task-memory.ts';
-import { type TaskObserver, TaskObservers } from './task-observer.ts';
+import { type ListQuery, listTasks, TaskMemory, type TaskPage } from './task-memory.ts';
 import { type NumberedEvent, TaskStore } from './task-store.ts';
 import { TaskWriter } from './task-writer.ts';
-import { Turn } from './turn.ts';
+import { runTurn, Turn } from './turn.ts';
 
 export interface EngineOptions {
   /** The file that holds the tasks. */

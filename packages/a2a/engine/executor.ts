@@ -1,5 +1,6 @@
 import type { Principal } from '@trunkline/identity';
-import type { Message, Metadata, Part, Question, Usage } from '../protocol/model.ts';
+import type { Logger, Message, Metadata, Part, Question, Task, TaskEvent, Usage } from '../protocol/model.ts';
+import type { LiveTask } from './live-task.ts';
 
 /** One turn of an agent, asked for by a message. */
 export interface ExecutionRequest {
@@ -44,4 +45,39 @@ export type ExecutionEvent =
 /** What does the work. The signal is aborted when the task is cancelled or the server stops. */
 export interface Executor {
   execute(request: ExecutionRequest, signal: AbortSignal): AsyncIterable<ExecutionEvent>;
+}
+
+/** Told of everything that happens to tasks. */
+export interface TaskObserver {
+  /** A turn begins: the task is new, or it was answered. */
+  turnStarted?(task: Task, isNew: boolean): void;
+  taskEvent?(live: LiveTask, event: TaskEvent): void;
+  /** The task waits for its caller or has ended. */
+  turnEnded?(task: Task): void;
+  /** A new task could not be written; no turn of it was started. */
+  taskDropped?(id: string): void;
+}
+
+export class TaskObservers {
+  readonly #observers: TaskObserver[] = [];
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  add(observer: TaskObserver): void {
+    this.#observers.push(observer);
+  }
+
+  /** One that fails, on a full disk for instance, keeps neither the task nor the others from going on. */
+  tell(news: (observer: TaskObserver) => void): void {
+    for (const observer of this.#observers) {
+      try {
+        news(observer);
+      } catch (error) {
+        this.#logger.error({ err: error }, 'an observer of tasks failed');
+      }
+    }
+  }
 }

@@ -1,5 +1,4 @@
-import type { Task } from '../protocol/model.ts';
-import { isTerminal } from '../protocol/states.ts';
+import { isTerminal, type Task } from '../protocol/model.ts';
 import type { TaskEngine } from './engine.ts';
 import type { EmittedEvent, LiveTask } from './live-task.ts';
 

@@ -1,5 +1,14 @@
-import type { Artifact, Message, Task, TaskEvent, TaskState, Usage } from '../protocol/model.ts';
-import { isParked, isTerminal, mayFollow } from '../protocol/states.ts';
+import {
+  type Artifact,
+  isParked,
+  isTerminal,
+  type Message,
+  mayFollow,
+  type Task,
+  type TaskEvent,
+  type TaskState,
+  type Usage,
+} from '../protocol/model.ts';
 import type { NumberedEvent } from './task-store.ts';
 import type { Storable } from './task-writer.ts';
 

@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '@trunkline/schedule';
-import type { Logger } from '../protocol/logger.ts';
-import type { Task } from '../protocol/model.ts';
+import type { Logger, Task } from '../protocol/model.ts';
 import type { NumberedEvent, TaskStore } from './task-store.ts';
 
 /** What the writer needs of a task in memory. */

@@ -1,9 +1,20 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Part, Usage } from '../protocol/model.ts';
-import { agentMessage, textPart } from '../protocol/parts.ts';
-import type { ExecutionEvent } from './executor.ts';
+import { StorageError } from '@trunkline/storage';
+import {
+  type Artifact,
+  agentMessage,
+  type Logger,
+  type Part,
+  textPart,
+  type Usage,
+} from '../protocol/model.ts';
+import type { ExecutionEvent, ExecutionRequest, Executor } from './executor.ts';
 import type { LiveTask, StatusChange } from './live-task.ts';
-import { toolFrame, toolProgress } from './tool-frames.ts';
+
+/** How the frame of a tool call is marked on the wire. */
+export const toolCallMediaType = 'application/vnd.trunkline.tool-call-v1+json';
+
+const longestPreview = 800;
 
 const questionMediaType = 'application/vnd.trunkline.hitl-mode-v1+json';
 
@@ -147,4 +158,72 @@ function addUsage(before: Usage | undefined, more: Usage): Usage {
     totalTokens: (before?.totalTokens ?? 0) + more.totalTokens,
     ...(prices.length > 0 && { costUsd: prices.reduce((sum, price) => sum + price, 0) }),
   };
+}
+
+/** Lets the executor work on the task until the turn ends or its controller is taken away. */
+export async function runTurn(
+  live: LiveTask,
+  turn: Turn,
+  request: ExecutionRequest,
+  { executor, logger }: { executor: Executor; logger: Logger },
+): Promise<void> {
+  const { controller } = live;
+  if (controller === undefined) return;
+  const isCurrent = () => live.controller === controller;
+  try {
+    for await (const event of executor.execute(request, controller.signal)) {
+      if (!isCurrent() || turn.apply(event)) return;
+    }
+    if (isCurrent()) turn.complete();
+  } catch (error) {
+    if (!isCurrent()) return;
+    logger.error({ err: error, taskId: live.id }, 'the executor of a task failed');
+    turn.fail(reasonFor(error));
+  }
+}
+
+/** What the caller is told of a failure that the executor did not foresee; the log has the rest. */
+function reasonFor(error: unknown): string {
+  return error instanceof StorageError && error.code === 'disk_full'
+    ? 'The agent failed: its disk is full. Make room, then send the message again'
+    : 'The agent failed: the server log has the details';
+}
+
+type ToolEvent = Extract<ExecutionEvent, { type: 'tool-start' | 'tool-end' }>;
+
+type Phase = 'started' | 'completed' | 'failed';
+
+/** The structured frame for clients that draw a timeline of tools. */
+function toolFrame(event: ToolEvent): Artifact {
+  const preview =
+    event.type === 'tool-start' ? { args: shorten(event.args) } : { result: shorten(event.result) };
+  return {
+    artifactId: `tool-${event.toolCallId}`,
+    name: event.name,
+    parts: [
+      {
+        type: 'data',
+        data: { toolCallId: event.toolCallId, name: event.name, phase: phaseOf(event), ...preview },
+        metadata: { mimeType: toolCallMediaType },
+      },
+    ],
+  };
+}
+
+/** The same in words, for the status line. */
+function toolProgress(event: ToolEvent): string {
+  return `Tool ${event.name} ${phaseOf(event)}`;
+}
+
+function phaseOf(event: ToolEvent): Phase {
+  if (event.type === 'tool-start') return 'started';
+  return event.failed === true ? 'failed' : 'completed';
+}
+
+/** A value whose JSON is short stays as it is; a longer one becomes the beginning of its text. */
+function shorten(value: unknown): unknown {
+  if (value === undefined) return undefined;
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+  if (text.length <= longestPreview) return value;
+  return `${text.slice(0, longestPreview - 1)}…`;
 }

@@ -1,3 +1,5 @@
+import type { Logger } from '../protocol/model.ts';
+
 interface ErrorBinding {
   /** The code on the JSON-RPC wire. */
   code: number;
@@ -71,7 +73,25 @@ export async function requireStored(stored: Promise<boolean>): Promise<void> {
 }
 
 /** What a caller may know of any failure: our own words as they are, nothing of an unforeseen one. */
-export function toA2aError(error: unknown): A2aError {
+function toA2aError(error: unknown): A2aError {
   if (error instanceof A2aError) return error;
   return new A2aError('INTERNAL_ERROR', 'Internal error: the server log has the details', { cause: error });
+}
+
+/** What 1.0 tells programs about an error beside its code. */
+export function errorDetails(error: A2aError): object[] {
+  return [
+    {
+      '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+      reason: error.reason,
+      domain: 'a2a-protocol.org',
+    },
+  ];
+}
+
+/** Callers learn nothing of an unforeseen failure; the log does. */
+export function reportError(error: unknown, logger: Logger): A2aError {
+  const reported = toA2aError(error);
+  if (reported.reason === 'INTERNAL_ERROR') logger.error({ err: error }, 'an A2A request failed');
+  return reported;
 }

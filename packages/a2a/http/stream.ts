@@ -1,9 +1,9 @@
-import { answerText, type RequestContext, type SseSubscriber, sse } from '@trunkline/http';
+import { answerText, type RequestContext, type RouteContext, type SseSubscriber, sse } from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { Feed, FeedOutlet } from '../engine/feed.ts';
 import type { EmittedEvent } from '../engine/live-task.ts';
-import type { Task } from '../protocol/model.ts';
-import { lastStatus } from '../protocol/status.ts';
+import { A2aError } from '../errors/a2a-error.ts';
+import { lastStatus, type Task } from '../protocol/model.ts';
 
 const keepaliveMs = 25_000;
 const wholeStream = {
@@ -98,4 +98,29 @@ function encodeOnce({ event, encoded }: EmittedEvent, dialect: Dialect, place: T
   const frame = encoded[dialect.name] ?? JSON.stringify(dialect.eventFrame(place, event));
   encoded[dialect.name] = frame;
   return frame;
+}
+
+/**
+ * Refuses a body that does not say it is JSON. A page of another site can send plain text, forms and bodies without
+ * any type, and no others.
+ */
+export function requireJson(context: RequestContext): void {
+  const declared = context.req.header('content-type') ?? '';
+  if (declared === 'application/json') return;
+  const type = (declared.split(';')[0] ?? '').trim().toLowerCase();
+  if (type === 'application/json' || /^application\/[\w.-]+\+json$/.test(type)) return;
+  const words =
+    'Incompatible content types: the body must be application/json, another type is not supported';
+  throw new A2aError('CONTENT_TYPE_NOT_SUPPORTED', words);
+}
+
+/** The version comes in a header, or as a parameter where headers cannot be set. */
+export function versionHeader(context: RouteContext): string | undefined {
+  return context.req.header('a2a-version') ?? context.req.query('A2A-Version');
+}
+
+export function callExtensions(context: RequestContext): string[] {
+  const header = context.req.header('a2a-extensions') ?? context.req.header('x-a2a-extensions');
+  if (header === undefined) return [];
+  return header.split(',').map((uri) => uri.trim());
 }

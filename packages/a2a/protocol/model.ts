@@ -1,3 +1,14 @@
+/** Which state may follow which: the contract's table, with the two states that A2A adds. */
+const transitions: Record<TaskState, readonly TaskState[]> = {
+  working: ['working', 'input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'],
+  'input-required': ['working', 'canceled', 'failed'],
+  'auth-required': ['working', 'canceled', 'failed'],
+  completed: [],
+  failed: [],
+  canceled: [],
+  rejected: [],
+};
+
 /** States as the 0.3 wire names them; the 1.0 wire has its own spelling. */
 export type TaskState =
   | 'working'
@@ -110,3 +121,60 @@ interface MessageEvent {
 }
 
 export type TaskEvent = StatusEvent | ArtifactEvent | MessageEvent;
+
+/** The text of all text parts, a line break between them. */
+export function textOf(parts: readonly Part[]): string {
+  const texts: string[] = [];
+  for (const part of parts) if (part.type === 'text') texts.push(part.text);
+  return texts.join('\n');
+}
+
+export function hasText(parts: readonly Part[]): boolean {
+  return parts.some((part) => part.type === 'text');
+}
+
+export function textPart(text: string): Part {
+  return { type: 'text', text };
+}
+
+/** A message of the agent within a task. */
+export function agentMessage(task: { id: string; contextId: string }, parts: readonly Part[]): Message {
+  return {
+    messageId: crypto.randomUUID(),
+    role: 'agent',
+    parts,
+    taskId: task.id,
+    contextId: task.contextId,
+  };
+}
+
+export function mayFollow(from: TaskState, to: TaskState): boolean {
+  return transitions[from].includes(to);
+}
+
+export function isTerminal(state: TaskState): boolean {
+  return transitions[state].length === 0;
+}
+
+/** The task waits for its caller. */
+export function isParked(state: TaskState): boolean {
+  return state === 'input-required' || state === 'auth-required';
+}
+
+/** The state of a task as the event that led to it. */
+export function lastStatus({ state, updatedAt, statusMessage, usage, durationMs }: Task): StatusEvent {
+  return {
+    type: 'status',
+    state,
+    at: updatedAt,
+    ...(statusMessage && { message: statusMessage }),
+    ...(usage && { usage }),
+    ...(durationMs !== undefined && { durationMs }),
+  };
+}
+
+/** The part of a logger that the package uses. */
+export interface Logger {
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}

@@ -1,10 +1,17 @@
-import { HttpError } from '@trunkline/http';
+import { isAddressRange } from '@trunkline/config';
+import { assertPublicUrl, createGuardedFetch, HttpError, type Lookup } from '@trunkline/http';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
+import { invalidParams } from '../errors/a2a-error.ts';
 import type { TaskState } from '../protocol/model.ts';
-import type { PushConfig } from './push-config.ts';
-import type { PushGuard } from './push-guard.ts';
-import type { PushDelivery } from './push-store.ts';
+import type { PushConfig, PushDelivery } from './push-store.ts';
+
+const attemptTimeoutMs = 10_000;
+
+const answerBytes = 64 * 1024;
+
+const refusal =
+  'webhook url rejected: must be http/https, public IP, not loopback/private/link-local/multicast/reserved';
 
 /** What a webhook is told. */
 export interface Notification {
@@ -84,4 +91,78 @@ function pause(ms: number | undefined, clock: Clock, signal: AbortSignal): Promi
       { once: true },
     );
   });
+}
+
+export interface PushGuardOptions {
+  /** Hosts that skip the check; PUSH_NOTIFICATION_ALLOWED_HOSTS. */
+  allowedHosts?: readonly string[];
+  /** Blocks that are open although they are not public; PUSH_NOTIFICATION_ALLOWED_CIDRS. */
+  allowedCidrs?: readonly string[];
+  /** Origins that are open although they are private, port and all: those of the services beside this one. */
+  allowedOrigins?: () => readonly string[];
+  /** How hosts are resolved; tests bring their own. */
+  lookup?: Lookup;
+}
+
+/** Keeps webhooks from reaching into private networks, when they are registered and again when they are used. */
+export interface PushGuard {
+  /** Throws when notifications may not go to this address. */
+  check(url: string): Promise<void>;
+  /** Resolves with the status of the answer. The address is checked anew and nothing else is connected to. */
+  post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<number>;
+}
+
+export function createPushGuard(options: PushGuardOptions): PushGuard {
+  const { allowedOrigins = () => [], ...rest } = options;
+  const isRelated = (url: URL) => allowedOrigins().includes(url.origin);
+  const policy = { ...rest, allowedCidrs: checkedCidrs(options.allowedCidrs ?? []) };
+  const allowedHosts = new Set((options.allowedHosts ?? []).map((host) => host.trim().toLowerCase()));
+  const send = createGuardedFetch({
+    ...policy,
+    timeoutMs: attemptTimeoutMs,
+    maxRedirects: 0,
+    maxBytes: answerBytes,
+    overflow: 'cut',
+  });
+  return {
+    async check(url) {
+      const parsed = webAddress(url);
+      if (allowedHosts.has(parsed.hostname) || isRelated(parsed)) return;
+      await assertPublicUrl(parsed, policy).catch((error: unknown) => {
+        throw error instanceof HttpError ? invalidParams(refusal) : error;
+      });
+    },
+    async post(url, headers, body, signal) {
+      if (isRelated(new URL(url))) return await postPlainly(url, headers, body, signal);
+      const { status } = await send(url, { method: 'POST', headers, body, signal });
+      return status;
+    },
+  };
+}
+
+async function postPlainly(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(attemptTimeoutMs)]);
+  const response = await fetch(url, { method: 'POST', headers, body, signal: limit, redirect: 'manual' });
+  await response.body?.cancel();
+  return response.status;
+}
+
+function webAddress(text: string): URL {
+  const url = URL.parse(text);
+  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url;
+  throw invalidParams(refusal);
+}
+
+function checkedCidrs(cidrs: readonly string[]): string[] {
+  const given = cidrs.map((cidr) => cidr.trim()).filter((cidr) => cidr !== '');
+  const wrong = given.find((cidr) => !isAddressRange(cidr));
+  if (wrong === undefined) return given;
+  throw new Error(
+    `PUSH_NOTIFICATION_ALLOWED_CIDRS: "${wrong}" is not an address block; write it like 10.0.0.0/8 or fd00::/8`,
+  );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPushGuard, type PushGuardOptions } from './push-guard.ts';
+import { createPushGuard, type PushGuardOptions } from './delivery.ts';
 
 const refusal =
   'webhook url rejected: must be http/https, public IP, not loopback/private/link-local/multicast/reserved';

@@ -1,19 +1,22 @@
 import type { Clock, Timer } from '@trunkline/schedule';
 import { pushDialect } from '../dialects/dialects.ts';
-import type { PushTarget } from '../dialects/read/push.ts';
+import type { PushTarget } from '../dialects/read/send.ts';
 import type { ProtocolVersion } from '../dialects/version.ts';
+import type { TaskObserver } from '../engine/executor.ts';
 import type { LiveTask } from '../engine/live-task.ts';
-import type { TaskObserver } from '../engine/task-observer.ts';
 import { A2aError, invalidParams } from '../errors/a2a-error.ts';
-import type { Logger } from '../protocol/logger.ts';
-import type { StatusEvent, Task, TaskEvent } from '../protocol/model.ts';
-import { isTerminal } from '../protocol/states.ts';
-import { lastStatus } from '../protocol/status.ts';
-import { deliver } from './delivery.ts';
-import { PushChannel } from './push-channel.ts';
-import type { PushConfig } from './push-config.ts';
-import type { PushGuard } from './push-guard.ts';
-import { type PushDelivery, PushStore } from './push-store.ts';
+import {
+  isTerminal,
+  type Logger,
+  lastStatus,
+  type StatusEvent,
+  type Task,
+  type TaskEvent,
+} from '../protocol/model.ts';
+import { deliver, type Notification, type PushGuard } from './delivery.ts';
+import { type PushConfig, type PushDelivery, PushStore } from './push-store.ts';
+
+const intervalMs = 1500;
 
 export interface PushServiceOptions {
   /** The file that holds the webhooks. */
@@ -195,4 +198,59 @@ export class PushService implements TaskObserver {
 
 function keyOf({ taskId, id }: PushConfig): string {
   return JSON.stringify([taskId, id]);
+}
+
+/** Built only when it is sent, so that a burst costs nothing. */
+type Draft = { urgent: boolean; write(): Notification };
+
+interface ChannelOptions {
+  clock: Clock;
+  /** Ends when the notification was delivered, refused or given up. */
+  deliver(notification: Notification, signal: AbortSignal): Promise<void>;
+  /** The end of the task was told, or given up. */
+  onSettled(): void;
+}
+
+/** The way to one webhook: progress at most every so often and only the latest, what matters at once. */
+class PushChannel {
+  readonly #options: ChannelOptions;
+  #lastSentAt = Number.NEGATIVE_INFINITY;
+  #waiting: Draft | undefined;
+  #timer: Timer | undefined;
+  #current: AbortController | undefined;
+
+  constructor(options: ChannelOptions) {
+    this.#options = options;
+  }
+
+  offer(draft: Draft): void {
+    this.#waiting = draft;
+    const rest = draft.urgent ? 0 : this.#lastSentAt + intervalMs - this.#options.clock.now();
+    if (rest <= 0) this.#sendWaiting();
+    else this.#timer ??= this.#options.clock.setTimer(rest, () => this.#sendWaiting());
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+    this.#waiting = undefined;
+    this.#current?.abort();
+  }
+
+  /** What is still on its way is older: its receiver gets the newer state instead. */
+  #sendWaiting(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    const draft = this.#waiting;
+    if (draft === undefined) return;
+    this.#waiting = undefined;
+    this.#current?.abort();
+    this.#current = new AbortController();
+    this.#lastSentAt = this.#options.clock.now();
+    void this.#send(draft.write(), this.#current.signal);
+  }
+
+  async #send(notification: Notification, signal: AbortSignal): Promise<void> {
+    await this.#options.deliver(notification, signal);
+    if (!signal.aborted && isTerminal(notification.state)) this.#options.onSettled();
+  }
 }

@@ -1,6 +1,6 @@
 import { type Database, type Migration, openDatabase } from '@trunkline/storage';
+import type { ProtocolVersion } from '../dialects/version.ts';
 import type { TaskState } from '../protocol/model.ts';
-import type { PushConfig } from './push-config.ts';
 
 const migrations: Migration[] = [
   `
@@ -111,4 +111,16 @@ export class PushStore {
       .all(now)
       .map((row) => JSON.parse(row.config) as PushConfig);
   }
+}
+
+/** A webhook registered for a task. */
+export interface PushConfig {
+  id: string;
+  taskId: string;
+  url: string;
+  token?: string;
+  /** How the token is announced in the Authorization header. */
+  scheme: string;
+  /** The version of the caller who registered it: its notifications speak the same. */
+  version: ProtocolVersion;
 }

@@ -3,9 +3,14 @@ import { dirname, join } from 'node:path';
 import { parseYaml } from '@trunkline/config';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadDelegates } from './delegates.ts';
-import { externalAgentSchema, externalAgentsSchema, toExternalAgents } from './external-agents.ts';
-import { targetsSchema, toTargets } from './targets.ts';
+import {
+  externalAgentSchema,
+  externalAgentsSchema,
+  loadDelegates,
+  targetsSchema,
+  toExternalAgents,
+  toTargets,
+} from './external-agents.ts';
 
 const directory = temporaryDirectory();
 let files = 0;

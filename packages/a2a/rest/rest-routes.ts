@@ -7,15 +7,11 @@ import { v03 } from '../dialects/v03/dialect.ts';
 import { v03Rest } from '../dialects/v03/rest.ts';
 import { v10 } from '../dialects/v10/dialect.ts';
 import type { Feed } from '../engine/feed.ts';
-import { invalidParams } from '../errors/a2a-error.ts';
-import { reportError } from '../errors/report-error.ts';
-import { requireJson } from '../http/content-type.ts';
-import { callExtensions, versionHeader } from '../http/headers.ts';
-import { openStream } from '../http/stream.ts';
+import { type A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
+import { callExtensions, openStream, requireJson, versionHeader } from '../http/stream.ts';
 import type { Call, Operations } from '../operations.ts';
-import type { Logger } from '../protocol/logger.ts';
-import { parseJson } from '../rpc/envelope.ts';
-import { restError } from './rest-error.ts';
+import type { Logger } from '../protocol/model.ts';
+import { parseJson } from '../rpc/rpc-route.ts';
 
 export interface RestOptions {
   operations: Operations;
@@ -145,4 +141,15 @@ async function readBody(context: RequestContext): Promise<JsonObject> {
   if (body === null) return {};
   if (!isObject(body)) throw invalidParams('the body must be an object');
   return body;
+}
+
+/** 1.0 has the error form of Google's APIs; 0.3 the bare code of its JSON-RPC. */
+function restError(error: A2aError, dialect: Dialect): Response {
+  const { code, status, statusName } = error.binding;
+  const { message } = error;
+  const body =
+    dialect.version === '1.0'
+      ? { error: { code: status, status: statusName, message, details: errorDetails(error) } }
+      : { code, message };
+  return Response.json(body, { status, headers: error.headers });
 }

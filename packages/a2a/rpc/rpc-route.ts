@@ -1,25 +1,20 @@
-import { answerText, HttpError, type OriginCheck, type RouteContext } from '@trunkline/http';
+import {
+  answerText,
+  HttpError,
+  type OriginCheck,
+  parseJson as parseUntrusted,
+  type RouteContext,
+} from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
 import { chooseDialect } from '../dialects/dialects.ts';
+import { isObject, type JsonObject } from '../dialects/read/values.ts';
 import { v10 } from '../dialects/v10/dialect.ts';
-import { A2aError } from '../errors/a2a-error.ts';
-import { reportError } from '../errors/report-error.ts';
-import { requireJson } from '../http/content-type.ts';
-import { callExtensions, versionHeader } from '../http/headers.ts';
-import { openStream } from '../http/stream.ts';
-import type { Operations } from '../operations.ts';
-import type { Logger } from '../protocol/logger.ts';
-import {
-  errorText,
-  idOf,
-  parseJson,
-  type RpcId,
-  type RpcRequest,
-  readRequest,
-  resultText,
-  wrapResult,
-} from './envelope.ts';
-import { findMethod, type Method } from './methods.ts';
+import type { ProtocolVersion } from '../dialects/version.ts';
+import type { Feed } from '../engine/feed.ts';
+import { A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
+import { callExtensions, openStream, requireJson, versionHeader } from '../http/stream.ts';
+import type { Call, Operations } from '../operations.ts';
+import type { Logger } from '../protocol/model.ts';
 
 export interface RpcRouteOptions {
   operations: Operations;
@@ -144,4 +139,134 @@ function jsonAnswer(context: RouteContext, text: string): Response {
 
 function noAnswer(): Response {
   return new Response(null, { status: 204 });
+}
+
+/** A method that is answered once. */
+interface PlainMethod {
+  kind: 'plain';
+  call(operations: Operations, call: Call): object | null | Promise<object | null>;
+}
+
+/** A method that is answered with a stream. */
+interface StreamMethod {
+  kind: 'stream';
+  call(operations: Operations, call: Call): Feed | Promise<Feed>;
+}
+
+type Method = PlainMethod | StreamMethod;
+
+const send: Method = { kind: 'plain', call: (operations, call) => operations.send(call) };
+
+const stream: Method = { kind: 'stream', call: (operations, call) => operations.stream(call) };
+
+const get: Method = { kind: 'plain', call: (operations, call) => operations.get(call) };
+
+const list: Method = { kind: 'plain', call: (operations, call) => operations.list(call) };
+
+const cancel: Method = { kind: 'plain', call: (operations, call) => operations.cancel(call) };
+
+const subscribe: Method = { kind: 'stream', call: (operations, call) => operations.subscribe(call) };
+
+const setPush: Method = { kind: 'plain', call: (operations, call) => operations.setPush(call) };
+
+const getPush: Method = { kind: 'plain', call: (operations, call) => operations.getPush(call) };
+
+const listPush: Method = { kind: 'plain', call: (operations, call) => operations.listPush(call) };
+
+const deletePush: Method = { kind: 'plain', call: (operations, call) => operations.deletePush(call) };
+
+const card: Method = { kind: 'plain', call: (operations, call) => operations.card(call) };
+
+const methods: Record<ProtocolVersion, ReadonlyMap<string, Method>> = {
+  '0.3': new Map<string, Method>([
+    ['message/send', send],
+    ['message/stream', stream],
+    ['message/sendStream', stream],
+    ['tasks/get', get],
+    ['tasks/list', list],
+    ['tasks/cancel', cancel],
+    ['tasks/resubscribe', subscribe],
+    ['tasks/pushNotificationConfig/set', setPush],
+    ['tasks/pushNotificationConfig/get', getPush],
+    ['tasks/pushNotificationConfig/list', listPush],
+    ['tasks/pushNotificationConfig/delete', deletePush],
+    ['agent/getAuthenticatedExtendedCard', card],
+  ]),
+  '1.0': new Map<string, Method>([
+    ['SendMessage', send],
+    ['SendStreamingMessage', stream],
+    ['GetTask', get],
+    ['ListTasks', list],
+    ['CancelTask', cancel],
+    ['SubscribeToTask', subscribe],
+    ['CreateTaskPushNotificationConfig', setPush],
+    ['GetTaskPushNotificationConfig', getPush],
+    ['ListTaskPushNotificationConfigs', listPush],
+    ['DeleteTaskPushNotificationConfig', deletePush],
+    ['GetExtendedAgentCard', card],
+  ]),
+};
+
+function findMethod(version: ProtocolVersion, name: string): Method {
+  const method = methods[version].get(name);
+  if (method !== undefined) return method;
+  throw new A2aError('METHOD_NOT_FOUND', `Method not found: ${name.slice(0, 200)}`);
+}
+
+type RpcId = string | number | null;
+
+interface RpcRequest {
+  /** Undefined for a notification, which wants no answer. */
+  id: RpcId | undefined;
+  method: string;
+  params: JsonObject;
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return parseUntrusted(text);
+  } catch (error) {
+    throw new A2aError('PARSE_ERROR', 'Parse error: the body is not valid JSON', { cause: error });
+  }
+}
+
+function readRequest(value: unknown): RpcRequest {
+  if (!isObject(value)) throw invalidRequest('it must be an object');
+  if (value.jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"');
+  if (value.id !== undefined && idOf(value) === undefined)
+    throw invalidRequest('id must be a text or a number');
+  if (typeof value.method !== 'string') throw invalidRequest('method must be a text');
+  const id = 'id' in value ? idOf(value) : undefined;
+  return { id, method: value.method, params: readParams(value.params) };
+}
+
+/** The id to answer under, also when the rest of the request is wrong. */
+function idOf(value: unknown): RpcId | undefined {
+  const id = isObject(value) ? value.id : undefined;
+  return typeof id === 'string' || typeof id === 'number' || id === null ? id : undefined;
+}
+
+function readParams(params: unknown): JsonObject {
+  if (params === undefined || params === null) return {};
+  if (isObject(params)) return params;
+  throw invalidParams('params must be an object');
+}
+
+function invalidRequest(reason: string): A2aError {
+  return new A2aError('INVALID_REQUEST', `Invalid request: ${reason}`);
+}
+
+/** The text of an answer; the result is written as JSON only once. */
+function resultText(id: RpcId, result: unknown): string {
+  return wrapResult(id, JSON.stringify(result));
+}
+
+function wrapResult(id: RpcId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+}
+
+function errorText(id: RpcId, error: A2aError, dialect: Dialect): string {
+  const { message, binding } = error;
+  const data = dialect.version === '1.0' ? errorDetails(error) : undefined;
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code: binding.code, message, data } });
 }

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type AttemptContext,
   type DurableOptions,
@@ -7,9 +8,9 @@ import {
   type Member,
   type RetryPolicy,
 } from './attempts.ts';
-import { BoundedQueue } from './bounded-queue.ts';
-import type { Runnable } from './dispatch-loop.ts';
-import type { DeliveryContext } from './live-subscription.ts';
+import { BoundedQueue, type DeliveryContext, type Runnable } from './live-subscription.ts';
+
+const checkEveryMs = 5;
 
 /**
  * Hands the entries of one durable name to its members: in order, one at a time, or `concurrency`, or that many to
@@ -152,4 +153,14 @@ export class DurableDelivery implements Runnable {
     if (change > 0) this.#running.delete(member);
     this.#running.set(member, running + change);
   }
+}
+
+/** Waits until nothing is at work any more; false when that took too long. */
+export async function drained(idle: () => boolean, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (!idle()) {
+    if (performance.now() > deadline) return false;
+    await delay(checkEveryMs);
+  }
+  return true;
 }

@@ -1,7 +1,52 @@
-import type { BusLogger, Delivery, Handler, Message, QueuePolicy } from '../port.ts';
-import { BoundedQueue } from './bounded-queue.ts';
-import type { DispatchLoop, Runnable } from './dispatch-loop.ts';
-import type { FailureReporter } from './failure-reporter.ts';
+import { errorMessage } from '@trunkline/std';
+import type { BusLogger, Delivery, Draft, Handler, Message, QueuePolicy } from '../port.ts';
+
+const errorTopic = 'system.error';
+
+/** Turns in one go before timers and sockets get theirs, and handlers started in one turn. */
+const turnsPerSlice = 100;
+
+const handlersPerTurn = 50;
+
+export interface Runnable {
+  /** Starts at most `budget` handlers and says whether more could start at once. */
+  run(budget: number): boolean;
+}
+
+/**
+ * Starts handlers after the turn in which something was published, never inside it:
+ * a handler that publishes returns before the next one starts, so nothing nests, and a flood leaves room for I/O.
+ */
+export class DispatchLoop {
+  #ready: Runnable[] = [];
+  #next = 0;
+  #scheduled = false;
+
+  add(runnable: Runnable): void {
+    this.#ready.push(runnable);
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(this.#drain);
+  }
+
+  readonly #drain = (): void => {
+    try {
+      for (let turn = 0; turn < turnsPerSlice && this.#next < this.#ready.length; turn += 1) this.#turn();
+    } finally {
+      this.#ready.splice(0, this.#next);
+      this.#next = 0;
+      this.#scheduled = this.#ready.length > 0;
+      if (this.#scheduled) setImmediate(this.#drain);
+    }
+  };
+
+  /** Who has more to do queues up again behind the others. */
+  #turn(): void {
+    const runnable = this.#ready[this.#next];
+    this.#next += 1;
+    if (runnable?.run(handlersPerTurn)) this.#ready.push(runnable);
+  }
+}
 
 /** What all subscriptions of a bus share. */
 export interface DeliveryContext {
@@ -155,4 +200,131 @@ export class LiveSubscription implements Runnable {
     drops.loggedAt = now;
     drops.sinceLog = 0;
   }
+}
+
+/** Subscriptions of one pattern and group: each message goes to the next of them in turn. */
+export class LiveGroup {
+  readonly #members: LiveSubscription[] = [];
+  #next = 0;
+
+  get empty(): boolean {
+    return this.#members.length === 0;
+  }
+
+  join(member: LiveSubscription): void {
+    this.#members.push(member);
+  }
+
+  leave(member: LiveSubscription): void {
+    this.#members.splice(this.#members.indexOf(member), 1);
+  }
+
+  deliver(message: Message): void {
+    this.#next = (this.#next + 1) % this.#members.length;
+    this.#members[this.#next]?.deliver(message);
+  }
+}
+
+/** A first-in first-out queue that holds at most `limit` items. Storage grows by doubling, up to the limit. */
+export class BoundedQueue<Item extends object> {
+  readonly limit: number;
+  #items: (Item | undefined)[] = [];
+  #head = 0;
+  #length = 0;
+
+  constructor(limit: number) {
+    this.limit = limit;
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  get room(): number {
+    return this.limit - this.#length;
+  }
+
+  /** False when the queue is full. */
+  push(item: Item): boolean {
+    if (this.#length >= this.limit) return false;
+    if (this.#length === this.#items.length) this.#grow();
+    this.#items[(this.#head + this.#length) % this.#items.length] = item;
+    this.#length += 1;
+    return true;
+  }
+
+  shift(): Item | undefined {
+    if (this.#length === 0) return undefined;
+    const item = this.#items[this.#head];
+    this.#items[this.#head] = undefined;
+    this.#head = (this.#head + 1) % this.#items.length;
+    this.#length -= 1;
+    return item;
+  }
+
+  /** Empties the queue and gives what was in it, in order. */
+  clear(): Item[] {
+    const left: Item[] = [];
+    for (let item = this.shift(); item !== undefined; item = this.shift()) left.push(item);
+    this.#items = [];
+    this.#head = 0;
+    return left;
+  }
+
+  #grow(): void {
+    const ordered = [...this.#items.slice(this.#head), ...this.#items.slice(0, this.#head)];
+    ordered.length = Math.min(this.limit, Math.max(16, this.#items.length * 2));
+    this.#items = ordered;
+    this.#head = 0;
+  }
+}
+
+interface Failure {
+  message: Message;
+  pattern: string;
+  plugin: string | undefined;
+  error: unknown;
+  attempt: number;
+  durable?: string;
+  /** True when the message was given up and lies among the dead letters. */
+  buried?: boolean;
+}
+
+/** Tells of failed handlers: in the log, and as `system.error` unless it was a `system.error` that failed. */
+export class FailureReporter {
+  readonly #publish: (draft: Draft) => Promise<unknown>;
+  readonly #logger: BusLogger;
+
+  constructor(publish: (draft: Draft) => Promise<unknown>, logger: BusLogger) {
+    this.#publish = publish;
+    this.#logger = logger;
+  }
+
+  report(failure: Failure): void {
+    const { message, error } = failure;
+    const details = describe(failure);
+    this.#logger.error({ ...details, err: error }, 'A subscriber failed');
+    if (message.topic === errorTopic) return;
+    this.#publish({
+      topic: errorTopic,
+      correlationId: message.correlationId,
+      parentId: message.id,
+      payload: { ...details, error: errorMessage(error) },
+    }).catch((publishError: unknown) => {
+      this.#logger.error({ ...details, err: publishError }, `${errorTopic} could not be published`);
+    });
+  }
+}
+
+function describe({ message, pattern, plugin, attempt, durable, buried }: Failure) {
+  return {
+    source: 'bus',
+    ...(plugin === undefined ? {} : { plugin }),
+    pattern,
+    topic: message.topic,
+    messageId: message.id,
+    attempt,
+    ...(durable === undefined ? {} : { durable }),
+    ...(buried === undefined ? {} : { buried }),
+  };
 }

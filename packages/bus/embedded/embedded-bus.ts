@@ -1,13 +1,16 @@
-import { DispatchLoop } from '../delivery/dispatch-loop.ts';
-import { drained } from '../delivery/drain.ts';
-import { FailureReporter } from '../delivery/failure-reporter.ts';
-import { Requests } from '../delivery/requests.ts';
-import { checkSubscription } from '../delivery/subscribe-options.ts';
+import { drained } from '../delivery/durable-delivery.ts';
+import { DispatchLoop, FailureReporter } from '../delivery/live-subscription.ts';
+import { checkSubscription, Requests } from '../delivery/requests.ts';
 import { BusError } from '../errors.ts';
-import { checkLease } from '../lease-options.ts';
-import { checkMemory } from '../memory-options.ts';
 import { checkMessage, decodeMessage } from '../message.ts';
-import { type CommonOptions, type Settings, settingsOf, silentLogger } from '../options.ts';
+import {
+  type CommonOptions,
+  checkLease,
+  checkMemory,
+  type Settings,
+  settingsOf,
+  silentLogger,
+} from '../options.ts';
 import type {
   Bus,
   BusLogger,
@@ -28,18 +31,14 @@ import type {
   SubscribeOptions,
   Subscription,
 } from '../port.ts';
-import { DurableTopics } from '../topics/durable-topics.ts';
-import { TopicIndex } from '../topics/topic-index.ts';
-import { Appender } from './appender.ts';
+import { DurableTopics, TopicIndex } from '../topics/topic-index.ts';
+import { Appender, LiveRegistry, type Sink } from './appender.ts';
 import { CursorSaver } from './cursor-saver.ts';
 import { DurableRegistry } from './durable-registry.ts';
-import { embeddedLease } from './embedded-lease.ts';
-import { EmbeddedMemories } from './embedded-memory.ts';
-import { readHistory } from './history.ts';
-import type { StoredDeadLetter } from './journal/dead-letter-table.ts';
+import { EmbeddedMemories, readHistory } from './history.ts';
 import type { JournalStart } from './journal/journal.ts';
+import type { StoredDeadLetter } from './journal/message-table.ts';
 import { JournalThread } from './journal/thread.ts';
-import { LiveRegistry, type Sink } from './live-registry.ts';
 
 export interface EmbeddedBusOptions extends CommonOptions {
   /** Where the journal lies; one process at a time. */
@@ -247,4 +246,25 @@ function unknownDeadLetter(id: string): BusError {
     'dead_letter_unknown',
     `There is no dead letter ${JSON.stringify(id)}: list them again.`,
   );
+}
+
+/** One process has the embedded bus for itself, so it holds every lease; the token grows with each start. */
+function embeddedLease(name: string, starts: number, options: LeaseOptions): Lease {
+  let token: number | undefined = starts;
+  queueMicrotask(() => token !== undefined && options.onChange?.(token));
+  return {
+    name,
+    get token() {
+      return token;
+    },
+    confirm: async () => {
+      if (token !== undefined) return token;
+      throw new BusError('lease_lost', `The lease ${name} was released.`);
+    },
+    release: async () => {
+      if (token === undefined) return;
+      token = undefined;
+      options.onChange?.(undefined);
+    },
+  };
 }

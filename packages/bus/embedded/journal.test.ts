@@ -4,7 +4,7 @@ import { openDatabase } from '@trunkline/storage';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { gate, listen, numbers, patience, recordingLogger } from '../suites/world.suite.ts';
-import { migrations } from './journal/schema.ts';
+import { migrations } from './journal/journal.ts';
 import { JournalThread } from './journal/thread.ts';
 
 let directory: TemporaryDirectory;

@@ -1,16 +1,12 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
-import { DispatchLoop } from '../delivery/dispatch-loop.ts';
-import { drained } from '../delivery/drain.ts';
-import { FailureReporter } from '../delivery/failure-reporter.ts';
-import { Requests } from '../delivery/requests.ts';
-import { checkSubscription } from '../delivery/subscribe-options.ts';
+import { drained } from '../delivery/durable-delivery.ts';
+import { DispatchLoop, FailureReporter } from '../delivery/live-subscription.ts';
+import { checkSubscription, Requests } from '../delivery/requests.ts';
 import { BusError } from '../errors.ts';
-import { historyLimit } from '../history-limit.ts';
-import { checkLease } from '../lease-options.ts';
-import { checkMemory } from '../memory-options.ts';
+import { historyLimit } from '../identifier.ts';
 import { checkMessage } from '../message.ts';
-import type { Settings } from '../options.ts';
+import { checkLease, checkMemory, type Settings } from '../options.ts';
 import type {
   Bus,
   BusLogger,
@@ -31,21 +27,18 @@ import type {
   SubscribeOptions,
   Subscription,
 } from '../port.ts';
-import type { DurableTopics } from '../topics/durable-topics.ts';
-import { type Connection, openConnection } from './connection.ts';
+import type { DurableTopics } from '../topics/topic-index.ts';
+import { type Connection, type NatsAccess, type NatsSettings, openConnection } from './connection.ts';
 import { DurableConsumers } from './durable-consumers.ts';
 import { NatsDeadLetters } from './nats-dead-letters.ts';
 import { NatsDurable } from './nats-durable.ts';
 import { readNatsHistory } from './nats-history.ts';
-import { NatsLease } from './nats-lease.ts';
+import { NatsLease, Presence } from './nats-lease.ts';
 import { NatsLive } from './nats-live.ts';
 import { NatsMemory } from './nats-memory.ts';
 import { NatsRetention } from './nats-retention.ts';
-import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
-import { Presence } from './presence.ts';
-import { openResources, type Resources } from './resources.ts';
-import { subjectOf } from './subjects.ts';
+import { openResources, type Resources, subjectOf } from './resources.ts';
 
 interface Setup {
   settings: Settings;

@@ -1,11 +1,10 @@
 import type { Entry } from '../delivery/attempts.ts';
 import { BusError } from '../errors.ts';
-import { deepFreeze } from '../json.ts';
+import { deepFreeze } from '../message.ts';
 import type { DeadLetter, Message } from '../port.ts';
+import { readStream } from './nats-history.ts';
 import type { Outbox } from './outbox.ts';
-import { found, type Resources } from './resources.ts';
-import { readStream } from './stream-reader.ts';
-import { subjectOf } from './subjects.ts';
+import { found, type Resources, subjectOf } from './resources.ts';
 
 const listed = 1000;
 const longestError = 1000;

@@ -1,5 +1,5 @@
 import type { DurableOptions, Member } from '../delivery/attempts.ts';
-import { checkSameDurable } from '../delivery/subscribe-options.ts';
+import { checkSameDurable } from '../delivery/requests.ts';
 import { BusError } from '../errors.ts';
 import type { Subscription } from '../port.ts';
 import { DurablePuller, type PullerContext } from './durable-puller.ts';

@@ -1,11 +1,9 @@
 import type { Msg } from '@nats-io/transport-node';
 import { type DeliveryContext, type LiveOptions, LiveSubscription } from '../delivery/live-subscription.ts';
 import type { Subscription } from '../port.ts';
-import type { DurableTopics } from '../topics/durable-topics.ts';
+import type { DurableTopics } from '../topics/topic-index.ts';
 import type { Connection } from './connection.ts';
-import { RecentSet } from './recent-set.ts';
-import { filterOf } from './subjects.ts';
-import { onlyFor, readMessage } from './wire.ts';
+import { filterOf, onlyFor, readMessage } from './resources.ts';
 
 const rememberedIds = 2000;
 
@@ -68,5 +66,32 @@ export class NatsLive {
 
   #lost(pattern: string, error: Error): void {
     this.#context.logger.error({ pattern, err: error }, 'NATS ended a subscription');
+  }
+}
+
+/** Remembers the last so many items it was given. */
+export class RecentSet<Item> {
+  readonly #limit: number;
+  readonly #items = new Set<Item>();
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  has(item: Item): boolean {
+    return this.#items.has(item);
+  }
+
+  add(item: Item): void {
+    this.#items.add(item);
+    if (this.#items.size <= this.#limit) return;
+    for (const oldest of this.#items) {
+      this.#items.delete(oldest);
+      return;
+    }
+  }
+
+  clear(): void {
+    this.#items.clear();
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { KV } from '@nats-io/kv';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
-import { checkKey, checkValue } from '../memory-options.ts';
+import { checkKey, checkValue } from '../options.ts';
 import type { Memory } from '../port.ts';
 
 export interface NatsMemorySettings {

@@ -1,8 +1,7 @@
 import { createInbox, headers, type Msg, type Subscription } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
-import type { Connection } from './connection.ts';
-import type { NatsSettings } from './options.ts';
+import type { Connection, NatsSettings } from './connection.ts';
 
 /** Goes to one durable name only: a dead letter on its way back. */
 export const onlyForHeader = 'Trunkline-Only';

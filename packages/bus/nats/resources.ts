@@ -9,14 +9,22 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
-import { nanos } from '@nats-io/transport-node';
+import { type MsgHdrs, nanos } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
+import { decodeMessage } from '../message.ts';
 import type { Settings } from '../options.ts';
-import type { DurableTopics } from '../topics/durable-topics.ts';
-import type { Connection } from './connection.ts';
-import type { NatsSettings } from './options.ts';
-import { filterOf } from './subjects.ts';
+import type { BusLogger, Message } from '../port.ts';
+import { percentEncoded } from '../topics/topic.ts';
+import type { DurableTopics } from '../topics/topic-index.ts';
+import type { Connection, NatsSettings } from './connection.ts';
+import { onlyForHeader } from './outbox.ts';
+
+/** Ends every subject: `>` of NATS needs one more token where `#` takes none. */
+const terminator = '~';
+
+/** What NATS reads as a wildcard, what this encoding uses itself, and everything outside plain ASCII. */
+const unsafe = /[^\x21-\x7e]|[*>%]/gu;
 
 /** The streams and the bucket that buses with one prefix share on the server. */
 export interface Resources {
@@ -130,4 +138,46 @@ function differs(known: StreamConfig, wanted: NamedConfig): boolean {
   return Object.entries(wanted).some(
     ([key, value]) => JSON.stringify(known[key as keyof StreamConfig]) !== JSON.stringify(value),
   );
+}
+
+/** The subject of a topic. */
+export function subjectOf(prefix: string, topic: string): string {
+  return `${prefix}.${encoded(topic)}.${terminator}`;
+}
+
+/** The subject filter that takes exactly the topics of a pattern. */
+export function filterOf(prefix: string, pattern: string): string {
+  if (pattern === '#') return `${prefix}.>`;
+  const tokens = pattern.split('.').map((segment) => (segment === '*' ? segment : encoded(segment)));
+  if (tokens.at(-1) !== '#') return [prefix, ...tokens, terminator].join('.');
+  return [prefix, ...tokens.slice(0, -1), '>'].join('.');
+}
+
+function encoded(text: string): string {
+  return text.replace(unsafe, percentEncoded);
+}
+
+interface Received {
+  subject: string;
+  headers?: MsgHdrs | undefined;
+  string(): string;
+}
+
+/** Reads a message from the wire; undefined, with a word in the log, for what no bus has written. */
+export function readMessage(received: Received, logger: BusLogger): Message | undefined {
+  try {
+    const message = decodeMessage(received.string());
+    const { id, topic, correlationId } = message;
+    if ([id, topic, correlationId].every((field) => typeof field === 'string')) return message;
+  } catch (error) {
+    logger.warn({ subject: received.subject, err: error }, 'Something that is no message came over NATS');
+    return undefined;
+  }
+  logger.warn({ subject: received.subject }, 'A message without id, topic or correlation came over NATS');
+  return undefined;
+}
+
+/** The only durable name that a message is for, or undefined when it is for all. */
+export function onlyFor({ headers }: Pick<Received, 'headers'>): string | undefined {
+  return headers?.get(onlyForHeader) || undefined;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { escapeSegment } from '../topics/topic.ts';
-import { filterOf, subjectOf } from './subjects.ts';
+import { filterOf, subjectOf } from './resources.ts';
 
 describe('NATS subjects', () => {
   it.each([

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { segmentHash } from './segment-scan.ts';
+import { segmentHash } from './pattern-trie.ts';
 import { TopicIndex } from './topic-index.ts';
 
 const word = fc.constantFrom('a', 'b', 'c', 'Aa', 'BB', 'lang.wörter'.slice(5));

@@ -1,3 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError, systemCode } from '../config-error.ts';
+
+const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/;
+
+const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
+
 /** Variables by name, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,4 +27,83 @@ export function readVariables(pattern: RegExp, env: Environment = process.env): 
 // A global or sticky pattern would remember its place from the name before.
 function matchOf(pattern: RegExp, name: string): RegExpExecArray | null {
   return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, '')).exec(name);
+}
+
+/**
+ * The environment with what a `.env` file adds to it. A variable that is already set, even to nothing, keeps its
+ * value; a file that is not there adds none.
+ */
+export function loadEnvironmentFile(path: string, env: Environment = process.env): Environment {
+  return { ...parseEnvironmentFile(readIfThere(path), path), ...env };
+}
+
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    if (systemCode(cause) === 'ENOENT') return '';
+    throw new ConfigError(`${path} cannot be read:`, [`the system says ${systemCode(cause)}`], { cause });
+  }
+}
+
+// Problems name the line and never quote it: it may hold a secret.
+function parseEnvironmentFile(text: string, path: string): Record<string, string> {
+  const values: Record<string, string> = {};
+  const problems: string[] = [];
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines[index] ?? '';
+    if (/^\s*(#|$)/.test(line)) continue;
+    const value = readAssignment(lines, index);
+    if ('problem' in value) problems.push(`${path}:${index + 1}: ${value.problem}`);
+    else values[value.name] = value.text;
+    index += value.extraLines;
+  }
+  if (problems.length > 0) throw new ConfigError(`${path} cannot be used:`, problems);
+  return values;
+}
+
+type Assignment = { extraLines: number } & ({ name: string; text: string } | { problem: string });
+
+function readAssignment(lines: readonly string[], index: number): Assignment {
+  const line = lines[index] ?? '';
+  const match = ASSIGNMENT.exec(line);
+  if (match?.[1] === undefined) return { problem: 'expected NAME=value', extraLines: 0 };
+  const rest = line.slice(match[0].length);
+  const quote = rest[0];
+  if (quote === '"' || quote === "'")
+    return readQuoted(match[1], quote, rest.slice(1), lines.slice(index + 1));
+  return { name: match[1], text: rest.replace(/(^|\s+)#.*$/, '').trim(), extraLines: 0 };
+}
+
+// A quoted value may run over several lines, as private keys do.
+function readQuoted(name: string, quote: string, first: string, following: readonly string[]): Assignment {
+  let body = first;
+  for (let extraLines = 0; extraLines <= following.length; extraLines++) {
+    const end = endOfQuote(body, quote);
+    if (end !== -1) return closeQuoted(name, quote, body, end, extraLines);
+    body += `\n${following[extraLines] ?? ''}`;
+  }
+  return { problem: `the ${quote} that opens the value of ${name} is never closed`, extraLines: 0 };
+}
+
+function endOfQuote(body: string, quote: string): number {
+  if (quote === "'") return body.indexOf(quote);
+  for (let index = 0; index < body.length; index++) {
+    if (body[index] === '\\') index++;
+    else if (body[index] === quote) return index;
+  }
+  return -1;
+}
+
+function closeQuoted(name: string, quote: string, body: string, end: number, extraLines: number): Assignment {
+  if (!/^\s*(#.*)?$/.test(body.slice(end + 1))) {
+    return { problem: `there is something after the value of ${name}`, extraLines };
+  }
+  const text = body.slice(0, end);
+  return { name, text: quote === '"' ? withEscapes(text) : text, extraLines };
+}
+
+function withEscapes(text: string): string {
+  return text.replace(/\\([\s\S])/g, (whole, letter: string) => ESCAPES[letter] ?? whole);
 }

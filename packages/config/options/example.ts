@@ -1,6 +1,5 @@
-import { type Group, type Row, type Section, sectionsOf } from './sections.ts';
-import type { OptionTable } from './table.ts';
-import { wrapText } from './wrap.ts';
+import { type Group, type Row, type Section, sectionsOf, wrapText } from './help.ts';
+import type { OptionTable } from './option.ts';
 
 const WIDTH = 100;
 

@@ -1,4 +1,9 @@
+import { type Stats, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { homedir } from 'node:os';
+import { resolve, sep } from 'node:path';
 import type { z } from 'zod';
+import { systemCode } from '../config-error.ts';
 import { makeOption, type Option, type Reading, type Settings } from './option.ts';
 
 /** A rule beyond the kind of an option, and how it is told: "expected an address such as 10.0.0.0/8". */
@@ -154,4 +159,60 @@ function firstIssue(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue?.path.length ? `at ${issue.path.join('.')}: ` : '';
   return `${place}${issue?.message ?? 'it does not fit'}`;
+}
+
+type Presence = { mustExist?: boolean };
+
+/** A directory, as an absolute path. It may be missing still, but must be no file. */
+export function directory<Default extends string | undefined = undefined>(
+  settings: Settings<Default> & Presence,
+): Option<string | Default> {
+  return pathOption(settings, 'directory', (found) => found.isDirectory());
+}
+
+/** A file, as an absolute path. It may be missing still, but must be no directory. */
+export function file<Default extends string | undefined = undefined>(
+  settings: Settings<Default> & Presence,
+): Option<string | Default> {
+  return pathOption(settings, 'file', (found) => !found.isDirectory());
+}
+
+function pathOption<Default extends string | undefined>(
+  settings: Settings<Default> & Presence,
+  noun: 'directory' | 'file',
+  isRight: (found: Stats) => boolean,
+): Option<string | Default> {
+  const expected = settings.mustExist ? `the path of a ${noun} that exists` : `the path of a ${noun}`;
+  const read = (given: string): Reading<string> => {
+    const path = absolutePath(given);
+    const found = look(path);
+    if (found === 'missing') return settings.mustExist ? { expected } : { value: path };
+    return found === 'unknown' || isRight(found) ? { value: path } : { expected };
+  };
+  return makeOption(settings, { expected, placeholder: 'PATH', read, write: withTilde });
+}
+
+function absolutePath(given: string): string {
+  return resolve(given === '~' || given.startsWith('~/') ? homedir() + given.slice(1) : given);
+}
+
+// Keeps the name of this machine's user out of help and generated pages.
+function withTilde(path: string): string {
+  return path === homedir() || path.startsWith(homedir() + sep) ? `~${path.slice(homedir().length)}` : path;
+}
+
+function look(path: string): Stats | 'missing' | 'unknown' {
+  try {
+    return statSync(path);
+  } catch (error) {
+    // What may not be looked at is left to the one who opens it.
+    return systemCode(error) === 'ENOENT' ? 'missing' : 'unknown';
+  }
+}
+
+/** Tells whether a text names a range of addresses, IPv4 or IPv6: `10.0.0.0/8`. The check of options that list some. */
+export function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...more] = range.split('/');
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return more.length === 0 && bits !== undefined && /^\d{1,3}$/.test(bits) && Number(bits) <= longest;
 }

@@ -70,3 +70,92 @@ export function makeOption<Value, Default extends Value | undefined>(
     read: kind.read,
   };
 }
+
+export type OptionSet = Readonly<Record<string, Option<unknown>>>;
+
+/** The one list of a service's settings: typed options, help, `.env.example` and the reference page come from it. */
+export type OptionTable<Options extends OptionSet = OptionSet> = {
+  readonly service: string;
+  readonly title: string;
+  readonly options: Options;
+};
+
+/** The values that reading a table yields. */
+export type OptionsOf<Table extends OptionTable> = {
+  readonly [Key in keyof Table['options']]: Table['options'][Key] extends Option<infer Value> ? Value : never;
+};
+
+export function defineOptions<const Options extends OptionSet>(
+  service: string,
+  title: string,
+  options: Options,
+): OptionTable<Options> {
+  refuseNameless(options);
+  refuseTwice(Object.values(options).map((option) => option.env[0]));
+  refuseTwice(Object.values(options).flatMap(flagsOf));
+  return { service, title, options };
+}
+
+/** Puts a heading over some options: `{ ...group('Network', { port, host }) }`. */
+export function group<Options extends OptionSet>(heading: string, options: Options): Options {
+  const entries = Object.entries(options).map(([key, option]) => [key, { ...option, heading }]);
+  return Object.fromEntries(entries);
+}
+
+/** Every spelling of an option's flag: a toggle has two. */
+export function flagsOf(option: Option<unknown>): string[] {
+  if (option.flag === undefined) return [];
+  return option.toggle ? [option.flag, `--no-${option.flag.slice(2)}`] : [option.flag];
+}
+
+function refuseNameless(options: OptionSet): void {
+  for (const [key, { env, flag }] of Object.entries(options)) {
+    if (env.length === 0 && flag === undefined)
+      throw new TypeError(`The option ${key} has neither env nor flag.`);
+  }
+}
+
+function refuseTwice(names: readonly (string | undefined)[]): void {
+  const seen = new Set<string>();
+  for (const name of names) {
+    if (name !== undefined && seen.has(name))
+      throw new TypeError(`Two options of one table are called ${name}.`);
+    if (name !== undefined) seen.add(name);
+  }
+}
+
+/** The values that must not be seen: those of secret options, and passwords inside addresses. For the logger. */
+export function secretValues<Table extends OptionTable>(table: Table, options: OptionsOf<Table>): string[] {
+  const found = new Set<string>();
+  for (const [key, option] of Object.entries(table.options)) {
+    const texts = textsIn((options as Readonly<Record<string, unknown>>)[key]);
+    // A default stands in the reference for all to read.
+    const hidden = option.secret
+      ? texts.filter((text) => text !== option.defaultText)
+      : texts.flatMap(passwordsIn);
+    for (const text of hidden) found.add(text);
+  }
+  return [...found];
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
+
+// As written in the address, and as it is meant.
+function passwordsIn(text: string): string[] {
+  const password = URL.canParse(text) ? new URL(text).password : '';
+  return password === '' ? [] : [password, decodePercent(password)];
+}
+
+/** A part of an address as it is meant. */
+export function decodePercent(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A lone percent sign: the text is meant as it stands.
+    return text;
+  }
+}

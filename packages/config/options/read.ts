@@ -1,9 +1,7 @@
-import { ConfigError } from '../config-error.ts';
+import { ConfigError, nearest } from '../config-error.ts';
 import { type Environment, readVariable } from '../environment/environment.ts';
-import { createTextHider } from '../secrets/hide-text.ts';
-import { type Given, readArguments } from './arguments.ts';
-import type { Option } from './option.ts';
-import type { OptionsOf, OptionTable } from './table.ts';
+import { createTextHider } from '../secrets/redact.ts';
+import { flagsOf, type Option, type OptionsOf, type OptionTable } from './option.ts';
 
 const LONGEST_SHOWN = 80;
 
@@ -58,4 +56,84 @@ function secretTexts(table: OptionTable, env: Environment, given: ReadonlyMap<st
     const texts = [given.get(key)?.text, ...option.env.map((name) => readVariable(name, env))];
     return texts.filter((text) => text !== undefined);
   });
+}
+
+/** A text that was given for an option, and by what name. */
+type Given = { readonly name: string; readonly text: string };
+
+/** What is wrong with the arguments: `subject` is what stood there and may hold a secret, the rest does not. */
+type ArgumentProblem = { readonly before: string; readonly subject: string; readonly after: string };
+
+type KnownFlag = { readonly key: string; readonly option: Option<unknown> };
+
+/** What one pass over the arguments gathers. */
+type Pass = {
+  readonly flags: ReadonlyMap<string, KnownFlag>;
+  readonly rest: string[];
+  readonly given: Map<string, Given>;
+  readonly problems: ArgumentProblem[];
+};
+
+/** Sorts the arguments of a command by option; of a flag that comes twice the last counts. */
+function readArguments(table: OptionTable, argv: readonly string[]): Pick<Pass, 'given' | 'problems'> {
+  const pass: Pass = { flags: knownFlags(table), rest: [...argv], given: new Map(), problems: [] };
+  for (let token = pass.rest.shift(); token !== undefined; token = pass.rest.shift()) takeToken(token, pass);
+  return { given: pass.given, problems: pass.problems };
+}
+
+function knownFlags(table: OptionTable): Map<string, KnownFlag> {
+  const entries = Object.entries(table.options);
+  return new Map(
+    entries.flatMap(([key, option]) => flagsOf(option).map((flag) => [flag, { key, option }] as const)),
+  );
+}
+
+function takeToken(token: string, pass: Pass): void {
+  const equals = token.indexOf('=');
+  const name = equals === -1 ? token : token.slice(0, equals);
+  const value = equals === -1 ? undefined : token.slice(equals + 1);
+  const known = pass.flags.get(name);
+  if (!token.startsWith('-')) refuseStray(pass);
+  else if (known === undefined) refuseUnknown(name, value, pass);
+  else if (known.option.toggle) takeToggle(name, value, known, pass);
+  else takeValue(name, value, known, pass);
+}
+
+function takeToggle(name: string, value: string | undefined, { key, option }: KnownFlag, pass: Pass): void {
+  const negated = name !== option.flag;
+  if (negated && value !== undefined)
+    pass.problems.push({ before: '', subject: name, after: ' takes no value' });
+  else if (negated) pass.given.set(key, { name, text: 'off' });
+  else pass.given.set(key, { name, text: value ?? 'on' });
+}
+
+function takeValue(name: string, inline: string | undefined, { key, option }: KnownFlag, pass: Pass): void {
+  const text = inline ?? nextValue(option, pass);
+  if (text === undefined || text.trim() === '') {
+    pass.problems.push({ before: '', subject: name, after: ` needs a value; expected ${option.expected}` });
+  } else {
+    pass.given.set(key, { name, text: text.trim() });
+  }
+}
+
+// What follows and is written like a flag is no value; after a secret's flag it is dropped unseen, as it may be one.
+function nextValue(option: Option<unknown>, { rest, flags }: Pass): string | undefined {
+  const [next] = rest;
+  if (next === undefined || !next.startsWith('--')) return rest.shift();
+  if (option.secret && !flags.has(next)) rest.shift();
+  return undefined;
+}
+
+function refuseUnknown(name: string, value: string | undefined, pass: Pass): void {
+  const near = nearest(name, pass.flags.keys());
+  const hint = near === undefined ? '; --help lists the flags' : `; did you mean ${near}?`;
+  pass.problems.push({ before: 'unknown flag ', subject: name, after: hint });
+  // Most likely this flag's value: it goes unseen with its flag.
+  if (value === undefined && pass.rest[0]?.startsWith('-') === false) pass.rest.shift();
+}
+
+function refuseStray(pass: Pass): void {
+  const after = 'an argument that belongs to no flag; values follow their flag, as in --name=value';
+  if (!pass.problems.some((problem) => problem.after === after))
+    pass.problems.push({ before: '', subject: '', after });
 }

@@ -1,5 +1,5 @@
-import { type Group, type Row, type Section, sectionsOf } from './sections.ts';
-import type { OptionTable } from './table.ts';
+import { type Group, type Row, type Section, sectionsOf } from './help.ts';
+import type { OptionTable } from './option.ts';
 
 /** The reference page of the settings, in Markdown. */
 export function referencePage(tables: readonly OptionTable[]): string {

@@ -1,9 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isAddressRange } from './address-range.ts';
-import { choice, list, text, toggle, url } from './makers.ts';
-import { directory, file } from './path-makers.ts';
-import { group } from './table.ts';
+import { choice, directory, file, isAddressRange, list, text, toggle, url } from './makers.ts';
+import { group } from './option.ts';
 
 /** The names of `LOG_LEVEL`. */
 export const LOG_LEVELS = ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const;

@@ -2,7 +2,7 @@ import { unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { FileFollower } from './file-follower.ts';
+import { FileFollower } from './watch-yaml.ts';
 
 let temporary: TemporaryDirectory;
 let path: string;

@@ -1,8 +1,12 @@
 import type { z } from 'zod';
-import { nearest } from '../nearest.ts';
-import { keysAt } from './schema-keys.ts';
-import { headOf, shownName } from './shown-name.ts';
+import { nearest } from '../config-error.ts';
 import { findPlace, offsetOf, type Problem, type YamlSource } from './source.ts';
+
+const HIDDEN = '[hidden]';
+
+const KNOWN_KEY = /^(?:sk|pk|rk|key|ghp|gho|ghs|github_pat|glpat|xox[a-z])[-_]\w[\w-]{5,}$/i;
+
+const LONGEST = 60;
 
 type Issue = z.core.$ZodIssue;
 
@@ -130,4 +134,44 @@ function pathWords(path: readonly PropertyKey[]): string {
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${shownName(String(step))}`))
     .join('')
     .replace(/^\./, '')}: `;
+}
+
+/** The part of a schema's definition that leads further in. */
+type Definition = {
+  shape?: Record<string, z.core.$ZodType>;
+  element?: z.core.$ZodType;
+  valueType?: z.core.$ZodType;
+  innerType?: z.core.$ZodType;
+  in?: z.core.$ZodType;
+  options?: readonly z.core.$ZodType[];
+};
+
+/** The keys that a schema knows at a path; none where that cannot be told. */
+function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const definition = schema._zod.def as Definition;
+  const through = definition.innerType ?? definition.in;
+  if (through !== undefined) return keysAt(through, path);
+  if (definition.options !== undefined) return definition.options.flatMap((option) => keysAt(option, path));
+  const [step, ...rest] = path;
+  if (step === undefined) return Object.keys(definition.shape ?? {});
+  const inner = definition.shape?.[String(step)] ?? definition.element ?? definition.valueType;
+  return inner === undefined ? [] : keysAt(inner, rest);
+}
+
+/** A name of the file as it may be told: one slip makes a key of a secret, as in `{api_key:sk-...}`. */
+export function shownName(name: string): string {
+  const head = headOf(name);
+  const shown = head.replace(/\S+/g, (word) => (looksSecret(word) ? HIDDEN : word));
+  return head === name && shown.length <= LONGEST ? shown : `${shown.slice(0, LONGEST)}…`;
+}
+
+/** What stands before a colon or an equals sign, which no name has in it. */
+function headOf(name: string): string {
+  return name.split(/[:=]/, 1)[0]?.trimEnd() ?? '';
+}
+
+/** A known kind of key, or a part that mixes letters and digits for longer than a name does. */
+function looksSecret(word: string): boolean {
+  const parts = word.split(/[-_./]/);
+  return KNOWN_KEY.test(word) || parts.some((part) => /^(?=.*\d)(?=.*[a-z]).{12,}$/i.test(part));
 }

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { z } from 'zod';
-import { ConfigError } from '../config-error.ts';
-import { systemCode } from '../system-error.ts';
+import { ConfigError, systemCode } from '../config-error.ts';
 import { parseYaml, type YamlOptions } from './parse.ts';
 
 /** What a file yields: its value, and undefined too where it may be missing. */

@@ -1,8 +1,7 @@
-import { isScalar, parseDocument, Scalar, visit } from 'yaml';
+import { type ErrorCode, isScalar, parseDocument, Scalar, visit, type YAMLError } from 'yaml';
 import type { z } from 'zod';
-import type { Environment } from '../environment/environment.ts';
-import { expandVariables } from './expand.ts';
-import { issueProblems, pathsOf } from './issues.ts';
+import { type Environment, readVariable } from '../environment/environment.ts';
+import { issueProblems, pathsOf, shownName } from './issues.ts';
 import {
   findPlace,
   type Problem,
@@ -12,7 +11,36 @@ import {
   resolveAlias,
   type YamlSource,
 } from './source.ts';
-import { syntaxProblems } from './syntax.ts';
+
+// In our own words: those of the parser may quote the file, which may hold secrets.
+const WORDS: Partial<Record<ErrorCode, string>> = {
+  ALIAS_PROPS: 'an alias (*name) cannot have an anchor or a tag of its own',
+  BAD_ALIAS: 'an alias or anchor has no proper name',
+  BAD_COLLECTION_TYPE: 'the tag does not fit what follows it',
+  BAD_DIRECTIVE: 'a line that starts with % must be a YAML directive',
+  BAD_DQ_ESCAPE: 'unknown escape in a double-quoted text; write \\\\ for a backslash, or use single quotes',
+  BAD_INDENT: 'the indentation does not fit the lines above',
+  BAD_PROP_ORDER: 'anchors and tags must stand before the value, after the dash or colon',
+  BAD_SCALAR_START: 'a text cannot start with this character; put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a value with a colon and a blank in it must be in quotes; nested keys go on a line of their own',
+  BLOCK_IN_FLOW: 'inside { } or [ ] no indented block is allowed',
+  KEY_OVER_1024_CHARS: 'a key is longer than 1024 characters',
+  MISSING_CHAR: 'something is missing here: a closing quote or bracket, a comma or a colon',
+  MULTILINE_IMPLICIT_KEY: 'a key must stand on one line; is a colon missing?',
+  MULTIPLE_ANCHORS: 'a value can have one anchor only',
+  MULTIPLE_DOCS: 'the file holds a second document after ---; expected one',
+  MULTIPLE_TAGS: 'a value can have one tag only',
+  NON_STRING_KEY: 'a key must be a plain text',
+  RESOURCE_EXHAUSTION: 'too many levels inside each other',
+  TAB_AS_INDENT: 'a tab cannot indent; use blanks',
+  TAG_RESOLVE_FAILED: 'unknown tag; expected plain values, lists and maps',
+  UNEXPECTED_TOKEN: 'this does not belong here; is a quote, a bracket or a blank missing before it?',
+};
+
+const DEEPEST = 8;
+
+const NAME_AND_END = /([A-Za-z_][A-Za-z0-9_]*)(:-|\})/y;
 
 // Enough for a file that reuses its anchors a lot, far too little for one that multiplies them.
 const MOST_ALIASES = 1000;
@@ -123,4 +151,129 @@ function safeParse<Schema extends z.ZodType>(source: YamlSource, schema: Schema,
     if (!(error instanceof RangeError)) throw error;
     return refuseWhole(source, 'too many levels inside each other');
   }
+}
+
+/** Something wrong with a reference: `reference` is the start of it as it stands in the text. */
+type ExpansionProblem = { readonly reference: string; readonly words: string };
+
+type Expansion = { readonly text: string; readonly problems: readonly ExpansionProblem[] };
+
+type Cursor = {
+  readonly source: string;
+  readonly env: Environment;
+  readonly problems: ExpansionProblem[];
+  position: number;
+  depth: number;
+  /** Whether what is being read will be part of the result. */
+  needed: boolean;
+};
+
+/** Puts variables in place of `${NAME}` and `${NAME:-default}`; `$${` stands for a plain `${`. */
+function expandVariables(source: string, env: Environment): Expansion {
+  const cursor: Cursor = { source, env, problems: [], position: 0, depth: 0, needed: true };
+  const text = expandText(cursor);
+  return { text, problems: cursor.problems };
+}
+
+// Reads to the end, or inside a default to the brace that closes it.
+function expandText(cursor: Cursor): string {
+  const { source } = cursor;
+  let text = '';
+  while (cursor.position < source.length) {
+    if (source.startsWith('$${', cursor.position)) text += skip(cursor, 3).slice(1);
+    else if (source.startsWith('${', cursor.position)) text += expandReference(cursor);
+    else if (cursor.depth > 0 && source[cursor.position] === '}') return text;
+    else text += skip(cursor, 1);
+  }
+  if (cursor.depth > 0) complain(cursor, `\${`, `a \${ is never closed by }`);
+  return text;
+}
+
+function expandReference(cursor: Cursor): string {
+  NAME_AND_END.lastIndex = cursor.position + 2;
+  const match = NAME_AND_END.exec(cursor.source);
+  if (match?.[1] === undefined || cursor.depth >= DEEPEST) {
+    const words = `expected \${NAME} or \${NAME:-default}; write $\${ for a plain \${`;
+    complain(cursor, cursor.source.slice(cursor.position, cursor.position + 12), words);
+    return skip(cursor, 2);
+  }
+  const [whole, name, end] = match;
+  skip(cursor, 2 + whole.length);
+  const value = readVariable(name, cursor.env);
+  const fallback = end === ':-' ? expandDefault(cursor, value === undefined) : undefined;
+  const text = value ?? fallback;
+  if (text === undefined && cursor.needed) complain(cursor, `\${${name}`, unsetWords(name));
+  return text ?? '';
+}
+
+// A default that is not used may name variables that are not set.
+function expandDefault(cursor: Cursor, used: boolean): string {
+  const { needed } = cursor;
+  cursor.needed = needed && used;
+  cursor.depth++;
+  const text = expandText(cursor);
+  cursor.depth--;
+  cursor.needed = needed;
+  skip(cursor, 1);
+  return text;
+}
+
+function unsetWords(name: string): string {
+  return `the variable ${name} is not set; set it, or write \${${name}:-default}`;
+}
+
+function complain({ problems }: Cursor, reference: string, words: string): void {
+  if (!problems.some((problem) => problem.words === words)) problems.push({ reference, words });
+}
+
+function skip(cursor: Cursor, length: number): string {
+  const skipped = cursor.source.slice(cursor.position, cursor.position + length);
+  cursor.position += length;
+  return skipped;
+}
+
+/** What makes the text no YAML, and aliases that lead nowhere. */
+function syntaxProblems(source: YamlSource): Problem[] {
+  const { errors, warnings } = source.document;
+  const told = [...errors, ...warnings].map((error) => ({
+    offset: error.pos[0],
+    words: wordsOf(error, source),
+  }));
+  return told.length > 0 ? firstOfEachLine(told, source) : lostAliases(source);
+}
+
+function wordsOf({ code, pos }: YAMLError, { text }: YamlSource): string {
+  if (code === 'DUPLICATE_KEY') return `the key ${keyAt(text, pos[0])} stands twice in the same map`;
+  const words = WORDS[code] ?? 'this is no valid YAML';
+  return lineAt(text, pos[0]).includes('${') ? `${words}; put quotes around a value with \${...}` : words;
+}
+
+// One slip makes the parser stumble several times in the same line.
+function firstOfEachLine(problems: readonly Problem[], { lines }: YamlSource): Problem[] {
+  const byLine = Map.groupBy(problems, ({ offset }) => lines.linePos(offset).line);
+  return [...byLine.values()].flatMap(([first]) => first ?? []);
+}
+
+function keyAt(text: string, offset: number): string {
+  return JSON.stringify(shownName(/^["']?([^"':\r\n]{0,80})/.exec(text.slice(offset))?.[1]?.trim() ?? ''));
+}
+
+function lineAt(text: string, offset: number): string {
+  const start = text.lastIndexOf('\n', offset - 1) + 1;
+  const end = text.indexOf('\n', offset);
+  return text.slice(start, end === -1 ? text.length : end);
+}
+
+function lostAliases({ document }: YamlSource): Problem[] {
+  const problems: Problem[] = [];
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document) !== undefined) return;
+      problems.push({
+        offset: alias.range?.[0] ?? 0,
+        words: 'no anchor of this name stands before the alias; put a text that begins with * in quotes',
+      });
+    },
+  });
+  return problems;
 }

@@ -2,13 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { toError } from '@trunkline/std';
 import type { z } from 'zod';
-import { ConfigError } from '../config-error.ts';
-import { systemCode } from '../system-error.ts';
-import { FileFollower } from './file-follower.ts';
+import { ConfigError, systemCode } from '../config-error.ts';
 import { valueOfText } from './load.ts';
 import type { YamlOptions } from './parse.ts';
-import { closeOnFailure, SETTLE_MS } from './watch-yaml.ts';
-import { openWatcher } from './watcher.ts';
+import { closeOnFailure, FileFollower, openWatcher, SETTLE_MS } from './watch-yaml.ts';
 
 /** What happened to an entry; `file` is its name inside the directory. */
 export type DirectoryChange<Value> =

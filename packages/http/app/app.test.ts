@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { callerGuard } from '../callers/caller-guard.ts';
-import { createKeyring } from '../callers/keyring.ts';
+import { callerGuard, createKeyring } from '../callers/caller-guard.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { getRequest, rawClient, startApp } from '../test-kit.ts';
 

@@ -1,25 +1,20 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { anonymous } from '@trunkline/identity';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, type Env, Hono, type MiddlewareHandler } from 'hono';
+import { inspectRoutes } from 'hono/dev';
 import { routePath } from 'hono/route';
-import { type AccessOptions, createIdentify } from '../callers/identify.ts';
+import type { Result, Router } from 'hono/router';
+import { TrieRouter } from 'hono/router/trie-router';
+import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
-import type { RenderError } from '../errors/render.ts';
-import { type HealthReport, mountHealth } from '../health/mount-health.ts';
-import type { Metrics } from '../metrics/metrics.ts';
-import { mountMetrics } from '../metrics/mount-metrics.ts';
-import { mountDocs } from '../openapi/mount-docs.ts';
-import { allowCors } from '../origins/cors.ts';
-import { refuseForeignPages } from '../origins/page-guard.ts';
-import { listRoutes } from '../routes/list-routes.ts';
-import { type BodyLimit, capBody, createBodyLimit, limitBody } from './body-limit.ts';
-import { requireBodyType } from './body-type.ts';
-import type { AppEnv } from './context.ts';
-import { FixedPathRouter } from './fixed-path-router.ts';
-import type { Logger } from './logger.ts';
-import { createNotFound } from './not-found.ts';
-import { RequestFrame } from './request-frame.ts';
-import { withHeaders } from './security-headers.ts';
+import { type HttpError, httpErrors, type RenderError } from '../errors/http-error.ts';
+import { type Metrics, mountMetrics } from '../metrics/metrics.ts';
+import { describeRoute } from '../openapi/describe-route.ts';
+import { mountDocs } from '../openapi/page.ts';
+import { allowCors, refuseForeignPages } from '../origins/origin-guard.ts';
+import { type BodyLimit, capBody, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
+import type { AppEnv, Logger } from './context.ts';
+import { RequestFrame, withHeaders } from './request-frame.ts';
 
 export interface AppOptions {
   service: string;
@@ -136,4 +131,84 @@ function namesOf({ allowedHosts = [], publicUrl }: AppOptions): string[] {
 function addHeaders(context: Context<AppEnv>, headers: Readonly<Record<string, string>>): void {
   const response = withHeaders(context.res, headers);
   if (response !== context.res) context.res = response;
+}
+
+/** Tells an unknown path (404) from a known one that was asked with the wrong method (405). */
+function createNotFound(routes: () => readonly RouteEntry[]) {
+  let router: TrieRouter<string> | undefined;
+  return (method: string, path: string): HttpError => {
+    router ??= methodRouter(routes());
+    const allowed = allowedMethods(router, path);
+    if (allowed.length === 0 || allowed.includes(method)) return httpErrors.route_not_found({ method, path });
+    const headers = { allow: allowed.join(', ') };
+    return httpErrors.method_not_allowed({ method, path, allowed }, { headers });
+  };
+}
+
+function methodRouter(routes: readonly RouteEntry[]): TrieRouter<string> {
+  const router = new TrieRouter<string>();
+  for (const route of routes) router.add('ALL', route.path, route.method);
+  return router;
+}
+
+function allowedMethods(router: TrieRouter<string>, path: string): string[] {
+  const methods = router.match('ALL', path)[0].map(([method]) => method);
+  if (methods.includes('ALL')) return [];
+  const all = new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])));
+  return [...all];
+}
+
+/** Remembers what another router found for each path without parameters: the same path always leads to the same handlers. */
+class FixedPathRouter<T> implements Router<T> {
+  readonly name = 'FixedPathRouter';
+  readonly #router: Router<T>;
+  /** By path, then by method; only paths that were added, so their number has a bound. */
+  readonly #known = new Map<string, Map<string, Result<T>>>();
+
+  constructor(router: Router<T>) {
+    this.#router = router;
+  }
+
+  add(method: string, path: string, handler: T): void {
+    this.#router.add(method, path, handler);
+    if (!/[:*]/.test(path)) this.#known.set(path, new Map());
+  }
+
+  match(method: string, path: string): Result<T> {
+    const results = this.#known.get(path);
+    const known = results?.get(method);
+    if (known !== undefined) return known;
+    const found = this.#router.match(method, path);
+    results?.set(method, found);
+    return found;
+  }
+}
+
+export interface HealthReport {
+  /** 503 while the service cannot do its work. */
+  status: 200 | 503;
+  body: unknown;
+}
+
+/** `/healthz`, for people, load balancers and `trunkline doctor`; never cached. */
+function mountHealth<E extends Env>(app: Hono<E>, health: () => HealthReport | Promise<HealthReport>): void {
+  app.get('/healthz', describeRoute({ summary: 'Whether the service can do its work' }), async () => {
+    const { status, body } = await health();
+    return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
+  });
+}
+
+export interface RouteEntry {
+  /** `ALL` for a handler that takes every method. */
+  method: string;
+  path: string;
+}
+
+/** Every method and path that a handler answers, middleware left out. */
+export function listRoutes<E extends Env>(app: Hono<E>): RouteEntry[] {
+  const seen = new Map<string, RouteEntry>();
+  for (const { method, path, isMiddleware } of inspectRoutes(app)) {
+    if (!isMiddleware || method !== 'ALL') seen.set(`${method} ${path}`, { method, path });
+  }
+  return [...seen.values()];
 }

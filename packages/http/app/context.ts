@@ -1,8 +1,6 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Principal } from '@trunkline/identity';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { OpenStreams } from '../server/open-streams.ts';
-import type { Logger } from './logger.ts';
 
 export interface ServerBindings extends HttpBindings {
   streams: OpenStreams;
@@ -46,4 +44,50 @@ export interface RouteContext extends RequestContext {
     query(name: string): string | undefined;
     text(): Promise<string>;
   };
+}
+
+/** The part of a pino logger that the kit uses. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  child(fields: Record<string, unknown>): Logger;
+}
+
+/** Looks at a request before any route does: throws to refuse it, answers it, or lets it pass. */
+export type RequestCheck = (context: RequestContext) => Response | undefined;
+
+/** The answer of the first check that has one. */
+export function runChecks(checks: readonly RequestCheck[], context: RequestContext): Response | undefined {
+  for (const check of checks) {
+    const answer = check(context);
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+/** A response that is still being written; the server ends it when it stops. */
+export interface OpenStream {
+  end(): void;
+}
+
+/** The open streams of a server. After `endAll`, a new stream is ended as soon as it was added. */
+export class OpenStreams {
+  readonly #streams = new Set<OpenStream>();
+  #ended = false;
+
+  add(stream: OpenStream): void {
+    this.#streams.add(stream);
+    if (this.#ended) setImmediate(() => stream.end());
+  }
+
+  delete(stream: OpenStream): void {
+    this.#streams.delete(stream);
+  }
+
+  endAll(): void {
+    this.#ended = true;
+    for (const stream of this.#streams) stream.end();
+  }
 }

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { defineErrors } from '../errors/catalogue.ts';
+import { defineErrors } from '../errors/http-error.ts';
 import { startApp, type TestCaller } from '../test-kit.ts';
-import { allowCallers } from './allow-callers.ts';
-import { type CallerGuardOptions, callerGuard } from './caller-guard.ts';
-import { createKeyring } from './keyring.ts';
+import { allowCallers, type CallerGuardOptions, callerGuard, createKeyring } from './caller-guard.ts';
 
 const roster = createKeyring<TestCaller>([
   { key: 'ann-key', caller: { id: 'ann', role: 'admin' } },

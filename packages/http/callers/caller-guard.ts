@@ -1,12 +1,28 @@
-import type { Principal } from '@trunkline/identity';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import {
+  anonymous,
+  decodePrincipal,
+  type OperatorAccess,
+  type Principal,
+  principalHeader,
+} from '@trunkline/identity';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { AppEnv } from '../app/context.ts';
-import type { HttpError, HttpErrorOptions } from '../errors/http-error.ts';
-import { httpErrors } from '../errors/http-errors.ts';
-import { markGuard } from '../openapi/guard-mark.ts';
-import { refuseForeignName } from '../origins/page-guard.ts';
-import { type CredentialPlace, challenge, presentedKey } from './credentials.ts';
-import type { Keyring } from './keyring.ts';
+import { type HttpError, type HttpErrorOptions, httpErrors } from '../errors/http-error.ts';
+import { markGuard } from '../openapi/document.ts';
+import { refuseForeignName } from '../origins/origin-guard.ts';
+import {
+  bearerToken,
+  type CredentialPlace,
+  challenge,
+  type HeaderReader,
+  operatorHeader,
+  presentedKey,
+} from './credentials.ts';
+
+export const sessionCookie = 'trunkline_operator';
+
+const operatorInPerson: Principal = { kind: 'operator', id: 'operator', via: [] };
 
 export interface CallerGuardOptions<Caller> {
   /** A function where the keys can change while the service runs. */
@@ -61,3 +77,100 @@ function identify<Caller>(
 }
 
 const keyHolder: Principal = { kind: 'agent', id: 'key', via: [] };
+
+/** After a caller guard: lets a caller through by role or scope, or answers 403. */
+export function allowCallers<Caller>(
+  isAllowed: (caller: Caller) => boolean,
+  refuse: () => HttpError = httpErrors.forbidden,
+): MiddlewareHandler {
+  return async (context: Context<AppEnv<Caller>>, next) => {
+    if (!isAllowed(context.get('caller'))) throw refuse();
+    return next();
+  };
+}
+
+/** How requests are told apart before any guard of the service looks at them. */
+export interface AccessOptions {
+  operator: OperatorAccess;
+  /** The token that our own services show each other. */
+  serviceToken?: string | undefined;
+}
+
+/**
+ * Gives the principal that a request proves by itself: the operator, or whoever one of our services asks for.
+ * Everybody else is anonymous until a guard of the service finds their key.
+ */
+export function createIdentify({
+  operator,
+  serviceToken,
+}: AccessOptions): (request: HeaderReader) => Principal {
+  const services = createKeyring([{ key: serviceToken, caller: true }]);
+  return (request) => {
+    const keys = [request.header(operatorHeader), bearerToken(request), request.header('x-api-key')?.trim()];
+    const presented = keys.filter((key) => key !== undefined && key !== '') as string[];
+    if (presented.some((key) => operator.isKey(key)) || hasSession(request, operator))
+      return operatorInPerson;
+    if (presented.some((key) => services.find(key) === true)) return handedOnPrincipal(request);
+    return anonymous;
+  };
+}
+
+/** Without a header that names somebody, a service asks for nobody: it never lends its own rights. */
+function handedOnPrincipal(request: HeaderReader): Principal {
+  const principal = decodePrincipal(request.header(principalHeader) ?? '');
+  return principal !== undefined && principal.via.length > 0
+    ? principal
+    : { ...anonymous, via: ['a service'] };
+}
+
+/** A cookie counts for our own pages only: browsers send it along for pages of other ports too. */
+function hasSession(request: HeaderReader, operator: OperatorAccess): boolean {
+  const cookies = request.header('cookie');
+  if (cookies === undefined) return false;
+  const site = request.header('sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  return cookies
+    .split(';')
+    .map((cookie) => cookie.trim())
+    .some(
+      (cookie) =>
+        cookie.startsWith(`${sessionCookie}=`) && operator.isSession(cookie.slice(sessionCookie.length + 1)),
+    );
+}
+
+interface KeyEntry<Caller> {
+  /** A blank or missing key counts as none and is left out. */
+  key: string | undefined;
+  caller: Caller;
+}
+
+export interface Keyring<Caller> {
+  /** How many keys are set. */
+  readonly size: number;
+  /** Whose key it is; takes the same time whichever key matches, or none. */
+  find(presented: string): Caller | undefined;
+}
+
+/** Keeps only hashes of the keys. Of two callers with the same key the first has it. */
+export function createKeyring<Caller>(entries: Iterable<KeyEntry<Caller>>): Keyring<Caller> {
+  const keys = [...entries]
+    .filter(({ key }) => key !== undefined && key.trim() !== '')
+    .map(({ key, caller }) => ({ hash: hashOf(key ?? ''), caller }));
+  return {
+    size: keys.length,
+    find(presented) {
+      const hash = hashOf(presented);
+      let found: { caller: Caller } | undefined;
+      for (const entry of keys) {
+        const matches = timingSafeEqual(entry.hash, hash);
+        found = matches && found === undefined ? entry : found;
+      }
+      return found?.caller;
+    },
+  };
+}
+
+/** Equal lengths for the comparison, whatever the length of the key. */
+function hashOf(key: string): Buffer {
+  return createHash('sha256').update(key.trim()).digest();
+}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createKeyring } from './keyring.ts';
+import { createKeyring } from './caller-guard.ts';
 
 describe('createKeyring', () => {
   it('finds each caller by key and nobody by anything else', () => {

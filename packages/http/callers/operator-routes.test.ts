@@ -3,8 +3,7 @@ import { encodePrincipal, operatorAccess, type Principal, principalHeader } from
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../test-kit.ts';
-import { callerGuard } from './caller-guard.ts';
-import { createKeyring } from './keyring.ts';
+import { callerGuard, createKeyring } from './caller-guard.ts';
 import { requireOperator } from './operator-routes.ts';
 
 const serviceToken = 'token-between-services';

@@ -2,10 +2,10 @@ import { isDirectOperator, type OperatorAccess } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import type { AppEnv } from '../app/context.ts';
-import { httpErrors } from '../errors/http-errors.ts';
+import { httpErrors } from '../errors/http-error.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { validate } from '../validation/validate.ts';
-import { sessionCookie } from './identify.ts';
+import { sessionCookie } from './caller-guard.ts';
 
 const MAX_WRONG_KEYS = 10;
 const WINDOW_MS = 60_000;

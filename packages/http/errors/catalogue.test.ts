@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defineErrors } from './catalogue.ts';
-import { HttpError } from './http-error.ts';
+import { defineErrors, HttpError } from './http-error.ts';
 
 const errors = defineErrors({
   peer_unknown: [404, 'Peer connection not found'],

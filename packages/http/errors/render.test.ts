@@ -2,10 +2,8 @@ import { HTTPException } from 'hono/http-exception';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { eventually, rawClient, startApp } from '../test-kit.ts';
-import { validate } from '../validation/validate.ts';
-import { ValidationError } from '../validation/validation-error.ts';
-import { defineErrors } from './catalogue.ts';
-import type { RenderError } from './render.ts';
+import { ValidationError, validate } from '../validation/validate.ts';
+import { defineErrors, type RenderError } from './http-error.ts';
 
 const errors = defineErrors({
   peer_unknown: [404, 'Peer connection not found'],

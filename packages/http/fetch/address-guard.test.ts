@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Lookup } from './address-policy.ts';
+import { assertPublicUrl, type Lookup } from './address-policy.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { assertPublicUrl } from './public-url.ts';
 import { code, failure, lookupOf, startWeb, text } from './test-web.ts';
 
 describe('what may be asked for', () => {

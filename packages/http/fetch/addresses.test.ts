@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { addBlock, embeddedIpv4, refusedKind } from './addresses.ts';
+import { addBlock, embeddedIpv4, refusedKind } from './address-policy.ts';
 
 describe('refusedKind', () => {
   it.each([

@@ -1,12 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../test-kit.ts';
-import type { Lookup } from './address-policy.ts';
+import { assertPublicUrl, type Lookup } from './address-policy.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { assertPublicUrl } from './public-url.ts';
 import { code, failure, open, startWeb, text } from './test-web.ts';
 
 describe('size', () => {

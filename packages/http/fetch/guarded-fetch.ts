@@ -1,11 +1,18 @@
-import type { Response as UndiciResponse } from 'undici';
+import type { RequestInit, Response, Response as UndiciResponse } from 'undici';
 import { HttpError } from '../errors/http-error.ts';
-import { type AddressPolicyOptions, createAddressPolicy } from './address-policy.ts';
-import { decodeText } from './decode-text.ts';
-import { fetchErrors } from './errors.ts';
-import { parseFetchableUrl } from './public-url.ts';
-import { readLimited } from './read-limited.ts';
-import { isRedirect, type OutgoingRequest, redirected } from './redirects.ts';
+import {
+  type AddressPolicyOptions,
+  createAddressPolicy,
+  fetchErrors,
+  parseFetchableUrl,
+} from './address-policy.ts';
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** What another host may see of the first request; credentials come in headers of any name. */
+const HARMLESS_HEADERS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+const SNIFFED_BYTES = 1024;
 
 export interface GuardedFetchOptions extends AddressPolicyOptions {
   /** Bytes of the decoded answer; default 2 MiB. */
@@ -143,4 +150,85 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);
   return error.message === '' ? error.name : error.message;
+}
+
+/** Decodes by the charset of the header, else of the page's own meta element, else as UTF-8. */
+function decodeText(body: Uint8Array, contentType: string): string {
+  const label = charsetIn(contentType) ?? charsetIn(openingOf(body)) ?? 'utf-8';
+  return decoderFor(label).decode(body);
+}
+
+function charsetIn(text: string): string | undefined {
+  return /charset\s*=\s*["']?([\w.:-]+)/i.exec(text)?.[1];
+}
+
+function openingOf(body: Uint8Array): string {
+  const opening = Buffer.from(body.subarray(0, SNIFFED_BYTES)).toString('latin1');
+  return opening.match(/<meta[^>]*>/gi)?.find((tag) => /charset/i.test(tag)) ?? '';
+}
+
+function decoderFor(label: string): TextDecoder {
+  try {
+    return new TextDecoder(label);
+  } catch (error) {
+    if (error instanceof RangeError) return new TextDecoder();
+    throw error;
+  }
+}
+
+interface ReadLimits {
+  maxBytes: number;
+  overflow: 'refuse' | 'cut';
+}
+
+/** Reads the decoded body and stops as soon as it is too long; a small compressed body may unpack to a huge one. */
+async function readLimited(
+  response: Response,
+  { maxBytes, overflow }: ReadLimits,
+): Promise<{ body: Uint8Array; truncated: boolean }> {
+  if (response.body === null) return { body: new Uint8Array(), truncated: false };
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    const room = maxBytes - size;
+    chunks.push(chunk.byteLength > room ? chunk.subarray(0, room) : chunk);
+    size += chunk.byteLength;
+    if (size > maxBytes) break;
+  }
+  if (size > maxBytes && overflow === 'refuse') throw fetchErrors.response_too_large({ bytes: maxBytes });
+  return { body: Buffer.concat(chunks), truncated: size > maxBytes };
+}
+
+interface OutgoingRequest {
+  url: URL;
+  init: RequestInit & { method: string; headers: Readonly<Record<string, string>> };
+}
+
+function isRedirect(response: Response): boolean {
+  return REDIRECTS.has(response.status) && response.headers.has('location');
+}
+
+/** The request to send next, as browsers would: 303, and 301 or 302 after a POST, become a GET. */
+function redirected(request: OutgoingRequest, response: Response): OutgoingRequest {
+  const url = redirectTarget(request.url, response.headers.get('location') ?? '');
+  const { method, headers, ...rest } = request.init;
+  const kept = url.origin === request.url.origin ? headers : harmless(headers);
+  if (!becomesGet(method, response.status)) return { url, init: { ...rest, method, headers: kept } };
+  const { body: _dropped, ...bodiless } = rest;
+  return { url, init: { ...bodiless, method: method === 'HEAD' ? 'HEAD' : 'GET', headers: kept } };
+}
+
+function redirectTarget(base: URL, location: string): URL {
+  const target = URL.parse(location, base);
+  if (target === null) throw fetchErrors.redirect_invalid();
+  return parseFetchableUrl(target);
+}
+
+function harmless(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers);
+  return Object.fromEntries(entries.filter(([name]) => HARMLESS_HEADERS.has(name.toLowerCase())));
+}
+
+function becomesGet(method: string, status: number): boolean {
+  return status === 303 || ((status === 301 || status === 302) && method === 'POST');
 }

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
 import { describeRoute as describe, resolver } from 'hono-openapi';
 import type { z } from 'zod';
-import type { ErrorKind } from '../errors/catalogue.ts';
+import type { ErrorKind } from '../errors/http-error.ts';
 
 export interface RouteDescription {
   summary: string;

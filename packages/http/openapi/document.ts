@@ -1,10 +1,16 @@
-import type { Hono } from 'hono';
-import { generateSpecs } from 'hono-openapi';
+import type { Hono, MiddlewareHandler } from 'hono';
+import { generateSpecs, uniqueSymbol } from 'hono-openapi';
 import type { AppEnv } from '../app/context.ts';
-import type { RenderError } from '../errors/render.ts';
-import { ValidationError } from '../validation/validation-error.ts';
-import { applyGuards, SECURITY_SCHEMES } from './security.ts';
-import type { ApiDocument, Operation, ResponseDescription } from './types.ts';
+import type { RenderError } from '../errors/http-error.ts';
+import { ValidationError } from '../validation/validate.ts';
+
+/** The field that carries guards through the generator to the document. */
+const GUARDS_FIELD = 'x-guards';
+
+const SECURITY_SCHEMES: Record<string, SecurityScheme> = {
+  'x-api-key': { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+  bearer: { type: 'http', scheme: 'bearer' },
+};
 
 export interface DocumentOptions {
   service: string;
@@ -92,4 +98,51 @@ function completeResponses(responses: Operation['responses'], invalid: InvalidIn
   if (!Object.keys(complete).some((status) => /^[123]/.test(status)))
     complete[200] = { description: 'Success.' };
   return complete as Operation['responses'];
+}
+
+/** Turns the guards in front of a route into its security requirement: each guard must be met by one of its places. */
+function applyGuards(operation: Operation, path: string): void {
+  const fields = operation as { [GUARDS_FIELD]?: GuardMark[] };
+  const guards = [...new Set(fields[GUARDS_FIELD])].filter(({ except }) => !except.includes(path));
+  delete fields[GUARDS_FIELD];
+  if (guards.length === 0) return;
+  operation.security = waysIn(guards);
+  operation.responses = { '401': { description: 'A key is missing or unknown.' }, ...operation.responses };
+}
+
+/** Every combination of one place a guard, each combination once. */
+function waysIn(guards: readonly GuardMark[]): Record<string, string[]>[] {
+  const combinations = guards.reduce<string[][]>(
+    (ways, { credentials }) => ways.flatMap((way) => credentials.map((place) => [...way, place])),
+    [[]],
+  );
+  const distinct = new Map(combinations.map((places) => [[...new Set(places)].sort().join(), places]));
+  return [...distinct.values()].map((places) => Object.fromEntries(places.map((place) => [place, []])));
+}
+
+/** The parts of an OpenAPI 3.1 document, as the generator types them. */
+export type ApiDocument = Awaited<ReturnType<typeof generateSpecs>>;
+
+export type Operation = NonNullable<NonNullable<ApiDocument['paths'][string]>['get']>;
+
+type Components = NonNullable<ApiDocument['components']>;
+
+export type Schema = NonNullable<Components['schemas']>[string];
+
+export type SchemaOrReference = Schema | { $ref: string };
+
+export type Parameter = Exclude<NonNullable<Components['parameters']>[string], { $ref: string }>;
+
+export type ResponseDescription = Exclude<NonNullable<Components['responses']>[string], { $ref: string }>;
+
+type SecurityScheme = Exclude<NonNullable<Components['securitySchemes']>[string], { $ref: string }>;
+
+interface GuardMark {
+  credentials: readonly string[];
+  except: readonly string[];
+}
+
+/** Lets the API description know that a middleware asks for a key. */
+export function markGuard<Handler extends MiddlewareHandler>(handler: Handler, mark: GuardMark): Handler {
+  return Object.assign(handler, { [uniqueSymbol]: { spec: { [GUARDS_FIELD]: [mark] } } });
 }

@@ -1,15 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { callerGuard } from '../callers/caller-guard.ts';
-import { createKeyring } from '../callers/keyring.ts';
-import { defineErrors } from '../errors/catalogue.ts';
+import { callerGuard, createKeyring } from '../callers/caller-guard.ts';
+import { defineErrors } from '../errors/http-error.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { startApp, type TestCaller } from '../test-kit.ts';
-import { validate } from '../validation/validate.ts';
-import { ValidationError } from '../validation/validation-error.ts';
+import { ValidationError, validate } from '../validation/validate.ts';
 import { describeRoute } from './describe-route.ts';
-import { schemaText } from './schema-text.ts';
-import type { Schema, SchemaOrReference } from './types.ts';
+import type { Schema, SchemaOrReference } from './document.ts';
+import { schemaText } from './page.ts';
 
 const errors = defineErrors({
   skill_unknown: [404, 'unknown skill'],

@@ -1,10 +1,33 @@
-import { type ListedOperation, operationsOf } from './document.ts';
-import { escapeHtml } from './html.ts';
-import { schemaText } from './schema-text.ts';
-import type { ApiDocument, Operation, Parameter, ResponseDescription, Schema } from './types.ts';
+import type { Hono } from 'hono';
+import type { AppEnv } from '../app/context.ts';
+import {
+  type ApiDocument,
+  type DocumentOptions,
+  generateDocument,
+  type ListedOperation,
+  type Operation,
+  operationsOf,
+  type Parameter,
+  type ResponseDescription,
+  type Schema,
+  type SchemaOrReference,
+} from './document.ts';
+
+/** The page needs nothing but its own style sheet. */
+const DOCS_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const MAX_DEPTH = 6;
+
+const ENTITIES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
 
 /** The whole page as plain HTML: no script, one style sheet of the service itself. */
-export function renderPage(document: ApiDocument): string {
+function renderPage(document: ApiDocument): string {
   const { title, version, description = '' } = document.info;
   const operations = operationsOf(document);
   return `<!doctype html>
@@ -106,4 +129,116 @@ function contentText(content: ResponseDescription['content'], document: ApiDocum
       return `<p class="media">${escapeHtml(media)}</p><pre><code>${escapeHtml(text)}</code></pre>`;
     })
     .join('');
+}
+
+/** Text that is safe between tags and inside quoted attributes. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+}
+
+type Schemas = Readonly<Record<string, SchemaOrReference>>;
+
+/** A schema as a type that people can read: `{ level: "silent" | "brief", note?: string }`. */
+export function schemaText(schema: SchemaOrReference | undefined, schemas: Schemas, depth = 0): string {
+  if (schema === undefined || depth > MAX_DEPTH) return 'any';
+  if ('$ref' in schema) return referenceText(schema.$ref, schemas, depth);
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) return choices.map((choice) => schemaText(choice, schemas, depth)).join(' | ');
+  if (schema.allOf !== undefined)
+    return schema.allOf.map((part) => schemaText(part, schemas, depth)).join(' & ');
+  if (schema.type === 'array') return `${wrapped(schemaText(schema.items, schemas, depth))}[]`;
+  if (schema.type === 'object' || schema.properties !== undefined) return objectText(schema, schemas, depth);
+  return typeText(schema);
+}
+
+function referenceText(reference: string, schemas: Schemas, depth: number): string {
+  const name = reference.split('/').pop() ?? '';
+  return schemas[name] === undefined ? name : schemaText(schemas[name], schemas, depth + 1);
+}
+
+function objectText(schema: Schema, schemas: Schemas, depth: number): string {
+  const indent = '  '.repeat(depth + 1);
+  const lines = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const optional = schema.required?.includes(name) === true ? '' : '?';
+    const note = 'description' in property && property.description ? `  // ${property.description}` : '';
+    return `${indent}${name}${optional}: ${schemaText(property, schemas, depth + 1)}${note}`;
+  });
+  const { additionalProperties: rest } = schema;
+  if (typeof rest === 'object') lines.push(`${indent}[name]: ${schemaText(rest, schemas, depth + 1)}`);
+  return lines.length === 0 ? '{}' : `{\n${lines.join('\n')}\n${'  '.repeat(depth)}}`;
+}
+
+function typeText(schema: Schema): string {
+  const names = [schema.type ?? 'any'].flat().join(' | ');
+  return [names, schema.format && `(${schema.format})`, limitsText(schema)].filter(Boolean).join(' ');
+}
+
+function limitsText(schema: Schema): string {
+  const low = schema.minimum ?? schema.minLength;
+  const high = schema.maximum ?? schema.maxLength;
+  const isOpen = (high ?? Number.MAX_SAFE_INTEGER) >= Number.MAX_SAFE_INTEGER;
+  if (isOpen) return low === undefined || low <= Number.MIN_SAFE_INTEGER ? '' : `from ${low}`;
+  return low === undefined || low <= Number.MIN_SAFE_INTEGER ? `up to ${high}` : `${low} to ${high}`;
+}
+
+function wrapped(text: string): string {
+  return text.includes(' | ') && !text.startsWith('{') ? `(${text})` : text;
+}
+
+/** The look of `/docs`: the colours of the product, in light and dark. */
+const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: #faf8f4; --raised: #ffffff; --ink: #1c1b19; --soft: #5f5b54; --line: #e4dfd5; --accent: #9a5410;
+}
+@media (prefers-color-scheme: dark) {
+  :root { --paper: #14151a; --raised: #1c1e25; --ink: #ece8e0; --soft: #a9a59c; --line: #2b2e38; --accent: #f0a04b; }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 24px; max-width: 1100px; background: var(--paper); color: var(--ink);
+  font: 16px/1.5 system-ui, sans-serif; font-variant-numeric: tabular-nums;
+}
+h1 { font-size: 28px; line-height: 1.25; margin: 0; }
+h1 small { font-size: 14px; font-weight: 400; color: var(--soft); }
+h2 { font-size: 20px; line-height: 1.25; margin: 0 0 8px; overflow-wrap: anywhere; }
+h3 { font-size: 14px; margin: 16px 0 4px; color: var(--soft); }
+a { color: var(--accent); }
+a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+code, pre, .method { font-family: ui-monospace, monospace; font-size: 14px; }
+.method { color: var(--accent); }
+nav ul { list-style: none; margin: 16px 0; padding: 0; columns: 400px; column-gap: 24px; }
+nav li { break-inside: avoid; overflow-wrap: anywhere; padding-left: 16px; text-indent: -16px; }
+nav a { text-decoration: none; color: inherit; }
+nav a:hover { text-decoration: underline; }
+section { margin: 16px 0; padding: 16px; background: var(--raised); border: 1px solid var(--line); border-radius: 8px; }
+section:target { border-color: var(--accent); }
+section p { margin: 4px 0; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; }
+th, td { text-align: left; vertical-align: top; padding: 4px 8px 4px 0; border-bottom: 1px solid var(--line); }
+pre { margin: 4px 0; padding: 8px 12px; overflow-x: auto; background: var(--paper); border-radius: 8px; }
+dl { display: grid; grid-template-columns: 48px 1fr; gap: 4px 8px; margin: 0; }
+dt { font-weight: 600; }
+dd { margin: 0; min-width: 0; }
+.media { color: var(--soft); font-size: 12px; }
+`;
+
+/** The machine-readable description at `/openapi.json` and the page for people at `/docs`. */
+export function mountDocs<Caller>(app: Hono<AppEnv<Caller>>, options: DocumentOptions): void {
+  let generated: Promise<ApiDocument> | undefined;
+  const document = () => {
+    generated ??= generateDocument(app, options);
+    return generated;
+  };
+  app.get('/openapi.json', async () => Response.json(await document()));
+  app.get('/docs', async () => {
+    const headers = { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': DOCS_POLICY };
+    return new Response(renderPage(await document()), { headers });
+  });
+  app.get('/docs/style.css', () => {
+    const headers = { 'content-type': 'text/css; charset=utf-8', 'cache-control': 'no-cache' };
+    return new Response(STYLE, { headers });
+  });
 }

@@ -1,4 +1,18 @@
-import { httpErrors } from '../errors/http-errors.ts';
+import { isIP } from 'node:net';
+import type { RequestCheck, RequestContext } from '../app/context.ts';
+import { hasCredentials } from '../callers/credentials.ts';
+import { httpErrors } from '../errors/http-error.ts';
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+const A2A_PATH = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$))/;
+
+/** Names that nobody outside can have: a resolver of the internet does not know them. */
+const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|lan|home|home\.arpa)$/;
+
+const ONE_HOUR_SECONDS = 3600;
+
+const METHODS = 'GET, HEAD, PUT, POST, DELETE, PATCH';
 
 interface HeaderReader {
   header(name: string): string | undefined;
@@ -22,7 +36,7 @@ export function createOriginCheck(allowed: readonly string[]): OriginCheck {
 }
 
 /** Compares without regard to case and blanks around; `*` matches everything. */
-export function originMatcher(allowed: readonly string[]): (origin: string | undefined) => boolean {
+function originMatcher(allowed: readonly string[]): (origin: string | undefined) => boolean {
   const entries = new Set(allowed.map(normalise));
   entries.delete('');
   return (origin) => entries.has('*') || (origin !== undefined && entries.has(normalise(origin)));
@@ -30,4 +44,112 @@ export function originMatcher(allowed: readonly string[]): (origin: string | und
 
 function normalise(origin: string): string {
   return origin.trim().toLowerCase();
+}
+
+/** Lets pages of the listed origins read answers. Without a list nothing is sent, and browsers refuse. */
+export function allowCors(origins: readonly string[]): RequestCheck {
+  const isAllowed = originMatcher(origins);
+  return (context) => {
+    const headers = context.get('standardHeaders');
+    headers.vary = 'Origin';
+    const origin = context.req.header('origin');
+    if (origin !== undefined && isAllowed(origin)) {
+      headers['access-control-allow-origin'] = origin;
+      headers['access-control-expose-headers'] = 'x-request-id';
+      if (context.req.method === 'OPTIONS') allowRequest(context, headers);
+    }
+    return context.req.method === 'OPTIONS' ? new Response(null, { status: 204 }) : undefined;
+  };
+}
+
+/** Answers what a browser asks before the request itself. */
+function allowRequest(context: RequestContext, headers: Record<string, string>): void {
+  headers['access-control-allow-methods'] = METHODS;
+  headers['access-control-max-age'] = String(ONE_HOUR_SECONDS);
+  const wanted = context.req.header('access-control-request-headers');
+  if (wanted !== undefined) headers['access-control-allow-headers'] = wanted;
+}
+
+/** Whether only this machine reaches a server that listens on the host, or that the host of an address is this machine. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  return name === 'localhost' || name.endsWith('.localhost') || name === '::1' || /^127\.[\d.]+$/.test(name);
+}
+
+interface PageGuardOptions {
+  /** Origins whose pages may send changes anywhere. */
+  allowedOrigins?: readonly string[] | undefined;
+  /** Origins whose pages may send changes to A2A routes; `*` stands for all. A2A_ALLOWED_ORIGINS. */
+  a2aOrigins?: readonly string[] | undefined;
+  /** The address by which people reach the service, behind a proxy for instance. */
+  publicUrl?: string | undefined;
+}
+
+/** A2A has its own rules for origins and content types: other agents may name any Origin unless a list is set. */
+export function isA2aPath(path: string): boolean {
+  return A2A_PATH.test(path) && path !== '/a2a/callback';
+}
+
+/**
+ * Refuses changes that a page of another origin sends, which any page can make a browser do. Another port of the same
+ * host is another origin. Requests with a key in a header are not concerned: a browser adds such a header for a
+ * foreign page only after a preflight, which this service does not answer.
+ */
+export function refuseForeignPages(options: PageGuardOptions): RequestCheck {
+  const isAllowed = originMatcher([...(options.allowedOrigins ?? []), ...originOf(options.publicUrl)]);
+  const isA2aOrigin = originMatcher(options.a2aOrigins ?? []);
+  return ({ req }) => {
+    if (SAFE_METHODS.has(req.method) || hasCredentials(req)) return undefined;
+    const origin = req.header('origin');
+    const isA2a = isA2aPath(req.path);
+    if (isAllowed(origin) || (isA2a && isA2aOrigin(origin))) return undefined;
+    if (isForeignSite(req.header('sec-fetch-site')) || !(isA2a || isOwn(origin, req.header('host'))))
+      throw httpErrors.foreign_page({ origin: origin ?? 'another origin' });
+    return undefined;
+  };
+}
+
+/** Browsers say `same-origin` for our own pages and `none` for what the user typed. */
+function isForeignSite(site: string | undefined): boolean {
+  return site === 'cross-site' || site === 'same-site';
+}
+
+/** Programs send no Origin; a page is ours when it came from the host and port that it asks. */
+function isOwn(origin: string | undefined, host: string | undefined): boolean {
+  if (origin === undefined) return true;
+  const url = URL.parse(origin);
+  return (
+    url !== null && host !== undefined && /^https?:$/.test(url.protocol) && url.host === hostOf(host, url)
+  );
+}
+
+/** Without the default port of the scheme, as browsers write origins. */
+function hostOf(host: string, { protocol }: URL): string | undefined {
+  return URL.parse(`${protocol}//${host}`)?.host;
+}
+
+function originOf(publicUrl: string | undefined): string[] {
+  return publicUrl === undefined ? [] : [new URL(publicUrl).origin];
+}
+
+/**
+ * For services that ask for no key: a page that reached us by a name of the internet may have made that name point
+ * here itself (DNS rebinding), so only addresses, names of the local network and listed names are answered.
+ */
+export function refuseForeignName(context: Pick<RequestContext, 'get' | 'req'>): void {
+  const host = context.req.header('host');
+  if (host === undefined) return;
+  const name = nameOf(host);
+  const isLocal = isIP(name) !== 0 || LOCAL_NAME.test(name);
+  if (!isLocal && !(context.get('allowedHosts') ?? []).includes(name))
+    throw httpErrors.foreign_name({ name });
+}
+
+/** Without port, brackets and the dot at the end. */
+function nameOf(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
 }

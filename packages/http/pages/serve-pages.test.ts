@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApp } from '../test-kit.ts';
-import { takesGzip } from './negotiate.ts';
-import { type PagesOptions, servePages } from './serve-pages.ts';
+import { type PagesOptions, servePages, takesGzip } from './serve-pages.ts';
 
 const HTML = `<!doctype html><title>page</title>${'<p>text</p>'.repeat(200)}`;
 const SCRIPT = 'console.log(1);'.repeat(200);

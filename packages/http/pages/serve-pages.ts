@@ -1,9 +1,18 @@
+import { createHash } from 'node:crypto';
+import { readFile, realpath, stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { Env, Hono, HonoRequest } from 'hono';
-import { PAGE_POLICY } from '../app/security-headers.ts';
-import { httpErrors } from '../errors/http-errors.ts';
-import { createFileCache, type PageFile } from './file-cache.ts';
-import { isFresh, takesGzip } from './negotiate.ts';
-import { safeSegments } from './safe-path.ts';
+import { getMimeType } from 'hono/utils/mime';
+import { PAGE_POLICY } from '../app/request-frame.ts';
+import { httpErrors } from '../errors/http-error.ts';
+
+const compress = promisify(gzip);
+
+const MIN_GZIP_BYTES = 1024;
+
+const PACKABLE = /^(?:text\/|image\/svg|application\/(?:json|manifest\+json|xml|wasm))/;
 
 export interface PagesOptions {
   /** Where the built pages are. */
@@ -65,4 +74,105 @@ async function respond(request: HonoRequest, file: PageFile, immutable: boolean)
   const body = gzip ?? file.body;
   headers['content-length'] = String(body.byteLength);
   return new Response(body, { headers });
+}
+
+/** Whether the client unpacks gzip: named, or covered by `*`, and not given the weight 0. */
+export function takesGzip(acceptEncoding: string | undefined): boolean {
+  const weights = new Map((acceptEncoding ?? '').split(',').map(toWeight));
+  return (weights.get('gzip') ?? weights.get('*') ?? 0) > 0;
+}
+
+function toWeight(entry: string): [name: string, weight: number] {
+  const [name = '', ...parameters] = entry.split(';').map((part) => part.trim().toLowerCase());
+  const quality = parameters.find((parameter) => parameter.startsWith('q='));
+  return [name, quality === undefined ? 1 : Number(quality.slice(2))];
+}
+
+/** Whether the client's copy is the current one. */
+function isFresh(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+  return tags.includes('*') || tags.includes(etag);
+}
+
+/** The parts of a path below the page directory; undefined when it tries to leave it or names a hidden file. */
+function safeSegments(path: string): string[] | undefined {
+  const decoded = decode(path);
+  if (decoded === undefined || /[\\\0]/.test(decoded)) return undefined;
+  const segments = decoded.split('/').filter((segment) => segment !== '');
+  return segments.some((segment) => segment.startsWith('.')) ? undefined : segments;
+}
+
+function decode(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+interface PageFile {
+  readonly type: string;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly hash: string;
+  /** Packed once and kept; undefined where packing does not help. */
+  gzip(): Promise<Uint8Array<ArrayBuffer> | undefined>;
+}
+
+interface CachedFile extends PageFile {
+  readonly modifiedAt: number;
+}
+
+/** Files of one directory, kept in memory until they change on disk. */
+function createFileCache(directory: string) {
+  const files = new Map<string, CachedFile>();
+  return {
+    async read(segments: readonly string[]): Promise<PageFile | undefined> {
+      const path = await realFile(directory, segments);
+      if (path === undefined) return undefined;
+      const { mtimeMs } = await stat(path);
+      const known = files.get(path);
+      if (known?.modifiedAt === mtimeMs) return known;
+      const file = await loadFile(path, mtimeMs);
+      files.set(path, file);
+      return file;
+    },
+  };
+}
+
+/** The file behind the path, links resolved; undefined when there is none or it lies outside the directory. */
+async function realFile(directory: string, segments: readonly string[]): Promise<string | undefined> {
+  try {
+    const root = await realpath(directory);
+    const path = await realpath(join(root, ...segments));
+    if (!path.startsWith(root + sep)) return undefined;
+    return (await stat(path)).isFile() ? path : undefined;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';
+}
+
+async function loadFile(path: string, modifiedAt: number): Promise<CachedFile> {
+  const body = await readFile(path);
+  const type = getMimeType(path) ?? 'application/octet-stream';
+  let packed: Promise<Uint8Array<ArrayBuffer>> | undefined;
+  const isPackable = PACKABLE.test(type) && body.byteLength >= MIN_GZIP_BYTES;
+  return {
+    type,
+    body,
+    modifiedAt,
+    hash: createHash('sha256').update(body).digest('base64url').slice(0, 22),
+    async gzip() {
+      if (!isPackable) return undefined;
+      packed ??= compress(body);
+      return packed;
+    },
+  };
 }

@@ -1,10 +1,9 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sse } from '../sse/sse.ts';
-import { streamText } from '../stream/stream-text.ts';
+import { streamText } from '../stream/response-stream.ts';
 import { collectingLogger, eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
-import { serve } from './serve.ts';
-import { StartError, toStartError } from './start-error.ts';
+import { StartError, serve, toStartError } from './serve.ts';
 
 /** A promise and the function that settles it. */
 function gate() {

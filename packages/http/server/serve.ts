@@ -1,11 +1,7 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
-import type { ServerBindings } from '../app/context.ts';
-import type { Logger } from '../app/logger.ts';
-import { type Connections, trackConnections } from './connections.ts';
-import { OpenStreams } from './open-streams.ts';
-import { toStartError } from './start-error.ts';
+import { type Logger, OpenStreams, type ServerBindings } from '../app/context.ts';
 
 export interface ServeOptions {
   host: string;
@@ -115,4 +111,89 @@ function urlHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;
+}
+
+interface Connections {
+  /** Closes idle connections now and busy ones after their answer. */
+  closeWhenIdle(): void;
+  destroyAll(): void;
+}
+
+/** Knows which connections carry a request; Node itself does not count those that never sent one as idle. */
+function trackConnections(server: Server): Connections {
+  const busy = new Map<Socket, Set<ServerResponse>>();
+  let stopping = false;
+  server.on('connection', (socket) => {
+    busy.set(socket, new Set());
+    socket.once('close', () => busy.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    const responses = busy.get(request.socket);
+    responses?.add(response);
+    if (stopping) response.shouldKeepAlive = false;
+    response.once('close', () => {
+      responses?.delete(response);
+      if (stopping && responses?.size === 0) request.socket.destroySoon();
+    });
+  });
+  return {
+    closeWhenIdle() {
+      stopping = true;
+      for (const [socket, responses] of busy) {
+        for (const response of responses) response.shouldKeepAlive = false;
+        if (responses.size === 0) socket.destroy();
+      }
+    },
+    destroyAll() {
+      for (const socket of busy.keys()) socket.destroy();
+    },
+  };
+}
+
+/** Why a server could not start, in words that name the setting to change. */
+export class StartError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string, cause: unknown) {
+    super(message, { cause });
+    this.name = 'StartError';
+    this.code = code;
+  }
+}
+
+interface ListenTarget {
+  host: string;
+  port: number;
+  portVariable: string;
+}
+
+export function toStartError(error: NodeJS.ErrnoException, target: ListenTarget): StartError {
+  const { host, port, portVariable } = target;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new StartError(
+        'port_taken',
+        `Port ${port} on ${host} is already in use. Stop the program that has it, or set ${portVariable} to another port.`,
+        error,
+      );
+    case 'EACCES':
+      return new StartError(
+        'port_forbidden',
+        `This user may not listen on port ${port}. Set ${portVariable} to a port of 1024 or above.`,
+        error,
+      );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new StartError(
+        'host_unavailable',
+        `${host} is not an address of this machine, so port ${port} cannot be opened on it. Set the host to 127.0.0.1 or 0.0.0.0.`,
+        error,
+      );
+    default:
+      return new StartError(
+        'listen_failed',
+        `Port ${port} on ${host} could not be opened: ${error.message}.`,
+        error,
+      );
+  }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatSseFrame, type SseEvent } from './frame.ts';
 import { type ReceivedEvent, readSse } from './read-sse.ts';
+import { formatSseFrame, type SseEvent } from './sse.ts';
 
 describe('formatSseFrame', () => {
   it('writes the fields in one order, and a blank line', () => {

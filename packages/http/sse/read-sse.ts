@@ -1,5 +1,3 @@
-import { splitLines } from './split-lines.ts';
-
 export interface ReceivedEvent {
   /** The last id the stream named, in this event or before it. */
   id: string;
@@ -75,4 +73,28 @@ function splitField(line: string): [name: string, value: string] {
 
 function tooLong(limit: number): Error {
   return new Error(`The event stream sent an event of more than ${limit} characters.`);
+}
+
+/** Splits bytes into lines ended by CR, LF or CRLF, however the chunks fall; a last line without an end is left out. */
+async function* splitLines(
+  source: AsyncIterable<Uint8Array>,
+  limit: number,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  // Only what is new is searched: going over a long line again with each chunk would take minutes.
+  let begun = '';
+  let afterReturn = false;
+  for await (const bytes of source) {
+    const decoded = decoder.decode(bytes, { stream: true });
+    if (decoded === '') continue;
+    const [first = '', ...others] = (afterReturn ? decoded.replace(/^\n/, '') : decoded).split(/\r\n|\r|\n/);
+    afterReturn = decoded.endsWith('\r');
+    begun += first;
+    for (const next of others) {
+      yield begun;
+      begun = next;
+    }
+    if (begun.length > limit)
+      throw new Error(`The event stream sent a line of more than ${limit} characters.`);
+  }
 }

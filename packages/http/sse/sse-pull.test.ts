@@ -2,10 +2,8 @@ import { EventEmitter, on } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
-import { formatSseFrame } from './frame.ts';
 import { type ReceivedEvent, readSse } from './read-sse.ts';
-import { sse } from './sse.ts';
-import type { SseFrame } from './types.ts';
+import { formatSseFrame, type SseFrame, sse } from './sse.ts';
 
 const KILOBYTE = 'x'.repeat(1000);
 

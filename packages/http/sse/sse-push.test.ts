@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createMetrics } from '../metrics/metrics.ts';
 import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { readSse } from './read-sse.ts';
-import { sse } from './sse.ts';
-import type { SsePushOptions, SseSubscriber } from './types.ts';
+import { type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
 
 const KILOBYTE = 'x'.repeat(1000);
 

@@ -1,10 +1,172 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { RequestContext } from '../app/context.ts';
-import { pumpPull } from '../stream/pump-pull.ts';
-import { openResponseStream, type ResponseStream } from '../stream/response-stream.ts';
-import { formatSseFrame, toChunk } from './frame.ts';
-import { pumpPush } from './pump-push.ts';
-import type { SsePullOptions, SsePushOptions, SseSharedOptions } from './types.ts';
+import { openResponseStream, pumpPull, type ResponseStream } from '../stream/response-stream.ts';
+import { type Chunk, FrameQueue, type QueueLimits } from './frame-queue.ts';
+
+const LINE_BREAK = /\r\n|\r|\n/;
+
+const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 1024 * 1024 };
+
+interface OutletOptions {
+  queue: QueueLimits;
+  overflow: 'drop-oldest' | 'close';
+  onDrop: (frames: number) => void;
+}
+
+/** Writes what the reader takes at once and queues the rest, up to its limits. */
+class PushOutlet {
+  readonly #stream: ResponseStream;
+  readonly #options: OutletOptions;
+  readonly #queue: FrameQueue;
+  #blocked = false;
+  #ending = false;
+
+  constructor(stream: ResponseStream, options: OutletOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#queue = new FrameQueue(options.queue);
+  }
+
+  send(frame: SseFrame): void {
+    if (this.#ending || this.#stream.closed) return;
+    const chunk = toChunk(frame);
+    if (this.#blocked) this.#enqueue(chunk);
+    else this.#write(chunk);
+  }
+
+  /** Ends the stream once everything sent has been written. */
+  end(): void {
+    this.#ending = true;
+    if (!this.#blocked) this.#stream.end();
+  }
+
+  #enqueue(chunk: Chunk): void {
+    if (this.#options.overflow === 'close' && !this.#queue.fits(chunk)) {
+      this.#stream.destroy();
+      return;
+    }
+    const dropped = this.#queue.push(chunk);
+    if (dropped > 0) this.#options.onDrop(dropped);
+  }
+
+  #write(chunk: Chunk): void {
+    if (this.#stream.write(chunk)) return;
+    this.#blocked = true;
+    void this.#stream.drained().then(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#blocked = false;
+    while (!this.#blocked) {
+      const chunk = this.#queue.shift();
+      if (chunk === undefined) break;
+      this.#write(chunk);
+    }
+    if (this.#ending && !this.#blocked) this.#stream.end();
+  }
+}
+
+/** Lets the source send whenever it likes, and tells it to stop when the stream is over. */
+function pumpPush(
+  context: RequestContext,
+  stream: ResponseStream,
+  source: SseSource,
+  options: SsePushOptions,
+): void {
+  const { subscribe, queue = DEFAULT_QUEUE, overflow = 'drop-oldest' } = options;
+  const onDrop = (frames: number) => {
+    context.get('metrics')?.http.droppedFrames.inc(frames);
+    options.onDrop?.(frames);
+  };
+  const outlet = new PushOutlet(stream, { queue, overflow, onDrop });
+  try {
+    const stop = subscribe({ ...source, send: (frame) => outlet.send(frame), end: () => outlet.end() });
+    if (stream.signal.aborted) stop();
+    else stream.signal.addEventListener('abort', stop, { once: true });
+  } catch (error) {
+    context.get('logger').error({ err: error }, 'stream source failed');
+    stream.destroy();
+  }
+}
+
+/** An event, or the bytes of a frame formatted once for many readers. */
+export type SseFrame = SseEvent | Uint8Array;
+
+export interface SseSource {
+  /** What the client saw last, from its `Last-Event-ID` header. */
+  readonly lastEventId: string | undefined;
+  /** Aborted when the client leaves or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface SseSubscriber extends SseSource {
+  send(frame: SseFrame): void;
+  /** Ends the stream after what was sent. */
+  end(): void;
+}
+
+interface SseSharedOptions {
+  /** A comment goes out this often; default 15 seconds. */
+  keepaliveMs?: number;
+  /** How long a reader may take nothing before it is cut off; default 60 seconds. */
+  stallMs?: number;
+  /** A comment to begin with, such as `connected`. */
+  greeting?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A source that waits for the reader: the next event is asked for when the last one fitted. */
+export interface SsePullOptions extends SseSharedOptions {
+  events: (source: SseSource) => AsyncIterable<SseFrame>;
+}
+
+/** A source that does not wait: frames queue up to a limit, then the overflow rule applies. */
+export interface SsePushOptions extends SseSharedOptions {
+  /** Begins sending and gives back what stops it. */
+  subscribe: (subscriber: SseSubscriber) => () => void;
+  /** Default 1024 frames and 1 MiB. */
+  queue?: QueueLimits;
+  /** `drop-oldest` (default) loses the oldest frames; `close` cuts the reader off, who may resume by `Last-Event-ID`. */
+  overflow?: 'drop-oldest' | 'close';
+  onDrop?: (frames: number) => void;
+}
+
+export interface SseEvent {
+  id?: string;
+  event?: string;
+  data?: string;
+  /** Milliseconds the client should wait before it reconnects. */
+  retry?: number;
+  /** Ignored by clients; keeps connections open. */
+  comment?: string;
+}
+
+/** One event as the text that goes over the wire. */
+export function formatSseFrame(event: SseEvent): string {
+  let frame = '';
+  if (event.comment !== undefined) frame += field('', event.comment);
+  if (event.retry !== undefined) frame += `retry: ${Math.max(0, Math.trunc(event.retry))}\n`;
+  if (event.id !== undefined) frame += `id: ${oneLine(event.id)}\n`;
+  if (event.event !== undefined) frame += `event: ${oneLine(event.event)}\n`;
+  if (event.data !== undefined) frame += field('data', event.data);
+  return `${frame}\n`;
+}
+
+/** What is written for an event; bytes are a frame formatted before. */
+function toChunk(frame: SseEvent | Uint8Array): string | Uint8Array {
+  return frame instanceof Uint8Array ? frame : formatSseFrame(frame);
+}
+
+function field(name: string, value: string): string {
+  if (!LINE_BREAK.test(value)) return `${name}: ${value}\n`;
+  const lines = value.split(LINE_BREAK);
+  return lines.map((line) => `${name}: ${line}\n`).join('');
+}
+
+/** A line break would start a field of its own; readers drop an id that holds NUL. */
+function oneLine(value: string): string {
+  return value.replace(/[\r\n\0]+/g, ' ');
+}
 
 const DEFAULT_KEEPALIVE_MS = 15_000;
 const KEEPALIVE_FRAME = Buffer.from(formatSseFrame({ comment: 'keepalive' }));

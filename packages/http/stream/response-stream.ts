@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { RequestContext } from '../app/context.ts';
-import type { OpenStream, OpenStreams } from '../server/open-streams.ts';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { OpenStream, OpenStreams, RequestContext } from '../app/context.ts';
 
 export interface ResponseStreamOptions {
   headers: Readonly<Record<string, string>>;
@@ -110,4 +110,81 @@ export class ResponseStream implements OpenStream {
     clearTimeout(this.#stallTimer);
     this.#stallTimer = undefined;
   }
+}
+
+/** Writes the answer straight to the connection: a web response costs more than most requests do. */
+export function answerText(
+  context: RequestContext,
+  text: string,
+  headers: Readonly<Record<string, string>>,
+): Response {
+  const { outgoing } = context.env;
+  const length = Buffer.byteLength(text);
+  outgoing.writeHead(200, { ...context.get('standardHeaders'), ...headers, 'content-length': length });
+  outgoing.end(text);
+  return RESPONSE_ALREADY_SENT;
+}
+
+type Chunk = string | Uint8Array;
+
+/** Takes one piece at a time and waits for the reader between them. A source that fails breaks the stream off. */
+export async function pumpPull<Piece>(
+  context: RequestContext,
+  stream: ResponseStream,
+  open: () => AsyncIterable<Piece>,
+  toChunk: (piece: Piece) => Chunk,
+): Promise<void> {
+  const fail = (error: unknown) => context.get('logger').error({ err: error }, 'stream source failed');
+  try {
+    await pump(stream, open(), toChunk, fail);
+    stream.end();
+  } catch (error) {
+    if (stream.signal.aborted) return stream.end();
+    fail(error);
+    stream.destroy();
+  }
+}
+
+/** Written out rather than as `for await`, so that a source still waiting for its next piece is told to stop. */
+async function pump<Piece>(
+  stream: ResponseStream,
+  source: AsyncIterable<Piece>,
+  toChunk: (piece: Piece) => Chunk,
+  fail: (error: unknown) => void,
+): Promise<void> {
+  const iterator = source[Symbol.asyncIterator]();
+  const stop = () => void iterator.return?.().then(undefined, fail);
+  stream.signal.addEventListener('abort', stop, { once: true });
+  for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+    if (stream.closed) return stop();
+    if (!stream.write(toChunk(next.value))) await stream.drained();
+  }
+}
+
+export interface StreamTextOptions {
+  /** Gives the text piece by piece; the signal is aborted when the client leaves or the server stops. */
+  chunks: (source: { readonly signal: AbortSignal }) => AsyncIterable<string>;
+  contentType: string;
+  headers?: Readonly<Record<string, string>>;
+  /** How long a reader may take nothing before it is cut off; default 60 seconds. */
+  stallMs?: number;
+}
+
+/** Answers with text as it comes, in a format other than server-sent events. */
+export function streamText(context: RequestContext, options: StreamTextOptions): Response {
+  const headers = {
+    'content-type': options.contentType,
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    ...options.headers,
+  };
+  if (context.req.method === 'HEAD') return new Response(null, { headers });
+  const stream = openResponseStream(context, { ...options, headers });
+  void pumpPull(
+    context,
+    stream,
+    () => options.chunks({ signal: stream.signal }),
+    (text) => text,
+  );
+  return RESPONSE_ALREADY_SENT;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
-import { streamText } from './stream-text.ts';
+import { streamText } from './response-stream.ts';
 
 describe('streamText', () => {
   it('sends text as it comes, with the content type and headers asked for', async () => {

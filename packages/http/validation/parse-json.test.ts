@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseJson } from './parse-json.ts';
+import { parseJson } from './validate.ts';
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 

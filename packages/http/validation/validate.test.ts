@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { startApp } from '../test-kit.ts';
-import { readJson } from './read-body.ts';
-import { validate } from './validate.ts';
-import { ValidationError } from './validation-error.ts';
+import { readJson, ValidationError, validate } from './validate.ts';
 
 const renderError = (error: Error) => ({
   body:

@@ -1,8 +1,120 @@
 import type { Env, HonoRequest, MiddlewareHandler } from 'hono';
 import { resolver, uniqueSymbol } from 'hono-openapi';
 import type { z } from 'zod';
-import { readForm, readJson } from './read-body.ts';
-import { ValidationError, type ValidationIssue } from './validation-error.ts';
+import { HttpError } from '../errors/http-error.ts';
+
+/** Far deeper than what people and programs write; what walks a value by calling itself fails at some thousands. */
+const DEEPEST = 256;
+
+const QUOTE = 34;
+
+const BACKSLASH = 92;
+
+/** The body as JSON whatever content type it claims; undefined when it is empty. */
+export async function readJson(request: HonoRequest): Promise<unknown> {
+  const text = await request.text();
+  if (text.trim() === '') return undefined;
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new ValidationError(
+      [{ loc: ['body'], msg: 'The body is not valid JSON.' }],
+      'malformed_json',
+      error,
+    );
+  }
+}
+
+/** The fields of a form; a field that comes several times is a list. */
+async function readForm(request: HonoRequest): Promise<unknown> {
+  try {
+    return await request.parseBody({ all: true });
+  } catch (error) {
+    throw limitError(error) ?? malformedForm(error);
+  }
+}
+
+function malformedForm(error: unknown): ValidationError {
+  return new ValidationError(
+    [{ loc: ['body'], msg: 'The body is not a readable form.' }],
+    'malformed_form',
+    error,
+  );
+}
+
+/** The form reader wraps what stopped the body, such as its size limit. */
+function limitError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  return error instanceof Error && error.cause !== undefined ? limitError(error.cause) : undefined;
+}
+
+/** JSON that a stranger sent; throws a SyntaxError for what is malformed, and for what is nested deeper than any use. */
+export function parseJson(text: string): unknown {
+  if (isTooDeep(text)) throw new SyntaxError(`it is nested deeper than ${DEEPEST} levels`);
+  return JSON.parse(text);
+}
+
+function isTooDeep(text: string): boolean {
+  // A text that short cannot.
+  if (text.length <= DEEPEST) return false;
+  let depth = 0;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(text, index + 1);
+    else if (isOpening(code)) depth += 1;
+    else if (isClosing(code)) depth -= 1;
+    if (depth > DEEPEST) return true;
+  }
+  return false;
+}
+
+function isOpening(code: number): boolean {
+  return code === 91 || code === 123;
+}
+
+function isClosing(code: number): boolean {
+  return code === 93 || code === 125;
+}
+
+/** Where the quote stands that ends the string. */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
+}
+
+export interface ValidationIssue {
+  /** Where it is: `body`, `query` or `path`, then the field. */
+  loc: (string | number)[];
+  msg: string;
+}
+
+type ValidationCode = 'validation_failed' | 'malformed_json' | 'malformed_form';
+
+/** Input that is not what the route takes. Carries 400; a service's renderer may answer 422. */
+export class ValidationError extends HttpError {
+  readonly issues: readonly ValidationIssue[];
+
+  constructor(
+    issues: readonly ValidationIssue[],
+    code: ValidationCode = 'validation_failed',
+    cause?: unknown,
+  ) {
+    super(code, 400, summary(issues), { details: issues, cause });
+    this.name = 'ValidationError';
+    this.issues = issues;
+  }
+}
+
+function summary(issues: readonly ValidationIssue[]): string {
+  return issues.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+}
 
 export type ValidationTarget = 'json' | 'form' | 'query' | 'param';
 

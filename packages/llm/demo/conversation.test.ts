@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { answer, ask, step } from './demo.suite.ts';
-import { introduction } from './talk.ts';
+import { introduction } from './reply.ts';
 
 describe('answers from tool results', () => {
   it.each([

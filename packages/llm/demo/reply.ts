@@ -1,14 +1,29 @@
-import { clausesOf, stagesOf } from './clauses.ts';
-import { compose } from './compose.ts';
-import { callOf } from './fit.ts';
-import { type Marked, markOutrightCalls, takeMarks } from './intents/outright.ts';
-import { recognise } from './intents/table.ts';
+import { compose, summarise } from './compose.ts';
+import { intents, recognise } from './intents/table.ts';
 import type { DemoRequest } from './request.ts';
-import { fillSchema } from './schema.ts';
-import { introduction, plainAnswer, talk } from './talk.ts';
+import { callOf, fillSchema } from './schema.ts';
 import { workOnText } from './tasks.ts';
-import { trimPhrase } from './text.ts';
-import type { Call, Outcome, Situation } from './types.ts';
+import { clausesOf, sentencesOf, stagesOf, trimPhrase } from './text.ts';
+import type { Call, OfferedTool, Outcome, Situation } from './types.ts';
+
+const naming =
+  /\b(?:use|call|run|invoke)\s+(?:the\s+)?tool\s+[`"']?([\w.:/-]*\w)[`"']?(?:\s+(?:with|on|using)(?:\s+(?:arguments|input))?:?\s*(?=\{))?/gi;
+
+const mark = /\[\[call (\d+)\]\]/g;
+
+/** Said once in a conversation, so that nobody takes the demo for a real model. */
+export const introduction = 'I am the offline demo model; set LLM_GATEWAY_URL to use a real one.';
+
+const phrases: [RegExp, string][] = [
+  [/^(?:hi|hello|hey|good (?:morning|afternoon|evening)|greetings)\b/i, 'Hello. What can I do for you?'],
+  [/^(?:thanks|thank you|cheers|great|perfect|nice|ok|okay)\b/i, 'You are welcome.'],
+  [/^(?:bye|goodbye|see you|good night)\b/i, 'Goodbye.'],
+  [/\bhow are you\b|\bhow do you do\b/i, 'I am running fine. What can I do for you?'],
+  [
+    /\b(?:who|what) are you\b|\byour name\b|\bare you (?:an? )?(?:ai|bot|human|real)\b/i,
+    'I follow fixed rules instead of thinking, but the tools I call are real.',
+  ],
+];
 
 /** What the model does in one step: call tools, or speak. */
 export interface Reply {
@@ -116,4 +131,93 @@ function searchForIt(request: DemoRequest): Call[] | undefined {
   const query = trimPhrase(request.userText);
   if (tool === undefined || query === '' || request.steps.length > 0) return undefined;
   return plainAnswer(request) === undefined ? [callOf(tool, { query })] : undefined;
+}
+
+/** An answer to a message that asks for no tool. */
+function talk(request: DemoRequest): string {
+  return plainAnswer(request) ?? `I found nothing in that I can act on. ${help(request)}`;
+}
+
+/** An answer to a message that is clear in itself; undefined for any other. */
+function plainAnswer(request: DemoRequest): string | undefined {
+  const text = request.userText.trim();
+  const reminder = /^Reminder: (.+)$/s.exec(text)?.[1];
+  if (reminder !== undefined) return `Here is your reminder: ${trimPhrase(reminder)}.`;
+  if (/\bwhat can you do\b|^help\b|\bwhat (?:tools|skills) do you have\b|\bhow can you help\b/i.test(text))
+    return help(request);
+  const phrase = phrases.find(([pattern]) => pattern.test(text))?.[1];
+  if (phrase !== undefined) return phrase;
+  return sentencesOf(text).length >= 4 ? `In short: ${summarise(text, { sentences: 2 })}` : undefined;
+}
+
+function help({ tools }: DemoRequest): string {
+  const possible = intents.filter((intent) =>
+    intent.tools.length === 0 ? tools.size > 0 : intent.tools.some((name) => tools.has(name)),
+  );
+  const lines = [
+    ...possible.map(({ example }) => `- ${example}`),
+    '- Summarise this in two sentences: <text>',
+  ];
+  return `You can say, for example:\n${lines.join('\n')}`;
+}
+
+/** A message in which every "use tool X with {json}" is replaced by a mark that stands for its call. */
+interface Marked {
+  text: string;
+  /** The call behind each mark, or words about a tool that is not there or arguments that cannot be read. */
+  wishes: (Call | string)[];
+}
+
+function markOutrightCalls(text: string, tools: ReadonlyMap<string, OfferedTool>): Marked {
+  const marked: Marked = { text: '', wishes: [] };
+  let end = 0;
+  for (const match of text.matchAll(naming)) {
+    if (match.index < end) continue;
+    const start = match.index + match[0].length;
+    const json = jsonAt(text, start);
+    marked.text += `${text.slice(end, match.index)}[[call ${marked.wishes.length}]]`;
+    marked.wishes.push(wishOf(match[1] ?? '', json, tools));
+    end = start + json.length;
+  }
+  marked.text += text.slice(end);
+  return marked;
+}
+
+/** The wishes marked in a part of the message, and that part without the marks. */
+function takeMarks(part: string, { wishes }: Marked): { wishes: (Call | string)[]; rest: string } {
+  const found = [...part.matchAll(mark)].flatMap((match) => wishes[Number(match[1])] ?? []);
+  return { wishes: found, rest: part.replace(mark, '. ').replace(/^[\s.]+/, '') };
+}
+
+function wishOf(name: string, json: string, tools: ReadonlyMap<string, OfferedTool>): Call | string {
+  const tool = tools.get(name);
+  if (tool === undefined) {
+    const known = tools.size === 0 ? 'no tools at all' : [...tools.keys()].join(', ');
+    return `I have no tool named "${name}" here. I have: ${known}.`;
+  }
+  if (json === '') return callOf(tool, {});
+  const input = parseObject(json);
+  return input === undefined
+    ? `The arguments for ${name} are not valid JSON, so I did not call it.`
+    : { tool: name, input };
+}
+
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(json) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of the JSON object that starts here, braces inside strings not counted; empty when none starts. */
+function jsonAt(text: string, start: number): string {
+  if (text[start] !== '{') return '';
+  let depth = 0;
+  for (const token of text.slice(start).matchAll(/"(?:[^"\\]|\\.)*"|[{}]/g)) {
+    if (token[0] === '{') depth += 1;
+    if (token[0] === '}') depth -= 1;
+    if (depth === 0) return text.slice(start, start + token.index + 1);
+  }
+  return text.slice(start);
 }

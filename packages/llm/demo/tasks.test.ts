@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { summarise } from './compose.ts';
 import { ask, step } from './demo.suite.ts';
-import { summarise } from './summarise.ts';
-import { introduction } from './talk.ts';
+import { introduction } from './reply.ts';
 
 const tides = [
   'Tidal power turns the movement of the tides into electricity.',

@@ -190,3 +190,91 @@ function isoOf(text = ''): string | undefined {
 function pad(value: number): string {
   return String(value).padStart(2, '0');
 }
+
+const citiesByZone: Record<string, string> = {
+  'Africa/Cairo': 'cairo|egypt',
+  'Africa/Johannesburg': 'johannesburg|cape town|south africa|pretoria',
+  'Africa/Lagos': 'lagos|nigeria|abuja',
+  'Africa/Nairobi': 'nairobi|kenya',
+  'America/Anchorage': 'anchorage|alaska',
+  'America/Argentina/Buenos_Aires': 'buenos aires|argentina',
+  'America/Bogota': 'bogota|bogotá|colombia',
+  'America/Chicago': 'chicago|houston|dallas|austin|central time|texas|minneapolis|new orleans',
+  'America/Denver': 'denver|salt lake city|mountain time|colorado',
+  'America/Halifax': 'halifax|nova scotia',
+  'America/Lima': 'lima|peru',
+  'America/Los_Angeles':
+    'los angeles|la|san francisco|seattle|portland|san diego|las vegas|california|pacific time|silicon valley',
+  'America/Mexico_City': 'mexico city|mexico',
+  'America/New_York':
+    'new york|nyc|new york city|boston|washington|washington dc|miami|atlanta|philadelphia|eastern time|florida',
+  'America/Phoenix': 'phoenix|arizona',
+  'America/Santiago': 'santiago|chile',
+  'America/Sao_Paulo': 'sao paulo|são paulo|rio|rio de janeiro|brazil|brasilia',
+  'America/Toronto': 'toronto|montreal|ottawa|quebec',
+  'America/Vancouver': 'vancouver',
+  'Asia/Bangkok': 'bangkok|thailand',
+  'Asia/Dhaka': 'dhaka|bangladesh',
+  'Asia/Dubai': 'dubai|abu dhabi|emirates|uae',
+  'Asia/Ho_Chi_Minh': 'ho chi minh city|saigon|hanoi|vietnam',
+  'Asia/Hong_Kong': 'hong kong',
+  'Asia/Jakarta': 'jakarta|indonesia',
+  'Asia/Jerusalem': 'jerusalem|tel aviv|israel',
+  'Asia/Karachi': 'karachi|lahore|islamabad|pakistan',
+  'Asia/Kathmandu': 'kathmandu|nepal',
+  'Asia/Kolkata': 'kolkata|mumbai|delhi|new delhi|bangalore|bengaluru|chennai|india|hyderabad',
+  'Asia/Kuala_Lumpur': 'kuala lumpur|malaysia',
+  'Asia/Manila': 'manila|philippines',
+  'Asia/Riyadh': 'riyadh|saudi arabia',
+  'Asia/Seoul': 'seoul|south korea|korea',
+  'Asia/Shanghai': 'shanghai|beijing|shenzhen|china',
+  'Asia/Singapore': 'singapore',
+  'Asia/Taipei': 'taipei|taiwan',
+  'Asia/Tehran': 'tehran|iran',
+  'Asia/Tokyo': 'tokyo|osaka|kyoto|japan',
+  'Atlantic/Reykjavik': 'reykjavik|iceland',
+  'Australia/Adelaide': 'adelaide',
+  'Australia/Brisbane': 'brisbane',
+  'Australia/Melbourne': 'melbourne',
+  'Australia/Perth': 'perth',
+  'Australia/Sydney': 'sydney|canberra|australia',
+  'Europe/Amsterdam': 'amsterdam|rotterdam|netherlands|holland',
+  'Europe/Athens': 'athens|greece',
+  'Europe/Belgrade': 'belgrade|serbia',
+  'Europe/Berlin': 'berlin|munich|münchen|hamburg|frankfurt|cologne|germany',
+  'Europe/Brussels': 'brussels|belgium',
+  'Europe/Bucharest': 'bucharest|romania',
+  'Europe/Budapest': 'budapest|hungary',
+  'Europe/Copenhagen': 'copenhagen|denmark',
+  'Europe/Dublin': 'dublin|ireland',
+  'Europe/Helsinki': 'helsinki|finland',
+  'Europe/Istanbul': 'istanbul|ankara|turkey',
+  'Europe/Kyiv': 'kyiv|kiev|ukraine',
+  'Europe/Lisbon': 'lisbon|porto|portugal',
+  'Europe/London': 'london|edinburgh|manchester|uk|england|britain|united kingdom|scotland',
+  'Europe/Madrid': 'madrid|barcelona|spain',
+  'Europe/Moscow': 'moscow|russia',
+  'Europe/Oslo': 'oslo|norway',
+  'Europe/Paris': 'paris|lyon|marseille|france',
+  'Europe/Prague': 'prague|czechia',
+  'Europe/Rome': 'rome|milan|naples|italy',
+  'Europe/Stockholm': 'stockholm|sweden',
+  'Europe/Vienna': 'vienna|austria',
+  'Europe/Warsaw': 'warsaw|krakow|poland',
+  'Europe/Zurich': 'zurich|zürich|geneva|basel|bern|switzerland',
+  'Pacific/Auckland': 'auckland|wellington|new zealand',
+  'Pacific/Honolulu': 'honolulu|hawaii',
+  UTC: 'utc|gmt|greenwich|zulu',
+};
+
+const zoneByCity = new Map(
+  Object.entries(citiesByZone).flatMap(([zone, cities]) =>
+    cities.split('|').map((city) => [city, zone] as const),
+  ),
+);
+
+/** The IANA zone of a place; an unknown place comes back as given, for the tool to judge. */
+export function zoneOf(place: string): string {
+  const name = place.trim().replace(/^the\s+/i, '');
+  return zoneByCity.get(name.toLowerCase()) ?? name;
+}

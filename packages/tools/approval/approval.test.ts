@@ -3,9 +3,8 @@ import { basename, join } from 'node:path';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRunCommand } from '../files/run-command.ts';
-import { visibleText } from '../text/visible-text.ts';
-import { readVerdict } from './answer.ts';
-import { answerApproval, approvalText, runApproved } from './approved-tool.ts';
+import { visibleText } from '../text/split-message.ts';
+import { answerApproval, approvalText, readVerdict, runApproved } from './approved-tool.ts';
 import { scriptFiles } from './script-files.ts';
 
 let home: TemporaryDirectory;

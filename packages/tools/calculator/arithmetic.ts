@@ -1,5 +1,3 @@
-import { CalculationError } from './calculation-error.ts';
-
 /** Whole numbers are exact, others are floating point. */
 export type Quantity = bigint | number;
 
@@ -111,4 +109,12 @@ function refuseZero(value: Quantity): void {
 
 function tooLarge(): CalculationError {
   return new CalculationError('the result is too large');
+}
+
+/** Why an expression has no value. */
+export class CalculationError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'CalculationError';
+  }
 }

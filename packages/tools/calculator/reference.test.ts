@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { evaluate } from './evaluate.ts';
+import { evaluate } from './calculator.ts';
 
 /** A tree that knows its own value and how to write itself with no more parentheses than it needs. */
 interface Tree<Value> {

@@ -1,5 +1,5 @@
 import { createA2aClient, type RemoteAgent, RemoteAgentError, type RemoteReply } from '@trunkline/a2a';
-import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate.ts';
+import { type Delegate, DelegateError, type DelegateErrorCode } from './delegate-to.ts';
 
 export interface A2aDelegateOptions {
   name: string;

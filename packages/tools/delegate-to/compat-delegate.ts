@@ -1,6 +1,6 @@
 import { createGuardedFetch, type GuardedResponse, HttpError } from '@trunkline/http';
 import { z } from 'zod';
-import { type Delegate, DelegateError } from './delegate.ts';
+import { type Delegate, DelegateError } from './delegate-to.ts';
 
 export interface CompatDelegateOptions {
   name: string;

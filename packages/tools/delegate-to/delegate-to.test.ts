@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callTool } from '../call-tool.suite.ts';
 import { createCompatDelegate } from './compat-delegate.ts';
-import { type Delegate, DelegateError } from './delegate.ts';
-import { createDelegateTo } from './delegate-to.ts';
+import { createDelegateTo, type Delegate, DelegateError } from './delegate-to.ts';
 
 const delegate = (name: string, ask: Delegate['ask']): Delegate => ({
   name,

@@ -1,5 +1,4 @@
 import { errorMessage } from '@trunkline/std';
-import type { Readable } from './readable.ts';
 
 /** The text of a PDF, page by page. A few thousand bytes can unpack to gigabytes: to be called in a parser's thread. */
 export async function pdfText(bytes: Uint8Array): Promise<Readable> {
@@ -14,3 +13,6 @@ export async function pdfText(bytes: Uint8Array): Promise<Readable> {
     return { problem: `is a PDF that cannot be read: ${errorMessage(error)}` };
   }
 }
+
+/** The text of an answer, or why it has none. */
+export type Readable = { text: string } | { problem: string };

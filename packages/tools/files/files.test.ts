@@ -16,8 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ApprovedTool, answerApproval, approvalText } from '../approval/approved-tool.ts';
 import { callTool } from '../call-tool.suite.ts';
 import { fileTools } from './file-tools.ts';
-import { endAbandonedProcesses } from './marked-processes.ts';
-import { createRunCommand } from './run-command.ts';
+import { createRunCommand, endAbandonedProcesses } from './run-command.ts';
 
 let home = temporaryDirectory();
 let root = '';

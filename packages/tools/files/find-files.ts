@@ -1,8 +1,7 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import { orRefusal } from '../refusal.ts';
-import { createGlob } from './glob.ts';
-import { walkFiles } from './walk.ts';
+import { orRefusal } from '../failure.ts';
+import { createGlob, walkFiles } from './search-files.ts';
 import type { WorkspaceSandbox } from './workspace-sandbox.ts';
 
 const MOST = 200;

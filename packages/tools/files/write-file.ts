@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@trunkline/llm';
 import { z } from 'zod';
-import { orRefusal } from '../refusal.ts';
+import { orRefusal } from '../failure.ts';
 import type { WorkspaceSandbox } from './workspace-sandbox.ts';
 
 const input = z.object({ path: z.string(), content: z.string().max(2_000_000) });

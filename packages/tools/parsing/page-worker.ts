@@ -1,11 +1,26 @@
 // Runs in a thread: parses the pages that tools fetch.
+
+import { load } from 'cheerio/slim';
 import { isTooDeep } from '../fetch-url/html-depth.ts';
 import { htmlText } from '../fetch-url/html-text.ts';
-import { pdfText } from '../fetch-url/pdf-text.ts';
-import type { Readable } from '../fetch-url/readable.ts';
+import { pdfText, type Readable } from '../fetch-url/pdf-text.ts';
 import { readResultPage } from '../web-search/duckduckgo-page.ts';
-import { articleLines, plainTexts } from './paragraphs.ts';
 import { serveParser } from './parser-thread.ts';
+
+/** The headings, paragraphs and list items of a wiki's article, a line each. */
+function articleLines(html: string): string[] {
+  const page = load(html);
+  page('style, script, table, .mw-editsection, sup.reference, nav, footer').remove();
+  return page('p, li, h2, h3')
+    .toArray()
+    .map((element) => page(element).text().replace(/\s+/g, ' ').trim())
+    .filter((line) => line !== '');
+}
+
+/** The texts of pieces of HTML, such as the snippets of search results. */
+function plainTexts(pieces: readonly string[]): string[] {
+  return pieces.map((piece) => load(piece).text());
+}
 
 const parsers = {
   async html(html: string): Promise<Readable> {

@@ -1,6 +1,6 @@
 import { createGuardedFetch, type GuardedRequest, type GuardedResponse } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
-import { SearchError } from './search-engine.ts';
+import { SearchError } from './web-search.ts';
 
 export interface EngineAddress {
   /** How errors call the service, such as `SearXNG at http://...`. */

@@ -1,5 +1,5 @@
 import { type CheerioAPI, load } from 'cheerio/slim';
-import type { SearchResult } from './search-engine.ts';
+import type { SearchResult } from './web-search.ts';
 
 export interface ResultPage {
   results: SearchResult[];

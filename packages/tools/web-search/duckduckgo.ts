@@ -1,7 +1,6 @@
-import { parsePage } from '../parsing/parse-page.ts';
-import { ParserError } from '../parsing/parser-pool.ts';
+import { ParserError, parsePage } from '../parsing/parser-pool.ts';
 import { engineClient } from './ask-engine.ts';
-import { type SearchEngine, SearchError, type SearchResult } from './search-engine.ts';
+import { type SearchEngine, SearchError, type SearchResult } from './web-search.ts';
 
 export interface DuckDuckGoOptions {
   /** Address of the HTML endpoint. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonEngineClient } from './ask-engine.ts';
-import { type SearchEngine, SearchError, type SearchResult } from './search-engine.ts';
+import { type SearchEngine, SearchError, type SearchResult } from './web-search.ts';
 
 export interface SearxngOptions {
   /** Base address of the instance. */

@@ -1,17 +1,16 @@
 import { invalidParams } from '../../errors/a2a-error.ts';
-import type { Message, Metadata } from '../../protocol/model.ts';
-import { hasText } from '../../protocol/parts.ts';
+import { type FilePart, hasText, type Message, type Metadata, type Part } from '../../protocol/model.ts';
 import type { Dialect } from '../dialect.ts';
-import { readParts } from './parts.ts';
-import { type PushTarget, readPushTarget } from './push.ts';
 import {
   field,
+  isObject,
   type JsonObject,
   optionalCount,
   optionalFlag,
   optionalId,
   optionalMetadata,
   optionalObject,
+  optionalText,
 } from './values.ts';
 
 export interface SendRequest {
@@ -80,4 +79,118 @@ function readInlinePush(configuration: JsonObject): PushTarget | undefined {
   const names = ['taskPushNotificationConfig', 'pushNotificationConfig', 'pushNotification'];
   const value = names.map((name) => optionalObject(configuration, name)).find((found) => found !== undefined);
   return value === undefined ? undefined : readPushTarget(value);
+}
+
+interface ReadParts {
+  parts: Part[];
+  /** The media types that the sender declared. */
+  mediaTypes: string[];
+}
+
+/** Takes parts in the spelling of either version. With `nestedData`, a data part is wrapped as 0.3's REST has it. */
+export function readParts(value: unknown, nestedData: boolean): ReadParts {
+  if (!Array.isArray(value) || value.length === 0)
+    throw invalidParams('message.parts must hold at least one part');
+  const read = value.map((part) => readPart(part, nestedData));
+  return {
+    parts: read.map(({ part }) => part),
+    mediaTypes: read.flatMap(({ mediaType }) => (mediaType === undefined ? [] : [mediaType])),
+  };
+}
+
+function readPart(value: unknown, nestedData: boolean): { part: Part; mediaType: string | undefined } {
+  if (!isObject(value)) throw invalidParams('every part of a message must be an object');
+  const metadata = optionalMetadata(value);
+  const part = { ...readContent(value, nestedData), ...(metadata && { metadata }) };
+  const mediaType = part.type === 'file' ? part.mediaType : declaredType(value);
+  return { part, mediaType };
+}
+
+function readContent(value: JsonObject, nestedData: boolean): Part {
+  if (typeof value.text === 'string') return { type: 'text', text: value.text };
+  const file = field(value, 'file');
+  if (isObject(file)) return readFile(file);
+  if (typeof value.raw === 'string' || typeof value.url === 'string') return readFile(value);
+  if (field(value, 'data') !== undefined) return { type: 'data', data: readData(value.data, nestedData) };
+  throw invalidParams('a part must hold text, a file or data');
+}
+
+function readFile(file: JsonObject): FilePart {
+  const bytes = firstText(file, ['raw', 'bytes', 'fileWithBytes']);
+  const uri = firstText(file, ['url', 'uri', 'fileWithUri']);
+  if (bytes === undefined && uri === undefined)
+    throw invalidParams('a file part must hold its content or its url');
+  const name = firstText(file, ['filename', 'name']);
+  const mediaType = declaredType(file);
+  return {
+    type: 'file',
+    ...(bytes === undefined ? { uri: uri ?? '' } : { bytes }),
+    ...(name !== undefined && { name }),
+    ...(mediaType !== undefined && { mediaType }),
+  };
+}
+
+function readData(data: unknown, nested: boolean): unknown {
+  return nested && isObject(data) && 'data' in data ? data.data : data;
+}
+
+function declaredType(object: JsonObject): string | undefined {
+  return firstText(object, ['mediaType', 'mimeType']);
+}
+
+function firstText(object: JsonObject, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const text = optionalText(object, name);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** A webhook as a caller described it. */
+export interface PushTarget {
+  id?: string;
+  url: string;
+  token?: string;
+  /** How the token is announced in the Authorization header. */
+  scheme: string;
+}
+
+/** Of both token forms the top-level one wins. */
+export function readPushTarget(config: JsonObject): PushTarget {
+  const url = optionalText(config, 'url');
+  if (url === undefined) throw invalidParams('the push notification config has no url');
+  const id = optionalId(config, 'id');
+  const topLevel = optionalText(config, 'token');
+  const structured = optionalObject(config, 'authentication') ?? {};
+  const token = topLevel ?? optionalText(structured, 'credentials');
+  return {
+    url,
+    scheme: topLevel === undefined ? schemeOf(structured) : 'Bearer',
+    ...(id !== undefined && { id }),
+    ...(token !== undefined && { token: headerSafe(token) }),
+  };
+}
+
+/** The config inside the params: on its own, or wrapped as the versions and their REST forms have it. */
+export function findPushConfig(params: JsonObject): JsonObject {
+  const outer = optionalObject(params, 'config') ?? params;
+  return optionalObject(outer, 'pushNotificationConfig') ?? outer;
+}
+
+function schemeOf(authentication: JsonObject): string {
+  const single = optionalText(authentication, 'scheme');
+  const several = field(authentication, 'schemes');
+  const scheme = single ?? (Array.isArray(several) ? several[0] : undefined) ?? 'Bearer';
+  if (typeof scheme === 'string' && /^[A-Za-z][A-Za-z0-9-]*$/.test(scheme)) return properCase(scheme);
+  throw invalidParams('authentication.scheme must be the name of an HTTP authentication scheme');
+}
+
+/** Receivers compare the word as the standard writes it. */
+function properCase(scheme: string): string {
+  return scheme.toLowerCase() === 'bearer' ? 'Bearer' : scheme;
+}
+
+function headerSafe(token: string): string {
+  if (/^[\x21-\x7e][\x20-\x7e]*$/.test(token)) return token;
+  throw invalidParams('the token of a push notification config may hold printable ASCII only');
 }

@@ -1,5 +1,5 @@
 import type { ArtifactEvent, Message, Part, StatusEvent, Task } from '../../protocol/model.ts';
-import type { PushConfig } from '../../push/push-config.ts';
+import type { PushConfig } from '../../push/push-store.ts';
 import { type Dialect, recentHistory, type TaskPlace, type TaskView, timestamp } from '../dialect.ts';
 import { isObject } from '../read/values.ts';
 import { roleName, stateName } from '../v10/names.ts';

@@ -1,11 +1,22 @@
 import { join } from 'node:path';
-import { type Database, openDatabase, StorageError } from '@trunkline/storage';
+import { type Database, type Migration, openDatabase, StorageError } from '@trunkline/storage';
 import { BusError } from '../../errors.ts';
-import { DeadLetterTable, type StoredDeadLetter } from './dead-letter-table.ts';
-import { type Edge, MessageTable, type Page, type Row } from './message-table.ts';
+import {
+  DeadLetterTable,
+  type Edge,
+  MessageTable,
+  type Page,
+  type Row,
+  type StoredDeadLetter,
+} from './message-table.ts';
 import { type Cursor, type Progress, ProgressTable } from './progress-table.ts';
-import { type Pruned, Retention, type RetentionLimits } from './retention.ts';
-import { migrations } from './schema.ts';
+
+const rowsPerStep = 1000;
+
+const keptDeadLetters = 10_000;
+
+/** Of the journal's size: the rest is left to what has still to be handled. */
+const deadLetterShare = 0.5;
 
 export interface JournalOptions extends RetentionLimits {
   directory: string;
@@ -115,4 +126,143 @@ function replay(messages: MessageTable, deadLetters: DeadLetterTable, id: number
   const [position = 0] = messages.append([[`replay ${id}`, topic, correlationId, body, name]]);
   deadLetters.remove(id);
   return { position, name, body };
+}
+
+/** `messages.key` is the message id, or `replay N` for a dead letter that goes once more to `only_for`. */
+export const migrations: readonly Migration[] = [
+  `
+  CREATE TABLE messages (
+    position INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    topic TEXT NOT NULL,
+    correlation_id TEXT NOT NULL,
+    stored_at INTEGER NOT NULL,
+    only_for TEXT,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX messages_by_correlation ON messages (correlation_id);
+  CREATE TABLE cursors (
+    name TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE attempts (
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    PRIMARY KEY (name, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE dead_letters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
+    error TEXT NOT NULL,
+    buried_at INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    UNIQUE (name, position)
+  ) STRICT;
+  CREATE TABLE starts (count INTEGER NOT NULL) STRICT;
+  INSERT INTO starts (count) VALUES (0);
+  `,
+  `
+  CREATE TABLE finished (
+    name TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (name, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
+];
+
+interface RetentionLimits {
+  retainMs: number;
+  retainBytes: number;
+  forgetAfterMs: number;
+}
+
+interface Pruned {
+  /** Durable names that had no subscriber for too long. */
+  forgotten: string[];
+  /** Dead letters dropped because there were too many. */
+  deadLettersLost: number;
+}
+
+/** Removes old messages, never one that a durable name has still to handle. */
+class Retention {
+  readonly #database: Database;
+  readonly #progress: ProgressTable;
+  readonly #deadLetters: DeadLetterTable;
+  readonly #limits: RetentionLimits;
+  /** Dead letters that went since the last look. */
+  #deadLettersLost = 0;
+
+  constructor(
+    database: Database,
+    progress: ProgressTable,
+    deadLetters: DeadLetterTable,
+    limits: RetentionLimits,
+  ) {
+    this.#database = database;
+    this.#progress = progress;
+    this.#deadLetters = deadLetters;
+    this.#limits = limits;
+  }
+
+  /** Makes room when the journal is at its limit; throws when everything in it has still to be handled. */
+  checkRoom(): void {
+    while (this.#usedBytes() >= this.#limits.retainBytes) {
+      if (this.#removeOldest(Number.POSITIVE_INFINITY) === 0 && this.#removeDeadLetters() === 0)
+        throw this.#full();
+    }
+  }
+
+  prune(): Pruned {
+    const now = Date.now();
+    const forgotten = this.#progress.unseenSince(now - this.#limits.forgetAfterMs);
+    for (const name of forgotten) this.#progress.forget(name);
+    while (this.#removeOldest(now - this.#limits.retainMs) === rowsPerStep);
+    this.#removeDeadLetters();
+    const deadLettersLost = this.#deadLettersLost;
+    this.#deadLettersLost = 0;
+    return { forgotten, deadLettersLost };
+  }
+
+  /** Dead letters lie in the same file, and must not fill it. */
+  #removeDeadLetters(): number {
+    const bytes = this.#limits.retainBytes * deadLetterShare;
+    const removed = this.#deadLetters.keepNewest(keptDeadLetters, bytes);
+    this.#deadLettersLost += removed;
+    return removed;
+  }
+
+  /** Removes up to a thousand of the oldest messages stored before the time; gives their number. */
+  #removeOldest(before: number): number {
+    const floor = this.#progress.hindmost()?.position ?? Number.MAX_SAFE_INTEGER;
+    const oldest = this.#database
+      .prepare<{ position: number; stored_at: number }>(
+        'SELECT position, stored_at FROM messages WHERE position <= ? ORDER BY position LIMIT ?',
+      )
+      .all(floor, rowsPerStep);
+    const young = oldest.findIndex((row) => row.stored_at >= before);
+    const doomed = young === -1 ? oldest : oldest.slice(0, young);
+    const last = doomed.at(-1);
+    if (last === undefined) return 0;
+    return this.#database.prepare('DELETE FROM messages WHERE position <= ?').run(last.position).changes;
+  }
+
+  /** Pages in use; those that deleted messages left behind are used again before the file grows. */
+  #usedBytes(): number {
+    const pages = this.#pragma('page_count') - this.#pragma('freelist_count');
+    return pages * this.#pragma('page_size');
+  }
+
+  #pragma(name: 'page_count' | 'freelist_count' | 'page_size'): number {
+    return this.#database.prepare<Record<string, number>>(`PRAGMA ${name}`).get()?.[name] ?? 0;
+  }
+
+  #full(): BusError {
+    const behind = this.#progress.hindmost();
+    const words = `The bus journal is at its limit of ${this.#limits.retainBytes} bytes and the durable name ${behind?.name} has still to handle all of it: see why its subscriber stands still, or raise the journal's size.`;
+    return new BusError('journal_full', words);
+  }
 }

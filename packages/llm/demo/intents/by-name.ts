@@ -1,4 +1,4 @@
-import { callOf, mainParameter } from '../fit.ts';
+import { callOf, mainParameter } from '../schema.ts';
 import { contentWords, wordsOf } from '../text.ts';
 import type { Call, Intent, OfferedTool } from '../types.ts';
 

@@ -1,8 +1,8 @@
-import { offeredCall } from '../fit.ts';
+import { offeredCall } from '../schema.ts';
 import { capitalise, trimPhrase } from '../text.ts';
 import type { Intent, Recognised, Situation } from '../types.ts';
 import { findTime } from '../when.ts';
-import { askHuman } from './human.ts';
+import { askHuman } from './delegate.ts';
 
 const reminds = /\bremind me\b(?:[:,]|\s+(?:to|that|about|of))?\s*/i;
 const schedules =

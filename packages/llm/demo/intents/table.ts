@@ -1,12 +1,9 @@
 import type { Intent, Recognised, Situation } from '../types.ts';
 import { calculate, fetchPage, lookUpQuestion, search, tellTime } from './basics.ts';
-import { board, goal, inbox } from './board.ts';
+import { board, goal, inbox, incidents } from './board.ts';
 import { byName } from './by-name.ts';
-import { delegate } from './delegate.ts';
-import { askMe, clarify, form } from './human.ts';
-import { incidents } from './incidents.ts';
-import { dailyLog, listMemories, recall, remember } from './memory.ts';
-import { notes } from './notes.ts';
+import { askMe, clarify, delegate, form } from './delegate.ts';
+import { dailyLog, listMemories, notes, recall, remember } from './notes.ts';
 import { cancelSchedule, listSchedules, scheduleTask } from './schedule.ts';
 
 /** Every wish the demo model knows; the first that recognises a clause is taken, so the narrow ones stand first. */

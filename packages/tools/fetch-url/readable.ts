@@ -1,2 +1,0 @@
-/** The text of an answer, or why it has none. */
-export type Readable = { text: string } | { problem: string };
