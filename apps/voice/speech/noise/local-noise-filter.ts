@@ -1,6 +1,6 @@
-import { createBatcher } from '../worker/batcher.ts';
+import { Mutex } from '@trunkline/std';
+import { createBatcher, inOrder } from '../worker/batcher.ts';
 import type { WorkerHost } from '../worker/host.ts';
-import { InTurn } from '../worker/in-turn.ts';
 import type { NoiseFilter } from './noise-filter.ts';
 import { frameLength } from './rnnoise/model.ts';
 
@@ -11,7 +11,7 @@ export interface NoiseRow {
 }
 
 /** Frames of one caller that may wait: one second. */
-const mostWaiting = 100;
+const maxWaitingFrames = 100;
 
 /** Opens filters whose work is done by one worker, for all callers at once. */
 export function createNoiseFilters(host: WorkerHost): () => NoiseFilter {
@@ -24,14 +24,14 @@ export function createNoiseFilters(host: WorkerHost): () => NoiseFilter {
 }
 
 function openFilter(caller: number, filter: (row: NoiseRow) => Promise<Float32Array>): NoiseFilter {
-  const turns = new InTurn(mostWaiting);
+  const frames = new Mutex({ maxWaiting: maxWaitingFrames });
   return {
     async accept(samples) {
       if (samples.length !== frameLength) throw new RangeError(`noise is filtered in ${frameLength} samples`);
-      return turns.run(() => filter({ caller, samples }));
+      return inOrder(frames, () => filter({ caller, samples }));
     },
     async close() {
-      await turns.settled();
+      await frames.idle();
       await filter({ caller, samples: undefined });
     },
   };

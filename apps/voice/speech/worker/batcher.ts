@@ -1,3 +1,4 @@
+import { type Mutex, QueueFullError } from '@trunkline/std';
 import { SpeechError } from '../speech-error.ts';
 import type { WorkerHost } from './host.ts';
 
@@ -37,5 +38,15 @@ async function answerAll<Row, Answer>(
     }
   } catch (error) {
     for (const { reject } of batch) reject(error);
+  }
+}
+
+/** Does the frames of one caller one after the other; when too many wait, the frame is refused as `busy`. */
+export async function inOrder<Value>(frames: Mutex, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await frames.run(work);
+  } catch (error) {
+    if (!(error instanceof QueueFullError)) throw error;
+    throw new SpeechError('busy', 'this machine cannot keep up with the caller', { cause: error });
   }
 }
