@@ -5,7 +5,7 @@ import { speechOf } from '../apps/voice/cases/harness/code.suite.ts';
 import { hasLocalVoices, openLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
 import { scriptedModel } from '../apps/voice/cases/harness/model.suite.ts';
 import { scriptedVoices } from '../apps/voice/cases/harness/voices.suite.ts';
-import type { TurnLatency } from '../apps/voice/metrics/latency.ts';
+import type { TurnLatency } from '../apps/voice/metrics/metrics.ts';
 import type { BenchResult } from './result.ts';
 import { naiveTurn } from './voice-turn/naive.ts';
 import { pause, talk } from './voice-turn/talk.ts';

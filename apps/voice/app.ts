@@ -1,13 +1,11 @@
 import { join } from 'node:path';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
-import type { Service, ServiceContext } from '@trunkline/service';
-import { createComponents, type Substitutes, type VoiceComponents } from './components.ts';
+import { type Missing, missingModel, type Service, type ServiceContext } from '@trunkline/service';
+import { createComponents, type Substitutes, type VoiceApp, type VoiceComponents } from './components.ts';
 import { renderVoiceError } from './errors.ts';
-import { healthBody, missingParts } from './health.ts';
 import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
 import { mountRoutes } from './routes/routes.ts';
-import type { VoiceApp } from './routes/voice-app.ts';
 import { createTranslator } from './speech/translator/app.ts';
 import type { User } from './users/user.ts';
 
@@ -34,7 +32,7 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
   const running = closing.move();
   const service: Service = {
     url: server.url,
-    missing: () => missingParts(voice.gateway.describe(), voice),
+    missing: () => missing(voice),
     routes: () => listRoutes(app),
     requiresKey: () => voice.users.source !== 'empty' || options.a2aAuthToken !== undefined,
     stop: () => running.disposeAsync(),
@@ -43,10 +41,7 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
 }
 
 function createVoiceApp(voice: VoiceComponents): VoiceApp {
-  const { options, context, users, operator, admission, sessions, delegates, library, gateway, logger } =
-    voice;
-  const { services = () => [] } = context;
-  const model = () => gateway.describe();
+  const { options, context, operator, logger, metrics } = voice;
   return createApp<User>({
     service: 'voice',
     access: { operator, serviceToken: context.peers?.serviceToken },
@@ -55,26 +50,53 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     version: manifest.version,
     description: manifest.description,
     logger,
-    metrics: voice.metrics,
+    metrics,
     renderError: renderVoiceError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
-    health: () => ({
-      status: 200,
-      body: healthBody({
-        options,
-        users,
-        admission,
-        sessions,
-        delegates,
-        library,
-        model,
-        services,
-        speech: voice.speech.describe,
-      }),
-    }),
+    health: () => ({ status: 200, body: healthBody(voice) }),
   });
+}
+
+/** What the service says about itself to everyone. */
+function healthBody(voice: VoiceComponents) {
+  const { options, context, users, sessions, delegates, library, speech, gateway } = voice;
+  return {
+    status: 'ok',
+    stt_backend: options.sttBackend,
+    tts_backend: options.ttsBackend,
+    auth_source: users.source,
+    user_count: users.ids.length,
+    active_sessions: sessions.users,
+    delegates: delegates.entries.map(({ name, type }) => ({ name, type })),
+    skills: library.slugs,
+    audio: {
+      half_duplex: options.halfDuplex,
+      echo_guard_ms: options.echoGuardMs,
+      noise_filter: options.noiseFilter,
+      smart_turn: options.smartTurn,
+    },
+    speech: speech.describe(),
+    model: gateway.describe(),
+    missing: missing(voice),
+    services: context.services?.() ?? [],
+  };
+}
+
+/** What keeps the service from its full function, and what to do about it. */
+function missing(voice: VoiceComponents): Missing[] {
+  const hint = rosterHint(voice);
+  const found = missingModel(voice.gateway.describe());
+  return hint === undefined ? found : [...found, { what: 'Users', variable: 'CONFIG_DIR', hint }];
+}
+
+function rosterHint({ users, admission }: VoiceComponents): string | undefined {
+  const { closedBecause, outdatedBecause } = users;
+  if (closedBecause !== undefined)
+    return `Nobody can call until the roster of users is mended. ${closedBecause}`;
+  if (outdatedBecause !== undefined) return `The last good roster of users is in use. ${outdatedBecause}`;
+  return admission.operatorOnlyBecause();
 }
 
 async function startTranslator(voice: VoiceComponents, closing: AsyncDisposableStack): Promise<void> {

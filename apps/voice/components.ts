@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { type A2aServer, createA2aClient, createA2aServer } from '@trunkline/a2a';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
-import { createMetrics, type Metrics } from '@trunkline/http';
+import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
@@ -19,9 +19,8 @@ import {
 import { steadyClock } from './call/clock.ts';
 import { type Conversations, createConversations } from './call/conversation.ts';
 import { Memory } from './call/replying/history.ts';
-import { peerDelegates } from './delegates/peers.ts';
-import { OpenQuestions } from './delegates/questions.ts';
-import { DelegateRepository } from './delegates/repository.ts';
+import { OpenQuestions } from './delegates/a2a-delegate.ts';
+import { DelegateRepository, peerDelegates } from './delegates/repository.ts';
 import { CallbackTokens, createLateAnswers } from './delivery/callbacks.ts';
 import { DeliveryController, PendingStore } from './delivery/delivery-controller.ts';
 import { createReportSummarizer } from './delivery/report-summary.ts';
@@ -29,34 +28,31 @@ import { PersonaUnavailableError } from './errors.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/peer.ts';
 import { loadWrtcPeers } from './media/wrtc-peer.ts';
-import { LatencyLog } from './metrics/latency.ts';
-import { Counters } from './metrics/record.ts';
+import { Counters, LatencyLog } from './metrics/metrics.ts';
 import type { VoiceOptions } from './options.ts';
 import { SessionRegistry } from './sessions/registry.ts';
-import { type Directories, findDirectories } from './setup.ts';
 import { SkillLibrary } from './skills/library.ts';
 import { seedConfig } from './skills/seed.ts';
 import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts, type SpeechParts } from './speech/speech.ts';
-import { openVoiceDatabase } from './store/database.ts';
+import { type Directories, findDirectories, openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { Toolbox } from './tools/toolbox.ts';
-import { describeVoice } from './turn/agent-card.ts';
-import { ConversationHistories } from './turn/conversations.ts';
 import { Models } from './turn/models.ts';
 import { type Persona, type PersonaDeps, snapshotPersona } from './turn/persona.ts';
-import { createTextTurn } from './turn/text-turn.ts';
+import { ConversationHistories, createTextTurn, describeVoice } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
-import { createFileSource } from './users/file-source.ts';
-import { Preferences } from './users/preferences.ts';
-import { createRosterMarker } from './users/roster-marker.ts';
-import type { RosterSource } from './users/roster-source.ts';
-import { createSecretsSource } from './users/secrets-source.ts';
-import { defaultUser, type User } from './users/user.ts';
+import {
+  createFileSource,
+  createRosterMarker,
+  createSecretsSource,
+  type RosterSource,
+} from './users/roster-sources.ts';
+import { defaultUser, Preferences, type User } from './users/user.ts';
 
 export interface Setup {
   options: VoiceOptions;
@@ -356,3 +352,6 @@ function createAgentServer(
     logger,
   });
 }
+
+/** The app as its routes see it: `c.get('caller')` is the user. */
+export type VoiceApp = App<User>;

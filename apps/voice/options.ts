@@ -19,7 +19,7 @@ import {
   url,
 } from '@trunkline/config';
 import { iceServersSchema, portRangeOf } from './media/peer.ts';
-import { verbosityLevels } from './skills/verbosity.ts';
+import { verbosityLevels } from './skills/skill.ts';
 import { backendOptions, recognitionBackends, synthesisBackends } from './speech/backends/registry.ts';
 
 const filesAndUsers = group('Files and users', {

@@ -7,7 +7,7 @@ import { systemClock } from '@trunkline/schedule';
 import type { Line } from '../../apps/voice/call/line.ts';
 import { Calls } from '../../apps/voice/media/calls.ts';
 import { loadWrtc, loadWrtcPeers } from '../../apps/voice/media/wrtc-peer.ts';
-import { StreamResampler } from '../../apps/voice/speech/audio/stream-resampler.ts';
+import { StreamResampler } from '../../apps/voice/speech/audio/resample.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
 
 type Answer = (sdp: string) => Promise<string>;

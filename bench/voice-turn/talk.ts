@@ -7,10 +7,10 @@ import { steadyClock } from '../../apps/voice/call/clock.ts';
 import { createConversations } from '../../apps/voice/call/conversation.ts';
 import { Memory } from '../../apps/voice/call/replying/history.ts';
 import { SyntheticCaller } from '../../apps/voice/cases/harness/caller.suite.ts';
-import { LatencyLog, type TurnLatency } from '../../apps/voice/metrics/latency.ts';
+import { LatencyLog, type TurnLatency } from '../../apps/voice/metrics/metrics.ts';
 import { SessionRegistry } from '../../apps/voice/sessions/registry.ts';
 import { openVoiceDatabase } from '../../apps/voice/store/database.ts';
-import type { Model } from '../../apps/voice/turn/model-settings.ts';
+import type { Model } from '../../apps/voice/turn/models.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
 
 const drop = () => undefined;

@@ -1,4 +1,4 @@
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { LoadingStatus } from './listening/audio-input.ts';
 
 /** One caller's line: the port that WebRTC, or a test's caller, implements. */

@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import type { ToolOutcome } from '../delivery/delivery.ts';
-import { TurnMarks } from '../metrics/latency.ts';
+import { TurnMarks } from '../metrics/metrics.ts';
 import type { Persona } from '../turn/persona.ts';
 import { botHasTurn, type CallEvent, type CallState, replyOf, transition, userTurnOf } from './call-state.ts';
 import { Alarm } from './clock.ts';

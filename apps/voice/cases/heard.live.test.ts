@@ -1,7 +1,7 @@
 import { describeWithBrowser, recordSound, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { captions, DESKTOP, orb, says, withBrowser } from '../client/client.suite.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import { wordError } from '../speech/word-error.suite.ts';
 import { startVoice } from '../voice.suite.ts';
 import { hasLocalVoices, openLocalVoices } from './harness/local-voices.suite.ts';

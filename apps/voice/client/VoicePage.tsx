@@ -4,25 +4,21 @@ import {
   DemoNote,
   type HealthResource,
   type LampState,
+  useApi,
   useHealth,
   useHotkeys,
 } from '@trunkline/ui';
 import { Mic, Phone, PhoneOff, Settings2 } from 'lucide-react';
-import { useMemo, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { Viz } from '../api-types.ts';
 import { activeSkill, useAccount, useSkills } from './account.ts';
-import type { Call, CallState } from './call/call.ts';
-import { useCallSettings } from './call/settings.ts';
-import { useCall } from './call/useCall.ts';
+import { Call, type CallState } from './call/call.ts';
+import { type CallSettings, useCallSettings } from './call/sound.ts';
 import { Drawer } from './drawer/Drawer.tsx';
 import { type Look, resolveLook } from './orb/look.ts';
-import { Composer } from './stage/Composer.tsx';
-import { Conversation } from './stage/Conversation.tsx';
-import { useSpace } from './stage/hold.ts';
-import { ProblemCard } from './stage/ProblemCard.tsx';
-import { ServiceNotice } from './stage/ServiceNotice.tsx';
-import { Stage } from './stage/Stage.tsx';
-import { TopBar } from './stage/TopBar.tsx';
+import { Composer, Conversation } from './stage/Conversation.tsx';
+import { Stage, useSpace } from './stage/Stage.tsx';
+import { ProblemCard, ServiceNotice, TopBar } from './stage/TopBar.tsx';
 
 /** The page: the orb, the conversation, and the drawer with the settings. */
 export function VoicePage() {
@@ -187,4 +183,21 @@ function useCommands(
     run: openSettings,
   };
   return [...(phase === 'idle' ? [start] : inCall), settings];
+}
+
+/** The page's one call. */
+function useCall(settings: CallSettings): { call: Call; state: CallState } {
+  const api = useApi();
+  const [call] = useState(() => new Call(api, settings));
+  const state = useSyncExternalStore(call.subscribe, call.state);
+  useEffect(() => void call.apply(settings), [call, settings]);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    window.addEventListener('pagehide', () => call.hangUp(), { signal });
+    window.addEventListener('offline', () => call.dropped(), { signal });
+    window.addEventListener('online', () => call.retryNow(), { signal });
+    return () => leaving.abort();
+  }, [call]);
+  return { call, state };
 }

@@ -1,6 +1,14 @@
 // Who calls, and what they may choose from.
-import { type Resource, useResource } from '@trunkline/ui';
+import { type Api, type ApiRequest, type Resource, useResource } from '@trunkline/ui';
+import { useSyncExternalStore } from 'react';
 import type { Account, SkillChoice, Skills } from '../api-types.ts';
+
+let offer: InstallEvent | undefined;
+
+const listeners = new Set<() => void>();
+
+/** Where the caller's key is kept in the browser. */
+export const KEY_NAME = 'trunkline.voice.key';
 
 export function useAccount(): Resource<Account> {
   return useResource<Account>('/api/whoami');
@@ -12,4 +20,52 @@ export function useSkills(): Resource<Skills> {
 
 export function activeSkill(skills: Skills | undefined): SkillChoice | undefined {
   return skills?.skills.find(({ slug }) => slug === skills.active);
+}
+
+/** Asks the service; a refusal that comes as status 200 with an error in the body fails too. */
+export async function ask<Body extends object>(api: Api, path: string, request?: ApiRequest): Promise<Body> {
+  const body = await api.request<Body & { error?: unknown }>(path, request);
+  if (typeof body.error === 'string') throw new Error(body.error);
+  return body;
+}
+
+// The page as an app: a worker that keeps its files, and the browser's offer to install it.
+
+/** Not in the types of the browser: only some offer it. */
+interface InstallEvent extends Event {
+  prompt(): Promise<unknown>;
+}
+
+/** To be called once, before the browser makes its offer. */
+export function prepareInstall(): void {
+  window.addEventListener('beforeinstallprompt', (event) => {
+    event.preventDefault();
+    change(event as InstallEvent);
+  });
+  window.addEventListener('appinstalled', () => change(undefined));
+  if (!('serviceWorker' in navigator)) return;
+  // Without the worker the page works as well; it is only not kept.
+  navigator.serviceWorker
+    .register('./sw.js')
+    .catch((error: unknown) => console.warn('No service worker:', error));
+}
+
+/** Installs the page; undefined where there is no such offer. */
+export function useInstall(): (() => void) | undefined {
+  const present = useSyncExternalStore(subscribe, () => offer);
+  if (present === undefined) return undefined;
+  return () => {
+    void present.prompt();
+    change(undefined);
+  };
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function change(next: InstallEvent | undefined): void {
+  offer = next;
+  for (const listener of listeners) listener();
 }

@@ -1,7 +1,7 @@
 import { describeWithBrowser, waitFor } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { pitch, startLines, type TestLine, tone } from '../media/lines.suite.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   captions,
   DESKTOP,

@@ -10,7 +10,7 @@ import {
 } from '@trunkline/testing';
 import { ensurePages } from '@trunkline/ui/build';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import { encodeWav } from '../speech/audio/wav.ts';
 
 export const PHONE: WindowOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };

@@ -1,7 +1,7 @@
 import { describeWithBrowser, startSidecarServer } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { tone } from '../media/lines.suite.ts';
-import { lengthOf } from '../speech/audio/sound.ts';
+import { lengthOf } from '../speech/audio/samples.ts';
 import { decodeWav } from '../speech/audio/wav.ts';
 import { startVoice } from '../voice.suite.ts';
 import { openDrawer, PHONE, withBrowser } from './client.suite.ts';

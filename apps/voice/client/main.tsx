@@ -1,7 +1,6 @@
 import { mountPage } from '@trunkline/ui';
 import '@trunkline/ui/styles.css';
-import { prepareInstall } from './install.ts';
-import { KEY_NAME } from './keyName.ts';
+import { KEY_NAME, prepareInstall } from './account.ts';
 import { VoicePage } from './VoicePage.tsx';
 
 prepareInstall();

@@ -2,7 +2,7 @@ import { describeWithBrowser, waitFor } from '@trunkline/testing';
 import { expect, it } from 'vitest';
 import { startLines, tone } from '../media/lines.suite.ts';
 import { openDrawer, orb, type Page, says, startCall, withBrowser } from './client.suite.ts';
-import { VARIANTS } from './orb/palettes.ts';
+import { VARIANTS } from './orb/look.ts';
 
 /** Small, since here the processor draws; and wide enough for the drawer beside the orb. */
 const WINDOW = { viewport: { width: 1040, height: 420 }, reducedMotion: 'no-preference' } as const;

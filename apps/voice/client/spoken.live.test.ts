@@ -4,7 +4,7 @@ import { describeWithBrowser, startModelServer, startSidecarServer, waitFor } fr
 import { expect, it, onTestFinished } from 'vitest';
 import { tone } from '../media/lines.suite.ts';
 import { decodeSound } from '../speech/audio/decode.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import { startVoice } from '../voice.suite.ts';
 import { captions, orb, PHONE, says, withBrowser } from './client.suite.ts';
 

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Database } from '@trunkline/storage';
 import { questionKey } from '@trunkline/tools';
 import type { LateAnswers } from '../delegates/a2a-delegate.ts';
-import { SweptTable } from '../store/swept-table.ts';
+import { SweptTable } from '../store/database.ts';
 import type { DeliveryPort } from './delivery.ts';
 
 /** One delegation: whom the delegate may notify, and how far it is. */

@@ -1,7 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import type { Database } from '@trunkline/storage';
-import type { SessionRegistry } from '../sessions/registry.ts';
-import type { VoiceSession } from '../sessions/session.ts';
+import type { SessionRegistry, VoiceSession } from '../sessions/registry.ts';
 import type { DeliveryPolicy, DeliveryPort, Notification } from './delivery.ts';
 import { isReport } from './report-summary.ts';
 

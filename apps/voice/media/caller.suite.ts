@@ -1,6 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { onTestFinished } from 'vitest';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { TestVoice } from '../voice.suite.ts';
 import { hasCandidates } from './peer.ts';
 import { loadWrtc } from './wrtc-peer.ts';

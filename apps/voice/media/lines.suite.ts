@@ -1,6 +1,6 @@
 import { FakeClock, waitFor } from '@trunkline/testing';
 import type { Line, LineMessage } from '../call/line.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { User } from '../users/user.ts';
 import { startVoice, type VoiceSetup } from '../voice.suite.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
 
 /** A speaker on a line that is open, with time that the test moves. */

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '@trunkline/schedule';
 import type { Speaker } from '../call/line.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
-import { StreamResampler } from '../speech/audio/stream-resampler.ts';
+import { StreamResampler } from '../speech/audio/resample.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 
 const frameMs = 10;
 /** A longer gap, such as a sleeping machine, is skipped instead of caught up with. */

@@ -3,7 +3,7 @@ import type { Principal } from '@trunkline/identity';
 import type { Clock, Timer } from '@trunkline/schedule';
 import { Mutex } from '@trunkline/std';
 import type { Line, LineMessage } from '../call/line.ts';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import type { User } from '../users/user.ts';
 import { DataLink } from './data-link.ts';
 import type { Pacer } from './paced-speaker.ts';

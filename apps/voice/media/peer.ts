@@ -1,6 +1,6 @@
 import { defineErrors } from '@trunkline/http';
 import { z } from 'zod';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 
 /** One end of a WebRTC connection that answers offers: sound both ways and a data channel. */
 export interface Peer {

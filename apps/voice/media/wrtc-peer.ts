@@ -1,6 +1,6 @@
 import { isMainThread } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
-import type { AudioFrame } from '../speech/audio/frame.ts';
+import type { AudioFrame } from '../speech/audio/samples.ts';
 import {
   type Candidate,
   type Channel,

@@ -1,9 +1,8 @@
 import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
 import type { Context } from 'hono';
-import type { VoiceComponents } from '../components.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
 import { type CallbackGrant, type Pushed, readPushed } from '../delivery/callbacks.ts';
 import { voiceErrors } from '../errors.ts';
-import type { VoiceApp } from './voice-app.ts';
 
 type CallbackDeps = Pick<
   VoiceComponents,

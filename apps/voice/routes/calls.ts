@@ -1,8 +1,7 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
-import type { VoiceComponents } from '../components.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
 import { mediaErrors } from '../media/peer.ts';
-import type { VoiceApp } from './voice-app.ts';
 
 const longestSdp = 256 * 1024;
 const connectionId = z.string().max(200);

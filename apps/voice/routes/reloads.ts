@@ -1,7 +1,6 @@
 import { describeRoute } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
-import type { VoiceComponents } from '../components.ts';
-import type { VoiceApp } from './voice-app.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
 
 type Reloaded = Pick<VoiceComponents, 'users' | 'library' | 'selection' | 'delegates'>;
 

@@ -1,6 +1,6 @@
 import { callerGuard, requireOperator } from '@trunkline/http';
-import type { VoiceComponents } from '../components.ts';
-import { advertiseApiKey } from '../turn/agent-card.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
+import { advertiseApiKey } from '../turn/text-turn.ts';
 import type { User } from '../users/user.ts';
 import { mountCallback } from './callback.ts';
 import { mountCalls } from './calls.ts';
@@ -8,7 +8,6 @@ import { mountReloads } from './reloads.ts';
 import { mountSkills } from './skills.ts';
 import { mountUsers } from './users.ts';
 import { mountVoice } from './voice.ts';
-import type { VoiceApp } from './voice-app.ts';
 
 /** Every route of the service but `/healthz`, `/metrics` and the page. Those under /api come after their guards. */
 export function mountRoutes(app: VoiceApp, voice: VoiceComponents): void {

@@ -1,12 +1,12 @@
 import { allowCallers, describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import type { Skills } from '../api-types.ts';
+import type { VoiceApp } from '../components.ts';
 import { voiceErrors } from '../errors.ts';
 import type { SkillLibrary } from '../skills/library.ts';
 import { isAllowed, type SkillSelection } from '../skills/selection.ts';
 import type { UserDirectory } from '../users/directory.ts';
 import type { User } from '../users/user.ts';
-import type { VoiceApp } from './voice-app.ts';
 
 export interface SkillRouteOptions {
   library: SkillLibrary;

@@ -1,9 +1,8 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
 import type { Account } from '../api-types.ts';
-import type { VoiceComponents } from '../components.ts';
-import { isVerbosity, verbosityLevels } from '../skills/verbosity.ts';
-import type { VoiceApp } from './voice-app.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
+import { isVerbosity, verbosityLevels } from '../skills/skill.ts';
 
 type UserDeps = Pick<
   VoiceComponents,

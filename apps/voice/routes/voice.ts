@@ -2,10 +2,9 @@ import { describeRoute, validate } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { VoiceReferences } from '../api-types.ts';
-import type { VoiceComponents } from '../components.ts';
+import type { VoiceApp, VoiceComponents } from '../components.ts';
 import { findBackend } from '../speech/backends/registry.ts';
-import { CloneError } from '../speech/clone/clone-error.ts';
-import type { VoiceApp } from './voice-app.ts';
+import { CloneError } from '../speech/clone/cloner.ts';
 
 /** Name and description are shown to everyone; thirty seconds hold no more words than that. */
 const uploadSchema = z.object({

@@ -1,4 +1,4 @@
-import type { VoiceSession } from './session.ts';
+import type { Delivery } from '../delivery/delivery.ts';
 
 /** Told of every session that begins, or that is over. */
 export type SessionListener = (session: VoiceSession) => void;
@@ -40,4 +40,12 @@ export class SessionRegistry {
   latest(userId?: string): VoiceSession | undefined {
     return [...this.#sessions].findLast((session) => userId === undefined || session.userId === userId);
   }
+}
+
+/** A live voice connection, as the rest of the service knows it. */
+export interface VoiceSession {
+  readonly id: string;
+  readonly userId: string;
+  /** Takes something to say under its policy; `spoken` of the delivery is called once it was heard. */
+  offer(delivery: Delivery): void;
 }

@@ -1,6 +1,5 @@
 import { PersonaUnavailableError } from '../errors.ts';
-import type { Preferences } from '../users/preferences.ts';
-import type { User } from '../users/user.ts';
+import type { Preferences, User } from '../users/user.ts';
 import type { SkillLibrary } from './library.ts';
 import type { Skill } from './skill.ts';
 

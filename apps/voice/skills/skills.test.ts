@@ -4,9 +4,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
-import { loadSkills } from './load.ts';
-import { titleOf } from './skill.ts';
-import { verbosityInstructions } from './verbosity.ts';
+import { loadSkills } from './library.ts';
+import { titleOf, verbosityInstructions } from './skill.ts';
 
 const users = `users:
   - {id: ada, api_key: ada, role: admin}

@@ -7,8 +7,7 @@ import { startVoice } from '../voice.suite.ts';
 import { meanModel } from './ending/mean-model.suite.ts';
 import { openSpeech, spoken } from './speech.suite.ts';
 import { readAloud } from './synthesis/inprocess/kokoro/phonemes.ts';
-import { presets } from './synthesis/inprocess/presets.ts';
-import { checkWeights, weights } from './weights.ts';
+import { checkWeights, presets, weights } from './weights.ts';
 
 async function temporary(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'speech-'));

@@ -1,14 +1,18 @@
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import type { VoiceOptions } from '../options.ts';
-import type { ActivityDetector } from './activity/detector.ts';
-import { createDetectors } from './activity/local-detector.ts';
 import type { BackendContext, BackendVoices, SpeechBackend, SpeechFile } from './backends/definition.ts';
 import { allBackends, findBackend } from './backends/registry.ts';
-import { createSmartTurns, type SmartTurnSettings, smartTurnPath } from './ending/local-smart-turn.ts';
-import type { SmartTurn } from './ending/smart-turn.ts';
-import { createNoiseFilters } from './noise/local-noise-filter.ts';
-import type { NoiseFilter } from './noise/noise-filter.ts';
+import {
+  type ActivityDetector,
+  createDetectors,
+  createNoiseFilters,
+  createSmartTurns,
+  type NoiseFilter,
+  type SmartTurn,
+  type SmartTurnSettings,
+  smartTurnPath,
+} from './frame-models.ts';
 import { Notices } from './notices.ts';
 import {
   createGatedRecognizer,
@@ -16,10 +20,10 @@ import {
   type Recognizer,
   recognizeFile,
 } from './recognition/recognizer.ts';
-import type { Sidecar } from './sidecar/sidecar.ts';
+import type { Sidecar } from './sidecar/client.ts';
 import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
-import { type CreateHost, createHosts } from './worker/create-hosts.ts';
+import { type CreateHost, createHosts } from './worker/host.ts';
 
 interface SpeechDeps {
   sidecar: Sidecar;

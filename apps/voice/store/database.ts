@@ -1,5 +1,18 @@
 import { join } from 'node:path';
-import { type Database, openDatabase, ttlTableMigration } from '@trunkline/storage';
+import type { Logger } from '@trunkline/config';
+import {
+  type Database,
+  dataDirectory,
+  openDatabase,
+  serviceHome,
+  TtlTable,
+  ttlTableMigration,
+} from '@trunkline/storage';
+import type { VoiceOptions } from '../options.ts';
+
+const lifetimeMs = 24 * 60 * 60 * 1000;
+
+const sweepEveryMs = 10 * 60 * 1000;
 
 const preferences = `
   CREATE TABLE preferences (
@@ -63,4 +76,63 @@ export function openVoiceDatabase(directory: string): Database {
     researchJobs,
   ];
   return openDatabase(join(directory, 'voice.db'), { migrations });
+}
+
+/** Values that are kept for a day; what has expired is removed while others are written. */
+export class SweptTable<Value> {
+  readonly #table: TtlTable<Value>;
+  readonly #now: () => number;
+  #sweptAt = 0;
+
+  constructor(database: Database, name: string, now: () => number = Date.now) {
+    this.#table = new TtlTable<Value>(database, name, now);
+    this.#now = now;
+  }
+
+  get(key: string): Value | undefined {
+    return this.#table.get(key);
+  }
+
+  set(key: string, value: Value): void {
+    this.#table.set(key, value, lifetimeMs);
+    if (this.#now() - this.#sweptAt < sweepEveryMs) return;
+    this.#sweptAt = this.#now();
+    this.#table.sweep();
+  }
+
+  delete(key: string): void {
+    this.#table.delete(key);
+  }
+
+  entries(): [key: string, value: Value][] {
+    return this.#table.entries();
+  }
+}
+
+/** Where the service finds and keeps its files. */
+export interface Directories {
+  config: string;
+  /** What must survive a restart. */
+  store: string;
+  delegates: string;
+  mcp: string;
+  users: string;
+}
+
+/** Creates the directories that the options name, or those of the service's home. */
+export async function findDirectories(options: VoiceOptions, logger: Logger): Promise<Directories> {
+  const home = serviceHome(options.trunklineHome, 'voice');
+  const directory = async (configured: string | undefined, fallback: string) => {
+    const { path, fellBack, reason } = await dataDirectory(configured, fallback);
+    if (fellBack) logger.warn({ reason }, `${path} is used instead`);
+    return path;
+  };
+  const config = await directory(options.configDir, join(home, 'config'));
+  return {
+    config,
+    store: await directory(options.sessionStoreDir, home),
+    delegates: options.delegatesYaml ?? join(config, 'delegates.yaml'),
+    mcp: options.mcpYaml ?? join(config, 'mcp.yaml'),
+    users: options.usersYaml ?? join(config, 'users.yaml'),
+  };
 }

@@ -1,7 +1,6 @@
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { openVoiceDatabase } from './database.ts';
-import { SweptTable } from './swept-table.ts';
+import { openVoiceDatabase, SweptTable } from './database.ts';
 
 it('forgets a value after a day, and frees its place while others are written', () => {
   const { path, remove } = temporaryDirectory();

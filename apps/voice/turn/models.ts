@@ -1,7 +1,6 @@
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Skill } from '../skills/skill.ts';
-import { type Model, withSettings } from './model-settings.ts';
 
 export interface ModelsOptions {
   /** The service's own model. */
@@ -43,4 +42,23 @@ export class Models {
     this.#gateways.set(id, gateway);
     return gateway;
   }
+}
+
+export type Model = ReturnType<ModelGateway['languageModel']>;
+
+interface ModelSettings {
+  temperature: number;
+  maxOutputTokens: number;
+}
+
+/** The same model, asked with these settings. */
+function withSettings(model: Model, settings: ModelSettings): Model {
+  return {
+    specificationVersion: model.specificationVersion,
+    provider: model.provider,
+    modelId: model.modelId,
+    supportedUrls: model.supportedUrls,
+    doGenerate: (options) => model.doGenerate({ ...options, ...settings }),
+    doStream: (options) => model.doStream({ ...options, ...settings }),
+  };
 }

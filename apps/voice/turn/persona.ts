@@ -1,11 +1,15 @@
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
+import { type RunTurnOptions, runTurn, type TurnEvent } from '@trunkline/loop';
 import type { SkillSelection } from '../skills/selection.ts';
-import type { Skill } from '../skills/skill.ts';
-import { isVerbosity, type Verbosity, verbosityInstructions } from '../skills/verbosity.ts';
-import type { Preferences } from '../users/preferences.ts';
-import type { User } from '../users/user.ts';
-import type { Model } from './model-settings.ts';
+import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
+import type { Preferences, User } from '../users/user.ts';
+import type { Model } from './models.ts';
+
+/** Of tools that name no limit of their own. */
+export const toolTimeoutMs = 90_000;
+
+const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
 
 /** As whom, how and with what a user is answered; taken when a session connects and kept for its length. */
 export interface Persona {
@@ -42,4 +46,24 @@ export function snapshotPersona(user: User, principal: Principal, deps: PersonaD
     tools: deps.toolbox.toolsFor(skill, user),
     model: deps.models.of(skill),
   };
+}
+
+export type ModelMessages = RunTurnOptions['messages'];
+
+export type ModelMessage = ModelMessages[number];
+
+interface PersonaTurn {
+  messages: ModelMessages;
+  sessionId: string;
+  signal: AbortSignal;
+  /** Instead of the persona's own, wrapped. */
+  tools?: readonly Tool[];
+}
+
+/** One turn of a persona, written or spoken: the same model, instructions, tools and limits. */
+export function runPersona(
+  { model, instructions, tools, principal }: Persona,
+  turn: PersonaTurn,
+): AsyncGenerator<TurnEvent, void> {
+  return runTurn({ model, instructions, tools, limits, principal, ...turn });
 }

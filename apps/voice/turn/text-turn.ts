@@ -1,11 +1,15 @@
-import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import type { AgentDescription, ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
+import type { Database } from '@trunkline/storage';
+import type { MiddlewareHandler } from 'hono';
 import { PersonaUnavailableError } from '../errors.ts';
-import type { ConversationHistories } from './conversations.ts';
-import type { Persona } from './persona.ts';
-import { runPersona } from './run-persona.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { SweptTable } from '../store/database.ts';
+import { type ModelMessages, type Persona, runPersona } from './persona.ts';
+
+const mostMessages = 60;
 
 export interface TextTurnOptions {
   /** As whom a message that somebody sent is answered now. */
@@ -63,4 +67,60 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
     default:
       return;
   }
+}
+
+/** What was said before, by the context that a caller names. */
+export class ConversationHistories {
+  readonly #table: SweptTable<ModelMessages>;
+
+  constructor(database: Database) {
+    this.#table = new SweptTable<ModelMessages>(database, 'conversations');
+  }
+
+  get(contextId: string): ModelMessages {
+    return this.#table.get(contextId) ?? [];
+  }
+
+  /** Keeps the newest messages, from one of the user's on, so that no result stands without its call. */
+  set(contextId: string, messages: ModelMessages): void {
+    const newest = messages.slice(-mostMessages);
+    const start = newest.findIndex(({ role }) => role === 'user');
+    this.#table.set(contextId, newest.slice(Math.max(start, 0)));
+  }
+}
+
+/** What other agents read about this one. */
+export function describeVoice(name: string, publicUrl: string): AgentDescription {
+  return {
+    name,
+    description: 'A voice assistant: answers in short spoken sentences, with tools and delegates.',
+    version: manifest.version,
+    publicUrl,
+    provider: { organization: 'Trunkline', url: publicUrl },
+    inputModes: ['text/plain'],
+    outputModes: ['text/markdown'],
+    skills: [
+      {
+        id: 'chat',
+        name: 'Chat',
+        description: 'Answers a message as the persona that also speaks.',
+        tags: ['chat', 'voice'],
+        examples: ['What time is it in Tokyo?'],
+      },
+    ],
+  };
+}
+
+const apiKey = { type: 'apiKey', in: 'header', name: 'X-API-Key' };
+
+/** Names the API key on the older form of the card even where none is asked for, as its readers expect. */
+export function advertiseApiKey(): MiddlewareHandler {
+  return async (context, next) => {
+    await next();
+    if (context.res.status !== 200) return;
+    const card = (await context.res.clone().json()) as { protocolVersion?: string; securitySchemes?: object };
+    if (card.protocolVersion === undefined) return;
+    const body = JSON.stringify({ ...card, securitySchemes: { apiKey, ...card.securitySchemes } });
+    context.res = new Response(body, context.res);
+  };
 }

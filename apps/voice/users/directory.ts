@@ -1,10 +1,9 @@
 import type { Logger } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
-import { Renewal } from '../renewal.ts';
+import { Renewal } from '../store/reload.ts';
 import { type Roster, readRoster } from './roster.ts';
-import type { RosterMarker } from './roster-marker.ts';
-import type { RosterOrigin, RosterSource } from './roster-source.ts';
+import type { RosterMarker, RosterOrigin, RosterSource } from './roster-sources.ts';
 import { defaultUser, type User } from './user.ts';
 
 /** Open: no roster was ever configured. Closed: one was, but it is missing or cannot be used. */

@@ -1,3 +1,5 @@
+import type { Database } from '@trunkline/storage';
+
 type Role = 'user' | 'admin';
 
 /** A person who may call, without the key. */
@@ -22,3 +24,57 @@ export const defaultUser: User = {
 
 /** The operator of the installation, where there is a roster that does not name them. */
 export const operatorUser: User = { ...defaultUser, id: 'operator', displayName: 'Operator' };
+
+interface SkillChoice {
+  slug: string;
+  /** An admin chose it for the user. */
+  byAdmin: boolean;
+}
+
+interface Row {
+  skill: string | null;
+  skill_by_admin: number;
+  verbosity: string | null;
+}
+
+/** What each user has chosen; it survives a restart. */
+export class Preferences {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  skillOf(userId: string): SkillChoice | undefined {
+    const row = this.#row(userId);
+    return row?.skill ? { slug: row.skill, byAdmin: row.skill_by_admin === 1 } : undefined;
+  }
+
+  chooseSkill(userId: string, { slug, byAdmin }: SkillChoice): void {
+    this.#database
+      .prepare(
+        `INSERT INTO preferences (user_id, skill, skill_by_admin) VALUES (?, ?, ?)
+         ON CONFLICT (user_id) DO UPDATE SET skill = excluded.skill, skill_by_admin = excluded.skill_by_admin`,
+      )
+      .run(userId, slug, byAdmin ? 1 : 0);
+  }
+
+  verbosityOf(userId: string): string | undefined {
+    return this.#row(userId)?.verbosity ?? undefined;
+  }
+
+  chooseVerbosity(userId: string, level: string): void {
+    this.#database
+      .prepare(
+        `INSERT INTO preferences (user_id, verbosity) VALUES (?, ?)
+         ON CONFLICT (user_id) DO UPDATE SET verbosity = excluded.verbosity`,
+      )
+      .run(userId, level);
+  }
+
+  #row(userId: string): Row | undefined {
+    return this.#database
+      .prepare<Row>('SELECT skill, skill_by_admin, verbosity FROM preferences WHERE user_id = ?')
+      .get(userId);
+  }
+}

@@ -4,9 +4,7 @@ import { startInfisical } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startVoice } from '../voice.suite.ts';
 import { UserDirectory } from './directory.ts';
-import { createRosterMarker } from './roster-marker.ts';
-import type { RosterSource } from './roster-source.ts';
-import { createSecretsSource } from './secrets-source.ts';
+import { createRosterMarker, createSecretsSource, type RosterSource } from './roster-sources.ts';
 
 const roster = `users:
   - {id: ada, api_key: ada-key, display_name: Ada, role: admin}

@@ -1,10 +1,8 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
-import type { ActivityDetector } from '../../speech/activity/detector.ts';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
-import { toFloat32, toInt16 } from '../../speech/audio/samples.ts';
-import { StreamResampler } from '../../speech/audio/stream-resampler.ts';
-import type { NoiseFilter } from '../../speech/noise/noise-filter.ts';
+import { StreamResampler } from '../../speech/audio/resample.ts';
+import { type AudioFrame, toFloat32, toInt16 } from '../../speech/audio/samples.ts';
+import type { ActivityDetector, NoiseFilter } from '../../speech/frame-models.ts';
 import type { SpeechParts } from '../../speech/speech.ts';
 import { Alarm } from '../clock.ts';
 

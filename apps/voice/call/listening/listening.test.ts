@@ -1,7 +1,7 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
 import { silenceOf, speechOf, textIn } from '../../cases/harness/code.suite.ts';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { SpeakingRate } from '../turns/endpointing.ts';
 import { VadStream } from './audio-input.ts';
 import { SpeechInput, type SpeechInputDeps } from './speech-input.ts';

@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import type { SmartTurn } from '../../speech/ending/smart-turn.ts';
+import type { SmartTurn } from '../../speech/frame-models.ts';
 import type { Recognizer } from '../../speech/recognition/recognizer.ts';
 import { type SpeakingRate, type Tone, toneOf } from '../turns/endpointing.ts';
 import { Recording, VoiceActivity, windowMs } from './voice-activity.ts';

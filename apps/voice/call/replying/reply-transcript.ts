@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ToolOutcome } from '../../delivery/delivery.ts';
-import type { ModelMessage } from '../../turn/run-persona.ts';
+import type { ModelMessage } from '../../turn/persona.ts';
 import { stillRunning } from './tool-runs.ts';
 
 interface Step {

@@ -2,7 +2,7 @@ import type { Logger } from '@trunkline/config';
 import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
-import { toolTimeoutMs } from '../../turn/run-persona.ts';
+import { toolTimeoutMs } from '../../turn/persona.ts';
 
 export interface ToolRunsOptions {
   delivery: DeliveryPort;

@@ -1,6 +1,6 @@
 import { FakeClock } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import type { Verbosity } from '../../skills/verbosity.ts';
+import type { Verbosity } from '../../skills/skill.ts';
 import { Fillers, phrases } from './fillers.ts';
 
 function open(verbosity: Verbosity, { acknowledges = true, quiet = (): boolean => true } = {}) {

@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Verbosity } from '../../skills/verbosity.ts';
+import type { Verbosity } from '../../skills/skill.ts';
 import { Alarm } from '../clock.ts';
 
 interface Phrases {

@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { Alarm } from '../clock.ts';
 import type { Speaker } from '../line.ts';
 import { type Utterance, UtterancePlayout, type Voice } from './utterance.ts';

@@ -1,4 +1,4 @@
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 
 /** Something to say. */
 export interface Utterance {

@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 import type { SpeechPlayer } from '../speaking/speech-player.ts';
 import { isStopWord, wordsIn } from './interruption.ts';
 

@@ -1,6 +1,6 @@
 import type { Line, LineMessage, Speaker } from '../../call/line.ts';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
-import { StreamResampler } from '../../speech/audio/stream-resampler.ts';
+import { StreamResampler } from '../../speech/audio/resample.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 
 const rate = 16_000;
 const frameMs = 10;

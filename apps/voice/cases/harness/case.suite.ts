@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { verbosityLevels } from '../../skills/verbosity.ts';
+import { verbosityLevels } from '../../skills/skill.ts';
 
 const duration = z.number().int().min(0);
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Model } from '../../turn/model-settings.ts';
+import type { Model } from '../../turn/models.ts';
 
 type StreamOptions = Parameters<Model['doStream']>[0];
 type StreamPart =

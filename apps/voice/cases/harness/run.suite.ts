@@ -1,5 +1,5 @@
 import type { FakeClock } from '@trunkline/testing';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { defaultUser } from '../../users/user.ts';
 import type { Step, VoiceCase } from './case.suite.ts';
 import { Stage } from './stage.suite.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '@trunkline/schedule';
 import type { CallComponents } from '../../call/call.ts';
-import type { AudioFrame } from '../../speech/audio/frame.ts';
+import type { AudioFrame } from '../../speech/audio/samples.ts';
 import { activityIn, coughOf, noiseOf, silenceOf, speechOf, textIn } from './code.suite.ts';
 
 /** Who speaks and listens in a case: the code of words, or the real models. */

@@ -2,11 +2,9 @@
 import type { Api } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
 import { type Exchange, NO_EXCHANGE, settle, take, typed } from './exchange.ts';
-import { Link } from './link.ts';
-import { openMessage, sealMessage } from './messages.ts';
-import { closeStream, openMicrophone } from './microphone.ts';
+import { Link, openMessage, sealMessage } from './link.ts';
 import { type Problem, problemIn, problemOf } from './problems.ts';
-import { CallSound } from './sound.ts';
+import { type CallSettings, CallSound, closeStream, openMicrophone } from './sound.ts';
 
 const RETRY_MS = [300, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000];
 /** Thought that leads to nothing: a sound that was no word, or a service that fell silent. */
@@ -32,12 +30,6 @@ export interface CallState {
   attempt: number;
   roundTripMs: number | undefined;
   exchange: Exchange;
-}
-
-export interface CallSettings {
-  pushToTalk: boolean;
-  microphoneId: string | undefined;
-  loudspeakerId: string | undefined;
 }
 
 const AT_REST: Omit<CallState, 'pushToTalk'> = {

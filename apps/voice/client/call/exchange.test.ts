@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Exchange, NO_EXCHANGE, settle, take, typed } from './exchange.ts';
-import { openMessage, sealMessage } from './messages.ts';
+import { openMessage, sealMessage } from './link.ts';
 
 /** The exchange after a row of messages, one every 100 ms. */
 function after(...messages: (readonly [type: string, data?: object])[]): Exchange {

@@ -1,6 +1,6 @@
 // What was said and done in a call so far, put together from the messages of the service.
 import type { OrbState } from '../orb/motion.ts';
-import type { ServerMessage } from './messages.ts';
+import type { ServerMessage } from './link.ts';
 
 const MOST_ENTRIES = 200;
 

@@ -1,7 +1,11 @@
 // One WebRTC connection to the service: signalling, sound both ways, and the data channel.
 import type { Api } from '@trunkline/ui';
 import { CallProblem, problemOf } from './problems.ts';
-import { Trickle } from './trickle.ts';
+
+// Messages of the data channel, in the RTVI style.
+const LABEL = 'rtvi-ai';
+
+const BATCH_MS = 40;
 
 const CONNECT_LIMIT_MS = 12_000;
 const KEEPALIVE_MS = 1000;
@@ -200,4 +204,83 @@ function createConnection(iceServers: RTCIceServer[]): RTCPeerConnection {
   // Elsewhere a channel that both sides agree on beforehand, and nobody uses, has the same effect on the offer.
   if (!known.alwaysNegotiateDataChannels) connection.createDataChannel('_', { negotiated: true, id: 1023 });
   return connection;
+}
+
+interface Candidate {
+  candidate: string;
+  sdp_mid: string;
+  sdp_mline_index: number;
+}
+
+/** Sends network candidates as they are found; what is found before the service has answered waits. */
+class Trickle {
+  readonly #api: Api;
+  readonly #onFailed: (error: unknown) => void;
+  #connection: string | undefined;
+  #waiting: Candidate[] = [];
+  #timer: number | undefined;
+
+  constructor(api: Api, onFailed: (error: unknown) => void) {
+    this.#api = api;
+    this.#onFailed = onFailed;
+  }
+
+  /** Takes a candidate; null says that there are no more. */
+  push(found: RTCIceCandidate | null): void {
+    this.#waiting.push({
+      candidate: found?.candidate ?? '',
+      sdp_mid: found?.sdpMid ?? '0',
+      sdp_mline_index: found?.sdpMLineIndex ?? 0,
+    });
+    this.#schedule();
+  }
+
+  /** The service knows the connection by this name from now on. */
+  open(connection: string): void {
+    this.#connection = connection;
+    this.#schedule();
+  }
+
+  stop(): void {
+    window.clearTimeout(this.#timer);
+    this.#connection = undefined;
+    this.#waiting = [];
+  }
+
+  #schedule(): void {
+    if (this.#connection === undefined || this.#waiting.length === 0 || this.#timer !== undefined) return;
+    this.#timer = window.setTimeout(() => {
+      this.#timer = undefined;
+      this.#send().catch(this.#onFailed);
+    }, BATCH_MS);
+  }
+
+  async #send(): Promise<void> {
+    if (this.#connection === undefined) return;
+    const candidates = this.#waiting.splice(0);
+    const body = { pc_id: this.#connection, candidates };
+    await this.#api.request('/api/offer', { method: 'PATCH', body });
+  }
+}
+
+export interface ServerMessage {
+  type: string;
+  data: Readonly<Record<string, unknown>>;
+}
+
+/** A message from the service; undefined for keepalives and what is in no known form. */
+export function openMessage(text: string): ServerMessage | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const { label, type, data }: Record<string, unknown> = JSON.parse(text);
+    if (label !== LABEL || typeof type !== 'string') return undefined;
+    return { type, data: typeof data === 'object' && data !== null ? { ...data } : {} };
+  } catch {
+    // Nothing the page could do about broken words from the service.
+    return undefined;
+  }
+}
+
+export function sealMessage(type: string, data?: object): string {
+  return JSON.stringify({ label: LABEL, type, id: crypto.randomUUID(), ...(data && { data }) });
 }

@@ -104,3 +104,5 @@ export function problemIn(error: unknown): Problem {
   if (error.status === 0) return problemOf('service-unreachable');
   return problemOf('service-refused', { why: error.message, todo: error.advice });
 }
+
+// What is going on, in words.

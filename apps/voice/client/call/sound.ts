@@ -1,5 +1,17 @@
 // The sound of one call in the browser: how loud both sides are, what of the microphone is sent, and the loudspeaker.
+
+import { readStored, writeStored } from '@trunkline/ui';
+import { useEffect, useState } from 'react';
 import type { Levels } from '../orb/motion.ts';
+import { CallProblem, type ProblemCode, problemOf } from './problems.ts';
+
+const NAMES = {
+  pushToTalk: 'trunkline.voice.push-to-talk',
+  microphoneId: 'trunkline.voice.microphone',
+  loudspeakerId: 'trunkline.voice.loudspeaker',
+} as const;
+
+const NONE: Devices = { microphones: [], loudspeakers: [] };
 
 /** What was said this long before the button went down is still sent, so that the first word is never lost. */
 const PRE_ROLL_SECONDS = 0.4;
@@ -109,4 +121,101 @@ export function loudness(node: AnalyserNode | undefined): number {
   const power = samples.reduce((sum, sample) => sum + sample * sample, 0) / SAMPLES;
   const decibels = 10 * Math.log10(power + 1e-12);
   return Math.min(1, Math.max(0, (decibels - QUIET_DB) / (LOUD_DB - QUIET_DB)));
+}
+
+/** Opens the microphone that was chosen, else the browser's own; fails with a CallProblem. */
+export async function openMicrophone(deviceId: string | undefined): Promise<MediaStream> {
+  // Missing where the page is not secure, whatever the types say.
+  const devices: MediaDevices | undefined = navigator.mediaDevices;
+  if (devices === undefined) throw new CallProblem(problemOf('insecure-origin'));
+  try {
+    return await devices.getUserMedia({ audio: constraints(deviceId) });
+  } catch (error) {
+    // The one that was chosen may be unplugged by now.
+    if (deviceId !== undefined && nameOf(error) === 'OverconstrainedError') return openMicrophone(undefined);
+    throw new CallProblem(problemOf(codeOf(error)), error);
+  }
+}
+
+export function closeStream(stream: MediaStream | undefined): void {
+  for (const track of stream?.getTracks() ?? []) track.stop();
+}
+
+function constraints(deviceId: string | undefined): MediaTrackConstraints {
+  return {
+    echoCancellation: true,
+    noiseSuppression: true,
+    autoGainControl: true,
+    channelCount: 1,
+    ...(deviceId !== undefined && { deviceId: { exact: deviceId } }),
+  };
+}
+
+function codeOf(error: unknown): ProblemCode {
+  const name = nameOf(error);
+  if (name === 'NotFoundError' || name === 'OverconstrainedError') return 'no-microphone';
+  return name === 'NotAllowedError' || name === 'SecurityError' ? 'microphone-refused' : 'microphone-busy';
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : '';
+}
+
+interface Devices {
+  microphones: readonly MediaDeviceInfo[];
+  loudspeakers: readonly MediaDeviceInfo[];
+}
+
+/** The sound devices that the browser tells of; their names only once the microphone was allowed. */
+export function useDevices(isLive: boolean): Devices {
+  const [devices, setDevices] = useState(NONE);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a call that begins makes the names known
+  useEffect(() => {
+    const source: MediaDevices | undefined = navigator.mediaDevices;
+    if (source === undefined) return;
+    const leaving = new AbortController();
+    const look = async () => {
+      const found = await source.enumerateDevices();
+      if (!leaving.signal.aborted) setDevices(sorted(found));
+    };
+    void look();
+    source.addEventListener('devicechange', () => void look(), { signal: leaving.signal });
+    return () => leaving.abort();
+  }, [isLive]);
+  return devices;
+}
+
+function sorted(found: readonly MediaDeviceInfo[]): Devices {
+  const named = (kind: MediaDeviceKind) =>
+    found.filter((device) => device.kind === kind && device.label !== '');
+  return { microphones: named('audioinput'), loudspeakers: named('audiooutput') };
+}
+
+// What a caller has chosen in this browser.
+
+/** What a caller has chosen in this browser. */
+export interface CallSettings {
+  pushToTalk: boolean;
+  microphoneId: string | undefined;
+  loudspeakerId: string | undefined;
+}
+
+export function useCallSettings(): [CallSettings, (change: Partial<CallSettings>) => void] {
+  const [settings, setSettings] = useState(storedSettings);
+  const change = (part: Partial<CallSettings>) => {
+    const next = { ...settings, ...part };
+    writeStored(NAMES.pushToTalk, next.pushToTalk ? 'on' : null);
+    writeStored(NAMES.microphoneId, next.microphoneId ?? null);
+    writeStored(NAMES.loudspeakerId, next.loudspeakerId ?? null);
+    setSettings(next);
+  };
+  return [settings, change];
+}
+
+function storedSettings(): CallSettings {
+  return {
+    pushToTalk: readStored(NAMES.pushToTalk) === 'on',
+    microphoneId: readStored(NAMES.microphoneId) ?? undefined,
+    loudspeakerId: readStored(NAMES.loudspeakerId) ?? undefined,
+  };
 }

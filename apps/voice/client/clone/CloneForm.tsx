@@ -1,11 +1,16 @@
 import { errorMessage } from '@trunkline/std';
-import { Button, TextAreaField, TextField, useApi, useToast } from '@trunkline/ui';
-import { useState } from 'react';
-import { useCallSettings } from '../call/settings.ts';
-import { ask } from '../drawer/errorBody.ts';
-import { RecordPanel } from './RecordPanel.tsx';
-import { slugOf } from './slug.ts';
-import { useRecorder } from './useRecorder.ts';
+import { Button, TextAreaField, TextField, useApi, useResource, useToast } from '@trunkline/ui';
+import { AudioWaveform, ChevronRight, Circle, RotateCcw, Square } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import type { VoiceReferences } from '../../api-types.ts';
+import { ask } from '../account.ts';
+import { useCallSettings } from '../call/sound.ts';
+import { LONGEST_SECONDS, type RecorderHook, SHORTEST_SECONDS, useRecorder } from './useRecorder.ts';
+
+const LONGEST = 64;
+
+const PASSAGE =
+  'On clear evenings the lamps along the harbour come on one by one. I like to stand there for a while, count the boats, and listen to the ropes knock against the masts. Somebody always whistles. Then the last ferry leaves, and the water is quiet again.';
 
 interface Cloned {
   slug: string;
@@ -119,4 +124,149 @@ function formOf({ audio, ...fields }: Upload): FormData {
   form.set('audio', audio, audio instanceof File ? audio.name : 'recording.wav');
   for (const [field, value] of Object.entries(fields)) if (value.trim() !== '') form.set(field, value.trim());
   return form;
+}
+
+/** A voice from a recording; folded away until it is wanted. */
+export function CloneSection({ onCloned }: { onCloned(): void }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      className="group rounded-corner border border-line"
+      open={open}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary className="flex h-11 cursor-pointer list-none items-center gap-2 px-3 font-medium text-14 focus-visible:-outline-offset-2">
+        <AudioWaveform aria-hidden className="size-4 text-muted" />
+        Clone a voice
+        <ChevronRight
+          aria-hidden
+          className="ml-auto size-4 text-muted transition-transform group-open:rotate-90"
+        />
+      </summary>
+      {open && (
+        <div className="border-line border-t p-3">
+          <CloneContent onCloned={onCloned} />
+        </div>
+      )}
+    </details>
+  );
+}
+
+function CloneContent({ onCloned }: { onCloned(): void }) {
+  const { body, error, reload } = useResource<VoiceReferences>('/api/voice/references');
+  const done = () => {
+    reload();
+    onCloned();
+  };
+  if (error !== undefined) return <p className="text-14 text-failed-text">{error.message}</p>;
+  if (body === undefined) return null;
+  if (body.backend !== 'sidecar') {
+    return (
+      <p className="text-14 text-muted">
+        The speech backend is {body.backend}, which cannot clone. Set TTS_BACKEND=sidecar on the service to
+        clone voices.
+      </p>
+    );
+  }
+  return (
+    <div className="flex flex-col gap-4">
+      {body.error !== undefined && <p className="text-14 text-waiting-text">{body.error}</p>}
+      <CloneForm onCloned={done} />
+      {body.references.length > 0 && (
+        <p className="text-12 text-muted">Saved voices: {body.references.join(', ')}</p>
+      )}
+    </div>
+  );
+}
+
+/** Records a voice, with words to read aloud and a meter. */
+function RecordPanel({ recorder }: { recorder: RecorderHook }) {
+  const { phase, seconds, level, problem } = recorder;
+  return (
+    <div className="flex flex-col gap-3 rounded-corner border border-line bg-sunken p-3">
+      <p className="text-12 text-muted">Read this aloud, in a quiet room:</p>
+      <p className="text-14 text-pretty">{PASSAGE}</p>
+      <LevelMeter level={level} seconds={seconds} shortest={SHORTEST_SECONDS} longest={LONGEST_SECONDS} />
+      <div className="flex flex-wrap items-center gap-2">
+        {phase === 'empty' && (
+          <Button icon={<Circle aria-hidden className="fill-failed text-failed" />} onClick={recorder.start}>
+            Record
+          </Button>
+        )}
+        {phase === 'recording' && (
+          <Button
+            icon={<Square aria-hidden />}
+            onClick={recorder.stop}
+            disabled={seconds < SHORTEST_SECONDS}
+            variant="primary"
+          >
+            {seconds < SHORTEST_SECONDS ? `${Math.ceil(SHORTEST_SECONDS - seconds)} s more` : 'Stop'}
+          </Button>
+        )}
+        {phase === 'ready' && (
+          <Button icon={<RotateCcw aria-hidden />} onClick={recorder.start}>
+            Record again
+          </Button>
+        )}
+      </div>
+      {recorder.recording !== undefined && <Playback audio={recorder.recording.audio} />}
+      {problem !== undefined && (
+        <p role="alert" className="text-14 text-failed-text">
+          {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Playback({ audio }: { audio: Blob }) {
+  const [url, setUrl] = useState<string | undefined>(undefined);
+  useEffect(() => {
+    const made = URL.createObjectURL(audio);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [audio]);
+  if (url === undefined) return null;
+  // biome-ignore lint/a11y/useMediaCaption: what it holds was just said by the person who hears it
+  return <audio controls src={url} aria-label="Your recording" className="h-10 w-full" />;
+}
+
+interface LevelMeterProps {
+  /** 0 to 1. */
+  level: number;
+  seconds: number;
+  shortest: number;
+  longest: number;
+}
+
+/** How loud it is, and how much of the needed time is there. */
+function LevelMeter({ level, seconds, shortest, longest }: LevelMeterProps) {
+  const enough = seconds >= shortest;
+  return (
+    <div className="flex flex-col gap-1.5">
+      <meter aria-label="Level" min={0} max={1} value={level} className="sr-only" />
+      <div aria-hidden className="h-2 overflow-hidden rounded-full bg-line">
+        <div
+          className="h-full origin-left rounded-full bg-live"
+          style={{ transform: `scaleX(${level.toFixed(3)})` }}
+        />
+      </div>
+      <p className="flex justify-between text-12 text-muted">
+        <span>
+          {shortest} to {longest} seconds
+        </span>
+        <span className={`font-mono ${enough ? 'text-live-text' : ''}`}>{seconds.toFixed(1)} s</span>
+      </p>
+    </div>
+  );
+}
+
+/** A name as the service keeps it: "Night Owl" becomes "night-owl". */
+export function slugOf(name: string): string {
+  const plain = name.normalize('NFKD').toLowerCase();
+  return plain
+    .replaceAll(/\p{M}/gu, '')
+    .replaceAll(/[^a-z0-9_]+/g, '-')
+    .replaceAll(/^[-_]+|-+$/g, '')
+    .slice(0, LONGEST);
 }

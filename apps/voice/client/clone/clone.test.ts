@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeWav } from '../../speech/audio/wav.ts';
-import { slugOf } from './slug.ts';
-import { encodeWav } from './wav.ts';
+import { slugOf } from './CloneForm.tsx';
+import { encodeWav } from './useRecorder.ts';
 
 describe('a recording', () => {
   it('is a WAV file as the service reads it', async () => {

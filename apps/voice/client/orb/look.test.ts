@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { lookAsYaml, parametersOf, randomLook, resolveLook } from './look.ts';
-import { PALETTES, VARIANTS } from './palettes.ts';
+import { lookAsYaml, PALETTES, parametersOf, randomLook, resolveLook, VARIANTS } from './look.ts';
 
 describe('the look of the orb', () => {
   it('has the variants and palettes of the contract, the first as default', () => {

@@ -1,7 +1,6 @@
 // Draws an orb on a canvas: as often as something moves, a few times a second at rest, not at all out of view.
-import type { Look } from './look.ts';
+import type { Look, Variant } from './look.ts';
 import { type Levels, Motion, type OrbState } from './motion.ts';
-import type { Variant } from './palettes.ts';
 import type { Gl } from './program.ts';
 import { createScene, type Scene } from './scenes.ts';
 

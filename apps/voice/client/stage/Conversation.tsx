@@ -1,6 +1,13 @@
-import { useEffect, useRef } from 'react';
-import type { Caption, Entry, Exchange } from '../call/exchange.ts';
-import { ToolLine } from './ToolLine.tsx';
+import { IconButton, Lamp, type LampState } from '@trunkline/ui';
+import { SendHorizontal } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import type { Caption, Entry, Exchange, ToolStep } from '../call/exchange.ts';
+
+const STATES: Record<ToolStep['state'], { lamp: LampState; word: string }> = {
+  running: { lamp: 'waiting', word: 'Running' },
+  done: { lamp: 'live', word: 'Done' },
+  failed: { lamp: 'failed', word: 'Failed' },
+};
 
 /** What both sides say, as they say it, and the tools that were used in between. */
 export function Conversation({ exchange }: { exchange: Exchange }) {
@@ -74,4 +81,65 @@ function useFollowing(entries: readonly Entry[]) {
     if (follows.current) list.current?.scrollTo({ top: list.current.scrollHeight });
   }, [entries]);
   return list;
+}
+
+/** One step of the tool timeline; what went in and came out is folded away. */
+function ToolLine({ step }: { step: ToolStep }) {
+  const { lamp, word } = STATES[step.state];
+  const seconds = step.endedAt === undefined ? undefined : (step.endedAt - step.startedAt) / 1000;
+  return (
+    <li data-tool={step.name} className="border-line-strong border-l-2 pl-3">
+      <details>
+        <summary className="flex cursor-pointer list-none items-center gap-2 text-14">
+          <span className="min-w-0 truncate font-mono text-12">{step.name}</span>
+          <Lamp state={lamp} word={word} size="small" />
+          {seconds !== undefined && (
+            <span className="font-mono text-12 text-muted">{seconds.toFixed(1)} s</span>
+          )}
+        </summary>
+        <dl className="mt-1 flex flex-col gap-1 font-mono text-12 text-muted">
+          {step.input !== '' && <Detail label="Asked" text={step.input} />}
+          {step.result !== '' && <Detail label="Answer" text={step.result} />}
+        </dl>
+      </details>
+    </li>
+  );
+}
+
+function Detail({ label, text }: { label: string; text: string }) {
+  return (
+    <div>
+      <dt className="font-sans">{label}</dt>
+      <dd className="max-h-40 overflow-y-auto break-words whitespace-pre-wrap text-ink">{text}</dd>
+    </div>
+  );
+}
+
+/** For what is easier typed than said. */
+export function Composer({ onSend }: { onSend(text: string): void }) {
+  const [text, setText] = useState('');
+  const words = text.trim();
+  return (
+    <form
+      className="flex items-center gap-1 border-line border-t bg-raised px-3 py-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (words === '') return;
+        onSend(words);
+        setText('');
+      }}
+    >
+      <input
+        type="text"
+        aria-label="Message"
+        placeholder="Type instead"
+        autoComplete="off"
+        enterKeyHint="send"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="h-10 min-w-0 flex-1 rounded-corner bg-transparent px-2 text-16 text-ink placeholder:text-muted focus-visible:-outline-offset-2"
+      />
+      <IconButton type="submit" label="Send" icon={<SendHorizontal aria-hidden />} disabled={words === ''} />
+    </form>
+  );
 }

@@ -1,11 +1,25 @@
-import { useMediaQuery } from '@trunkline/ui';
-import type { ReactNode } from 'react';
+import { Tooltip, useMediaQuery } from '@trunkline/ui';
+import { Mic, MicOff, Phone, PhoneOff, Radio } from 'lucide-react';
+import { type ComponentProps, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
 import type { Call, CallState } from '../call/call.ts';
-import { orbStateOf, statusOf } from '../call/status.ts';
 import type { Look } from '../orb/look.ts';
+import type { OrbState } from '../orb/motion.ts';
 import { Orb } from '../orb/Orb.tsx';
-import { Controls, orbButton } from './Controls.tsx';
-import { useOnline } from './useOnline.ts';
+
+const LOADING = 'Loading speech, one moment. What you say is kept.';
+
+const LIVE: Record<Exclude<OrbState, 'idle'>, Status> = {
+  listening: { title: 'Listening', hint: 'Say something. You can break in at any time.' },
+  thinking: { title: 'Thinking', hint: 'The answer is on its way.' },
+  speaking: { title: 'Speaking', hint: 'Break in whenever you like.' },
+};
+
+const LOOKS = {
+  plain:
+    'border-line-strong bg-raised text-ink hover:bg-hover aria-pressed:border-accent-text aria-pressed:bg-accent-wash aria-pressed:text-accent-text',
+  accent: 'border-transparent bg-accent text-accent-ink hover:bg-accent-hover',
+  danger: 'border-transparent bg-danger text-danger-ink hover:bg-danger-hover',
+};
 
 interface StageProps {
   call: Call;
@@ -51,4 +65,215 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
       <Controls call={call} state={state} onPushToTalk={onPushToTalk} />
     </section>
   );
+}
+
+/** Whether the browser has a network. */
+function useOnline(): boolean {
+  return useSyncExternalStore(subscribe, () => navigator.onLine);
+}
+
+function subscribe(onChange: () => void): () => void {
+  window.addEventListener('online', onChange);
+  window.addEventListener('offline', onChange);
+  return () => {
+    window.removeEventListener('online', onChange);
+    window.removeEventListener('offline', onChange);
+  };
+}
+
+interface ControlsProps {
+  call: Call;
+  state: CallState;
+  onPushToTalk(on: boolean): void;
+}
+
+/** Start or end, mute, and push-to-talk. */
+function Controls({ call, state, onPushToTalk }: ControlsProps) {
+  const { phase, muted, pushToTalk, hasMicrophone } = state;
+  return (
+    <div className="flex items-center justify-center gap-4">
+      <RoundButton
+        label={muted ? 'Unmute' : 'Mute'}
+        icon={muted ? <MicOff aria-hidden /> : <Mic aria-hidden />}
+        aria-pressed={muted}
+        disabled={phase === 'idle' || !hasMicrophone}
+        onClick={() => call.mute(!muted)}
+      />
+      {phase === 'idle' ? (
+        <RoundButton
+          label="Start talking"
+          icon={<Phone aria-hidden />}
+          look="accent"
+          onClick={() => void call.start()}
+        />
+      ) : (
+        <RoundButton
+          label="End the call"
+          icon={<PhoneOff aria-hidden />}
+          look="danger"
+          onClick={() => call.hangUp()}
+        />
+      )}
+      <RoundButton
+        label={pushToTalk ? 'Push-to-talk is on' : 'Push-to-talk is off'}
+        icon={<Radio aria-hidden />}
+        aria-pressed={pushToTalk}
+        onClick={() => onPushToTalk(!pushToTalk)}
+      />
+    </div>
+  );
+}
+
+/** The orb as a button: starts a call, mutes, or is held to talk. */
+function orbButton(call: Call, { phase, muted, pushToTalk, hasMicrophone }: CallState) {
+  if (phase === 'idle') return { 'aria-label': 'Start talking', onClick: () => void call.start() };
+  if (phase !== 'live') return { 'aria-label': 'End the call', onClick: () => call.hangUp() };
+  if (!hasMicrophone) return { 'aria-label': 'Use the microphone', onClick: () => void call.restart() };
+  if (pushToTalk) return { 'aria-label': 'Hold to talk', ...holdHandlers((down) => call.talk(down)) };
+  return { 'aria-label': muted ? 'Unmute' : 'Mute', onClick: () => call.mute(!muted) };
+}
+
+interface RoundButtonProps extends Omit<ComponentProps<'button'>, 'aria-label'> {
+  label: string;
+  icon: ReactNode;
+  look?: 'plain' | 'accent' | 'danger';
+}
+
+/** A round button of the call, large enough for a thumb. */
+function RoundButton({ label, icon, look = 'plain', ...rest }: RoundButtonProps) {
+  return (
+    <Tooltip text={label}>
+      <button
+        type="button"
+        {...rest}
+        aria-label={label}
+        className={`inline-flex size-13 shrink-0 cursor-pointer items-center justify-center rounded-full border transition-colors select-none disabled:cursor-not-allowed disabled:opacity-50 [&_svg]:size-5 ${LOOKS[look]}`}
+      >
+        {icon}
+      </button>
+    </Tooltip>
+  );
+}
+
+/** What makes an element a button that is held: with a finger, a mouse or Enter; Space is the page's. */
+function holdHandlers(hold: (down: boolean) => void) {
+  const up = () => hold(false);
+  return {
+    onPointerDown(event: React.PointerEvent<HTMLElement>) {
+      event.currentTarget.setPointerCapture(event.pointerId);
+      hold(true);
+    },
+    onPointerUp: up,
+    onPointerCancel: up,
+    onLostPointerCapture: up,
+    onKeyDown: (event: React.KeyboardEvent) => event.key === 'Enter' && !event.repeat && hold(true),
+    onKeyUp: (event: React.KeyboardEvent) => event.key === 'Enter' && up(),
+    onBlur: up,
+    // A long press must not open the menu of the browser.
+    onContextMenu: (event: React.MouseEvent) => event.preventDefault(),
+  };
+}
+
+/** Space starts a call, mutes, or is held to talk; not while the person types or stands on another control. */
+export function useSpace(call: Call): void {
+  const down = useRef(false);
+  useEffect(() => {
+    const leaving = new AbortController();
+    const { signal } = leaving;
+    const release = () => {
+      if (down.current) call.talk(false);
+      down.current = false;
+    };
+    const press = (event: KeyboardEvent) => {
+      if (event.code !== 'Space' || event.repeat || isOthers(event.target)) return;
+      event.preventDefault();
+      down.current = true;
+      actOn(call);
+    };
+    window.addEventListener('keydown', press, { signal });
+    const lift = (event: KeyboardEvent) => {
+      if (event.code !== 'Space' || !down.current) return;
+      // Some browsers press a focused button only now.
+      event.preventDefault();
+      release();
+    };
+    window.addEventListener('keyup', lift, { signal });
+    window.addEventListener('blur', release, { signal });
+    return () => leaving.abort();
+  }, [call]);
+}
+
+function actOn(call: Call): void {
+  const { phase, pushToTalk, muted, hasMicrophone } = call.state();
+  if (phase === 'idle') void call.start();
+  else if (pushToTalk) call.talk(true);
+  else if (phase === 'live' && hasMicrophone) call.mute(!muted);
+}
+
+// The orb itself leaves Space to this hook; every other control keeps it.
+function isOthers(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.closest('[data-orb-button]') !== null) return false;
+  return (
+    target.isContentEditable ||
+    target.closest('input, textarea, select, button, a, summary, [role=dialog], [role=tab]') !== null
+  );
+}
+
+interface Status {
+  title: string;
+  hint: string;
+}
+
+/** What the words depend on besides the call. */
+interface StatusContext {
+  online: boolean;
+  /** No keyboard at hand. */
+  touch: boolean;
+}
+
+function statusOf(state: CallState, { online, touch }: StatusContext): Status {
+  switch (state.phase) {
+    case 'idle':
+      return touch
+        ? { title: 'Tap to talk', hint: 'Tap the orb, or type below.' }
+        : { title: 'Tap to talk', hint: 'Tap the orb or press Space. You can also type.' };
+    case 'microphone':
+      return { title: 'Allow the microphone', hint: 'Your browser asks for it now.' };
+    case 'connecting':
+      return { title: 'Connecting', hint: 'One moment.' };
+    case 'reconnecting':
+      return reconnecting(state, online);
+    case 'live':
+      return live(state, touch);
+  }
+}
+
+/** What the orb shows. */
+function orbStateOf({ phase, exchange, muted }: CallState): OrbState {
+  if (phase === 'connecting' || phase === 'reconnecting' || phase === 'microphone') return 'thinking';
+  if (phase === 'idle') return 'idle';
+  return muted && exchange.activity === 'listening' ? 'idle' : exchange.activity;
+}
+
+function reconnecting({ attempt }: CallState, online: boolean): Status {
+  if (!online)
+    return { title: 'You are offline', hint: 'The call comes back by itself when your network does.' };
+  return { title: 'Connection lost', hint: `Reconnecting, attempt ${attempt}. What was said is kept.` };
+}
+
+function live(state: CallState, touch: boolean): Status {
+  const { exchange, hasMicrophone, muted, pushToTalk, talking } = state;
+  const tool = exchange.entries.findLast((entry) => entry.kind === 'tool' && entry.state === 'running');
+  if (exchange.activity === 'thinking' && tool?.kind === 'tool')
+    return { title: 'Thinking', hint: `Using ${tool.name.replaceAll('_', ' ')}.` };
+  if (exchange.activity !== 'listening') return LIVE[exchange.activity];
+  if (!hasMicrophone)
+    return { title: 'Connected', hint: 'Type what you want to say, or tap the orb to use the microphone.' };
+  if (muted)
+    return { title: 'You are muted', hint: `Tap the orb${touch ? '' : ' or press M'} to be heard again.` };
+  if (exchange.loading && (talking || !pushToTalk)) return { title: 'Listening', hint: LOADING };
+  if (!pushToTalk) return LIVE.listening;
+  if (talking) return { title: 'Listening', hint: 'Let go when you are done.' };
+  return { title: 'Hold to talk', hint: `Hold the orb${touch ? '' : ' or Space'} while you speak.` };
 }

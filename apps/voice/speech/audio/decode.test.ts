@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { decodeSound } from './decode.ts';
-import { lengthOf } from './sound.ts';
+import { lengthOf } from './samples.ts';
 import { decodeWav, encodeWav } from './wav.ts';
 
 const fixture = (name: string) => new Uint8Array(readFileSync(join(import.meta.dirname, 'fixtures', name)));

@@ -1,4 +1,4 @@
-import { checkRate, type Sound, SoundError } from './sound.ts';
+import { checkRate, type Sound, SoundError } from './samples.ts';
 import { decodeWav, isWav } from './wav.ts';
 
 /** What the decoders of all formats have in common. */

@@ -1,6 +1,5 @@
 import { SpeechError } from '../speech-error.ts';
-import type { AudioFrame } from './frame.ts';
-import { samplesOf } from './samples.ts';
+import { type AudioFrame, samplesOf } from './samples.ts';
 import { isWav, streamedWav } from './wav.ts';
 
 /** So many bytes tell whether a file begins, and its head ends within so many. */
@@ -55,4 +54,15 @@ function unreadable(words: string, cause?: unknown): SpeechError {
 export function typeOfWords(response: Response): string | undefined {
   const [type = ''] = response.headers.get('content-type')?.split(';') ?? [];
   return /^text\/|json|xml/.test(type) ? type : undefined;
+}
+
+/** Cuts a stream of bytes at whole 16-bit samples: an odd byte waits for its other half. */
+export async function* alignSamples(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  let carry: number | undefined;
+  for await (const chunk of chunks) {
+    const bytes: Uint8Array = carry === undefined ? chunk : Uint8Array.from([carry, ...chunk]);
+    const whole = bytes.length - (bytes.length % 2);
+    carry = whole === bytes.length ? undefined : bytes[whole];
+    if (whole > 0) yield bytes.subarray(0, whole);
+  }
 }

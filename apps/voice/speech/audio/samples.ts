@@ -1,3 +1,5 @@
+const [lowestRate, highestRate] = [8000, 192_000];
+
 const highest = 2 ** 15 - 1;
 
 /** Samples from -1 to 1 as 16-bit ones; louder ones are cut. */
@@ -27,4 +29,39 @@ export function bytesOf(samples: Float32Array): Uint8Array {
 export function samplesOf(bytes: Uint8Array): Int16Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Int16Array.from({ length: bytes.length >> 1 }, (_, index) => view.getInt16(index * 2, true));
+}
+
+/** Mono 16-bit samples. */
+export interface AudioFrame {
+  samples: Int16Array;
+  sampleRate: number;
+}
+
+/** Decoded sound: one array of samples from -1 to 1 for each channel. */
+export interface Sound {
+  channels: readonly Float32Array[];
+  sampleRate: number;
+}
+
+/** Seconds. */
+export function lengthOf({ channels, sampleRate }: Sound): number {
+  return (channels[0]?.length ?? 0) / sampleRate;
+}
+
+/** Refuses a rate at which nobody records: its length would be a lie, and bringing it to another rate endless work. */
+export function checkRate(sampleRate: number): number {
+  if (sampleRate >= lowestRate && sampleRate <= highestRate) return sampleRate;
+  throw new SoundError(
+    `the audio says it has ${sampleRate} samples a second; save it with ${lowestRate} to ${highestRate}`,
+  );
+}
+
+/** The bytes hold no sound that can be decoded. */
+export class SoundError extends Error {
+  readonly code = 'sound_unreadable';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'SoundError';
+  }
 }

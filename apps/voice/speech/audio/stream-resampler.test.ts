@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { filtersFor } from './filters.ts';
-import type { AudioFrame } from './frame.ts';
-import { StreamResampler } from './stream-resampler.ts';
+import { filtersFor, StreamResampler } from './resample.ts';
+import type { AudioFrame } from './samples.ts';
 
 const loud = 20_000;
 const tone = (hertz: number, rate: number, seconds = 1) =>

@@ -1,4 +1,4 @@
-import { checkRate, type Sound, SoundError } from './sound.ts';
+import { checkRate, type Sound, SoundError } from './samples.ts';
 
 const headerBytes = 44;
 /** Formats of samples, by their number in the file. */

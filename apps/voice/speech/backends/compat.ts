@@ -1,13 +1,11 @@
 import { group, integer, text, url } from '@trunkline/config';
 import { z } from 'zod';
-import { readSamples, typeOfWords } from '../audio/sample-stream.ts';
+import { alignSamples, readSamples, typeOfWords } from '../audio/sample-stream.ts';
 import { bytesOf } from '../audio/samples.ts';
 import { encodeWav } from '../audio/wav.ts';
 import type { Notices } from '../notices.ts';
-import { alignSamples } from '../sidecar/carry.ts';
 import { SpeechError } from '../speech-error.ts';
-import { withoutProsody } from '../synthesis/prosody.ts';
-import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesis/synthesizer.ts';
 import { type BackendRecognition, defineSpeechBackend, type SpeechFile } from './definition.ts';
 
 /** Speaks and listens by OpenAI-compatible endpoints. */

@@ -2,9 +2,9 @@ import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
 import type { Notices } from '../notices.ts';
 import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
-import type { Sidecar } from '../sidecar/sidecar.ts';
+import type { Sidecar } from '../sidecar/client.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
-import type { CreateHost } from '../worker/create-hosts.ts';
+import type { CreateHost } from '../worker/host.ts';
 
 type OptionSet = OptionTable['options'];
 

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
 import type { Notices } from '../notices.ts';
 import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
-import { defaultPreset, languageLetters, languages, presets } from '../synthesis/inprocess/presets.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
-import { diagnoseWeights } from '../weights.ts';
+import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
 import type { WorkerHost } from '../worker/host.ts';
 import { defineSpeechBackend } from './definition.ts';
 

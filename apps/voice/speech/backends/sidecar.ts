@@ -1,8 +1,8 @@
 import { decimal, group, integer, text, url } from '@trunkline/config';
-import type { AudioFrame } from '../audio/frame.ts';
 import { readSamples } from '../audio/sample-stream.ts';
+import type { AudioFrame } from '../audio/samples.ts';
 import type { Notices } from '../notices.ts';
-import { type Sidecar, SidecarError } from '../sidecar/sidecar.ts';
+import { type Sidecar, SidecarError } from '../sidecar/client.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import { defineSpeechBackend } from './definition.ts';
 

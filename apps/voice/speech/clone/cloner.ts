@@ -1,16 +1,18 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
+import { writeFileAtomic } from '@trunkline/storage';
+import { stringify } from 'yaml';
 import type { SkillLibrary } from '../../skills/library.ts';
-import { slugPattern } from '../../skills/schema.ts';
-import { titleOf } from '../../skills/skill.ts';
+import { slugPattern, titleOf } from '../../skills/skill.ts';
 import { decodeSound } from '../audio/decode.ts';
-import { lengthOf } from '../audio/sound.ts';
+import { lengthOf } from '../audio/samples.ts';
 import type { SpeechFile } from '../backends/definition.ts';
 import { findBackend } from '../backends/registry.ts';
-import type { Sidecar } from '../sidecar/sidecar.ts';
+import type { Sidecar } from '../sidecar/client.ts';
 import type { Transcriber } from '../speech.ts';
-import { CloneError } from './clone-error.ts';
-import { hasSkillFile, removeClonedSkill, writeClonedSkill } from './skill-file.ts';
 
 export interface CloneUpload {
   audio: SpeechFile;
@@ -136,4 +138,45 @@ async function checkAudio(bytes: Uint8Array): Promise<void> {
   const told = seconds > longest ? `more than ${longest}` : seconds.toFixed(1);
   if (seconds < shortest || seconds > longest)
     throw new CloneError(`audio must be ${shortest}-${longest} s long, this is ${told} s`);
+}
+
+/** A clone that was refused or failed, in words for whoever uploaded it. */
+export class CloneError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CloneError';
+  }
+}
+
+interface ClonedSkill {
+  slug: string;
+  name: string;
+  description: string;
+}
+
+/** Writes the file of a skill that speaks with a cloned voice and shares SOUL.md. */
+async function writeClonedSkill(configDirectory: string, skill: ClonedSkill): Promise<void> {
+  const { slug, name, description } = skill;
+  const file = {
+    slug,
+    name,
+    description,
+    system_prompt_file: 'SOUL.md',
+    tts_backend: 'sidecar',
+    voice: slug,
+  };
+  await writeFileAtomic(pathOf(configDirectory, slug), stringify(file));
+}
+
+/** Also one that is broken, or was put there since the skills were read. */
+function hasSkillFile(configDirectory: string, slug: string): boolean {
+  return ['yaml', 'yml'].some((ending) => existsSync(join(configDirectory, 'skills', `${slug}.${ending}`)));
+}
+
+function removeClonedSkill(configDirectory: string, slug: string): Promise<void> {
+  return rm(pathOf(configDirectory, slug), { force: true });
+}
+
+function pathOf(configDirectory: string, slug: string): string {
+  return join(configDirectory, 'skills', `${slug}.yaml`);
 }

@@ -1,4 +1,4 @@
-import { type Pieces, writeContent, writeNumber } from '../synthesis/inprocess/kokoro/protobuf.ts';
+import { type Pieces, writeContent, writeNumber } from '../synthesis/inprocess/kokoro/model.ts';
 
 const text = (number: number, value: string) => writeContent(number, [Buffer.from(value)]);
 const message = (number: number, ...fields: Pieces[]) => writeContent(number, fields.flat());

@@ -1,8 +1,7 @@
 import { workerData } from 'node:worker_threads';
-import { loadOnnx } from '../onnx.ts';
-import { once } from '../worker/once.ts';
-import { serveWork } from '../worker/serve.ts';
-import type { SmartTurnSettings } from './local-smart-turn.ts';
+import type { SmartTurnSettings } from '../frame-models.ts';
+import { loadOnnx } from '../weights.ts';
+import { once, serveWork } from '../worker/serve.ts';
 import { melFeatures } from './mel.ts';
 
 const { path } = workerData as SmartTurnSettings;

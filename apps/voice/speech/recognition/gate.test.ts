@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { speechSpans } from './gate.ts';
-import { plausibleText } from './plausible.ts';
+import { plausibleText } from './recognizer.ts';
 
 const windowLength = 512;
 /** A sound with the given loudness, and probabilities of speech for its windows. */

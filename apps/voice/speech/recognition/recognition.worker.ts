@@ -2,12 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import { emptyMemory, loadSilero, type Silero, windowLength } from '../activity/silero/model.ts';
-import { loadOnnx } from '../onnx.ts';
-import { provenPaths } from '../weights.ts';
-import { once } from '../worker/once.ts';
-import { serveWork } from '../worker/serve.ts';
-import { loadMoonshine, type Moonshine } from './moonshine/model.ts';
-import { readVocabulary, type Vocabulary } from './moonshine/vocabulary.ts';
+import { loadOnnx, provenPaths } from '../weights.ts';
+import { once, serveWork } from '../worker/serve.ts';
+import { loadMoonshine, type Moonshine, readVocabulary, type Vocabulary } from './moonshine/model.ts';
 import type { RecognitionSettings, RecognitionWork } from './recognizer.ts';
 
 const { modelDirectory } = workerData as RecognitionSettings;

@@ -12,8 +12,85 @@ import { z } from 'zod';
 import type { Admission } from '../../users/admission.ts';
 import type { UserDirectory } from '../../users/directory.ts';
 import type { User } from '../../users/user.ts';
-import type { Sidecar } from '../sidecar/sidecar.ts';
-import { converters, speechFormats } from './formats.ts';
+import { encodeWav } from '../audio/wav.ts';
+import type { Sidecar } from '../sidecar/client.ts';
+
+const bitrate = 128;
+
+const speechFormats = ['mp3', 'wav', 'pcm'] as const;
+
+type SpeechFormat = (typeof speechFormats)[number];
+
+type Bytes = AsyncIterable<Uint8Array>;
+
+interface Converter {
+  contentType: string;
+  convert(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void>;
+}
+
+/** How 16-bit mono samples are handed on in each format. */
+const converters: Record<SpeechFormat, Converter> = {
+  wav: { contentType: 'audio/wav', convert: toWav },
+  pcm: { contentType: 'audio/pcm', convert: toPcm },
+  mp3: { contentType: 'audio/mpeg', convert: toMp3 },
+};
+
+/** The length stands in the header, so the file is given whole. */
+async function* toWav(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of samples) chunks.push(chunk);
+  yield encodeWav(Buffer.concat(chunks), sampleRate);
+}
+
+async function* toPcm(samples: Bytes): AsyncGenerator<Uint8Array, void> {
+  yield* samples;
+}
+
+async function* toMp3(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void> {
+  const encoder = await createMp3Encoder(sampleRate);
+  for await (const chunk of samples) {
+    const bytes = encoder.encode(chunk);
+    if (bytes.length > 0) yield bytes;
+  }
+  yield encoder.finish();
+}
+
+/** Turns 16-bit mono samples into MP3, piece by piece. */
+interface Mp3Encoder {
+  encode(samples: Uint8Array): Uint8Array;
+  /** The rest, after the last samples. */
+  finish(): Uint8Array;
+}
+
+/** The encoder (LAME as WebAssembly) is an optional package and loaded when the first MP3 is asked for. */
+async function createMp3Encoder(sampleRate: number): Promise<Mp3Encoder> {
+  const lame = await load();
+  lame.configure({ channels: 1, sampleRate, bitrate });
+  return {
+    // What the encoder gives back is overwritten by its next call.
+    encode: (samples) => lame.encode([floatsOf(samples)]).slice(),
+    finish: () => lame.finalize().slice(),
+  };
+}
+
+async function load() {
+  try {
+    const library = await import('wasm-media-encoders/esnext');
+    return await library.createMp3Encoder();
+  } catch (cause) {
+    throw new Error('MP3 needs the optional package wasm-media-encoders: install it, or ask for wav or pcm', {
+      cause,
+    });
+  }
+}
+
+function floatsOf(bytes: Uint8Array): Float32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Float32Array.from(
+    { length: bytes.length / 2 },
+    (_, index) => view.getInt16(index * 2, true) / 2 ** 15,
+  );
+}
 
 export interface TranslatorOptions {
   sidecar: Sidecar;

@@ -3,7 +3,7 @@ import { freePort, startSidecarServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { json, startVoice } from '../../voice.suite.ts';
 import { decodeSound } from '../audio/decode.ts';
-import { lengthOf } from '../audio/sound.ts';
+import { lengthOf } from '../audio/samples.ts';
 
 /** Two seconds of a tone, cut at odd places. */
 function speechChunks(): Uint8Array[] {

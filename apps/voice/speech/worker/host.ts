@@ -1,8 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '@trunkline/config';
 import { SpeechError } from '../speech-error.ts';
-import { Channel } from './channel.ts';
-import type { HostMessage, WorkerMessage } from './messages.ts';
+
+/** Pieces of work that may wait for one model. */
+const mostWaiting = 64;
+
+/** Long enough to check and load the largest model on a busy machine. */
+const timeoutMs = 60_000;
 
 export interface WorkerHostOptions {
   /** What it is called in errors and in the log. */
@@ -209,3 +213,66 @@ function revived({ message, code }: { message: string; code: string | undefined 
   const known = code !== undefined && codes.includes(code) ? (code as SpeechError['code']) : 'crashed';
   return new SpeechError(known, message);
 }
+
+/** Values that come by and by, read by one reader. */
+class Channel<Value> {
+  readonly #values: Value[] = [];
+  #ended = false;
+  #failure: { error: unknown } | undefined;
+  #wake: (() => void) | undefined;
+
+  get isOver(): boolean {
+    return this.#ended || this.#failure !== undefined;
+  }
+
+  push(value: Value): void {
+    if (this.isOver) return;
+    this.#values.push(value);
+    this.#wake?.();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake?.();
+  }
+
+  /** The first failure counts; what came before it is still read. */
+  fail(error: unknown): void {
+    if (this.isOver) return;
+    this.#failure = { error };
+    this.#wake?.();
+  }
+
+  async *read(): AsyncGenerator<Value, void> {
+    for (;;) {
+      const next = this.#values.shift();
+      if (next !== undefined) yield next;
+      else if (this.#failure !== undefined) throw this.#failure.error;
+      else if (this.#ended) return;
+      else await this.#news();
+    }
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}
+
+export type CreateHost = (name: string, script: URL, settings?: object) => WorkerHost;
+
+/** Makes the workers of all models alike; none is started before it is needed. */
+export function createHosts(logger: Logger): CreateHost {
+  return (name, script, settings = {}) =>
+    new WorkerHost({ name, script, settings, mostWaiting, timeoutMs, logger });
+}
+
+/** What a host says to its worker. */
+export type HostMessage = { id: number; work: unknown } | { id: number; cancel: true };
+
+/** What a worker says to its host: any number of values for a piece of work, then its end or an error. */
+export type WorkerMessage =
+  | { id: number; value: unknown }
+  | { id: number; end: true }
+  | { id: number; error: { message: string; code: string | undefined } };

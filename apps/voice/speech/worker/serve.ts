@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { errorMessage } from '@trunkline/std';
-import type { HostMessage, WorkerMessage } from './messages.ts';
+import type { HostMessage, WorkerMessage } from './host.ts';
 
 type Handler<Work> = (work: Work, signal: AbortSignal) => AsyncIterable<unknown>;
 
@@ -40,4 +40,18 @@ async function run(
 function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
+}
+
+/** Loads when first needed; after a failure, which may be mended while the service runs, it loads anew. */
+export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loading: Promise<Value> | undefined;
+  return async () => {
+    loading ??= load();
+    try {
+      return await loading;
+    } catch (error) {
+      loading = undefined;
+      throw error;
+    }
+  };
 }

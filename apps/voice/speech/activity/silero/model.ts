@@ -1,5 +1,5 @@
 import type * as Onnx from 'onnxruntime-node';
-import type { OnnxRuntime } from '../../onnx.ts';
+import type { OnnxRuntime } from '../../weights.ts';
 
 /** Samples that are judged at once, 32 ms at 16 kHz. */
 export const windowLength = 512;

@@ -1,7 +1,5 @@
-import { loadOnnx } from '../../onnx.ts';
-import { provenPaths } from '../../weights.ts';
-import { once } from '../../worker/once.ts';
-import { serveWork } from '../../worker/serve.ts';
+import { loadOnnx, provenPaths } from '../../weights.ts';
+import { once, serveWork } from '../../worker/serve.ts';
 import { loadSilero, type SileroRow } from './model.ts';
 
 const silero = once(async () => {

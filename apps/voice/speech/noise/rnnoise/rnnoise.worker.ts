@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import type { NoiseRow } from '../../frame-models.ts';
 import { provenPaths } from '../../weights.ts';
-import { once } from '../../worker/once.ts';
-import { serveWork } from '../../worker/serve.ts';
-import type { NoiseRow } from '../local-noise-filter.ts';
+import { once, serveWork } from '../../worker/serve.ts';
 import { loadRnNoise } from './model.ts';
 
 const rnnoise = once(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readVocabulary } from './vocabulary.ts';
+import { readVocabulary } from './model.ts';
 
 describe('the vocabulary', () => {
   const words = [

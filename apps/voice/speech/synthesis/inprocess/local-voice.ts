@@ -1,12 +1,17 @@
 import { toInt16 } from '../../audio/samples.ts';
 import type { Notices } from '../../notices.ts';
 import type { WorkerHost } from '../../worker/host.ts';
-import { withoutProsody } from '../prosody.ts';
-import type { SpeechRequest, Synthesizer } from '../synthesizer.ts';
+import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
 import { normalise } from './normalise.ts';
-import { splitForSpeech } from './split.ts';
-import { trimSilence } from './trim.ts';
-import type { Utterance, UtteranceWork } from './utterance.ts';
+
+/** Softer than this is silence: -46 dB of full scale. */
+const silent = 0.005;
+
+/** The first piece is short, so that the caller hears something soon. */
+const shortFirst = 60;
+
+/** Far below what the model can take (510 symbols), and short enough for others to get their turn. */
+const longest = 160;
 
 interface LocalVoiceOptions {
   backend: string;
@@ -45,4 +50,58 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
 function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array {
   const after = /[.!?…]["')\]]?$/.test(text) ? pauses.afterSentence : pauses.afterClause;
   return trimSilence(samples, sampleRate, { before: pauses.before, after });
+}
+
+/** Cuts a text into pieces that are spoken one after the other: sentences, and clauses where they are too long. */
+export function splitForSpeech(text: string): string[] {
+  const sentences = text
+    .split(/(?<=[.!?…]["')\]]?)\s+(?=\S)/)
+    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
+  const [first, ...rest] = sentences;
+  if (first === undefined) return [];
+  return [...shortened(first, shortFirst), ...rest].flatMap((sentence) => fitted(sentence));
+}
+
+/** The first clause by itself when the whole is long. */
+function shortened(sentence: string, most: number): string[] {
+  if (sentence.length <= most) return [sentence];
+  const clause = /^.{12,60}?[,;:–—](?=\s)/.exec(sentence)?.[0];
+  return clause === undefined ? [sentence] : [clause, sentence.slice(clause.length).trim()];
+}
+
+function fitted(text: string): string[] {
+  if (text.length <= longest) return [text];
+  const window = text.slice(0, longest);
+  const clause = Math.max(...[',', ';', ':', '—', '–'].map((mark) => window.lastIndexOf(`${mark} `)));
+  const blank = window.lastIndexOf(' ');
+  const at = clause > longest / 3 ? clause + 1 : blank > 0 ? blank : longest;
+  return [text.slice(0, at), ...fitted(text.slice(at).trim())];
+}
+
+/** Cuts the silence at both ends to the given seconds, so that pieces follow each other as in one breath. */
+function trimSilence(
+  samples: Float32Array,
+  sampleRate: number,
+  keep: { before: number; after: number },
+): Float32Array {
+  const first = samples.findIndex((sample) => Math.abs(sample) > silent);
+  if (first < 0) return samples.subarray(0, 0);
+  const last = samples.findLastIndex((sample) => Math.abs(sample) > silent);
+  const from = Math.max(0, first - Math.round(keep.before * sampleRate));
+  return samples.subarray(from, Math.min(samples.length, last + 1 + Math.round(keep.after * sampleRate)));
+}
+
+/** A piece of text for a worker that speaks. */
+export interface UtteranceWork {
+  text: string;
+  voice: string;
+  /** Letter of the language. */
+  language: string;
+}
+
+/** A spoken piece. */
+export interface Utterance {
+  samples: Float32Array;
+  sampleRate: number;
+  notice?: string | undefined;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { withoutProsody } from '../prosody.ts';
-import { restOfText } from '../rest-of-text.ts';
+import { restOfText } from '../fallback-synthesizer.ts';
+import { withoutProsody } from '../synthesizer.ts';
+import { splitForSpeech } from './local-voice.ts';
 import { normalise } from './normalise.ts';
-import { splitForSpeech } from './split.ts';
 
 describe('text as it is said', () => {
   it.each([

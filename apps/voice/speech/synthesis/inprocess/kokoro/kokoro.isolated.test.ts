@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadOnnx } from '../../../onnx.ts';
-import { presets } from '../presets.ts';
+import { loadOnnx, presets } from '../../../weights.ts';
 import { kokoroRate, loadKokoro } from './model.ts';
 
 it('all 54 voices speak, each in a way of its own [V040]', async () => {

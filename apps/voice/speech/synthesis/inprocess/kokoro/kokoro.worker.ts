@@ -1,7 +1,6 @@
-import { loadOnnx } from '../../../onnx.ts';
-import { once } from '../../../worker/once.ts';
-import { serveWork } from '../../../worker/serve.ts';
-import type { Utterance, UtteranceWork } from '../utterance.ts';
+import { loadOnnx } from '../../../weights.ts';
+import { once, serveWork } from '../../../worker/serve.ts';
+import type { Utterance, UtteranceWork } from '../local-voice.ts';
 import { kokoroRate, loadKokoro } from './model.ts';
 import { readAloud } from './phonemes.ts';
 

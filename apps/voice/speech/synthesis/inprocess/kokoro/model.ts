@@ -1,11 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import type * as Onnx from 'onnxruntime-node';
-import type { OnnxRuntime } from '../../../onnx.ts';
 import { SpeechError } from '../../../speech-error.ts';
-import { provenPaths } from '../../../weights.ts';
-import { symbolNumbers } from './symbols.ts';
-import { widenModel } from './widen.ts';
+import { type OnnxRuntime, provenPaths } from '../../../weights.ts';
+
+const varint = 0;
+
+const fixed64 = 1;
+
+const lengthed = 2;
+
+const fixed32 = 5;
+
+/** Numbers of the element types in the ONNX format. */
+const half = 10;
+
+const single = 1;
 
 export const kokoroRate = 24_000;
 /** The most symbols that the model takes at once. */
@@ -69,4 +79,178 @@ function createStyles(paths: readonly string[]): (voice: string) => Promise<Floa
 
 function floatsOf(bytes: Buffer): Float32Array {
   return new Float32Array(new Uint8Array(bytes).buffer);
+}
+
+/** The model's symbols with their numbers; gaps are numbers that it does not use. */
+const groups: readonly (readonly [number, string])[] = [
+  [1, ';:,.!?'],
+  [9, '—…"()“” \u0303ʣʥʦʨᵝ\uAB67AI'],
+  [31, 'O'],
+  [33, 'Q'],
+  [35, 'ST'],
+  [39, 'W'],
+  [41, 'Yᵊabcdef'],
+  [50, 'hijklmnopqrstuvwxyzɑɐɒæ'],
+  [75, 'βɔɕç'],
+  [80, 'ɖðʤə'],
+  [85, 'ɚɛɜ'],
+  [90, 'ɟ'],
+  [92, 'ɡ'],
+  [99, 'ɥ'],
+  [101, 'ɨɪʝ'],
+  [110, 'ɯɰŋɳɲɴø'],
+  [118, 'ɸθœ'],
+  [123, 'ɹ'],
+  [125, 'ɾɻ'],
+  [128, 'ʁɽʂʃʈʧ'],
+  [135, 'ʊʋ'],
+  [138, 'ʌɣɤ'],
+  [142, 'χʎ'],
+  [147, 'ʒʔ'],
+  [156, 'ˈˌː'],
+  [162, 'ʰ'],
+  [164, 'ʲ'],
+  [169, '↓'],
+  [171, '→↗↘'],
+  [177, 'ᵻ'],
+];
+
+const numbers = new Map(
+  groups.flatMap(([first, symbols]) => [...symbols].map((symbol, index) => [symbol, first + index] as const)),
+);
+
+/** Symbols that the model does not know are left out. */
+function symbolNumbers(phonemes: string): number[] {
+  return [...phonemes].flatMap((symbol) => numbers.get(symbol) ?? []);
+}
+
+type Rewrite = (content: Uint8Array) => Pieces;
+
+/**
+ * Turns a model of half-precision numbers into one of single precision. Kokoro overflows in half precision for some
+ * texts and gives no sound; processors compute in single precision anyway.
+ */
+function widenModel(model: Uint8Array): Uint8Array {
+  return Buffer.concat(rewrite(model, { 7: widenGraph }));
+}
+
+function widenGraph(graph: Uint8Array): Pieces {
+  return rewrite(graph, { 1: widenNode, 5: widenTensor, 11: widenValue, 12: widenValue, 13: () => [] });
+}
+
+function widenNode(node: Uint8Array): Pieces {
+  return rewrite(node, { 5: widenAttribute });
+}
+
+/** Types stand in the attributes `to` and `dtype`; tensors and inner graphs in others. */
+function widenAttribute(attribute: Uint8Array): Pieces {
+  const [name] = [...fieldsOf(attribute)].filter(({ number }) => number === 1);
+  const isType = ['to', 'dtype'].includes(Buffer.from(name?.content ?? []).toString('utf8'));
+  return rewrite(attribute, { 5: widenTensor, 6: widenGraph }, isType ? 3 : undefined);
+}
+
+function widenValue(value: Uint8Array): Pieces {
+  return rewrite(value, { 2: (type) => rewrite(type, { 1: (tensor) => rewrite(tensor, {}, 1) }) });
+}
+
+function widenTensor(tensor: Uint8Array): Pieces {
+  const fields = [...fieldsOf(tensor)];
+  if (!fields.some(({ number, value }) => number === 2 && value === half)) return [tensor];
+  return fields.flatMap((field) => {
+    if (field.number === 2) return writeNumber(2, single);
+    if (field.number === 9) return writeContent(9, [widenNumbers(field)]);
+    if (field.number === 5) throw new Error('the model keeps its numbers in another way than expected');
+    return [field.whole];
+  });
+}
+
+function widenNumbers({ content = new Uint8Array() }: Field): Uint8Array {
+  // Copied, as the numbers must stand at an even place.
+  const halves = new Float16Array(new Uint8Array(content).buffer);
+  return new Uint8Array(new Float32Array(halves).buffer);
+}
+
+/** Rewrites fields by their number; the field that holds an element type becomes single where it was half. */
+function rewrite(message: Uint8Array, rewrites: Record<number, Rewrite>, typeField?: number): Pieces {
+  const pieces: Uint8Array[] = [];
+  for (const { number, value, content, whole } of fieldsOf(message)) {
+    const change = rewrites[number];
+    if (change !== undefined && content !== undefined) pieces.push(...writtenBy(number, change(content)));
+    else if (number === typeField && value === half) pieces.push(...writeNumber(number, single));
+    else pieces.push(whole);
+  }
+  return pieces;
+}
+
+/** What is rewritten to nothing is left out. */
+function writtenBy(number: number, content: Pieces): Pieces {
+  return content.length === 0 ? [] : writeContent(number, content);
+}
+
+/** Pieces of a message, put together once at the end: the weights are large. */
+export type Pieces = readonly Uint8Array[];
+
+/** One field as it stands in a message. */
+interface Field {
+  number: number;
+  /** The number, of fields that are one. */
+  value: number;
+  /** The content, of fields that have a length. */
+  content: Uint8Array | undefined;
+  /** The field as it was, key included. */
+  whole: Uint8Array;
+}
+
+/** Reads the fields of a protobuf message. */
+function* fieldsOf(message: Uint8Array): Generator<Field, void> {
+  for (let at = 0; at < message.length; ) {
+    const start = at;
+    const key = readVarint(message, at);
+    const number = Math.floor(key.value / 8);
+    const kind = key.value % 8;
+    at = key.next;
+    if (kind === varint || kind === lengthed) {
+      const { value, next } = readVarint(message, at);
+      at = kind === lengthed ? next + value : next;
+      const content = kind === lengthed ? message.subarray(next, at) : undefined;
+      yield { number, value, content, whole: message.subarray(start, at) };
+    } else {
+      at += sizeOf(kind);
+      yield { number, value: 0, content: undefined, whole: message.subarray(start, at) };
+    }
+  }
+}
+
+/** A field that holds a message or bytes. */
+export function writeContent(number: number, content: Pieces): Pieces {
+  const length = content.reduce((sum, piece) => sum + piece.length, 0);
+  return [Uint8Array.from([...varintOf(number * 8 + lengthed), ...varintOf(length)]), ...content];
+}
+
+export function writeNumber(number: number, value: number): Pieces {
+  return [Uint8Array.from([...varintOf(number * 8 + varint), ...varintOf(value)])];
+}
+
+function sizeOf(kind: number): number {
+  if (kind === fixed64) return 8;
+  if (kind === fixed32) return 4;
+  throw new Error(`a field of the kind ${kind} is not known`);
+}
+
+/** Numbers beyond 53 bits (negative ones) lose digits, but are only ever copied. */
+function readVarint(bytes: Uint8Array, start: number): { value: number; next: number } {
+  let value = 0;
+  let factor = 1;
+  for (let at = start; ; at += 1) {
+    const byte = bytes[at];
+    if (byte === undefined) throw new Error('the message ends in the middle of a number');
+    value += (byte & 0x7f) * factor;
+    factor *= 128;
+    if (byte < 0x80) return { value, next: at + 1 };
+  }
+}
+
+function varintOf(value: number): number[] {
+  const low = value % 128;
+  return value < 128 ? [value] : [low + 128, ...varintOf(Math.floor(value / 128))];
 }

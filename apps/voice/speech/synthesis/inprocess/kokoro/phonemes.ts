@@ -1,6 +1,11 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { SpeechError } from '../../../speech-error.ts';
-import { languages } from '../presets.ts';
-import { systemPhonemes } from './system-espeak.ts';
+import { languages } from '../../../weights.ts';
+
+const run = promisify(execFile);
+
+const timeoutMs = 5000;
 
 export interface Reading {
   phonemes: string;
@@ -109,4 +114,17 @@ function spell(phonemes: string, replacements: Replacements): string {
 /** A word like "I" that has no stress is swallowed by the model. */
 function stressed(word: string): string {
   return /[ˈˌ]/.test(word) ? word : word.replace(/[AIOQWY]/, 'ˌ$&');
+}
+
+/** Phonemes by the espeak-ng program; nothing when it is not installed. */
+async function systemPhonemes(text: string, voice: string): Promise<string | undefined> {
+  try {
+    const { stdout } = await run('espeak-ng', ['-q', '--ipa', '-v', voice, '--', text], {
+      timeout: timeoutMs,
+    });
+    return stdout.trim().replace(/\s+/g, ' ');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
 }

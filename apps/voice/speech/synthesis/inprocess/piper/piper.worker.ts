@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { workerData } from 'node:worker_threads';
 import type { PiperSettings } from '../../../backends/inprocess.ts';
 import { SpeechError } from '../../../speech-error.ts';
-import { once } from '../../../worker/once.ts';
-import { serveWork } from '../../../worker/serve.ts';
-import type { Utterance, UtteranceWork } from '../utterance.ts';
+import { once, serveWork } from '../../../worker/serve.ts';
+import type { Utterance, UtteranceWork } from '../local-voice.ts';
 import { unpackPiper } from './files.ts';
 
 const { directory } = workerData as PiperSettings;

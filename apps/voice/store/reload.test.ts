@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Renewal } from './renewal.ts';
+import { Renewal } from './reload.ts';
 
 it('reads once for all who ask while it reads, and again for those after', async () => {
   const gates: PromiseWithResolvers<void>[] = [];

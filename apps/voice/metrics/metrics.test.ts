@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LatencyLog, TurnMarks } from './latency.ts';
+import { LatencyLog, TurnMarks } from './metrics.ts';
 
 describe('the latency of turns', () => {
   it('is counted from the moment the caller fell silent, and each step once', () => {
