@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ConfigError, type Logger, loadYaml } from '@trunkline/config';
+import { toError } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
 import { isMissingFile, Renewal } from '../store/reload.ts';
 import { plainSoul, type Skill, type SkillFile, skillFileSchema, slugPattern, titleOf } from './skill.ts';
 
-const base = 'default';
-
-const fallbackSlug = 'default';
+/** The skill that others extend, and of those who have chosen none. */
+const baseSlug = 'default';
 
 /** The skills as they were last read whole. */
 export class SkillLibrary {
@@ -58,7 +58,7 @@ export class SkillLibrary {
 
   /** The skill of those who have chosen none. */
   get base(): Skill {
-    const skill = this.#skills.get(fallbackSlug) ?? this.#skills.values().next().value;
+    const skill = this.#skills.get(baseSlug) ?? this.#skills.values().next().value;
     return skill ?? plainSkill;
   }
 
@@ -71,7 +71,7 @@ export class SkillLibrary {
 }
 
 const plainSkill: Skill = {
-  slug: fallbackSlug,
+  slug: baseSlug,
   name: 'Default',
   description: 'A plain assistant, because no skill file was found.',
   systemPrompt: plainSoul,
@@ -102,7 +102,7 @@ interface LoadedSkills {
 /** Reads every skill of a configuration directory; a file that cannot be used does not keep the others from loading. */
 export async function loadSkills(configDirectory: string): Promise<LoadedSkills> {
   const problems: Error[] = [];
-  const collect = (error: unknown) => void problems.push(asError(error));
+  const collect = (error: unknown) => void problems.push(toError(error));
   const files = await readFiles(join(configDirectory, 'skills'), collect);
   const soul = (await readText(join(configDirectory, 'SOUL.md'))) ?? plainSoul;
   const skills = new Map<string, Skill>();
@@ -199,10 +199,6 @@ function unusable(path: string, words: string): ConfigError {
   return new ConfigError(`${path} cannot be used:`, [`${path}: ${words}`]);
 }
 
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
 /** A file with the path it was read from. */
 interface NamedFile {
   slug: string;
@@ -220,7 +216,7 @@ function ancestry(slug: string, files: ReadonlyMap<string, NamedFile>): NamedFil
   const chain: NamedFile[] = [];
   let next = files.get(slug);
   while (next !== undefined) {
-    if (chain.includes(next)) refuse(next, `extends leads back to ${next.slug}`);
+    if (chain.includes(next)) throw unusable(next.path, `extends leads back to ${next.slug}`);
     chain.push(next);
     next = parentOf(next, files);
   }
@@ -229,10 +225,10 @@ function ancestry(slug: string, files: ReadonlyMap<string, NamedFile>): NamedFil
 
 function parentOf(entry: NamedFile, files: ReadonlyMap<string, NamedFile>): NamedFile | undefined {
   const { slug, file } = entry;
-  if (file.extends === null || (file.extends === undefined && slug === base)) return undefined;
-  const parent = files.get(file.extends ?? base);
+  if (file.extends === null || (file.extends === undefined && slug === baseSlug)) return undefined;
+  const parent = files.get(file.extends ?? baseSlug);
   if (parent === undefined && file.extends !== undefined)
-    refuse(entry, `extends names ${file.extends}, and there is no such skill`);
+    throw unusable(entry.path, `extends names ${file.extends}, and there is no such skill`);
   return parent;
 }
 
@@ -256,8 +252,4 @@ function defined<Value extends object>(
 ): Partial<{ [Key in keyof Value]: NonNullable<Value[Key]> }> {
   const entries = Object.entries(value).filter(([, part]) => part !== undefined);
   return Object.fromEntries(entries) as Partial<{ [Key in keyof Value]: NonNullable<Value[Key]> }>;
-}
-
-function refuse({ path }: NamedFile, words: string): never {
-  throw new ConfigError(`${path} cannot be used:`, [`${path}: ${words}`]);
 }
