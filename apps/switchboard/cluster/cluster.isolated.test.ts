@@ -42,8 +42,9 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     });
     const environment = {
       NATS_URL: nats.url,
-      SWITCHBOARD_LEASE_MS: '1000',
-      SWITCHBOARD_TAKEOVER_MS: '2000',
+      // Longer than a busy machine keeps a process waiting: one that only stood still must not be taken for dead.
+      SWITCHBOARD_LEASE_MS: '2000',
+      SWITCHBOARD_TAKEOVER_MS: '5000',
       LLM_GATEWAY_URL: model.url,
       LLM_API_KEY: 'k',
       LLM_MODEL: 'm',
@@ -84,7 +85,7 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
   it('take over from each other in turn, and every schedule fires once', async () => {
     for (const round of [0, 1]) {
       const { index, leading, other } = await leader();
-      const at = new Date(Date.now() + 4000).toISOString();
+      const at = new Date(Date.now() + 6000).toISOString();
       const ids = Array.from({ length: 20 }, (_, number) => `round-${round}-${number}`);
       const fired = await firstLive(leading, 'cron.#');
       // Handed in at the one that does not lead.
@@ -225,6 +226,8 @@ describe.skipIf(natsMissing !== undefined)('two switchboards on one NATS server'
     await other.call('/api/schedules', record('stale', at));
     process.kill(leading.child.pid, 'SIGSTOP');
     await waitForFire(other, 'stale', 'done');
+    // The lease runs out also where the schedule came before the halt.
+    await waitFor(() => leads(other), patient);
     process.kill(leading.child.pid, 'SIGCONT');
     await waitFor(async () => !(await leads(leading)), patient);
     await waitFor(async () => (await leading.call('/api/schedules')).body.data.count === 0, patient);

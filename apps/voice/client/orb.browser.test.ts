@@ -43,7 +43,6 @@ describeWithBrowser('the orb', () => {
     const drawer = await openDrawer(page);
     await drawer.getByRole('tab', { name: 'Orb' }).click();
     await orb(page).click();
-    const opened = await line();
     for (const variant of VARIANTS) {
       await drawer.getByLabel('Variant').selectOption(variant);
       for (const [message, state] of [
@@ -51,8 +50,15 @@ describeWithBrowser('the orb', () => {
         ['bot-started-speaking', 'speaking'],
         ['bot-stopped-speaking', 'listening'],
       ] as const) {
-        opened.send({ type: message });
-        await page.locator(`canvas[data-orb=${variant}][data-state=${state}]`).waitFor();
+        const drawn = page.locator(`canvas[data-orb=${variant}][data-state=${state}]`);
+        // A page that draws by the processor may be so late with its keepalive that it has to call again.
+        await waitFor(
+          async () => {
+            (await line()).send({ type: message });
+            return await drawn.isVisible();
+          },
+          { timeoutMs: 30_000, intervalMs: 100 },
+        );
         const { pictures } = await seen(page);
         await waitFor(async () => (await seen(page)).pictures > pictures + 1, { timeoutMs: 20_000 });
         // The middle of the ball covers the page.

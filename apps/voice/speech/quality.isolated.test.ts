@@ -55,13 +55,14 @@ describe('the voices of this machine', () => {
 
   it('Kokoro is understood, with voices of both Englishes [V040]', async () => {
     const voices = ['af_heart', 'am_michael', 'bf_emma', 'bm_george'];
+    const said = sentences.slice(0, voices.length);
     const heard: string[] = [];
-    for (const [index, text] of sentences.entries()) {
-      const sound = await spoken(speech.synthesizer, { text, voice: voices[index % voices.length] });
+    for (const [index, text] of said.entries()) {
+      const sound = await spoken(speech.synthesizer, { text, voice: voices[index] });
       expect(sound.sampleRate).toBe(24_000);
       heard.push(await hear(await toMono(sound, rate)));
     }
-    expect(wordError(sentences, heard)).toBeLessThanOrEqual(0.1);
+    expect(wordError(said, heard)).toBeLessThanOrEqual(0.1);
     expect(speech.describe().warnings).toEqual([]);
   }, 240_000);
 
