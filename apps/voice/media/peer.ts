@@ -99,7 +99,7 @@ export const iceServersSchema = z.array(
     ),
 );
 
-export type IceServer = Readonly<z.output<typeof iceServersSchema>[number]>;
+type IceServer = Readonly<z.output<typeof iceServersSchema>[number]>;
 
 export interface PortRange {
   min: number;

@@ -135,9 +135,9 @@ export class TranscriptTimeout {
 }
 
 /** Whether the words before a pause are a whole thought. */
-export type PhraseCue = 'finished' | 'open' | 'unfinished' | 'dictating';
+type PhraseCue = 'finished' | 'open' | 'unfinished' | 'dictating';
 
-export function phraseCue(text: string): PhraseCue {
+function phraseCue(text: string): PhraseCue {
   const words = wordsIn(text);
   if (words.length === 0) return 'open';
   if (isDictating(text, words)) return 'dictating';
