@@ -1,5 +1,4 @@
 import { errorMessage } from '@trunkline/std';
-import { z } from 'zod';
 
 /** The result of a tool that failed. */
 export function failure(error: unknown): string {
@@ -24,16 +23,4 @@ export function clamp(value: number, least: number, most: number): number {
 export function oneLine(text: string, most: number): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
-}
-
-/** The input of a tool that another program describes by a JSON schema. One that cannot be read lets any object through: that program checks it again anyway. */
-export function inputOfJsonSchema(schema: object): z.ZodType<Record<string, unknown>> {
-  const anything = z.record(z.string(), z.unknown());
-  try {
-    const read = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-    return read.pipe(anything) as unknown as typeof anything;
-  } catch (error) {
-    if (error instanceof Error) return anything;
-    throw error;
-  }
 }

@@ -25,7 +25,7 @@ export {
   questionKey,
 } from './delegate-to/delegate-to.ts';
 export { connectDiscord } from './discord/connect-discord.ts';
-export { clamp, inputOfJsonSchema, oneLine, orRefusal } from './failure.ts';
+export { clamp, oneLine, orRefusal } from './failure.ts';
 export { createFetchUrl, type FetchUrlOptions } from './fetch-url/fetch-url.ts';
 export { fileTools } from './files/file-tools.ts';
 export { commandSubject, createRunCommand, markProcesses, runCommand } from './files/run-command.ts';

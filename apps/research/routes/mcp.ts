@@ -1,20 +1,83 @@
-import { type AppEnv, describeRoute } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
+import { defineServedTool, mountMcpEndpoint, type ServedResult } from '@trunkline/mcp';
 import type { Hono } from 'hono';
-import type { McpDeps } from '../interfaces/mcp-server.ts';
-import type { McpSessions } from '../interfaces/mcp-sessions.ts';
+import { z } from 'zod';
+import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from '../interfaces/deep-research.ts';
+import type { SearchAggregator } from '../sources/search-aggregator.ts';
+import { CATEGORIES } from '../sources/source.ts';
 
-/** The MCP server at `/mcp`; gives what ends its sessions. */
+export interface McpDeps extends DeepResearchDeps {
+  aggregator: SearchAggregator;
+  version: string;
+}
+
+const INSTRUCTIONS =
+  'Use search for a quick list of results, and deep_research for a report with checked citations, which takes minutes and reports its progress.';
+const SEARCH_MS = 60_000;
+/** Beyond what the budget of a job allows. */
+const RESEARCH_MS = 6 * 3_600_000;
+
+/** The MCP server at `/mcp`; returns what ends its sessions. */
 export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): () => Promise<void> {
-  let loading: Promise<McpSessions> | undefined;
-  // The protocol's library is heavy: it is loaded with the first client.
-  const sessions = () => {
-    loading ??= import('../interfaces/mcp-sessions.ts').then(({ McpSessions }) => new McpSessions(deps));
-    return loading;
-  };
-  app.all(
-    '/mcp',
-    describeRoute({ summary: 'The tools search and deep_research for MCP clients (streamable HTTP)' }),
-    async (c) => (await sessions()).handle(c.req.raw),
-  );
-  return async () => (await loading)?.close();
+  const tools = [searchTool(deps), deepResearchTool(deps)];
+  return mountMcpEndpoint(app, {
+    summary: 'The tools search and deep_research for MCP clients (streamable HTTP)',
+    name: 'trunkline-research',
+    version: deps.version,
+    instructions: INSTRUCTIONS,
+    tools: () => tools,
+    toolTimeoutMs: () => SEARCH_MS,
+  });
+}
+
+function searchTool({ aggregator }: McpDeps) {
+  return defineServedTool({
+    name: 'search',
+    description: "Searches the web, the encyclopedia and the user's files; gives a JSON list of results.",
+    input: z.object({
+      query: z.string().min(1).max(2000),
+      categories: z.enum(CATEGORIES).optional(),
+      limit: z.number().int().min(1).max(20).default(8),
+    }),
+    readOnly: true,
+    openWorld: true,
+    async execute({ query, categories, limit }, { signal }): Promise<ServedResult> {
+      const request = { text: query, categories, limit };
+      const { results, troubles } = await aggregator.search(
+        request,
+        ['web', 'encyclopedia', 'files'],
+        signal,
+      );
+      if (results.length === 0 && troubles.length > 0) return { text: troubles.join(' '), failed: true };
+      const shown = results
+        .slice(0, limit)
+        .map(({ title, url, snippet, publishedDate }) => ({ title, url, snippet, publishedDate }));
+      return { text: JSON.stringify(shown, null, 2) };
+    },
+  });
+}
+
+function deepResearchTool(deps: McpDeps) {
+  return defineServedTool({
+    name: 'deep_research',
+    description:
+      'Researches a topic in minutes and gives a report in Markdown; each citation was checked against the page it cites.',
+    input: z.object({ topic: z.string().min(2).max(2000) }),
+    readOnly: true,
+    openWorld: true,
+    timeoutMs: RESEARCH_MS,
+    // The report stands in the library.
+    survivesDisconnect: true,
+    async execute({ topic }, { signal, progress }): Promise<ServedResult> {
+      for await (const event of researchFor(deps, topicOf(topic), signal)) {
+        if (event.type === 'progress') await progress(event.step, event.words);
+        if (event.type !== 'end') continue;
+        const { id, report, citations } = event.job;
+        const failed = failureMessage(event.job);
+        if (failed !== undefined) return { text: failed, failed: true };
+        return { text: report ?? '', meta: { researchId: id, citations } };
+      }
+      return { text: 'The research ended without a report.', failed: true };
+    },
+  });
 }

@@ -149,6 +149,7 @@ it('lists and runs tools for a real client', async () => {
     inputSchema: { type: 'object', required: ['a', 'b'] },
     annotations: { readOnlyHint: true },
   });
+  expect(listed[1]?.annotations).toEqual({});
   const result = async (name: string, input = {}) => await client.callTool({ name, arguments: input });
   expect(await result('add', { a: 1, b: 2 })).toMatchObject({ content: [{ text: '3' }], isError: false });
   expect(await result('add', { a: 1, b: 0 })).toMatchObject({ isError: true });
@@ -225,6 +226,24 @@ it.each(['with', 'without'])('ends a call whose client is gone, %s a session', a
   leaving.abort();
   await call.then((response) => response.text()).catch(() => undefined);
   await waitFor(() => aborted.includes('slow'));
+});
+
+it('lets a call go on whose client is gone, where the tool says so', async () => {
+  let finish: (text: string) => void = () => undefined;
+  const execute = () =>
+    new Promise<string>((resolve) => {
+      finish = resolve;
+    });
+  tools = [{ ...slow, survivesDisconnect: true, execute }];
+  const leaving = new AbortController();
+  const call = post(callOf('slow'), {}, leaving.signal);
+  await waitFor(() => events.length === 1);
+  leaving.abort();
+  await expect(call).rejects.toThrow();
+  expect((await post(callOf('nobody'))).status).toBe(200);
+  finish('done');
+  await waitFor(() => events.length === 2);
+  expect(events[1]).toMatchObject({ result: 'done', failed: false });
 });
 
 it('can be switched off', async () => {

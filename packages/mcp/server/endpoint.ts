@@ -27,7 +27,7 @@ interface Session {
 /** What a request carries to the tools it calls. */
 interface Caller {
   principal: Principal;
-  /** Aborted when the client leaves: nobody can fetch the result later. */
+  /** Aborted when the client's connection breaks. */
   left: AbortSignal;
 }
 
@@ -145,13 +145,13 @@ export class McpEndpoint {
   }
 }
 
-function describe({ name, description, input, readOnly }: ServedTool) {
+function describe({ name, description, input, readOnly, openWorld }: ServedTool) {
   const { $schema: _named, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   return {
     name,
     description,
     inputSchema: { ...inputSchema, type: 'object' as const },
-    ...(readOnly === true && { annotations: { readOnlyHint: true } }),
+    annotations: { ...(readOnly && { readOnlyHint: true }), ...(openWorld && { openWorldHint: true }) },
   };
 }
 
@@ -184,7 +184,7 @@ async function run(
   const { principal, left } = callerOf(extra.authInfo);
   const limitMs = tool.timeoutMs ?? options.toolTimeoutMs();
   const limit = AbortSignal.timeout(limitMs);
-  const signal = AbortSignal.any([extra.signal, left, limit]);
+  const signal = AbortSignal.any([extra.signal, limit, ...(tool.survivesDisconnect ? [] : [left])]);
   const { scope } = options;
   const progress = (step: number, message: string) => sendProgress(extra, step, message);
   try {

@@ -21,7 +21,11 @@ export interface ServedTool<Input = unknown> {
   description: string;
   input: z.ZodType<Input>;
   readOnly?: boolean;
+  /** It deals with things beyond this service, such as the web. */
+  openWorld?: boolean;
   timeoutMs?: number;
+  /** A call goes on when its client's connection breaks, for the result can be found elsewhere. */
+  survivesDisconnect?: boolean;
   execute(input: Input, context: ServedToolContext): Promise<string | ServedResult>;
 }
 
