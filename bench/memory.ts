@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '@trunkline/storage';
 import MiniSearch from 'minisearch';
-import { bundledEmbedder } from '../apps/agent/stores/knowledge/bundled-embedder.ts';
+import { bundledEmbedder } from '../apps/agent/stores/knowledge/embedder.ts';
 import { KnowledgeStore } from '../apps/agent/stores/knowledge/knowledge-store.ts';
 import { corpus, queries } from './memory/corpus.ts';
 import { labelled, memories } from './memory/labelled.ts';

@@ -1,10 +1,20 @@
+import type { AgentDescription, AgentSkill } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
+import { createModelGateway, type ModelCall, type ModelGateway } from '@trunkline/llm';
+import type { AgentOptions } from './options.ts';
 import type { LiveConfig } from './setup/config-file.ts';
-import type { LiveModel } from './setup/live-model.ts';
+import type { AgentConfig } from './setup/config-schema.ts';
+import { type ModelSettings, modelSettings } from './setup/setup.ts';
 import type { Skill, SkillRepository } from './skills/skill-repository.ts';
 import type { Toolset } from './toolset.ts';
-import { compileGraph, type Graph } from './turns/graph.ts';
-import { humanTools } from './turns/human-tools.ts';
+import { compileGraph, type Graph, humanTools } from './turns/graph.ts';
+
+const talking: AgentSkill = {
+  id: 'chat',
+  name: 'Chat',
+  description: 'Takes a task in plain words, uses tools, asks back where it must, and reports.',
+  tags: ['chat', 'tools'],
+};
 
 export interface AgentFactoryDeps {
   agentName: string;
@@ -90,4 +100,91 @@ export class ActiveAgent {
     const { tools = [], humanTools: pausing = [] } = this.#graph ?? {};
     return subagentTools.has(name) || [...tools, ...pausing].some((tool) => tool.name === name);
   }
+}
+
+interface LiveModelOptions {
+  options: AgentOptions;
+  live: LiveConfig;
+  onCall(call: ModelCall): void;
+  logger: Logger;
+}
+
+/** The gateway to the model that the configuration names. */
+export class LiveModel {
+  readonly #options: LiveModelOptions;
+  #gateway: ModelGateway;
+
+  constructor(options: LiveModelOptions) {
+    this.#options = options;
+    this.#gateway = this.#open();
+  }
+
+  /** Connects as the configuration says now. */
+  reload(): void {
+    this.#gateway = this.#open();
+  }
+
+  get gateway(): ModelGateway {
+    return this.#gateway;
+  }
+
+  #open(): ModelGateway {
+    const { options, live, onCall, logger } = this.#options;
+    const { knowledge, routing, model } = live.config;
+    const isBundled = knowledge.embeddings === 'bundled' || knowledge.embeddings === 'off';
+    const settings = modelSettings(options, live.config, live.secrets);
+    this.#warnOfUnsentKey(settings);
+    return createModelGateway({
+      ...settings,
+      fastModel: routing.aux_model || options.llmFastModel,
+      fallbackModels: routing.fallback_models,
+      embeddingModel: isBundled ? undefined : knowledge.embeddings,
+      prices: model.prices,
+      onCall,
+      logger,
+    });
+  }
+
+  /** Without the key the model refuses to answer: the log says why it was not sent. */
+  #warnOfUnsentKey({ url, apiKey }: ModelSettings): void {
+    const { live, logger } = this.#options;
+    const { api_key, api_base } = live.secrets.model;
+    if (url === undefined || apiKey !== undefined || api_key === '') return;
+    const warning =
+      'the model key in secrets.yaml belongs to another endpoint and is not sent: set up the model anew with the key of this one, or write it into secrets.yaml';
+    logger.warn({ endpoint: url, key_of: api_base }, warning);
+  }
+}
+
+interface CardFacts {
+  agentName: string;
+  version: string;
+  publicUrl: string;
+  config: AgentConfig;
+  skills: readonly Skill[];
+}
+
+/** What the agent says about itself: the skills of its configuration and of its folder, else that it can talk. */
+export function describeAgent({
+  agentName,
+  version,
+  publicUrl,
+  config,
+  skills,
+}: CardFacts): AgentDescription {
+  const { a2a, identity } = config;
+  const own = skills.map(({ name, description }): AgentSkill => ({ id: name, name, description, tags: [] }));
+  const listed = [...a2a.skills, ...own];
+  return {
+    name: identity.name || agentName,
+    description: a2a.description || 'An agent that does tasks with tools and asks back where it must.',
+    version,
+    publicUrl,
+    skills: listed.length > 0 ? listed.map(withTag) : [talking],
+  };
+}
+
+/** The protocol wants a tag for each skill. */
+function withTag(skill: AgentSkill): AgentSkill {
+  return skill.tags.length > 0 ? skill : { ...skill, tags: ['skill'] };
 }

@@ -1,5 +1,13 @@
 import { join } from 'node:path';
-import { type App, createApp, listRoutes, type RenderError, serve, servePages } from '@trunkline/http';
+import {
+  type App,
+  createApp,
+  type HealthReport,
+  listRoutes,
+  type RenderError,
+  serve,
+  servePages,
+} from '@trunkline/http';
 import { openAiErrorBody } from '@trunkline/openai-api';
 import {
   component,
@@ -11,7 +19,6 @@ import {
 import { type Agent, agentComponents } from './components.ts';
 import type { AgentOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
-import { healthReport } from './routes/health.ts';
 import { mountRoutes } from './routes/table.ts';
 import { isSetupComplete } from './setup/setup.ts';
 import type { ToolModule } from './tools/tool-module.ts';
@@ -80,6 +87,11 @@ function createAgentApp(
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
   return { app, close };
+}
+
+/** `/healthz` answers 503 until the first agent is ready. */
+export function healthReport(isReady: boolean, facts: Readonly<Record<string, unknown>>): HealthReport {
+  return { status: isReady ? 200 : 503, body: { ok: isReady, graph_compiled: isReady, ...facts } };
 }
 
 function missingParts({ model }: Agent) {

@@ -3,7 +3,7 @@ import { runService } from '@trunkline/service';
 import { ensurePages } from '@trunkline/ui/build';
 import { start } from './app.ts';
 import { agentOptions } from './options.ts';
-import { runSetup } from './setup/run-setup.ts';
+import { runSetup } from './setup/setup.ts';
 
 /** Runs the agent service until a signal stops it, or its setup with `--setup`. Returns the exit code. */
 export async function main(argv: readonly string[], env?: Environment): Promise<number> {

@@ -5,12 +5,17 @@ import type { Peers } from '@trunkline/service';
 import type { ApprovedTool, Delegate } from '@trunkline/tools';
 import { type Approvals, approvalsOf } from './approvals/approvals.ts';
 import type { AgentOptions } from './options.ts';
-import { type OpenPlugins, openPlugins, type PluginState } from './plugins/open-plugins.ts';
-import type { Inbound, Plugin } from './plugins/plugin.ts';
+import {
+  type Inbound,
+  type OpenPlugins,
+  openPlugins,
+  type Plugin,
+  type PluginState,
+} from './plugins/open-plugins.ts';
 import type { ScheduleBackend } from './scheduler/schedule-backend.ts';
 import type { AgentConfig } from './setup/config-schema.ts';
 import type { AgentStores } from './stores/stores.ts';
-import { delegatesOf, peerDelegates } from './tools/delegates.ts';
+import { delegatesOf, peerDelegates } from './tools/delegation-tools.ts';
 import type { ToolDeps, ToolModule } from './tools/tool-module.ts';
 
 export interface ToolsetOptions {

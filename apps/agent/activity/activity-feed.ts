@@ -1,6 +1,33 @@
+import { join } from 'node:path';
+import type { Task, TaskObserver } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import { formatSseFrame } from '@trunkline/http';
-import type { Database } from '@trunkline/storage';
+import { type Database, openDatabase } from '@trunkline/storage';
+import { taskText } from '../turns/converse.ts';
+
+/** The conversation that the agent has with itself: what comes in urgently starts a turn in it. */
+export const activityContext = 'system:activity';
+
+const migrations = [
+  `CREATE TABLE model_call (
+     number INTEGER PRIMARY KEY,
+     at INTEGER NOT NULL,
+     model TEXT NOT NULL,
+     failed INTEGER NOT NULL,
+     input_tokens INTEGER NOT NULL,
+     output_tokens INTEGER NOT NULL,
+     cost_usd REAL,
+     latency_ms REAL NOT NULL
+   ) STRICT;
+   CREATE INDEX model_call_by_time ON model_call (at);
+   CREATE INDEX model_call_by_model ON model_call (model, number);
+   CREATE TABLE told (
+     id INTEGER PRIMARY KEY AUTOINCREMENT,
+     at TEXT NOT NULL,
+     event TEXT NOT NULL,
+     data TEXT NOT NULL
+   ) STRICT;`,
+];
 
 /** A turn that nobody in a conversation asked for, as the public feed shows it. */
 export interface ActivityMessage {
@@ -89,4 +116,45 @@ export class ActivityFeed {
       return undefined;
     }
   }
+}
+
+/** The activity of one instance: calls of the model, and the events of its feed. */
+export function openActivity(directory: string): Database {
+  return openDatabase(join(directory, 'activity.db'), { migrations });
+}
+
+/**
+ * Puts turns that nobody in a conversation asked for into the public feed. Conversations stay out of it: anybody may
+ * read the feed.
+ */
+export function observeActivity(feed: ActivityFeed): TaskObserver {
+  const show = (task: Task, role: ActivityMessage['role'], text: string) => {
+    const source = sourceOf(task);
+    if (source !== undefined) feed.message({ role, text, context_id: task.contextId, ...source });
+  };
+  return {
+    turnStarted: (task) => show(task, 'user', lastUserText(task)),
+    turnEnded: (task) => show(task, 'assistant', taskText(task)),
+  };
+}
+
+function sourceOf({
+  contextId,
+  metadata = {},
+}: Task): Pick<ActivityMessage, 'origin' | 'trigger' | 'priority'> | undefined {
+  if (metadata.scheduler_job_id !== undefined) {
+    return { origin: 'scheduler', trigger: String(metadata.scheduler_job_id), priority: null };
+  }
+  if (contextId !== activityContext) return undefined;
+  const trigger = metadata.inbox_item_id;
+  return {
+    origin: trigger === undefined ? 'message' : 'inbox',
+    trigger: trigger === undefined ? null : String(trigger),
+    priority: trigger === undefined ? null : 'now',
+  };
+}
+
+function lastUserText({ history }: Task): string {
+  const parts = history.findLast(({ role }) => role === 'user')?.parts ?? [];
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

@@ -1,7 +1,7 @@
 import { type ModelServer, startModelServer, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
-import { openActivity } from './activity-database.ts';
+import { openActivity } from './activity-feed.ts';
 
 const home = temporaryDirectory();
 let model: ModelServer;

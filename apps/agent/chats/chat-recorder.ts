@@ -1,7 +1,6 @@
 import type { Task, TaskObserver } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
-import { type ChatOrigin, originOf } from './chat-origin.ts';
-import type { ChatStore } from './chat-store.ts';
+import { type ChatOrigin, type ChatStore, originOf } from './chat-store.ts';
 import { type ChatChange, type ChatTurn, Transcript } from './transcript.ts';
 
 /** Marks a task that a person started here. */

@@ -1,8 +1,7 @@
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openState } from '../turns/state-database.ts';
-import { type ChatOrigin, chatSources } from './chat-origin.ts';
-import { ChatStore } from './chat-store.ts';
+import { openState } from '../turns/turn-state.ts';
+import { type ChatOrigin, ChatStore, chatSources } from './chat-store.ts';
 import type { ChatTurn } from './transcript.ts';
 
 let home: TemporaryDirectory;

@@ -1,4 +1,4 @@
 import { ConsolePage } from './app/ConsolePage.tsx';
-import { mountAgentPage } from './shared/mountAgentPage.tsx';
+import { mountAgentPage } from './shared/AgentShell.tsx';
 
 mountAgentPage(<ConsolePage />);

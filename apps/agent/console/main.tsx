@@ -1,6 +1,6 @@
 import { LiveProvider } from './app/live.ts';
 import { ChatPage } from './chat/ChatPage.tsx';
-import { mountAgentPage } from './shared/mountAgentPage.tsx';
+import { mountAgentPage } from './shared/AgentShell.tsx';
 
 mountAgentPage(
   <LiveProvider>

@@ -1,7 +1,21 @@
-import { checkGoal, type GoalVerifiers, goalReminder } from '../stores/goals/goal-check.ts';
-import type { GoalStore } from '../stores/goals/goal-store.ts';
+import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { runTurn } from '@trunkline/loop';
+import { resolveInside } from '@trunkline/storage';
+import { changedWords, commandSubject, runCommand } from '@trunkline/tools';
+import type { Goal, GoalApproval, GoalStore, GoalVerifier } from '../stores/goals/goal-store.ts';
 import { StoreError } from '../stores/store-error.ts';
 import type { GoalWatch, Verdict } from '../turns/executor.ts';
+import type { Graph } from '../turns/graph.ts';
+
+const commandLimitMs = 120_000;
+
+const maxOutputLength = 8000;
+
+const judgement =
+  'You judge whether a goal is reached, from what an agent reports. Begin your answer with YES or NO, then say why in one sentence.';
+
+const MAX_EVIDENCE_LENGTH = 2000;
 
 export interface GoalKeeperOptions {
   goals: GoalStore;
@@ -28,4 +42,178 @@ export function createGoalKeeper({ goals, verifiers, limits }: GoalKeeperOptions
 function noteOfDamage(error: unknown): Verdict {
   if (error instanceof StoreError) return { note: error.message };
   throw error;
+}
+
+/** What a look at the world found. */
+export interface Finding {
+  reached: boolean;
+  evidence: string;
+}
+
+/** The ways to look; one for each type of verifier. */
+export interface GoalVerifiers {
+  /** Runs a command as it was approved; exit code 0 means reached. */
+  command(command: string, approval: GoalApproval | undefined, signal: AbortSignal): Promise<Finding>;
+  /** Reads a file of the workspace. */
+  data(path: string, contains: string): Promise<Finding>;
+  /** Lets a model judge what the agent has said. */
+  llm(condition: string, output: string, signal: AbortSignal): Promise<Finding>;
+}
+
+interface GoalCheckOptions {
+  goals: GoalStore;
+  verifiers: GoalVerifiers;
+  maxIterations: number;
+  /** So many checks in a row with the same evidence, and the goal is given up. */
+  noProgressLimit: number;
+}
+
+interface CheckedTurn {
+  sessionId: string;
+  output: string;
+  turns?: number;
+}
+
+/** Looks after a turn whether the session's goal is reached, and says in `status` whether to go on (`active`) or not. */
+export async function checkGoal(
+  { sessionId, output, turns = 1 }: CheckedTurn,
+  { goals, verifiers, maxIterations, noProgressLimit }: GoalCheckOptions,
+  signal: AbortSignal,
+): Promise<Goal | undefined> {
+  const goal = await goals.get(sessionId);
+  if (goal?.status !== 'active') return goal;
+  const finding = await look(goal, output, verifiers, signal);
+  const current = await goals.get(sessionId);
+  // Dropped or set anew while the check ran: what was found is not about it.
+  if (!isDeepStrictEqual(current, goal)) return current;
+  const evidence = finding.evidence.slice(-MAX_EVIDENCE_LENGTH);
+  // An agent that sets its goal anew in every turn begins to count anew; its turns count on.
+  const iteration = Math.max(goal.iteration + 1, turns);
+  const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;
+  const verdict = verdictOf({ reached: finding.reached, iteration, stuck, maxIterations, noProgressLimit });
+  return await goals.save({ ...goal, ...verdict, iteration, stuck, evidence });
+}
+
+/** What to tell the agent when it is to go on. */
+export function goalReminder({ condition, evidence }: Goal): string {
+  return `The goal is not reached yet: ${condition}\nThe last check found: ${evidence || 'nothing'}\nGo on until it is reached.`;
+}
+
+function look(goal: Goal, output: string, verifiers: GoalVerifiers, signal: AbortSignal): Promise<Finding> {
+  const verifier: GoalVerifier = goal.verifier;
+  switch (verifier.type) {
+    case 'command':
+    case 'test':
+      return verifiers.command(verifier.command, goal.approval, signal);
+    case 'data':
+      return verifiers.data(verifier.path, verifier.contains);
+    case 'llm':
+      return verifiers.llm(goal.condition, output, signal);
+  }
+}
+
+interface Standing {
+  reached: boolean;
+  iteration: number;
+  stuck: number;
+  maxIterations: number;
+  noProgressLimit: number;
+}
+
+function verdictOf({
+  reached,
+  iteration,
+  stuck,
+  maxIterations,
+  noProgressLimit,
+}: Standing): Pick<Goal, 'status' | 'reason'> {
+  if (reached) return { status: 'achieved', reason: 'the check succeeded' };
+  if (stuck >= noProgressLimit)
+    return { status: 'unachievable', reason: `${stuck} checks in a row found the same` };
+  if (iteration >= maxIterations)
+    return { status: 'exhausted', reason: `not reached in ${iteration} attempts` };
+  return { status: 'active', reason: '' };
+}
+
+interface GoalVerifierOptions {
+  workspace: string;
+  /** Whether the operator has turned commands on. */
+  mayRun(): boolean;
+  /** Where programs are looked for. */
+  path: string;
+  graph(): Promise<Graph>;
+}
+
+/** The ways to find out whether a goal is reached. */
+export function createGoalVerifiers(options: GoalVerifierOptions): GoalVerifiers {
+  return {
+    command: (command, approval, signal) => checkByCommand(command, approval, signal, options),
+    data: (path, contains) => checkByFile(options.workspace, path, contains),
+    llm: (condition, output, signal) => checkByModel(condition, output, signal, options),
+  };
+}
+
+async function checkByCommand(
+  command: string,
+  approval: GoalApproval | undefined,
+  signal: AbortSignal,
+  { workspace: directory, path, mayRun }: GoalVerifierOptions,
+): Promise<Finding> {
+  const obstacle = await whyNot(command, approval, directory, mayRun);
+  if (obstacle !== undefined) return { reached: false, evidence: `The check did not run: ${obstacle}` };
+  const limits = { directory, path, timeoutMs: commandLimitMs, signal };
+  const { exitCode, output } = await runCommand(command, limits);
+  return {
+    reached: exitCode === 0,
+    evidence: `exit code ${exitCode ?? 'none, it took too long'}\n${output}`,
+  };
+}
+
+/** Why a command may not run now; undefined when it is still as it was approved. */
+async function whyNot(
+  command: string,
+  approval: GoalApproval | undefined,
+  directory: string,
+  mayRun: () => boolean,
+): Promise<string | undefined> {
+  if (!mayRun()) return 'commands are off (filesystem.run_command in the configuration).';
+  if (approval === undefined) return 'nobody approved its command. Set the goal anew.';
+  const now = await commandSubject('', command, directory);
+  const approved = { ...now, ...approval };
+  return isDeepStrictEqual(now, approved)
+    ? undefined
+    : `${changedWords(now, approved)} Set the goal anew to have it approved.`;
+}
+
+async function checkByFile(workspace: string, path: string, contains: string): Promise<Finding> {
+  try {
+    const text = await readFile(resolveInside(workspace, path), 'utf8');
+    const reached = text.includes(contains);
+    return { reached, evidence: `${path} ${reached ? 'has' : 'does not have'} what is wanted` };
+  } catch (error) {
+    return { reached: false, evidence: `${path} cannot be read: ${(error as Error).message}` };
+  }
+}
+
+async function checkByModel(
+  condition: string,
+  output: string,
+  signal: AbortSignal,
+  { graph }: GoalVerifierOptions,
+): Promise<Finding> {
+  const { model, limits, cost } = await graph();
+  const content = `Goal: ${condition}\n\nReport:\n${output.slice(-maxOutputLength)}`;
+  const events = runTurn({
+    model: model(),
+    instructions: judgement,
+    tools: [],
+    limits: { ...limits, steps: 1 },
+    sessionId: 'goal-check',
+    signal,
+    cost,
+    messages: [{ role: 'user', content }],
+  });
+  let answer = '';
+  for await (const event of events) if (event.type === 'end') answer = event.text;
+  return { reached: /^\W*yes\b/i.test(answer), evidence: answer };
 }

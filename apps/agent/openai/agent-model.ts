@@ -17,12 +17,10 @@ import {
 } from '@trunkline/openai-api';
 import { z } from 'zod';
 import { actingFor } from '../approvals/approvals.ts';
-import type { Graph } from '../turns/graph.ts';
-import { withoutQuestions } from '../turns/human-tools.ts';
+import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { ScopeRequest } from '../turns/memory-scope.ts';
 import type { Messages } from '../turns/session-store.ts';
-import { Spending } from '../turns/spending.ts';
-import { subagentTools } from '../turns/subagents.ts';
+import { Spending, subagentTools } from '../turns/subagents.ts';
 import type { TurnObserver } from '../turns/turn-runner.ts';
 
 interface AgentModelDeps {

@@ -2,6 +2,7 @@ import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
+import type { LiveChanges } from '../activity/live-changes.ts';
 
 const query = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
@@ -31,5 +32,18 @@ export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed })
       const page = events.slice(0, limit);
       return context.json({ events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null });
     },
+  );
+}
+
+/** Tells open consoles what to load again. Stands before the routes whose changes it reports. */
+export function mountLive(app: Hono<AppEnv>, { changes }: { changes: LiveChanges }): void {
+  app.use('/api/*', changes.requests);
+  app.get(
+    '/api/live',
+    describeRoute({
+      summary: 'Which parts of the console have changed, as server-sent events',
+      mediaType: 'text/event-stream',
+    }),
+    (context) => sse(context, { greeting: 'connected', subscribe: ({ send }) => changes.subscribe(send) }),
   );
 }

@@ -3,12 +3,12 @@ import { type AppEnv, describeRoute, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { ActivityFeed } from '../activity/activity-feed.ts';
-import { activityContext } from '../activity/activity-observer.ts';
-import { TurnRateLimit } from '../activity/fire-limit.ts';
+import { type ActivityFeed, activityContext } from '../activity/activity-feed.ts';
 import { actingFor } from '../approvals/approvals.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
-import { fromStore } from './store-failure.ts';
+import { fromStore } from './console/errors.ts';
+
+const windowMs = 60_000;
 
 export interface InboxRoutes {
   inbox: InboxStore;
@@ -113,4 +113,25 @@ function start(engine: TaskEngine, { id, text, source }: InboxItem, sender: Prin
     strict: false,
   });
   return stored;
+}
+
+/** Allows a number of turns in any sixty seconds. */
+class TurnRateLimit {
+  readonly #max: number;
+  readonly #now: () => number;
+  #times: number[] = [];
+
+  constructor(max: number, now: () => number = Date.now) {
+    this.#max = max;
+    this.#now = now;
+  }
+
+  /** Counts a turn. Returns false when the limit is reached. */
+  take(): boolean {
+    const now = this.#now();
+    this.#times = this.#times.filter((time) => time > now - windowMs);
+    if (this.#times.length >= this.#max) return false;
+    this.#times.push(now);
+    return true;
+  }
 }

@@ -5,7 +5,7 @@ import { type McpServerState, type McpToolEvent, mountMcpEndpoint } from '@trunk
 import type { Hono } from 'hono';
 import type { z } from 'zod';
 import { mcpServerSection } from '../setup/config-schema.ts';
-import { withoutQuestions } from '../turns/human-tools.ts';
+import { withoutQuestions } from '../turns/graph.ts';
 import { operatorScope } from '../turns/memory-scope.ts';
 import { consoleErrors } from './console/errors.ts';
 

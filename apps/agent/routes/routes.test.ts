@@ -2,8 +2,8 @@ import { readSse } from '@trunkline/http';
 import { type ModelServer, startModelServer, waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ActiveAgent } from '../agent-factory.ts';
+import { healthReport } from '../app.ts';
 import { modelEnvironment, post, startAgent, type TestAgent } from '../fixtures/start-agent.ts';
-import { healthReport } from './health.ts';
 
 let model: ModelServer;
 let agent: TestAgent;

@@ -8,23 +8,21 @@ import { agentModel } from '../openai/agent-model.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { AgentConfig } from '../setup/config-schema.ts';
 import { instanceOf } from '../setup/places.ts';
-import { secretVariables } from '../setup/secret-references.ts';
-import { isSetupComplete, type ModelSettings, modelSettings } from '../setup/setup.ts';
-import { type GivenKey, writeConfig, writeSetup } from '../setup/write-setup.ts';
-import { mountChat } from './chat.ts';
-import { mountApprovals } from './console/approvals.ts';
-import { mountAudit } from './console/audit.ts';
-import { mountChats } from './console/chats.ts';
-import { mountConfig } from './console/config.ts';
-import { mountDelegates } from './console/delegates.ts';
+import {
+  type GivenKey,
+  isSetupComplete,
+  type ModelSettings,
+  modelSettings,
+  writeConfig,
+  writeSetup,
+} from '../setup/setup.ts';
+import { mountChat, mountChats } from './console/chats.ts';
+import { mountConfig, secretVariables } from './console/config.ts';
 import { mountKnowledge } from './console/knowledge.ts';
-import { mountLive } from './console/live.ts';
-import { mountRuntime } from './console/runtime.ts';
-import { mountScheduler } from './console/scheduler.ts';
-import { mountSkills } from './console/skills.ts';
-import { mountStores } from './console/stores.ts';
-import { mountTasks } from './console/tasks.ts';
-import { mountEvents } from './events.ts';
+import { mountDelegates, mountRuntime } from './console/runtime.ts';
+import { mountAudit, mountScheduler, mountSkills, mountStores } from './console/stores.ts';
+import { mountApprovals, mountTasks } from './console/tasks.ts';
+import { mountEvents, mountLive } from './events.ts';
 import { mountGuards } from './guards.ts';
 import { mountInbox } from './inbox.ts';
 import { mountMcp } from './mcp.ts';

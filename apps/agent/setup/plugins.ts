@@ -4,7 +4,7 @@ import type { AgentOptions } from '../options.ts';
 import { createChatPlugin } from '../plugins/chat/chat-plugin.ts';
 import { createCloudPlugin } from '../plugins/cloud/cloud-plugin.ts';
 import { findExternalPlugins } from '../plugins/external/external-plugins.ts';
-import type { Plugin } from '../plugins/plugin.ts';
+import type { Plugin } from '../plugins/open-plugins.ts';
 import { createRepoPlugin } from '../plugins/repo/repo-plugin.ts';
 import type { LiveConfig } from './config-file.ts';
 

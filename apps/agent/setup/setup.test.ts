@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { ConfigError, createLogger, type Environment, readOptions } from '@trunkline/config';
 import { startModelServer, type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { apiKeyVariable } from '../context.ts';
 import { modelEnvironment, post, startAgent, type TestAgent, writeConfig } from '../fixtures/start-agent.ts';
 import { agentOptions } from '../options.ts';
-import { apiKeyVariable } from './access.ts';
 import { configSchema, secretsSchema } from './config-schema.ts';
 import { findPlaces } from './places.ts';
-import { runSetup } from './run-setup.ts';
-import { modelSettings } from './setup.ts';
+import { modelSettings, runSetup } from './setup.ts';
 
 let home: TemporaryDirectory;
 let agent: TestAgent | undefined;

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError } from '@trunkline/config';
+import { ConfigError, type Environment, type Logger } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
+import { parseDocument } from 'yaml';
 import type { AgentOptions } from '../options.ts';
+import { type LiveConfig, openLiveConfig } from './config-file.ts';
 import type { AgentConfig, AgentSecrets } from './config-schema.ts';
-import { keyFor } from './kept-key.ts';
+import { configDirectoryOf, configFileOf } from './places.ts';
 
 /** The model as the configuration, its secrets and the variables together name it. */
 export interface ModelSettings {
@@ -59,4 +62,101 @@ function markerIn(directory: string): string {
 
 function firstGiven(...texts: (string | undefined)[]): string | undefined {
   return texts.find((text) => text !== undefined && text.trim() !== '');
+}
+
+/** The key as secrets.yaml keeps it, with the endpoint it was given for; a key written by hand names none. */
+interface KeptKey {
+  api_key: string;
+  api_base: string;
+}
+
+/**
+ * The key that may be sent to an endpoint. One that was given for an endpoint stays with it; one that the owner of the
+ * machine wrote into secrets.yaml or a variable goes where the files on the machine say.
+ */
+function keyFor(
+  url: string | undefined,
+  { api_key, api_base }: KeptKey,
+  variable: string | undefined,
+): string | undefined {
+  if (api_key.trim() === '') return variable;
+  return api_base === '' || isSameEndpoint(api_base, url) ? api_key : undefined;
+}
+
+/** How the host is written and slashes at the end make no difference; another path may be another customer's. */
+export function isSameEndpoint(left: string | undefined, right: string | undefined): boolean {
+  return placeOf(left) === placeOf(right);
+}
+
+function placeOf(url = ''): string {
+  return (URL.canParse(url) ? new URL(url).href : url).replace(/\/+$/, '');
+}
+
+/** A key with the endpoint it is for. */
+export interface GivenKey {
+  apiKey: string;
+  url: string;
+}
+
+/** Puts what is given of the model into the files, the key into secrets.yaml alone, and completes the setup. */
+export async function writeSetup(
+  live: LiveConfig,
+  directory: string,
+  settings: ModelSettings,
+  given: Partial<ModelSettings>,
+): Promise<void> {
+  const wanted = { ...settings, ...given };
+  requireSetup(wanted);
+  const text = withValues(await readFile(live.file, 'utf8'), [
+    [['model', 'api_base'], given.url],
+    [['model', 'name'], given.model],
+  ]);
+  const key = given.apiKey === undefined ? undefined : { apiKey: given.apiKey, url: wanted.url ?? '' };
+  await writeConfig(live, text, key);
+  await completeSetup(directory, wanted);
+}
+
+/** Replaces the configuration, with the key of the endpoint that it names. */
+export async function writeConfig(live: LiveConfig, text: string, key: GivenKey | undefined): Promise<void> {
+  await live.write(text, key && (await secretsWith(live.secretsFile, key)));
+}
+
+/** The text of the secrets with another key, which goes to its endpoint alone. */
+async function secretsWith(file: string, { apiKey, url }: GivenKey): Promise<string> {
+  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return withValues(before, [
+    [['model', 'api_key'], apiKey],
+    [['model', 'api_base'], url],
+  ]);
+}
+
+/** The text with some values set as they are, not as names of variables; comments stay where they are. */
+function withValues(text: string, values: [path: string[], value: string | undefined][]): string {
+  const document = parseDocument(text);
+  const given = values.flatMap(([path, value]) => (value === undefined ? [] : [{ path, value }]));
+  for (const { path, value } of given)
+    document.setIn(
+      path,
+      value.replaceAll(`\${`, () => `$\${`),
+    );
+  return given.length === 0 ? text : String(document);
+}
+
+/** Checks the configuration and marks the setup complete; gives what to tell, or fails with what is missing. */
+export async function runSetup(
+  options: AgentOptions,
+  env: Environment | undefined,
+  logger: Logger,
+): Promise<string> {
+  const directory = configDirectoryOf(options);
+  const live = await openLiveConfig({ directory, file: configFileOf(options), env, logger });
+  try {
+    await completeSetup(directory, modelSettings(options, live.config, live.secrets));
+    return `The setup is complete; ${live.file} is valid.`;
+  } finally {
+    await live.close();
+  }
 }

@@ -1,7 +1,18 @@
-import { type Environment, readVariables } from '@trunkline/config';
+import { type Environment, readVariable, readVariables } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
-import { createA2aDelegate, createDelegateTo, orRefusal } from '@trunkline/tools';
+import { type Peers, peerRoles } from '@trunkline/service';
+import { errorMessage } from '@trunkline/std';
+import {
+  createA2aDelegate,
+  createCompatDelegate,
+  createDelegateTo,
+  type Delegate,
+  DelegateError,
+  orRefusal,
+} from '@trunkline/tools';
 import { z } from 'zod';
+import type { AgentConfig } from '../setup/config-schema.ts';
+import type { AcpAgent, CodingAgent } from './acp/run-agent.ts';
 import { defineToolModule } from './tool-module.ts';
 
 const peerTimeoutMs = 300_000;
@@ -60,4 +71,117 @@ export function createPeerConsult(peers: readonly Peer[]): Tool {
         return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId })}`;
       }, signal),
   });
+}
+
+type DelegateConfig = AgentConfig['delegates'][number];
+
+type ProcessConfig = Pick<
+  DelegateConfig,
+  'name' | 'args' | 'workdir' | 'env' | 'timeout_s' | 'permissions' | 'allow_kinds' | 'deny_kinds'
+> & { command: string };
+
+interface ProcessDefaults {
+  /** Where agents that run as processes work when they name no place. */
+  workspace: string;
+  env: Environment | undefined;
+}
+
+/** The delegates that the configuration enables. */
+export function delegatesOf({ delegates }: AgentConfig, defaults: ProcessDefaults): Delegate[] {
+  return delegates.filter(({ enabled }) => enabled).map((delegate) => toDelegate(delegate, defaults));
+}
+
+/** The coding agents that run as processes. */
+export function codingAgentsOf({ coding_agents }: AgentConfig, defaults: ProcessDefaults): CodingAgent[] {
+  return coding_agents.map((agent) => ({ ...toProcess(agent, defaults), confirm: agent.confirm }));
+}
+
+function toDelegate(delegate: DelegateConfig, defaults: ProcessDefaults): Delegate {
+  const { name, description, token } = delegate;
+  switch (delegate.type) {
+    case 'a2a':
+      return createA2aDelegate({ name, description, url: delegate.url ?? '', token, skill: delegate.skill });
+    case 'compat':
+      return createCompatDelegate({
+        name,
+        description,
+        url: delegate.url ?? '',
+        model: delegate.model ?? '',
+        ...(token !== undefined && { apiKey: token }),
+      });
+    case 'acp':
+      return createAcpDelegate(
+        toProcess({ ...delegate, command: delegate.command ?? '' }, defaults),
+        description,
+      );
+  }
+}
+
+function toProcess(
+  { name, command, args, workdir, env, timeout_s, permissions, allow_kinds, deny_kinds }: ProcessConfig,
+  { workspace, env: own }: ProcessDefaults,
+) {
+  const path = readVariable('PATH', own);
+  return {
+    name,
+    command,
+    args,
+    directory: workdir ?? workspace,
+    env: { ...(path !== undefined && { PATH: path }), ...env },
+    timeoutMs: timeout_s * 1000,
+    permissions,
+    allow_kinds,
+    deny_kinds,
+  };
+}
+
+/** A delegate that runs as a process and speaks ACP. */
+export function createAcpDelegate(agent: AcpAgent, description: string): Delegate {
+  return {
+    name: agent.name,
+    description,
+    timeoutMs: agent.timeoutMs,
+    async ask(query, { signal }) {
+      try {
+        return await giveTask(agent, query, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        throw new DelegateError('delegate_failed', errorMessage(error), { cause: error });
+      }
+    },
+  };
+}
+
+/** Gives a task to an agent process. The library of the protocol is heavy: the first task loads it. */
+export async function giveTask(agent: AcpAgent, task: string, signal: AbortSignal): Promise<string> {
+  const { runAcpAgent } = await import('./acp/run-agent.ts');
+  return runAcpAgent(agent, task, signal);
+}
+
+/** The peer services as delegates; one whose name the configuration uses itself is left out. */
+export function peerDelegates(peers: Peers | undefined, named: readonly Delegate[]): Delegate[] {
+  if (peers === undefined) return [];
+  return (['research', 'voice'] as const)
+    .filter((name) => !named.some((delegate) => delegate.name === name))
+    .map((name) => peerDelegate(peers, name));
+}
+
+/** Looks the address up with each call, as the peer may start later. */
+function peerDelegate(peers: Peers, name: 'research' | 'voice'): Delegate {
+  const description = peerRoles[name];
+  const delegates = new Map<string, Delegate>();
+  return {
+    name,
+    description,
+    ask(query, context) {
+      const url = peers.find(name)?.url;
+      if (url === undefined)
+        throw new DelegateError('delegate_unreachable', `${name} does not run at the moment.`);
+      const delegate =
+        delegates.get(url) ??
+        createA2aDelegate({ name, description, url, peer: { token: peers.serviceToken, name: 'agent' } });
+      delegates.set(url, delegate);
+      return delegate.ask(query, context);
+    },
+  };
 }

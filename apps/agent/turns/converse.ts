@@ -1,4 +1,4 @@
-import { requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
+import { type Part, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 
 export interface Said {
@@ -40,4 +40,15 @@ const maxParked = 20;
 /** The tasks of a conversation that wait for an answer, the newest first. */
 function parkedTasks(engine: TaskEngine, contextId: string): string[] {
   return engine.list({ contextId, state: 'input-required', pageSize: maxParked }).tasks.map(({ id }) => id);
+}
+
+/** What a task has to say as it stands: its answer, its question, or why it failed. */
+export function taskText(task: Task): string {
+  const status = task.statusMessage === undefined ? '' : plainText(task.statusMessage.parts);
+  if (task.state !== 'completed') return status;
+  return task.artifacts.map(({ parts }) => plainText(parts)).join('\n') || status;
+}
+
+function plainText(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

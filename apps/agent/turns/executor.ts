@@ -1,10 +1,10 @@
 import type { ExecutionEvent, ExecutionRequest, Executor, Usage } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 import type { EndEvent, PauseEvent, Usage as TurnUsage } from '@trunkline/loop';
-import type { AnswerGate } from '../approvals/answer-gate.ts';
 import { actingFor } from '../approvals/approvals.ts';
+import type { AnswerGate } from '../callers.ts';
 import type { CheckpointStore } from './checkpoint-store.ts';
-import type { Spending } from './spending.ts';
+import type { Spending } from './subagents.ts';
 import { type RunnerEvent, TurnRefusal, type TurnRequest, type TurnRunner } from './turn-runner.ts';
 
 /** What follows a turn: another one, or a note beside the answer. */

@@ -1,9 +1,49 @@
-import { costOf, type ModelGateway, priceOf, type TokenCounts, type Tool } from '@trunkline/llm';
+import {
+  costOf,
+  defineTool,
+  type ModelGateway,
+  priceOf,
+  type RunningTool,
+  type TokenCounts,
+  type Tool,
+} from '@trunkline/llm';
 import type { CompactionOptions, TurnLimits } from '@trunkline/loop';
+import { z } from 'zod';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
-import type { SkillHead } from '../skills/skill-repository.ts';
-import { leadInstructions } from './instructions.ts';
+import type { Skill, SkillHead } from '../skills/skill-repository.ts';
+
+const askHuman = defineTool({
+  name: 'ask_human',
+  description:
+    'Asks the person a question and waits for the answer. Use it only when you cannot go on without something that only the person knows or decides.',
+  input: z.object({ question: z.string().min(1).describe('The question, in full.') }),
+  pause: true,
+});
+
+const requestUserInput = defineTool({
+  name: 'request_user_input',
+  description:
+    'Shows the person a form of one or more steps and waits; the answer is a JSON text. Use it when you need several values at once.',
+  input: z.object({
+    title: z.string().min(1),
+    steps: z
+      .array(
+        z.object({
+          schema: z.record(z.string(), z.unknown()).describe('JSON schema of the values of this step.'),
+          uiSchema: z.record(z.string(), z.unknown()).optional(),
+          title: z.string().optional(),
+          description: z.string().optional(),
+        }),
+      )
+      .min(1),
+    description: z.string().default(''),
+  }),
+  pause: true,
+});
+
+/** Tools that park the task until a person answers. Only the lead agent has them. */
+export const humanTools: readonly Tool[] = [askHuman, requestUserInput];
 
 type Model = ReturnType<ModelGateway['languageModel']>;
 
@@ -92,4 +132,58 @@ function withSettings(model: Model, { temperature, max_tokens }: AgentConfig['mo
 
 function given<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+}
+
+/** The instructions of the lead agent. */
+function leadInstructions(agentName: string, config: AgentConfig, skills: readonly SkillHead[]): string {
+  const { name, operator, persona } = config.identity;
+  return paragraphs([
+    `You are ${name || agentName}, an agent that does tasks for people and for other agents${operator ? `, run by ${operator}` : ''}.`,
+    persona,
+    'Use tools where they give you facts or effects that you cannot have otherwise, and say what you found in plain words. A result that starts with "Error:" means that the call failed: mend the arguments, take another way, or tell the person what stands in the way. Never claim to have done what no tool has done.',
+    subagentWords(config.subagents),
+    skillWords(skills),
+  ]);
+}
+
+/** The lead's instructions with the chosen skill and a digest of earlier sessions. */
+export function turnInstructions(lead: string, skill: Skill | undefined, earlier: string): string {
+  return paragraphs([
+    lead,
+    skill === undefined ? '' : `For this task follow the skill "${skill.name}":\n${skill.body}`,
+    earlier === '' ? '' : `Earlier sessions, newest first, for context only:\n${earlier}`,
+  ]);
+}
+
+export function subagentInstructions({ name, instructions }: { name: string; instructions: string }): string {
+  return paragraphs([
+    `You are ${name}, a helper to whom another agent hands one piece of work. You cannot ask anybody: where something is open, choose sensibly and say what you chose. Answer with the result alone.`,
+    instructions,
+  ]);
+}
+
+function subagentWords(subagents: AgentConfig['subagents']): string {
+  if (subagents.length === 0) return '';
+  const lines = subagents.map(({ name, description }) => `- ${name}: ${description}`);
+  return `With the tools task and task_batch you can hand work to these helpers:\n${lines.join('\n')}`;
+}
+
+function skillWords(skills: readonly SkillHead[]): string {
+  if (skills.length === 0) return '';
+  const lines = skills.map(({ name, description }) => `- ${name}: ${description}`);
+  return `When one of these skills fits the task, read it with load_skill first:\n${lines.join('\n')}`;
+}
+
+function paragraphs(texts: string[]): string {
+  return texts.filter((text) => text.trim() !== '').join('\n\n');
+}
+
+/** The tools for a turn in which nobody can be asked: calls that would wait are refused by the tool itself. */
+export function withoutQuestions(tools: readonly Tool[]): RunningTool[] {
+  return tools
+    .filter((tool) => tool.pause !== true)
+    .map((tool) => {
+      const { pausesFor: _asks, ...running } = tool;
+      return running;
+    });
 }

@@ -1,10 +1,7 @@
 import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { runTurn, type TurnEvent } from '@trunkline/loop';
+import { runTurn, type TurnEvent, type TurnLimits, type Usage } from '@trunkline/loop';
 import { z } from 'zod';
-import type { Graph, Subagent } from './graph.ts';
-import { withoutQuestions } from './human-tools.ts';
-import { subagentInstructions } from './instructions.ts';
-import type { Spending } from './spending.ts';
+import { type Graph, type Subagent, subagentInstructions, withoutQuestions } from './graph.ts';
 
 export interface SubagentDeps {
   graph: Graph;
@@ -115,4 +112,45 @@ async function inParallel<Item>(
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
   return results;
+}
+
+/** What a turn and its helpers have used up so far, so that one budget holds for all of them. */
+export class Spending {
+  readonly #limits: TurnLimits;
+  #helpers = { inputTokens: 0, outputTokens: 0, totalTokens: 0, costUsd: 0 };
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
+  }
+
+  /** The limits of the turn itself: what its helpers used is no longer there for it. */
+  get limits(): TurnLimits {
+    const { steps, toolTimeoutMs, turnTimeoutMs, tokens, costUsd } = this.#limits;
+    const helpers = () => this.#helpers;
+    return {
+      steps,
+      toolTimeoutMs,
+      turnTimeoutMs,
+      get tokens() {
+        return (tokens ?? Number.POSITIVE_INFINITY) - helpers().totalTokens;
+      },
+      get costUsd() {
+        return (costUsd ?? Number.POSITIVE_INFINITY) - helpers().costUsd;
+      },
+    };
+  }
+
+  /** What helpers used in all. */
+  get helpers(): Usage {
+    return { ...this.#helpers };
+  }
+
+  addHelper({ inputTokens, outputTokens, totalTokens, costUsd = 0 }: Usage): void {
+    this.#helpers = {
+      inputTokens: this.#helpers.inputTokens + inputTokens,
+      outputTokens: this.#helpers.outputTokens + outputTokens,
+      totalTokens: this.#helpers.totalTokens + totalTokens,
+      costUsd: this.#helpers.costUsd + costUsd,
+    };
+  }
 }

@@ -14,9 +14,9 @@ import {
 } from '@trunkline/loop';
 import type { KeyedQueue } from '@trunkline/std';
 import { changedWords, notApproved, readVerdict } from '@trunkline/tools';
-import type { ApprovalView } from '../approvals/approval-view.ts';
 import {
   type Approvals,
+  type ApprovalView,
   approvalQuestion,
   viewOf,
   type WaitingCall,
@@ -24,14 +24,11 @@ import {
 } from '../approvals/approvals.ts';
 import type { Skill } from '../skills/skill-repository.ts';
 import type { CheckpointStore, ParkedTurn } from './checkpoint-store.ts';
-import type { Graph } from './graph.ts';
-import { turnInstructions } from './instructions.ts';
+import { type Graph, turnInstructions } from './graph.ts';
 import type { ScopeRequest } from './memory-scope.ts';
 import type { SessionMemory } from './session-memory.ts';
-import { appended, recordOf } from './session-record.ts';
-import type { Messages, Session, SessionStore } from './session-store.ts';
-import { Spending } from './spending.ts';
-import { subagentTools } from './subagents.ts';
+import { appended, type Messages, recordOf, type Session, type SessionStore } from './session-store.ts';
+import { Spending, subagentTools } from './subagents.ts';
 
 /** Observes everything that turns do, for metrics and the audit log. */
 export interface TurnObserver {

@@ -1,5 +1,6 @@
-import { createLive } from '@trunkline/ui';
+import { createLive, type PagedList, useApi, useAttempt, usePages, useResource } from '@trunkline/ui';
 import type { ConsolePart } from '../../activity/live-changes.ts';
+import type { AgentConfig } from '../../setup/config-schema.ts';
 
 const live = createLive('/api/live', (data) => (JSON.parse(data) as { parts: ConsolePart[] }).parts);
 
@@ -8,4 +9,46 @@ export const { LiveProvider, useLiveState } = live;
 /** Loads again when the service says that one of the parts has changed, and when the line is back after a loss. */
 export function useLive(parts: readonly ConsolePart[], reload: () => void): void {
   live.useLiveReload((changed) => changed.some((part) => parts.includes(part)), reload);
+}
+
+/** A short list that the service gives out at once, under a name in its answer; loaded again when a part changes. */
+export function useWholeList<Item>(
+  path: string,
+  name: string,
+  parts: readonly ConsolePart[],
+): PagedList<Item> {
+  const list = usePages<Item, Record<string, Item[]>>({
+    key: path,
+    path: () => path,
+    read: (body) => ({ items: body[name] ?? [], next: null }),
+  });
+  useLive(parts, list.reload);
+  return list;
+}
+
+/** A change of one value in the configuration; comments in it stay. */
+type ConfigChange =
+  | { op: 'set' | 'add'; path: (string | number)[]; value: unknown }
+  | { op: 'remove'; path: (string | number)[] };
+
+export type McpServer = AgentConfig['mcp']['servers'][number];
+
+export type Delegate = AgentConfig['delegates'][number];
+
+/** The live configuration, and a way to change values of it. */
+export function useConfig() {
+  const api = useApi();
+  const attempt = useAttempt();
+  const resource = useResource<{ config: AgentConfig }>('/api/config');
+  return {
+    config: resource.body?.config,
+    error: resource.error,
+    reload: resource.reload,
+    /** Resolves to whether it was accepted; shows a refusal. */
+    change: (title: string, ...changes: ConfigChange[]) =>
+      attempt(() => api.request('/api/config', { method: 'PATCH', body: { changes } }), {
+        title,
+        detail: 'It takes effect in a moment.',
+      }),
+  };
 }

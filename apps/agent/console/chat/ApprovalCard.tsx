@@ -1,7 +1,7 @@
 import { Button, CopyButton, TextField, useApi, useAttempt, useOperator } from '@trunkline/ui';
 import { ShieldQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
-import type { ApprovalView } from '../../approvals/approval-view.ts';
+import type { ApprovalView } from '../../approvals/approvals.ts';
 
 /** The approval that a question asks for; none when it is another one. */
 export function approvalOf(schema: unknown): ApprovalView | undefined {

@@ -13,12 +13,10 @@ import {
 } from '@trunkline/ui';
 import { Activity as ActivityIcon, MessageSquarePlus, PanelLeft } from 'lucide-react';
 import { type ReactNode, useCallback, useState } from 'react';
-import { ActivityList } from '../shared/ActivityList.tsx';
+import { ActivityList, useActivity } from '../shared/ActivityList.tsx';
 import { AgentShell } from '../shared/AgentShell.tsx';
-import { useActivity } from '../shared/useActivity.ts';
-import { ChatList } from './ChatList.tsx';
+import { ChatList, chatAddress, newSessionId, useChats, useSource } from './ChatList.tsx';
 import { ConversationView } from './ConversationView.tsx';
-import { chatAddress, newSessionId, useChats, useSource } from './chats.ts';
 import { useConversation } from './useConversation.ts';
 import type { ChatSummary } from './wire.ts';
 

@@ -8,8 +8,12 @@ import {
   useRef,
   useState,
 } from 'react';
-import { MAX_CHARACTERS, MAX_FILES, readAttachment } from './attachments.ts';
 import type { Attachment } from './wire.ts';
+
+/** Of a message, and of each file. */
+const MAX_CHARACTERS = 200_000;
+
+const MAX_FILES = 10;
 
 interface ComposerProps {
   /** A turn runs: it can be stopped, and nothing can be said meanwhile. */
@@ -161,4 +165,21 @@ function AttachButton({ onFiles }: { onFiles(files: readonly File[]): Promise<vo
       />
     </>
   );
+}
+
+// Files as text: the model reads them below the message.
+
+/** Reads a text file; throws a message for the person when it is no text or too large. */
+async function readAttachment(file: File): Promise<Attachment> {
+  if (file.size > MAX_CHARACTERS * 4) throw new Error(tooLong(file.name));
+  const text = await file.text();
+  if (text.includes('\0') || text.includes('\uFFFD')) {
+    throw new Error(`${file.name} is not text. Attach text, such as Markdown, CSV, JSON or code.`);
+  }
+  if (text.length > MAX_CHARACTERS) throw new Error(tooLong(file.name));
+  return { name: file.name, text };
+}
+
+function tooLong(name: string): string {
+  return `${name} is too long. Attach files of at most ${MAX_CHARACTERS / 1000},000 characters.`;
 }

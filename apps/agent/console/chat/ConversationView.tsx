@@ -1,10 +1,19 @@
-import { Button, ErrorState, Progress, useAttempt } from '@trunkline/ui';
-import { lazy, Suspense, useCallback, useEffect, useRef } from 'react';
+import { Button, DemoNote, ErrorState, Mark, Progress, useAttempt } from '@trunkline/ui';
+import { Brain, CalendarClock, Clock, ListTodo } from 'lucide-react';
+import { lazy, type RefObject, Suspense, useCallback, useEffect, useRef } from 'react';
+import { useServiceHealth } from '../shared/AgentShell.tsx';
 import { Composer } from './Composer.tsx';
 import type { Conversation } from './useConversation.ts';
-import { useStickToEnd } from './useStickToEnd.ts';
-import { Welcome } from './Welcome.tsx';
 import { isParked } from './wire.ts';
+
+const NEAR_PX = 80;
+
+const IDEAS = [
+  { icon: <Clock aria-hidden />, text: 'What time is it in Tokyo?' },
+  { icon: <Brain aria-hidden />, text: 'Remember that my door code is 4711' },
+  { icon: <CalendarClock aria-hidden />, text: 'Remind me in one minute to stretch' },
+  { icon: <ListTodo aria-hidden />, text: 'Show me a form for name and city' },
+];
 
 interface ConversationViewProps {
   sessionId: string;
@@ -66,4 +75,72 @@ const TurnView = lazy(async () => ({ default: (await loadTurns()).TurnView }));
 function prepareTurns(): void {
   // Where it fails it is loaded again when it is needed, and the failure is told then.
   void loadTurns().catch(() => undefined);
+}
+
+/** An empty conversation: what one may ask, each a click away. */
+function Welcome({ onAsk }: { onAsk(text: string): void }) {
+  const { health } = useServiceHealth();
+  return (
+    <div className="m-auto flex w-full max-w-xl flex-col items-center gap-6 px-4 py-10 text-center">
+      <Mark className="size-12" />
+      <div className="flex flex-col items-center gap-2">
+        <h2 className="text-28">What shall I do for you?</h2>
+        <p className="text-16 text-balance text-muted">
+          I use tools, remember what you tell me, and do things later when you ask for it.
+        </p>
+        <DemoNote health={health} href="/app#/settings" />
+      </div>
+      <ul className="grid w-full gap-2 sm:grid-cols-2">
+        {IDEAS.map(({ icon, text }) => (
+          <li key={text}>
+            <button
+              type="button"
+              onClick={() => onAsk(text)}
+              className="flex h-full min-h-14 w-full cursor-pointer items-center gap-3 rounded-corner border border-line bg-raised px-4 py-2 text-left transition-colors hover:border-edge hover:bg-hover [&_svg]:size-4 [&_svg]:shrink-0 [&_svg]:text-accent-text"
+            >
+              {icon}
+              {text}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Keeps the end of a scrolling part in view while it grows, unless the person has scrolled away from it. */
+function useStickToEnd(key: string): RefObject<HTMLDivElement | null> {
+  const part = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another content begins at its end
+  useEffect(() => {
+    const element = part.current;
+    const content = element?.firstElementChild;
+    if (!element || !content) return;
+    let sticks = true;
+    const toEnd = () => {
+      if (sticks) element.scrollTop = element.scrollHeight;
+    };
+    let top = element.scrollTop;
+    // Growing content leaves the end behind without a scroll; only a scroll upwards is the person's.
+    const onScroll = () => {
+      const near = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_PX;
+      if (near) sticks = true;
+      else if (element.scrollTop < top) sticks = false;
+      top = element.scrollTop;
+    };
+    // Who opens something wants to read it, not to be taken away from it.
+    const onClick = ({ target }: Event) => {
+      if (target instanceof Element && target.closest('summary')) sticks = false;
+    };
+    const observer = new ResizeObserver(toEnd);
+    observer.observe(content);
+    element.addEventListener('scroll', onScroll, { passive: true });
+    element.addEventListener('click', onClick);
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', onScroll);
+      element.removeEventListener('click', onClick);
+    };
+  }, [key]);
+  return part;
 }

@@ -1,8 +1,7 @@
-import { Button, SchemaForm, TextAreaField, useAttempt } from '@trunkline/ui';
+import { Button, type JsonSchema, SchemaForm, TextAreaField, type UiSchema, useAttempt } from '@trunkline/ui';
 import { MessageCircleQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import { ApprovalCard, approvalOf } from './ApprovalCard.tsx';
-import { answerText, formOf, isYesOrNo, type QuestionForm } from './question.ts';
 import type { QuestionEntry } from './wire.ts';
 
 interface QuestionCardProps {
@@ -138,4 +137,73 @@ function Line({ sending, yesOrNo, onAnswer }: AnswerProps & { yesOrNo: boolean }
       </div>
     </form>
   );
+}
+
+// The form of a question, as the agent's tool request_user_input asks for it.
+
+interface FormStep {
+  title: string | undefined;
+  description: string | undefined;
+  schema: JsonSchema;
+  ui: UiSchema;
+}
+
+interface QuestionForm {
+  title: string;
+  description: string;
+  steps: FormStep[];
+}
+
+/** The form that a question holds; none when it is a plain one or cannot be read. */
+export function formOf(given: unknown): QuestionForm | undefined {
+  const { title, description, steps } = recordOf(given);
+  if (!Array.isArray(steps) || steps.length === 0) return undefined;
+  return {
+    title: nonEmpty(title) ?? 'A few details',
+    description: nonEmpty(description) ?? '',
+    steps: steps.map(stepOf),
+  };
+}
+
+/** The answers of all steps in one text, as the tool expects it. */
+export function answerText(steps: readonly Readonly<Record<string, unknown>>[]): string {
+  return JSON.stringify(Object.assign({}, ...steps));
+}
+
+/** A question that a yes or a no answers, as those for leave do. */
+export function isYesOrNo(text: string): boolean {
+  return /\byes\b.{0,20}\bno\b|\bapprove\b|\ballow\b|^(may|shall|should) I\b/i.test(text);
+}
+
+/** What a person answered, in lines to read, when it was a form. */
+export function readableAnswer(text: string): string {
+  try {
+    const values: unknown = JSON.parse(text);
+    const lines = Object.entries(recordOf(values)).map(([name, value]) => `${name}: ${plain(value)}`);
+    return lines.length > 0 ? lines.join('\n') : text;
+  } catch {
+    return text;
+  }
+}
+
+function plain(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function stepOf(given: unknown): FormStep {
+  const { schema, uiSchema, title, description } = recordOf(given);
+  return {
+    title: nonEmpty(title),
+    description: nonEmpty(description),
+    schema: recordOf(schema),
+    ui: recordOf(uiSchema),
+  };
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

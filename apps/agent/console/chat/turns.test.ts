@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerText, formOf, isYesOrNo, readableAnswer } from './question.ts';
-import { applyEvent, mergeTurns } from './turns.ts';
+import { answerText, formOf, isYesOrNo, readableAnswer } from './QuestionCard.tsx';
+import { applyEvent, mergeTurns } from './useConversation.ts';
 import type { Entry, Turn } from './wire.ts';
 
 const turn = (task_id: string, entries: Entry[] = [], state: Turn['state'] = 'working'): Turn => ({

@@ -1,8 +1,7 @@
-import type { chatSources } from '../../chats/chat-origin.ts';
+import type { chatSources } from '../../chats/chat-store.ts';
 import type { ChatEntry, ChatTurn } from '../../chats/transcript.ts';
 
-export type { ChatOrigin } from '../../chats/chat-origin.ts';
-export type { Chat as ChatSummary } from '../../chats/chat-store.ts';
+export type { Chat as ChatSummary, ChatOrigin } from '../../chats/chat-store.ts';
 export type { Attachment } from '../../routes/console/chats.ts';
 
 export type Entry = ChatEntry;

@@ -3,8 +3,7 @@ import { splitMessage } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { callTool } from '../../tools/call-tool.suite.ts';
-import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
-import type { Inbound } from '../plugin.ts';
+import { type Inbound, type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import { createChatPlugin } from './chat-plugin.ts';
 
 const [botId, admin, stranger] = ['600000000000000001', '500000000000000001', '500000000000000002'];

@@ -1,8 +1,34 @@
-import { createApiClient } from '../api-client.ts';
-import type { Plugin } from '../plugin.ts';
-import { cloudTools } from './cloud-tools.ts';
-import { Consent } from './consent.ts';
-import { TokenStore } from './token-store.ts';
+import { defineTool, type Tool } from '@trunkline/llm';
+import { parseSchedule } from '@trunkline/schedule';
+import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import { type ApiClient, createApiClient } from '../api-client.ts';
+import type { Plugin } from '../open-plugins.ts';
+import { Consent, TokenStore } from './token-store.ts';
+
+const MAX_MAILS = 50;
+
+const messageList = z.object({ messages: z.array(z.object({ id: z.string() })).default([]) });
+
+const message = z.object({
+  snippet: z.string().default(''),
+  payload: z.object({ headers: z.array(z.object({ name: z.string(), value: z.string() })).default([]) }),
+});
+
+const moment = z.object({ dateTime: z.string().optional(), date: z.string().optional() });
+
+const events = z.object({
+  items: z
+    .array(
+      z.object({
+        summary: z.string().default('(no title)'),
+        location: z.string().optional(),
+        start: moment,
+        end: moment,
+      }),
+    )
+    .default([]),
+});
 
 export interface CloudPluginOptions {
   clientId?: string | undefined;
@@ -55,4 +81,113 @@ export function createCloudPlugin(options: CloudPluginOptions): Plugin {
       };
     },
   };
+}
+
+interface CloudToolOptions {
+  mail: ApiClient;
+  calendar: ApiClient;
+  consent: Pick<Consent, 'begin'>;
+  timezone: string;
+  now: () => Date;
+}
+
+/** Mail and calendar of the day, in the operator's zone. */
+function cloudTools(options: CloudToolOptions): Tool[] {
+  return [connect(options), mailToday(options), calendarToday(options)];
+}
+
+function connect({ consent }: CloudToolOptions): Tool {
+  return defineTool({
+    name: 'cloud_connect',
+    description: 'Gives an address that the person opens to connect mail and calendar.',
+    input: z.object({}),
+    execute: () =>
+      orRefusal(
+        async () => `Open this on the machine of the agent within five minutes: ${await consent.begin()}`,
+      ),
+  });
+}
+
+function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
+  return defineTool({
+    name: 'cloud_mail_today',
+    description: "Lists today's mail.",
+    input: z.object({ limit: z.number().int().default(20).describe('From 1 to 50.') }),
+    execute: ({ limit }, { signal }) =>
+      orRefusal(async () => {
+        const { start, end } = dayOf(now(), timezone);
+        const query = new URLSearchParams({
+          q: `after:${start.getTime() / 1000} before:${end.getTime() / 1000}`,
+          maxResults: String(clamp(limit, 1, MAX_MAILS)),
+        });
+        const found = messageList.parse(
+          JSON.parse((await mail(`/users/me/messages?${query}`, { signal })).text()),
+        );
+        const lines = await Promise.all(found.messages.map(({ id }) => mailLine(mail, id, signal)));
+        return lines.join('\n') || 'No mail today.';
+      }, signal),
+  });
+}
+
+async function mailLine(mail: ApiClient, id: string, signal: AbortSignal): Promise<string> {
+  const path = `/users/me/messages/${encodeURIComponent(id)}?format=metadata&metadataHeaders=From&metadataHeaders=Subject`;
+  const { payload, snippet } = message.parse(JSON.parse((await mail(path, { signal })).text()));
+  const header = (name: string) =>
+    payload.headers.find((each) => each.name.toLowerCase() === name)?.value ?? '';
+  return `${oneLine(header('from'), 100)}: ${oneLine(header('subject'), 200)} (${oneLine(snippet, 200)})`;
+}
+
+function calendarToday({ calendar, timezone, now }: CloudToolOptions): Tool {
+  return defineTool({
+    name: 'cloud_calendar_today',
+    description: "Lists today's appointments.",
+    input: z.object({}),
+    execute: (_input, { signal }) =>
+      orRefusal(async () => {
+        const { start, end } = dayOf(now(), timezone);
+        const query = new URLSearchParams({
+          timeMin: start.toISOString(),
+          timeMax: end.toISOString(),
+          singleEvents: 'true',
+          orderBy: 'startTime',
+          timeZone: timezone,
+        });
+        const found = events.parse(
+          JSON.parse((await calendar(`/calendars/primary/events?${query}`, { signal })).text()),
+        );
+        return found.items.map(eventLine).join('\n') || 'No appointments today.';
+      }, signal),
+  });
+}
+
+function eventLine({ summary, location, start, end }: z.output<typeof events>['items'][number]): string {
+  const when =
+    start.dateTime === undefined
+      ? 'all day'
+      : `${clockTime(start.dateTime)}-${clockTime(end.dateTime ?? '')}`;
+  return `${when} ${oneLine(summary, 200)}${location === undefined ? '' : ` @ ${oneLine(location, 100)}`}`;
+}
+
+function clockTime(dateTime: string): string {
+  return dateTime.slice(11, 16);
+}
+
+interface Day {
+  start: Date;
+  end: Date;
+}
+
+/** The day of that moment by the calendar of a zone; days of a clock change are shorter or longer. */
+export function dayOf(now: Date, timezone: string): Day {
+  const today = dateIn(now, timezone);
+  const noonTomorrow = new Date(Date.parse(`${today}T12:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
+  return { start: midnight(today, timezone), end: midnight(noonTomorrow, timezone) };
+}
+
+function dateIn(now: Date, timezone: string): string {
+  return new Intl.DateTimeFormat('sv-SE', { timeZone: timezone, dateStyle: 'short' }).format(now);
+}
+
+function midnight(date: string, timezone: string): Date {
+  return new Date(parseSchedule(`${date}T00:00:00`, { timezone }).next(0) ?? Number.NaN);
 }

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Asked, startAnswering } from '../../tools/answering-server.suite.ts';
 import { callTool } from '../../tools/call-tool.suite.ts';
 import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
-import { type CloudPluginOptions, createCloudPlugin } from './cloud-plugin.ts';
-import { dayOf } from './day.ts';
+import { type CloudPluginOptions, createCloudPlugin, dayOf } from './cloud-plugin.ts';
 
 let home = temporaryDirectory();
 let google: Awaited<ReturnType<typeof startAnswering>>;

@@ -5,11 +5,15 @@ import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import type { Plugin } from '../plugin.ts';
-import { type Confinement, findConfinement } from './confinement.ts';
-import { type Manifest, readManifest } from './manifest.ts';
+import type { Plugin } from '../open-plugins.ts';
 import type { PluginToolHead } from './messages.ts';
-import { PluginProcess } from './plugin-process.ts';
+import {
+  type Confinement,
+  findConfinement,
+  type Manifest,
+  PluginProcess,
+  readManifest,
+} from './plugin-process.ts';
 
 export interface ExternalPluginOptions {
   /** Holds a directory for each plugin. */

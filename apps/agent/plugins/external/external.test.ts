@@ -9,7 +9,7 @@ import { startAnswering } from '../../tools/answering-server.suite.ts';
 import { callTool } from '../../tools/call-tool.suite.ts';
 import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
 import { findExternalPlugins } from './external-plugins.ts';
-import { mayFetch } from './manifest.ts';
+import { mayFetch } from './plugin-process.ts';
 
 let home = temporaryDirectory();
 let plugins: OpenPlugins | undefined;

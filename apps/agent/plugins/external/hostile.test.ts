@@ -7,8 +7,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startAnswering } from '../../tools/answering-server.suite.ts';
 import { callTool } from '../../tools/call-tool.suite.ts';
 import { type OpenPlugins, openPlugins } from '../open-plugins.ts';
-import { type Confinement, findConfinement, unconfined } from './confinement.ts';
 import { findExternalPlugins } from './external-plugins.ts';
+import { type Confinement, findConfinement, unconfined } from './plugin-process.ts';
 
 const confinement = await findConfinement();
 const isConfined = confinement.prefix.length > 0;

@@ -1,12 +1,51 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { realpathSync } from 'node:fs';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadYaml } from '@trunkline/config';
 import type { GuardedFetch } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
-import type { Confinement } from './confinement.ts';
-import { type Manifest, mayFetch } from './manifest.ts';
+import { z } from 'zod';
 import { type FromPlugin, fromPlugin, type PluginToolHead, type ToPlugin } from './messages.ts';
+
+/** From this one, `--permission` denies the network too. */
+const NODE_DENIES_NETWORK = process.allowedNodeEnvironmentFlags.has('--allow-net');
+
+const PROBE_TIMEOUT_MS = 5000;
+
+const PLACES = ['/usr/bin/unshare', '/bin/unshare'];
+
+/** A network without interfaces, and process ids in which the service does not exist; all ends with `unshare` itself. */
+const NAMESPACES = ['--net', '--pid', '--fork', '--kill-child'];
+
+/** An account needs a user namespace to make the others; where those are forbidden, root can do without. */
+const WAYS = [['--user', '--map-current-user', ...NAMESPACES], NAMESPACES];
+
+let found: Promise<Confinement> | undefined;
+
+/** Only what Node itself enforces. */
+export const unconfined: Confinement = {
+  prefix: [],
+  unenforced: [...(NODE_DENIES_NETWORK ? [] : ['network']), 'signals to other processes'],
+};
+
+/** What a plugin says of itself, and all that it may do. */
+const manifestSchema = z.strictObject({
+  id: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'use small letters, digits and -'),
+  description: z.string().default(''),
+  /** The module, beside the manifest. */
+  entry: z.string().default('index.js'),
+  timeout_s: z.number().positive().max(600).default(30),
+  permissions: z
+    .strictObject({
+      /** Hosts that it may fetch from; `*.example.com` stands for all below. */
+      network: z.array(z.string()).default([]),
+      /** Variables that it sees. */
+      environment: z.array(z.string().regex(/^[A-Z][A-Z0-9_]*$/)).default([]),
+    })
+    .prefault({}),
+});
 
 export interface PluginProcessOptions {
   directory: string;
@@ -186,4 +225,50 @@ export class PluginProcess {
 function tell(child: ChildProcess, message: ToPlugin): void {
   // A process that has just died takes nothing; its end fails the calls that wait.
   if (child.connected) child.send(message, () => undefined);
+}
+
+export type Manifest = z.output<typeof manifestSchema>;
+
+export async function readManifest(directory: string): Promise<Manifest> {
+  return await loadYaml(join(directory, 'plugin.yaml'), manifestSchema);
+}
+
+export function mayFetch(url: URL, network: readonly string[]): boolean {
+  const host = url.hostname.toLowerCase();
+  return network.some((rule) => {
+    const name = rule.toLowerCase();
+    return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
+  });
+}
+
+/** What keeps a plugin's process from the network and from signalling other processes. */
+export interface Confinement {
+  /** Goes before the program and its arguments. */
+  prefix: readonly string[];
+  /** Denials that this system does not enforce, for people. */
+  unenforced: readonly string[];
+}
+
+/** The confinement that this system allows, tried out once. */
+export function findConfinement(): Promise<Confinement> {
+  found ??= probe();
+  return found;
+}
+
+async function probe(): Promise<Confinement> {
+  const command = process.platform === 'linux' ? PLACES.find((place) => existsSync(place)) : undefined;
+  if (command === undefined) return unconfined;
+  for (const flags of WAYS) {
+    if (await works(command, [...flags, process.execPath, '--version']))
+      return { prefix: [command, ...flags], unenforced: [] };
+  }
+  return unconfined;
+}
+
+function works(command: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    execFile(command, args, { timeout: PROBE_TIMEOUT_MS, killSignal: 'SIGKILL', env: {} }, (error) =>
+      resolve(error === null),
+    );
+  });
 }

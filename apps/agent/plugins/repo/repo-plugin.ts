@@ -1,7 +1,39 @@
 import { execFile } from 'node:child_process';
-import { createApiClient } from '../api-client.ts';
-import type { Plugin } from '../plugin.ts';
-import { repoTools } from './repo-tools.ts';
+import { defineTool, type Tool } from '@trunkline/llm';
+import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { z } from 'zod';
+import { type ApiClient, createApiClient } from '../api-client.ts';
+import type { Plugin } from '../open-plugins.ts';
+
+const MAX_TEXT_LENGTH = 20_000;
+
+const repo = z
+  .string()
+  .regex(/^(?!\.+\/)[\w.-]+\/(?!\.+$)[\w.-]+$/, 'write it as owner/name')
+  .describe('As in owner/name.');
+
+const number = z.number().int().positive();
+
+const person = z.object({ login: z.string() }).nullish();
+
+const issue = z.object({
+  number: z.number(),
+  title: z.string(),
+  state: z.string(),
+  user: person,
+  body: z.string().nullish(),
+  html_url: z.string(),
+  pull_request: z.unknown().optional(),
+});
+
+const pull = issue.extend({
+  merged: z.boolean().default(false),
+  head: z.object({ ref: z.string() }),
+  base: z.object({ ref: z.string() }),
+  additions: z.number().default(0),
+  deletions: z.number().default(0),
+  changed_files: z.number().default(0),
+});
 
 export interface RepoPluginOptions {
   /** Without it the login of the command-line tool `gh` is used, else none: public repositories only. */
@@ -44,4 +76,82 @@ function readCliToken(): Promise<string | undefined> {
       resolve(error === null ? stdout.trim() || undefined : undefined),
     );
   });
+}
+
+/** Tools that read a code host: pull requests, issues and commits, each of a repository that must be named. */
+function repoTools(api: ApiClient): Tool[] {
+  return [getPr(api), getIssue(api), listIssues(api), getCommitDiff(api)];
+}
+
+function getPr(api: ApiClient): Tool {
+  return defineTool({
+    name: 'repo_get_pr',
+    description: 'Reads a pull request.',
+    input: z.object({ repo, number }),
+    execute: (input, { signal }) =>
+      orRefusal(async () => {
+        const found = pull.parse(await readJson(api, `/repos/${input.repo}/pulls/${input.number}`, signal));
+        const state = found.merged ? 'merged' : found.state;
+        const size = `${found.changed_files} file(s), +${found.additions} -${found.deletions}`;
+        return `#${found.number} ${found.title} [${state}] ${found.head.ref} -> ${found.base.ref}, ${size}, by ${found.user?.login ?? 'ghost'}\n${found.html_url}\n${cut(found.body ?? '')}`;
+      }, signal),
+  });
+}
+
+function getIssue(api: ApiClient): Tool {
+  return defineTool({
+    name: 'repo_get_issue',
+    description: 'Reads an issue.',
+    input: z.object({ repo, number }),
+    execute: (input, { signal }) =>
+      orRefusal(async () => {
+        const found = issue.parse(await readJson(api, `/repos/${input.repo}/issues/${input.number}`, signal));
+        return `${line(found)}\n${found.html_url}\n${cut(found.body ?? '')}`;
+      }, signal),
+  });
+}
+
+function listIssues(api: ApiClient): Tool {
+  return defineTool({
+    name: 'repo_list_issues',
+    description: 'Lists the issues of a repository, without pull requests.',
+    input: z.object({
+      repo,
+      state: z.enum(['open', 'closed', 'all']).default('open'),
+      limit: z.number().int().default(20).describe('From 1 to 100.'),
+    }),
+    execute: (input, { signal }) =>
+      orRefusal(async () => {
+        const path = `/repos/${input.repo}/issues?state=${input.state}&per_page=100`;
+        const found = z.array(issue).parse(await readJson(api, path, signal));
+        const lines = found.filter(({ pull_request }) => pull_request === undefined).map(line);
+        return lines.slice(0, clamp(input.limit, 1, 100)).join('\n') || 'No issues.';
+      }, signal),
+  });
+}
+
+function getCommitDiff(api: ApiClient): Tool {
+  return defineTool({
+    name: 'repo_get_commit_diff',
+    description: 'Reads the changes of a commit.',
+    input: z.object({ repo, sha: z.string().regex(/^(?!\.+$)[\w./-]{1,200}$/, 'a commit or branch') }),
+    execute: (input, { signal }) =>
+      orRefusal(async () => {
+        const path = `/repos/${input.repo}/commits/${encodeURIComponent(input.sha)}`;
+        const response = await api(path, { signal, headers: { accept: 'application/vnd.github.diff' } });
+        return cut(response.text()) || '(no changes)';
+      }, signal),
+  });
+}
+
+async function readJson(api: ApiClient, path: string, signal: AbortSignal): Promise<unknown> {
+  return JSON.parse((await api(path, { signal })).text());
+}
+
+function line({ number: id, title, state, user }: z.output<typeof issue>): string {
+  return `#${id} ${oneLine(title, 200)} [${state}] by ${user?.login ?? 'ghost'}`;
+}
+
+function cut(text: string): string {
+  return text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…[truncated]` : text;
 }

@@ -1,4 +1,14 @@
-import { defineErrors } from '@trunkline/http';
+import { A2aError } from '@trunkline/a2a';
+import { defineErrors, HttpError } from '@trunkline/http';
+import { ScheduleError } from '@trunkline/schedule';
+import { StoreError } from '../../stores/store-error.ts';
+
+const statuses: Record<StoreError['code'], number> = {
+  conflict: 409,
+  invalid: 400,
+  not_found: 404,
+  not_shared: 403,
+};
 
 /** Failures of the console API. */
 export const consoleErrors = defineErrors({
@@ -42,4 +52,25 @@ export const consoleErrors = defineErrors({
 export function loaded<Part>(part: Part | undefined, what: string): Part {
   if (part === undefined) throw consoleErrors.not_loaded({ what });
   return part;
+}
+
+/** Gives what the work gives; a refusal of the task engine becomes the answer that says so. */
+export async function fromEngine<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof A2aError)) throw error;
+    throw new HttpError(error.reason.toLowerCase(), error.binding.status, error.message, { cause: error });
+  }
+}
+
+/** Gives what the work gives; a refusal of a store or of the scheduler becomes the answer that says so. */
+export async function fromStore<Value>(work: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof ScheduleError) throw new HttpError(error.code, 400, error.message, { cause: error });
+    if (!(error instanceof StoreError)) throw error;
+    throw new HttpError(error.code, statuses[error.code], error.message, { cause: error });
+  }
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkGoal, type Finding, goalReminder } from './goal-check.ts';
+import { checkGoal, type Finding, goalReminder } from '../../goals/goal-keeper.ts';
 import { GoalStore } from './goal-store.ts';
 
 let home = temporaryDirectory();

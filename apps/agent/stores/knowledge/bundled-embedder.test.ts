@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bundledEmbedder } from './bundled-embedder.ts';
+import { bundledEmbedder } from './embedder.ts';
 
 const likeness = (one: number[], other: number[]) =>
   one.reduce((sum, value, index) => sum + value * other[index]!, 0) /

@@ -1,3 +1,13 @@
+import { Worker } from 'node:worker_threads';
+import { toError } from '@trunkline/std';
+import type { Database } from '@trunkline/storage';
+import type { VectorIndex } from './vector-index.ts';
+
+const BATCH = 16;
+
+/** The model reads no more than the beginning of a text. */
+const MAX_TEXT_LENGTH = 2000;
+
 /** Turns texts into vectors whose angle tells how close their meanings are. */
 export interface Embedder {
   /** Vectors of different models cannot be compared, so each is stored with this. */
@@ -14,4 +24,148 @@ export function endpointEmbedder(
   embed: (texts: readonly string[]) => Promise<number[][]>,
 ): Embedder {
   return { model, leastLikeness: 0.35, embed, close: async () => undefined };
+}
+
+interface Answer {
+  id: number;
+  vectors?: number[][];
+  error?: string;
+}
+
+interface Waiting {
+  resolve(vectors: number[][]): void;
+  reject(error: Error): void;
+}
+
+/** The sentence embeddings that come with the package, in a thread of their own that starts with the first text. */
+export function bundledEmbedder(script = new URL('./embedding-worker.ts', import.meta.url)): Embedder {
+  const waiting = new Map<number, Waiting>();
+  let worker: Worker | undefined;
+  let count = 0;
+
+  function fail(error: Error): void {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+    worker = undefined;
+  }
+
+  function start(): Worker {
+    const started = new Worker(script, { stdout: true, stderr: true });
+    started.unref();
+    started.on('message', ({ id, vectors, error }: Answer) => {
+      const asked = waiting.get(id);
+      waiting.delete(id);
+      if (vectors === undefined) asked?.reject(new Error(error ?? 'the embeddings failed'));
+      else asked?.resolve(vectors);
+    });
+    started.on('error', (error) => fail(toError(error)));
+    started.on('exit', () => fail(new Error('the embeddings have stopped')));
+    return started;
+  }
+
+  return {
+    model: 'bundled-en',
+    leastLikeness: 0.4,
+    embed(texts) {
+      worker ??= start();
+      count += 1;
+      const id = count;
+      const answer = new Promise<number[][]>((resolve, reject) => waiting.set(id, { resolve, reject }));
+      worker.postMessage({ id, texts });
+      return answer;
+    },
+    async close() {
+      const running = worker;
+      worker = undefined;
+      await running?.terminate();
+    },
+  };
+}
+
+interface Text {
+  id: number;
+  heading: string;
+  content: string;
+}
+
+/** Gives chunks their vectors in the background; the database itself is the queue, so a restart goes on. */
+export class EmbeddingQueue {
+  readonly #database: Database;
+  readonly #embedder: Embedder;
+  readonly #vectors: VectorIndex;
+  readonly #logger: { warn(fields: object, message: string): void };
+  #running: Promise<void> | undefined;
+  #again = false;
+  #stopped = false;
+
+  constructor(
+    database: Database,
+    embedder: Embedder,
+    vectors: VectorIndex,
+    logger: { warn(fields: object, message: string): void },
+  ) {
+    this.#database = database;
+    this.#embedder = embedder;
+    this.#vectors = vectors;
+    this.#logger = logger;
+  }
+
+  /** Begins to work, unless it does already. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#again = true;
+    this.#running ??= this.#run();
+  }
+
+  async settled(): Promise<void> {
+    await this.#running;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#embedder.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    // The caller's transaction ends first.
+    await Promise.resolve();
+    try {
+      while (this.#again && !this.#stopped) {
+        this.#again = false;
+        for (let batch = this.#next(); batch.length > 0 && !this.#stopped; batch = this.#next())
+          await this.#embed(batch);
+      }
+    } catch (error) {
+      if (!this.#stopped) this.#logger.warn({ err: error }, 'failed to embed; recall uses keywords only');
+    } finally {
+      this.#running = undefined;
+    }
+  }
+
+  /** The newest chunks without a vector of this model. */
+  #next(): Text[] {
+    const sql = `SELECT id, heading, content FROM chunks
+      WHERE NOT EXISTS (SELECT 1 FROM vectors WHERE vectors.id = chunks.id AND model = ?)
+      ORDER BY id DESC LIMIT ${BATCH}`;
+    return this.#database.prepare<Text>(sql).all(this.#embedder.model);
+  }
+
+  async #embed(batch: Text[]): Promise<void> {
+    const texts = batch.map(({ heading, content }) =>
+      `${heading} ${content}`.trim().slice(0, MAX_TEXT_LENGTH),
+    );
+    const vectors = await this.#embedder.embed(texts);
+    if (this.#stopped) return;
+    for (const [index, { id, heading, content }] of batch.entries()) {
+      const vector = vectors[index];
+      if (vector !== undefined && this.#isCurrent(id, heading, content)) this.#vectors.put(id, vector);
+    }
+  }
+
+  /** A chunk may have been changed or removed while its vector was made. */
+  #isCurrent(id: number, heading: string, content: string): boolean {
+    const sql = 'SELECT 1 FROM chunks WHERE id = ? AND heading = ? AND content = ?';
+    return this.#database.prepare(sql).get(id, heading, content) !== undefined;
+  }
 }

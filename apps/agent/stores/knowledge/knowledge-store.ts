@@ -1,11 +1,8 @@
 import { type Database, openDatabase } from '@trunkline/storage';
 import { operatorScope } from '../../turns/memory-scope.ts';
-import type { Embedder } from './embedder.ts';
-import { EmbeddingQueue } from './embedding-queue.ts';
-import { fuse } from './fuse.ts';
-import { knowledgeMigrations } from './schema.ts';
+import { type Embedder, EmbeddingQueue } from './embedder.ts';
+import { fuse, indexText, knowledgeMigrations, matchAll, matchAny, queryWords } from './full-text.ts';
 import { VectorIndex } from './vector-index.ts';
-import { indexText, matchAll, matchAny, queryWords } from './words.ts';
 
 export interface Chunk {
   id: number;

@@ -1,7 +1,37 @@
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { StoreError } from '../store-error.ts';
-import { emptyWorkspace, type NotesTab, type NotesWorkspace, workspaceSchema } from './notes-format.ts';
+
+const versionSchema = z.object({ content: z.string(), at: z.string() });
+
+const tabSchema = z.object({
+  id: z.string().min(1),
+  name: z.string().min(1),
+  content: z.string(),
+  permissions: z.object({ agentRead: z.boolean(), agentWrite: z.boolean() }),
+  metadata: z.object({
+    createdAt: z.string(),
+    updatedAt: z.string(),
+    wordCount: z.number(),
+    characterCount: z.number(),
+    /** Earlier contents, oldest first. */
+    history: z.array(versionSchema),
+  }),
+});
+
+/** The file of notes as it is stored. */
+const workspaceSchema = z
+  .object({
+    version: z.literal(1),
+    /** Goes up with every change. */
+    workspaceVersion: z.number().int().nonnegative(),
+    activeTabId: z.string(),
+    tabOrder: z.array(z.string()),
+    tabs: z.record(z.string(), tabSchema),
+  })
+  .refine(({ tabs }) => Object.entries(tabs).every(([id, tab]) => id === tab.id), {
+    error: 'every tab must stand under its own id',
+  });
 
 const KEPT_VERSIONS = 10;
 const MAX_TAB_LENGTH = 1_000_000;
@@ -133,4 +163,26 @@ function appended(before: string, more: string): string {
 
 function wordsIn(text: string): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
+}
+
+export type NotesTab = z.output<typeof tabSchema>;
+
+export type NotesWorkspace = z.output<typeof workspaceSchema>;
+
+/** What a new notebook holds: one tab that the agent may read and write. */
+function emptyWorkspace(now: string): NotesWorkspace {
+  const tab: NotesTab = {
+    id: 'notes',
+    name: 'Notes',
+    content: '',
+    permissions: { agentRead: true, agentWrite: true },
+    metadata: { createdAt: now, updatedAt: now, wordCount: 0, characterCount: 0, history: [] },
+  };
+  return {
+    version: 1,
+    workspaceVersion: 0,
+    activeTabId: tab.id,
+    tabOrder: [tab.id],
+    tabs: { [tab.id]: tab },
+  };
 }

@@ -5,7 +5,7 @@ import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { answerApproval, approvalText, createDelegateTo } from '@trunkline/tools';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callTool } from '../call-tool.suite.ts';
-import { createAcpDelegate } from '../delegates.ts';
+import { createAcpDelegate } from '../delegation-tools.ts';
 import { createCodeWith } from './coding-tools.ts';
 import { type CodingAgent, mayDo } from './run-agent.ts';
 

@@ -1,7 +1,7 @@
 import { defineTool } from '@trunkline/llm';
 import { type ApprovedTool, orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
-import { codingAgentsOf, giveTask } from '../delegates.ts';
+import { codingAgentsOf, giveTask } from '../delegation-tools.ts';
 import { defineToolModule } from '../tool-module.ts';
 import type { CodingAgent } from './run-agent.ts';
 

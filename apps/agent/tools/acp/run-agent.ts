@@ -1,14 +1,23 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Readable, Writable } from 'node:stream';
 import {
   type ClientConnection,
   client,
   methods,
+  ndJsonStream,
   PROTOCOL_VERSION,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type SessionNotification,
+  type Stream,
 } from '@agentclientprotocol/sdk';
+import { readVariable } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
-import { startAgentProcess } from './agent-process.ts';
+import { markProcesses } from '@trunkline/tools';
+
+const HANDED_ON = ['PATH', 'HOME', 'LANG', 'TERM', 'USER'];
+
+const MAX_COMPLAINT_LENGTH = 500;
 
 /** An agent that runs as a process and speaks ACP. */
 export interface AcpAgent extends PermissionRules {
@@ -147,4 +156,60 @@ export function mayDo(kind: string, { permissions, allow_kinds, deny_kinds }: Pe
   if (deny_kinds.includes(kind)) return false;
   if (permissions === 'auto') return true;
   return permissions === 'allowlist' ? allow_kinds.includes(kind) : readOnlyKinds.has(kind);
+}
+
+interface AgentCommand {
+  command: string;
+  args: readonly string[];
+  directory: string;
+  env: Readonly<Record<string, string>>;
+}
+
+interface AgentProcess {
+  stream: Stream;
+  /** Resolves with the reason when the process ends or cannot be started. */
+  ended: Promise<string>;
+  /** Stops the process and all it has started. */
+  stop(): Promise<void>;
+}
+
+/** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
+function startAgentProcess({ command, args, directory, env }: AgentCommand): AgentProcess {
+  const processes = markProcesses();
+  const child = spawn(command, [...args], {
+    cwd: directory,
+    env: { ...inherited(), ...env, ...processes.environment },
+    stdio: 'pipe',
+    detached: true,
+  });
+  child.stdin.on('error', () => child.stdout.destroy());
+  const complaint = lastWords(child);
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(`it cannot be started: ${error.message}`));
+    child.once('close', (code, signal) =>
+      resolve(`it ended with ${signal ?? `exit code ${code}`}${complaint()}`),
+    );
+  });
+  const stream = ndJsonStream(
+    Writable.toWeb(child.stdin),
+    Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+  );
+  return { stream, ended, stop: () => processes.end(child.pid) };
+}
+
+function inherited(): Record<string, string> {
+  return Object.fromEntries(
+    HANDED_ON.flatMap((name) => {
+      const value = readVariable(name);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+function lastWords(child: ChildProcess): () => string {
+  let text = '';
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text = `${text}${chunk}`.slice(-MAX_COMPLAINT_LENGTH);
+  });
+  return () => (text.trim() === '' ? '' : `: ${text.trim()}`);
 }

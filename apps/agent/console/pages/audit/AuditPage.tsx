@@ -10,9 +10,9 @@ import {
 } from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
-import type { AuditLine, AuditPage as AuditLines } from '../../../stores/audit-reader.ts';
+import type { AuditLine, AuditPage as AuditLines } from '../../../stores/audit-log.ts';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 
 interface Filters {
   q: string;

@@ -1,10 +1,58 @@
-import { Button, ErrorState, FormDialog, Skeleton, useApi, useAttempt, useResource } from '@trunkline/ui';
+import {
+  Badge,
+  Button,
+  ErrorState,
+  FormDialog,
+  Skeleton,
+  useApi,
+  useAttempt,
+  useResource,
+} from '@trunkline/ui';
 import { Plus } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { type DragEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import type { Issue } from '../../../stores/beads-store.ts';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { Column } from './Column.tsx';
-import { COLUMNS, EDIT_FORM, FORM, type Issue, type IssueState } from './wire.ts';
+import { PageFrame } from '../../shared/AgentShell.tsx';
+
+const COLUMNS: readonly { state: IssueState; title: string }[] = [
+  { state: 'open', title: 'Open' },
+  { state: 'in_progress', title: 'In progress' },
+  { state: 'blocked', title: 'Blocked' },
+  { state: 'deferred', title: 'Deferred' },
+  { state: 'closed', title: 'Closed' },
+];
+
+const PRIORITIES = ['Most urgent', 'Urgent', 'Normal', 'Low', 'Lowest'];
+
+const FORM = {
+  type: 'object',
+  required: ['title', 'priority', 'issue_type'],
+  properties: {
+    title: { type: 'string', title: 'Title' },
+    description: { type: 'string', title: 'Description', maxLength: 20_000 },
+    priority: {
+      title: 'Priority',
+      default: 2,
+      oneOf: PRIORITIES.map((title, priority) => ({ const: priority, title })),
+    },
+    issue_type: { title: 'Kind', default: 'task', enum: ['task', 'bug', 'feature', 'chore', 'epic'] },
+  },
+};
+
+/** An issue that is there can be moved by the form too, where nothing can be dragged. */
+const EDIT_FORM = {
+  ...FORM,
+  properties: {
+    ...FORM.properties,
+    status: { title: 'State', oneOf: COLUMNS.map(({ state, title }) => ({ const: state, title })) },
+  },
+};
+
+const PAGE = 30;
+
+const STEPS: Record<string, 1 | -1> = { ArrowLeft: -1, ArrowRight: 1 };
+
+const DRAGGED = 'application/x-trunkline-issue';
 
 const NONE: readonly Issue[] = [];
 
@@ -99,4 +147,112 @@ function IssueDialog({ issue, onClose }: { issue: Issue | undefined; onClose(): 
 
 function pick({ title, description, priority, issue_type, status }: Issue) {
   return { title, description, priority, issue_type, status };
+}
+
+interface ColumnProps {
+  state: IssueState;
+  title: string;
+  issues: readonly Issue[];
+  /** The card that gets the focus where it arrives. */
+  focus: RefObject<string | null>;
+  onMove(id: string, state: IssueState, byKeyboard?: boolean): void;
+  onOpen(issue: Issue): void;
+}
+
+/** One state of the board; takes cards that are dropped on it. */
+function Column({ state, title, issues, focus, onMove, onOpen }: ColumnProps) {
+  const [over, setOver] = useState(false);
+  const [shown, setShown] = useState(PAGE);
+  const takes = (event: DragEvent) => {
+    if (!event.dataTransfer.types.includes(DRAGGED)) return;
+    event.preventDefault();
+    setOver(true);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    const id = event.dataTransfer.getData(DRAGGED);
+    if (id !== '' && !issues.some((issue) => issue.id === id)) onMove(id, state);
+  };
+  return (
+    <section
+      aria-label={title}
+      onDragOver={takes}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      className={`flex min-h-[55dvh] flex-col gap-2 rounded-corner border p-2 transition-colors ${over ? 'border-accent-strong bg-accent-wash' : 'border-line bg-sunken'}`}
+    >
+      <h2 className="flex items-center justify-between px-1 text-14">
+        {title}
+        <Badge>{issues.length}</Badge>
+      </h2>
+      {issues.length === 0 && (
+        <p className="px-1 py-4 text-center text-12 text-muted">Nothing here. Drop a card.</p>
+      )}
+      <ul className="flex flex-col gap-2">
+        {issues.slice(0, shown).map((issue) => (
+          <Card key={issue.id} issue={issue} focus={focus} onMove={onMove} onOpen={() => onOpen(issue)} />
+        ))}
+      </ul>
+      {issues.length > shown && (
+        <Button size="small" onClick={() => setShown((count) => count + PAGE)}>
+          Show more
+        </Button>
+      )}
+    </section>
+  );
+}
+
+interface CardProps {
+  issue: Issue;
+  focus: ColumnProps['focus'];
+  onMove: ColumnProps['onMove'];
+  onOpen(): void;
+}
+
+function Card({ issue, focus, onMove, onOpen }: CardProps) {
+  const card = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (focus.current !== issue.id) return;
+    focus.current = null;
+    card.current?.focus();
+  }, [focus, issue.id]);
+  const step = (event: KeyboardEvent) => {
+    const direction = STEPS[event.key];
+    const target = direction === undefined ? undefined : neighbour(issue.status, direction);
+    if (target === undefined) return;
+    event.preventDefault();
+    onMove(issue.id, target, true);
+  };
+  return (
+    <li>
+      <button
+        ref={card}
+        type="button"
+        draggable
+        aria-label={`${issue.id}: ${issue.title}. Left and right arrow keys move it.`}
+        onClick={onOpen}
+        onKeyDown={step}
+        onDragStart={(event) => {
+          event.dataTransfer.setData(DRAGGED, issue.id);
+          event.dataTransfer.effectAllowed = 'move';
+        }}
+        className="flex w-full cursor-grab flex-col gap-2 rounded-corner border border-line bg-raised p-3 text-left transition-colors hover:border-edge active:cursor-grabbing"
+      >
+        <span className="font-medium break-words">{issue.title}</span>
+        <span className="flex flex-wrap items-center gap-1.5 text-12 text-muted">
+          <span className="font-mono">{issue.id}</span>
+          <Badge tone={issue.issue_type === 'bug' ? 'failed' : 'plain'}>{issue.issue_type}</Badge>
+          {issue.priority < 2 && <Badge tone="accent">{PRIORITIES[issue.priority]}</Badge>}
+        </span>
+      </button>
+    </li>
+  );
+}
+
+type IssueState = Issue['status'];
+
+/** The state beside another one on the board; none at the edges. */
+function neighbour(state: IssueState, step: 1 | -1): IssueState | undefined {
+  return COLUMNS[COLUMNS.findIndex((column) => column.state === state) + step]?.state;
 }

@@ -1,10 +1,18 @@
-import { Tabs } from '@trunkline/ui';
+import { Badge, Lamp, type LampState, ListPanel, SwitchField, Tabs, TextField } from '@trunkline/ui';
+import { Plug, Wrench } from 'lucide-react';
 import { useState } from 'react';
-import { PageFrame } from '../../app/PageFrame.tsx';
+import type { PluginState } from '../../../plugins/open-plugins.ts';
+import { useConfig, useLive, useWholeList } from '../../app/live.ts';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 import { DelegatesTab } from './DelegatesTab.tsx';
 import { McpTab } from './McpTab.tsx';
-import { PluginsTab } from './PluginsTab.tsx';
-import { ToolsTab } from './ToolsTab.tsx';
+
+const LAMPS: Record<PluginState['state'], { lamp: LampState; word: string }> = {
+  off: { lamp: 'idle', word: 'Off' },
+  on: { lamp: 'live', word: 'On' },
+  missing: { lamp: 'waiting', word: 'Not set up' },
+  failed: { lamp: 'failed', word: 'Failed' },
+};
 
 /** Where the agent's tools come from: plugins, MCP servers and other agents. */
 export default function ConnectionsPage() {
@@ -26,5 +34,114 @@ export default function ConnectionsPage() {
         ]}
       />
     </PageFrame>
+  );
+}
+
+interface ToolHead {
+  name: string;
+  description: string;
+  waits: boolean;
+}
+
+/** Every tool that is on. */
+function ToolsTab() {
+  const [words, setWords] = useState('');
+  const list = useWholeList<ToolHead>('/api/tools', 'tools', ['config']);
+  const fits = ({ name, description }: ToolHead) =>
+    `${name} ${description}`.toLowerCase().includes(words.toLowerCase());
+  return (
+    <div className="flex flex-col gap-4">
+      <TextField
+        label="Find a tool"
+        type="search"
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+      />
+      <ListPanel
+        title="Tools"
+        what="the tools"
+        list={{ ...list, items: list.items?.filter(fits) }}
+        empty={{
+          icon: <Wrench aria-hidden />,
+          title: 'No tool fits',
+          next: 'Try another word, or look at tools.disabled in the settings.',
+        }}
+        itemKey={({ name }) => name}
+      >
+        {(tool) => (
+          <li className="flex flex-wrap items-baseline gap-x-3 border-line border-b px-4 py-2 last:border-b-0">
+            <code className="text-12">{tool.name}</code>
+            {tool.waits && <Badge tone="waiting">asks you</Badge>}
+            <span className="min-w-0 flex-1 basis-64 text-muted">{tool.description}</span>
+          </li>
+        )}
+      </ListPanel>
+    </div>
+  );
+}
+
+/** Plugins, each switched on and off; where one lacks something, it says what. */
+function PluginsTab() {
+  const { config, change, reload } = useConfig();
+  const list = useWholeList<PluginState>('/api/plugins', 'plugins', ['config']);
+  useLive(['config'], reload);
+  const enable = (id: string, on: boolean) => {
+    const { enabled, disabled } = config?.plugins ?? { enabled: [], disabled: [] };
+    const others = enabled.filter((known) => known !== id);
+    void change(
+      on ? `${id} is being switched on.` : `${id} is off.`,
+      { op: 'set', path: ['plugins', 'enabled'], value: on ? [...others, id] : others },
+      { op: 'set', path: ['plugins', 'disabled'], value: disabled.filter((known) => known !== id) },
+    );
+  };
+  return (
+    <ListPanel
+      title="Plugins"
+      detail="Your own stand in the folder plugins beside the configuration: a plugin.yaml and a module each."
+      what="the plugins"
+      list={list}
+      empty={{ icon: <Plug aria-hidden />, title: 'No plugins', next: 'Put one into the folder plugins.' }}
+      itemKey={({ id }) => id}
+    >
+      {(plugin) => (
+        <Row
+          plugin={plugin}
+          enabled={config?.plugins.enabled.includes(plugin.id) ?? plugin.state !== 'off'}
+          onEnable={(on) => enable(plugin.id, on)}
+        />
+      )}
+    </ListPanel>
+  );
+}
+
+interface RowProps {
+  plugin: PluginState;
+  enabled: boolean;
+  onEnable(on: boolean): void;
+}
+
+function Row({ plugin, enabled, onEnable }: RowProps) {
+  const { lamp, word } = LAMPS[plugin.state];
+  return (
+    <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
+      <div className="min-w-0 flex-1 basis-64">
+        <p className="flex items-center gap-3 font-medium">
+          {plugin.id} <Lamp state={lamp} word={word} />
+        </p>
+        <p className="text-muted">{plugin.description}</p>
+        {plugin.reason && <p className="text-12 text-waiting-text first-letter:uppercase">{plugin.reason}</p>}
+        {plugin.unenforced && (
+          <p className="text-12 text-waiting-text">
+            Denied but not enforced on this system: {plugin.unenforced.join(', ')}
+          </p>
+        )}
+        <p className="mt-1 flex flex-wrap gap-1">
+          {plugin.tools.map((tool) => (
+            <Badge key={tool}>{tool}</Badge>
+          ))}
+        </p>
+      </div>
+      <SwitchField label={`Use ${plugin.id}`} checked={enabled} onChange={onEnable} />
+    </li>
   );
 }

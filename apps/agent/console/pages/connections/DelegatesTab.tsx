@@ -12,10 +12,8 @@ import {
 } from '@trunkline/ui';
 import { Plus, RadioTower, Trash2, Users } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.ts';
-import { type Delegate, useConfig } from '../../shared/useConfig.ts';
-import { AddDialog } from './AddDialog.tsx';
-import { DELEGATE_FORM, delegateOf } from './forms.ts';
+import { type Delegate, useConfig, useLive } from '../../app/live.ts';
+import { AddDialog, DELEGATE_FORM, delegateOf } from './AddDialog.tsx';
 
 const TRIAL_MS = 70_000;
 

@@ -15,10 +15,8 @@ import {
 import { Plug, Plus, RadioTower, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { McpServerState } from '../../../routes/mcp.ts';
-import { useLive } from '../../app/live.ts';
-import { type McpServer, useConfig } from '../../shared/useConfig.ts';
-import { AddDialog } from './AddDialog.tsx';
-import { MCP_FORM, mcpServerOf } from './forms.ts';
+import { type McpServer, useConfig, useLive } from '../../app/live.ts';
+import { AddDialog, MCP_FORM, mcpServerOf } from './AddDialog.tsx';
 
 /** MCP servers whose tools the agent uses. */
 export function McpTab() {

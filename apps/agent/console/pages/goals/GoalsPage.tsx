@@ -1,8 +1,8 @@
 import { Button, hashRoute, Lamp, type LampState, ListPanel, useApi, useAttempt } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
 import type { Goal } from '../../../stores/goals/goal-store.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { useWholeList } from '../../app/useWholeList.ts';
+import { useWholeList } from '../../app/live.ts';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
   active: { lamp: 'live', word: 'Being worked on' },

@@ -17,7 +17,7 @@ import { Play, Users } from 'lucide-react';
 import { useState } from 'react';
 import type { Subagent } from '../../../turns/graph.ts';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const MAX_RUN_MS = 15 * 60_000;
 

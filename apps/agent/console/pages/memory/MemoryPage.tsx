@@ -2,6 +2,7 @@ import {
   Badge,
   Button,
   countOf,
+  FormDialog,
   IconButton,
   ListPanel,
   type PagedList,
@@ -16,9 +17,25 @@ import {
 import { Brain, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { ChunkDialog } from './ChunkDialog.tsx';
-import type { Chunk } from './wire.ts';
+import { PageFrame } from '../../shared/AgentShell.tsx';
+
+const CONTENT = { type: 'string', title: 'What to remember', maxLength: 100_000 };
+
+const NEW = {
+  type: 'object',
+  required: ['content', 'domain'],
+  properties: {
+    content: CONTENT,
+    domain: { type: 'string', title: 'Domain', default: 'general' },
+    heading: {
+      type: 'string',
+      title: 'Heading',
+      description: 'The same heading again replaces what is there.',
+    },
+  },
+};
+
+const EDIT = { type: 'object', required: ['content'], properties: { content: CONTENT } };
 
 const CALM_MS = 250;
 const NOTHING = {
@@ -139,4 +156,34 @@ function Row({ chunk, onEdit }: { chunk: Chunk; onEdit(): void }) {
       <IconButton small label="Forget" icon={<Trash2 aria-hidden />} onClick={forget} />
     </li>
   );
+}
+
+/** Writes something new into the memory, or mends what is there. */
+function ChunkDialog({ chunk, onClose }: { chunk: Chunk | undefined; onClose(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const save = (body: Readonly<Record<string, unknown>>) => {
+    const write =
+      chunk === undefined
+        ? () => api.request('/api/knowledge/chunks', { body })
+        : () => api.request(`/api/knowledge/chunks/${chunk.id}`, { method: 'PUT', body });
+    return attempt(write, { title: 'Remembered.' });
+  };
+  return (
+    <FormDialog
+      title={chunk === undefined ? 'Remember something' : 'Edit the memory'}
+      schema={chunk === undefined ? NEW : EDIT}
+      values={chunk && { content: chunk.content }}
+      onClose={onClose}
+      onSave={save}
+    />
+  );
+}
+
+interface Chunk {
+  id: number;
+  domain: string;
+  heading: string;
+  content: string;
+  updated_at: string;
 }

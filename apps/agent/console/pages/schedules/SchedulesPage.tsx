@@ -13,8 +13,8 @@ import {
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ScheduledJob as Job } from '../../../scheduler/schedule-backend.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { useWholeList } from '../../app/useWholeList.ts';
+import { useWholeList } from '../../app/live.ts';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const FORM = {
   type: 'object',

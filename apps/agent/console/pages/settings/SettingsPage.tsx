@@ -1,7 +1,28 @@
-import { hashRoute, Tabs, useHashRoute } from '@trunkline/ui';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { ConfigEditor } from './ConfigEditor.tsx';
-import { ModelSetup } from './ModelSetup.tsx';
+import {
+  Button,
+  CheckedEditor,
+  ErrorState,
+  hashRoute,
+  Lamp,
+  type LineMessage,
+  ModelBadge,
+  Panel,
+  SelectField,
+  Skeleton,
+  Tabs,
+  TextField,
+  useApi,
+  useAttempt,
+  useHashRoute,
+  useResource,
+} from '@trunkline/ui';
+import { RadioTower } from 'lucide-react';
+import { type ReactNode, useCallback, useState } from 'react';
+import type { ModelCheck, ModelView } from '../../../routes/console/config.ts';
+import { useLive } from '../../app/live.ts';
+import { PageFrame, useServiceHealth } from '../../shared/AgentShell.tsx';
+
+const TRIAL_MS = 20_000;
 
 /** The model, and the configuration as a whole. */
 export default function SettingsPage() {
@@ -21,5 +42,222 @@ export default function SettingsPage() {
         ]}
       />
     </PageFrame>
+  );
+}
+
+/** The configuration as text. */
+function ConfigEditor() {
+  const { body, error, reload } = useResource<{ file: string; text: string }>('/api/config');
+  const api = useApi();
+  const attempt = useAttempt();
+  useLive(['config'], reload);
+  const check = useCallback(
+    async (text: string, signal: AbortSignal) => {
+      const request = { body: { text }, signal };
+      return (await api.request<{ problems: LineMessage[] }>('/api/config/check', request)).problems;
+    },
+    [api],
+  );
+  const save = async (text: string, before: string) => {
+    const write = () => api.request('/api/config', { method: 'PUT', body: { text, before } });
+    const saved = await attempt(write, { title: 'Saved.', detail: 'It takes effect in a moment.' });
+    if (saved) reload();
+    return saved;
+  };
+  if (error && !body)
+    return (
+      <ErrorState what="The configuration could not be loaded." why={error.message} todo={error.advice} />
+    );
+  if (body === undefined) return <Skeleton rows={10} />;
+  return (
+    <div className="flex flex-col gap-3">
+      <p className="font-mono text-12 break-all text-muted">{body.file}</p>
+      <CheckedEditor label="The configuration" saved={body.text} check={check} save={save} />
+    </div>
+  );
+}
+
+/** Sets up the model in three steps: where it is, whether it answers, and which one to use. */
+function ModelSetup() {
+  const { body, error, reload } = useResource<ModelView>('/api/config/model');
+  useLive(['config'], reload);
+  if (error)
+    return <ErrorState what="The settings could not be loaded." why={error.message} todo={error.advice} />;
+  if (body === undefined) return <Skeleton rows={6} />;
+  return (
+    <div className="flex flex-col gap-4">
+      <Present settings={body} />
+      <Wizard key={`${body.api_base} ${body.model}`} settings={body} onSaved={reload} />
+    </div>
+  );
+}
+
+function Present({ settings }: { settings: ModelView }) {
+  const { health } = useServiceHealth();
+  return (
+    <p className="flex flex-wrap items-center gap-3">
+      <Lamp
+        state={settings.setup_complete ? 'live' : 'waiting'}
+        word={settings.setup_complete ? 'Set up' : 'Not set up yet'}
+      />
+      {health?.model && (
+        <>
+          <span className="font-mono text-12">{health.model.name}</span>
+          <ModelBadge model={health.model} />
+        </>
+      )}
+    </p>
+  );
+}
+
+function Wizard({ settings, onSaved }: { settings: ModelView; onSaved(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [address, setAddress] = useState(settings.api_base);
+  const [key, setKey] = useState('');
+  const [model, setModel] = useState(settings.model);
+  const [check, setCheck] = useState<ModelCheck>();
+  const [busy, setBusy] = useState<'test' | 'save' | null>(null);
+  const valid = /^https?:\/\/./.test(address.trim()) && URL.canParse(address.trim());
+  const keepsKey = settings.has_key && placeOf(address) === placeOf(settings.api_base);
+  const given = () => ({
+    ...(valid && { api_base: address.trim() }),
+    ...(key.trim() !== '' && { api_key: key.trim() }),
+    ...(model !== '' && { model }),
+  });
+  const during = async (what: 'test' | 'save', work: () => Promise<unknown>) => {
+    setBusy(what);
+    await work();
+    setBusy(null);
+  };
+  const test = () =>
+    attempt(async () => {
+      const found = await api.request<ModelCheck>('/api/config/test-model', {
+        body: given(),
+        timeLimitMs: TRIAL_MS,
+      });
+      setCheck(found);
+      if (model === '' && found.models[0] !== undefined) setModel(found.models[0]);
+    });
+  const save = async () => {
+    const saved = await attempt(() => api.request('/api/config/setup', { body: given() }), {
+      title: 'The model is set up.',
+      detail: 'The next message goes to it.',
+    });
+    if (saved) onSaved();
+  };
+  return (
+    <ol className="flex flex-col gap-4">
+      <Step number={1} title="Where the model is">
+        <TextField
+          label="Address"
+          mono
+          type="url"
+          placeholder="https://models.example/v1"
+          hint="Any OpenAI-compatible address, such as http://127.0.0.1:11434/v1 for a model on this machine."
+          value={address}
+          error={
+            address !== '' && !valid
+              ? 'Give a whole address that starts with http:// or https://.'
+              : undefined
+          }
+          onChange={(event) => setAddress(event.target.value)}
+        />
+        <TextField
+          label="Key"
+          mono
+          type="password"
+          autoComplete="off"
+          hint={keyHint(settings, keepsKey)}
+          value={key}
+          onChange={(event) => setKey(event.target.value)}
+        />
+      </Step>
+      <Step number={2} title="Whether it answers">
+        <div className="flex flex-wrap items-center gap-3">
+          <Button
+            icon={<RadioTower aria-hidden />}
+            busy={busy === 'test'}
+            disabled={!valid || (key.trim() === '' && settings.has_key && !keepsKey)}
+            onClick={() => void during('test', test)}
+          >
+            Test the connection
+          </Button>
+          <span role="status">
+            {check && <Lamp state={check.models.length > 0 ? 'live' : 'failed'} word={wordOf(check)} />}
+          </span>
+        </div>
+        {check && check.models.length === 0 && <p className="break-words text-muted">{check.message}</p>}
+      </Step>
+      <Step number={3} title="Which model">
+        <ModelChoice models={check?.models ?? []} value={model} onChange={setModel} />
+        <div className="flex justify-end">
+          <Button
+            variant="primary"
+            busy={busy === 'save'}
+            disabled={!valid || model === '' || (key.trim() === '' && !keepsKey)}
+            onClick={() => void during('save', save)}
+          >
+            Use this model
+          </Button>
+        </div>
+      </Step>
+    </ol>
+  );
+}
+
+// The service has the last word on what is the same endpoint.
+function placeOf(address: string): string {
+  const text = address.trim();
+  return (URL.canParse(text) ? new URL(text).href : text).replace(/\/+$/, '');
+}
+
+function keyHint({ has_key }: ModelView, keepsKey: boolean): string {
+  if (keepsKey) return 'A key is kept already; leave this empty to keep it.';
+  const kept = has_key ? 'The key that is kept stays with its endpoint: give the key of this one. ' : '';
+  return `${kept}Kept in secrets.yaml on the service alone. Where none is needed, enter any word.`;
+}
+
+function wordOf({ models }: ModelCheck): string {
+  return models.length > 0 ? `It answers with ${models.length} models` : 'It does not answer';
+}
+
+interface ModelChoiceProps {
+  models: readonly string[];
+  value: string;
+  onChange(model: string): void;
+}
+
+// A list once the endpoint has told its models; a name to type before that.
+function ModelChoice({ models, value, onChange }: ModelChoiceProps) {
+  if (models.length === 0) {
+    return (
+      <TextField
+        label="Model"
+        mono
+        hint="Test the connection to choose from a list."
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  }
+  const known = models.includes(value) || value === '' ? models : [value, ...models];
+  return (
+    <SelectField
+      label="Model"
+      value={value}
+      options={known.map((name) => ({ value: name, label: name }))}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+function Step({ number, title, children }: { number: number; title: string; children: ReactNode }) {
+  return (
+    <li>
+      <Panel title={`${number}. ${title}`}>
+        <div className="flex flex-col gap-4">{children}</div>
+      </Panel>
+    </li>
   );
 }

@@ -2,21 +2,37 @@ import {
   Badge,
   Button,
   ConfirmDialog,
+  Dialog,
+  FormDialog,
+  hashRoute,
   IconButton,
   ListPanel,
   SwitchField,
+  TextAreaField,
   useApi,
   useAttempt,
 } from '@trunkline/ui';
 import { BookOpen, MessageSquare, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
-import { useWholeList } from '../../app/useWholeList.ts';
-import { useConfig } from '../../shared/useConfig.ts';
-import { SkillDialog } from './SkillDialog.tsx';
-import { TrySkill } from './TrySkill.tsx';
-import type { Skill } from './wire.ts';
+import { useConfig, useLive, useWholeList } from '../../app/live.ts';
+import { newSessionId } from '../../chat/ChatList.tsx';
+import { PageFrame } from '../../shared/AgentShell.tsx';
+
+const FORM = {
+  type: 'object',
+  required: ['name', 'body'],
+  properties: {
+    name: { type: 'string', title: 'Name', pattern: '[A-Za-z0-9]' },
+    description: { type: 'string', title: 'When it fits' },
+    body: { type: 'string', title: 'What to do', maxLength: 100_000 },
+    tools: {
+      type: 'array',
+      title: 'Only these tools',
+      items: { type: 'string' },
+      description: 'One on each line; all tools when empty.',
+    },
+  },
+};
 
 /** Texts that tell the agent how something is done here. */
 export default function SkillsPage() {
@@ -130,4 +146,88 @@ function DeleteSkill({ skill, onClose }: { skill: Skill | null; onClose(): void 
       }}
     />
   );
+}
+
+/** Begins a chat that follows the skill. */
+function TrySkill({ skill, onClose }: { skill: Skill; onClose(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const [text, setText] = useState('');
+  const begin = async () => {
+    const session = newSessionId();
+    const body = { text: text.trim(), skill: skill.name };
+    const started = await attempt(() => api.request(`/api/chat/sessions/${session}/messages`, { body }));
+    if (started) window.location.assign(`/${hashRoute('chat', session)}`);
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Try ${skill.name}`}
+      detail="Begins a chat in which the agent follows it."
+    >
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (text.trim() !== '') void begin();
+        }}
+      >
+        <TextAreaField
+          label="Say something"
+          autoFocus
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <div className="flex justify-end">
+          <Button type="submit" variant="primary" disabled={text.trim() === ''}>
+            Begin the chat
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Writes a skill. */
+function SkillDialog({ skill, onClose }: { skill: Skill | undefined; onClose(): void }) {
+  const api = useApi();
+  const attempt = useAttempt();
+  const save = (values: Readonly<Record<string, unknown>>) => {
+    const { tools, ...rest } = values;
+    const listed = Array.isArray(tools) ? tools.filter((tool) => tool !== '') : [];
+    const body = { ...rest, ...(listed.length > 0 && { tools: listed }) };
+    const path = `/api/skills/${encodeURIComponent(skill?.slug ?? slugOf(String(values.name)))}`;
+    return attempt(() => api.request(path, { method: 'PUT', body }), { title: 'Skill saved.' });
+  };
+  return (
+    <FormDialog
+      title={skill === undefined ? 'New skill' : `Edit ${skill.name}`}
+      schema={FORM}
+      values={skill && valuesOf(skill)}
+      onClose={onClose}
+      onSave={save}
+    />
+  );
+}
+
+function valuesOf({ name, description, body, tools = [] }: Skill) {
+  return { name, description, body, tools };
+}
+
+function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+    .slice(0, 60);
+}
+
+interface Skill {
+  slug: string;
+  name: string;
+  description: string;
+  tools?: string[];
+  body: string;
+  enabled: boolean;
 }

@@ -14,7 +14,7 @@ import {
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 import { STATES, type TaskSummary } from './wire.ts';
 
 const FILTERS = [

@@ -16,7 +16,7 @@ import { ChartLine } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import type { Telemetry } from '../../../activity/telemetry.ts';
 import { useLive } from '../../app/live.ts';
-import { PageFrame } from '../../app/PageFrame.tsx';
+import { PageFrame } from '../../shared/AgentShell.tsx';
 
 type Report = ReturnType<Telemetry['report']>;
 type Point = ReturnType<Telemetry['series']>['points'][number];

@@ -1,7 +1,0 @@
-export interface Chunk {
-  id: number;
-  domain: string;
-  heading: string;
-  content: string;
-  updated_at: string;
-}
