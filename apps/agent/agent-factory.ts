@@ -7,7 +7,7 @@ import type { AgentConfig } from './setup/config-schema.ts';
 import { type ModelSettings, modelSettings } from './setup/setup.ts';
 import type { Skill, SkillRepository } from './skills/skill-repository.ts';
 import type { Toolset } from './toolset.ts';
-import { compileGraph, type Graph, humanTools } from './turns/graph.ts';
+import { compileGraph, type Graph } from './turns/graph.ts';
 
 const talking: AgentSkill = {
   id: 'chat',
@@ -42,7 +42,7 @@ export class AgentFactory {
     const list = await skills.list();
     const { tools, approvals } = await toolset.open(config, { list, find: (name) => skills.find(name) });
     const { gateway } = model;
-    const graph = compileGraph({ agentName, config, gateway, tools, humanTools, approvals, skills: list });
+    const graph = compileGraph({ agentName, config, gateway, tools, approvals, skills: list });
     active.set(graph, list);
   }
 

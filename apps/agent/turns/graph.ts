@@ -13,38 +13,6 @@ import type { Approvals } from '../approvals/approvals.ts';
 import type { AgentConfig } from '../setup/config-schema.ts';
 import type { Skill, SkillHead } from '../skills/skill-repository.ts';
 
-const askHuman = defineTool({
-  name: 'ask_human',
-  description:
-    'Asks the person a question and waits for the answer. Use it only when you cannot go on without something that only the person knows or decides.',
-  input: z.object({ question: z.string().min(1).describe('The question, in full.') }),
-  pause: true,
-});
-
-const requestUserInput = defineTool({
-  name: 'request_user_input',
-  description:
-    'Shows the person a form of one or more steps and waits; the answer is a JSON text. Use it when you need several values at once.',
-  input: z.object({
-    title: z.string().min(1),
-    steps: z
-      .array(
-        z.object({
-          schema: z.record(z.string(), z.unknown()).describe('JSON schema of the values of this step.'),
-          uiSchema: z.record(z.string(), z.unknown()).optional(),
-          title: z.string().optional(),
-          description: z.string().optional(),
-        }),
-      )
-      .min(1),
-    description: z.string().default(''),
-  }),
-  pause: true,
-});
-
-/** Tools that park the task until a person answers. Only the lead agent has them. */
-export const humanTools: readonly Tool[] = [askHuman, requestUserInput];
-
 type Model = ReturnType<ModelGateway['languageModel']>;
 
 /** A helper of the lead agent. */
@@ -69,25 +37,24 @@ export interface Graph {
   cost(model: string, tokens: TokenCounts): number | undefined;
 }
 
-export interface GraphParts {
+export interface GraphDeps {
   agentName: string;
   config: AgentConfig;
   gateway: ModelGateway;
   tools: readonly Tool[];
-  humanTools: readonly Tool[];
   approvals: Approvals;
   /** Skills that can be read when they are needed. */
   skills: readonly SkillHead[];
 }
 
-export function compileGraph(parts: GraphParts): Graph {
-  const { agentName, config, gateway, tools, humanTools, approvals } = parts;
+export function compileGraph(deps: GraphDeps): Graph {
+  const { agentName, config, gateway, tools, approvals, skills } = deps;
   const isEnabled = ({ name }: Tool) => !config.tools.disabled.includes(name);
   const isDemo = gateway.describe().demo;
   return {
     model: (name) => withSettings(gateway.languageModel(name), config.model),
     modelName: gateway.describe().name,
-    instructions: leadInstructions(agentName, config, parts.skills),
+    instructions: leadInstructions(agentName, config, skills),
     tools,
     humanTools: humanTools.filter(isEnabled),
     approvals,
@@ -177,6 +144,38 @@ function skillWords(skills: readonly SkillHead[]): string {
 function paragraphs(texts: string[]): string {
   return texts.filter((text) => text.trim() !== '').join('\n\n');
 }
+
+const askHuman = defineTool({
+  name: 'ask_human',
+  description:
+    'Asks the person a question and waits for the answer. Use it only when you cannot go on without something that only the person knows or decides.',
+  input: z.object({ question: z.string().min(1).describe('The question, in full.') }),
+  pause: true,
+});
+
+const requestUserInput = defineTool({
+  name: 'request_user_input',
+  description:
+    'Shows the person a form of one or more steps and waits; the answer is a JSON text. Use it when you need several values at once.',
+  input: z.object({
+    title: z.string().min(1),
+    steps: z
+      .array(
+        z.object({
+          schema: z.record(z.string(), z.unknown()).describe('JSON schema of the values of this step.'),
+          uiSchema: z.record(z.string(), z.unknown()).optional(),
+          title: z.string().optional(),
+          description: z.string().optional(),
+        }),
+      )
+      .min(1),
+    description: z.string().default(''),
+  }),
+  pause: true,
+});
+
+/** Tools that park the task until a person answers. Only the lead agent has them. */
+const humanTools: readonly Tool[] = [askHuman, requestUserInput];
 
 /** The tools for a turn in which nobody can be asked: calls that would wait are refused by the tool itself. */
 export function withoutQuestions(tools: readonly Tool[]): RunningTool[] {
