@@ -8,7 +8,7 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 import { startVoice } from '../voice.suite.ts';
 import { captions, orb, PHONE, says, withBrowser } from './client.suite.ts';
 
-const READING = join(import.meta.dirname, '../speech/transcription/fixtures/austen.ogg');
+const READING = join(import.meta.dirname, '../speech/recognition/fixtures/austen.ogg');
 const SPOKEN_RATE = 44_100;
 
 describeWithBrowser('a spoken exchange', () => {

@@ -128,7 +128,7 @@ describe('speech', () => {
 
 describe('the noise filter', () => {
   it('raises speech above noise by at least four decibels', async () => {
-    const file = readFileSync(join(import.meta.dirname, 'transcription/fixtures/austen.ogg'));
+    const file = readFileSync(join(import.meta.dirname, 'recognition/fixtures/austen.ogg'));
     const clean = (await toMono(await decodeSound(file, 10), 48_000)).subarray(0, 4 * 48_000);
     const noise = whiteNoise(12, 1);
     const gain = (rms(clean) / rms(noise)) * 10 ** (-5 / 20);
