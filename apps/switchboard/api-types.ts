@@ -1,13 +1,13 @@
 // What the routes answer with. The server builds these; the console imports them as types.
 import type { CircuitState } from '@trunkline/std';
 import type { OfferedSkill } from './dispatch/executor.ts';
-import type { Ceremony } from './workspace/schema/ceremony.ts';
+import type { Ceremony } from './workspace/schema/agent.ts';
 import type { CronRecord } from './workspace/schema/cron.ts';
 
 export type { DeadLetter, Message as BusMessage } from '@trunkline/bus';
 export type { SkillUsage } from './dispatch/executor.ts';
-export type { Incident } from './workspace/schema/incidents.ts';
-export type { Route } from './workspace/schema/route.ts';
+export type { Route } from './workspace/schema/agent.ts';
+export type { Incident } from './workspace/schema/channels.ts';
 
 /** The body of every successful answer. */
 export interface Answer<Data> {

@@ -11,25 +11,20 @@ import {
 import { serviceHome } from '@trunkline/storage';
 import { openKeys } from './access/keys.ts';
 import { SealExchange } from './cluster/seal-exchange.ts';
-import { createJournalDraft } from './control/command-draft.ts';
+import { createJournalDraft } from './control/commands.ts';
 import { Seal } from './control/seal.ts';
 import { openBus } from './core/open-bus.ts';
-import { PluginHost } from './core/plugin-host.ts';
+import { PluginHost } from './core/plugins.ts';
 import { agentFiles, createExchange } from './exchange.ts';
 import { openA2aServer } from './gateway/a2a-gateway.ts';
-import { createApprovalRules } from './human/approval-rules.ts';
+import { createApprovalRules } from './human/human-input.ts';
 import type { SwitchboardOptions } from './options.ts';
 import { createPlugins } from './plugins.ts';
-import { createCommandBus } from './routes/command.ts';
+import { createCommandBus } from './routes/control.ts';
 import { openStores } from './stores.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
-import { checkApart } from './workspace/apart.ts';
-import { hideSecrets } from './workspace/hide-secrets.ts';
-import { withPeers } from './workspace/peers.ts';
-import { Problems } from './workspace/problems.ts';
-import { announce, reportProblem } from './workspace/report.ts';
-import { seedWorkspace } from './workspace/seed.ts';
-import { openWorkspace } from './workspace/workspace.ts';
+import { announce, Problems, reportProblem } from './workspace/problems.ts';
+import { checkApart, hideSecrets, openWorkspace, seedWorkspace, withPeers } from './workspace/workspace.ts';
 
 /** What the routes are made of. */
 export type Switchboard = ComponentValues<ReturnType<typeof switchboardComponents>>;

@@ -1,14 +1,18 @@
-import type { ScheduleOwners } from './access/schedule-command.ts';
+import type { ScheduleOwners } from './access/check-publish.ts';
 import { AlertingPlugin } from './alerting/plugin.ts';
 import { CeremonyPlugin } from './ceremonies/plugin.ts';
 import { LeaderPlugin } from './cluster/leader.ts';
 import { type Sealing, WorkspaceReplica } from './cluster/workspace-replica.ts';
-import type { Plugin } from './core/plugin.ts';
-import type { ProjectDirectory } from './core/project-directory.ts';
+import type { Plugin } from './core/plugins.ts';
 import { createOnboarding } from './onboarding/plugin.ts';
 import { OperatorPlugin } from './operator/plugin.ts';
 import type { SwitchboardOptions } from './options.ts';
-import { ProjectRegistry, type ProjectSource, remoteSource } from './projects/registry.ts';
+import {
+  type ProjectDirectory,
+  ProjectRegistry,
+  type ProjectSource,
+  remoteSource,
+} from './projects/registry.ts';
 import { ProjectSync } from './projects/sync.ts';
 import { SchedulerPlugin } from './scheduler/plugin.ts';
 import { createDeliveries } from './surfaces/delivery/deliveries.ts';

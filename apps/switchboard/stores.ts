@@ -3,9 +3,9 @@ import type { Logger } from '@trunkline/config';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
 import { hourly } from './core/hourly.ts';
-import { SkillStore } from './dispatch/skill-store.ts';
+import { SkillStore } from './dispatch/registry.ts';
 import { TaskStore } from './dispatch/task-store.ts';
-import { AbStore } from './experiments/ab-store.ts';
+import { AbStore } from './experiments/ab-tests.ts';
 import { FlowStore } from './flows/flow-store.ts';
 import { QuestionStore } from './human/question-store.ts';
 

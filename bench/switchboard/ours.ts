@@ -6,13 +6,12 @@ import { createLogger } from '@trunkline/config';
 import { createApp, serve } from '@trunkline/http';
 import { type Caller, operator } from '../../apps/switchboard/access/caller.ts';
 import { AgentLimiter } from '../../apps/switchboard/dispatch/agent-limiter.ts';
-import { Cooldowns } from '../../apps/switchboard/dispatch/cooldowns.ts';
+import { Cooldowns } from '../../apps/switchboard/dispatch/agent-queues.ts';
 import { Dispatcher } from '../../apps/switchboard/dispatch/dispatcher.ts';
-import { ExecutorRegistry } from '../../apps/switchboard/dispatch/registry.ts';
-import { SkillStore } from '../../apps/switchboard/dispatch/skill-store.ts';
+import { ExecutorRegistry, SkillStore } from '../../apps/switchboard/dispatch/registry.ts';
 import { TaskStore } from '../../apps/switchboard/dispatch/task-store.ts';
 import { FlowStore } from '../../apps/switchboard/flows/flow-store.ts';
-import { mountPublish } from '../../apps/switchboard/routes/publish.ts';
+import { mountPublish } from '../../apps/switchboard/routes/bus.ts';
 import { type Contestant, words } from './contestant.ts';
 
 /** The way from POST /publish to an executor as the switchboard has it: journal, flows and traces on disk, events on the bus. */

@@ -2,16 +2,19 @@ import { anonymous, handedOn } from '@trunkline/identity';
 import type { ModelGateway, Tool } from '@trunkline/llm';
 import { runTurn, type TurnEvent } from '@trunkline/loop';
 import { createDelegateTo, type Delegate, DelegateError } from '@trunkline/tools';
-import type { TurnMemory } from '../conversations/turn-memory.ts';
+import type { TurnMemory } from '../conversations/conversation-store.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
-import type { SkillContext, SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
+import {
+  runToEnd,
+  type SkillContext,
+  type SkillExecutor,
+  type SkillRequest,
+  type SkillResult,
+} from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import { runToEnd } from '../dispatch/run-to-end.ts';
-import { createAskHuman } from '../human/ask-human.ts';
-import type { HumanInput } from '../human/human-input.ts';
+import { createAskHuman, type HumanInput } from '../human/human-input.ts';
 import type { AgentDefinition } from '../workspace/schema/agent.ts';
-import { type ToolParts, whitelistedTools } from './agent-tools.ts';
-import { type BuiltInSettings, builtInTools } from './built-in-tools.ts';
+import { type BuiltInSettings, builtInTools, type ToolParts, whitelistedTools } from './agent-tools.ts';
 
 export interface AgentParts extends ToolParts {
   gateway: ModelGateway;

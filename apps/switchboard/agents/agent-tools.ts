@@ -2,14 +2,26 @@ import { type Bus, escapeSegment } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
+import {
+  type ApprovedTool,
+  answerApproval,
+  approvalText,
+  createRunCommand,
+  fileTools,
+} from '@trunkline/tools';
 import { z } from 'zod';
-import { isGuardedTopic, matchesAny } from '../access/topics.ts';
-import { onBehalf } from '../core/principals.ts';
-import type { Project, ProjectDirectory } from '../core/project-directory.ts';
+import { isGuardedTopic, matchesAny } from '../access/caller.ts';
+import { onBehalf } from '../core/messages.ts';
+import type { SkillContext } from '../dispatch/executor.ts';
+import { askLimitMs, type HumanInput } from '../human/human-input.ts';
 import type { IncidentRepository } from '../incidents/incident-repository.ts';
-import type { AgentDefinition } from '../workspace/schema/agent.ts';
-import type { Ceremony } from '../workspace/schema/ceremony.ts';
-import { severities } from '../workspace/schema/incidents.ts';
+import type { Project, ProjectDirectory } from '../projects/registry.ts';
+import type { AgentDefinition, Ceremony } from '../workspace/schema/agent.ts';
+import { severities } from '../workspace/schema/channels.ts';
+
+const commandTimeoutMs = 120_000;
+
+const input = z.object({ command: z.string().min(1).max(4000).describe('A shell command.') });
 
 export interface ToolParts {
   bus: Bus;
@@ -161,4 +173,76 @@ function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) 
       return `The ceremony ${id} has begun.`;
     },
   });
+}
+
+export interface BuiltInSettings {
+  /** The one directory that agents may touch. */
+  directory: string;
+  shell: 'ask' | 'on' | 'off';
+  /** Where commands find programs. */
+  path: string;
+}
+
+/** The agent at work, and for what. */
+interface ToolWork {
+  agent: string;
+  correlationId: string;
+  /** The operator has turned commands on in the file of the agent. */
+  mayRunCommands: boolean;
+}
+
+/** Files and search in files, all in one directory: what every agent with tools has beside its whitelist; and commands there, for agents whose file says so. */
+export function builtInTools(
+  { directory, shell, path }: BuiltInSettings,
+  humanInput: HumanInput,
+  work: ToolWork,
+  context: SkillContext,
+): Tool[] {
+  const files = fileTools(directory);
+  if (shell === 'off' || !work.mayRunCommands) return files;
+  const command = createRunCommand({ directory, path, timeoutMs: commandTimeoutMs });
+  return [...files, shell === 'on' ? runs(command) : asksFirst(command, humanInput, work, context)];
+}
+
+function runs({ subject, approve }: ApprovedTool): Tool {
+  return defineTool({
+    name: 'run_command',
+    description: 'Runs a shell command in the directory of the file tools.',
+    input,
+    timeoutMs: commandTimeoutMs + 5000,
+    async execute(given, context) {
+      const approved = await subject(given);
+      return approved === undefined
+        ? 'Error: there is no command.'
+        : approve(given, { ...context, subject: approved });
+    },
+  }) as Tool;
+}
+
+/** Waits for an approval, which is good for one run of this very command. */
+function asksFirst(
+  command: ApprovedTool,
+  humanInput: HumanInput,
+  { agent, correlationId }: ToolWork,
+  { tell }: SkillContext,
+): Tool {
+  return defineTool({
+    name: 'run_command',
+    description:
+      'Runs a shell command in the directory of the file tools, after the operator has approved it.',
+    input,
+    timeoutMs: askLimitMs + commandTimeoutMs + 5000,
+    async execute(given, call) {
+      const subject = await command.subject(given);
+      if (subject === undefined) return 'Error: there is no command.';
+      const { signal } = call;
+      const question = `${agent}: ${approvalText(subject)}\nAnswer yes or no.`;
+      tell({ type: 'input-start', question });
+      const answer = await humanInput.askApproval(correlationId, question, askLimitMs, signal);
+      tell({ type: 'input-end', answered: answer !== undefined });
+      if (answer === undefined)
+        return 'Error: nobody has approved the command yet. Say what is still open and end.';
+      return answerApproval(command, given, answer, { ...call, subject });
+    },
+  }) as Tool;
 }

@@ -1,13 +1,19 @@
 import type { Bus, Message } from '@trunkline/bus';
+import { describeRoute, validate } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
+import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { mountAlerts } from '../routes/alerts.ts';
+import { busFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { AlertRateLimiter } from './rate-limiter.ts';
-import { Throttle } from './throttle.ts';
+
+const mostAlerts = 1000;
+
+const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) });
+
+const mostKeys = 1000;
 
 const alertTopic = 'message.outbound.chat.alert';
 const everyMs = 60_000;
@@ -109,4 +115,80 @@ export class AlertingPlugin implements Plugin {
 
 function severityOf(given: unknown): Severity {
   return given === 'critical' || given === 'high' || given === 'low' ? given : 'medium';
+}
+
+/** Notices when something comes too often, once for each storm; a storm is over when nothing comes for the whole window. */
+class AlertRateLimiter {
+  readonly #count: number;
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  readonly #storms = new Map<string, { times: number[]; isTold: boolean }>();
+
+  constructor(count: number, windowMs: number, now: () => number) {
+    this.#count = count;
+    this.#windowMs = windowMs;
+    this.#now = now;
+  }
+
+  /** True for the one that makes it a storm. */
+  notice(key: string): boolean {
+    const now = this.#now();
+    const known = this.#storms.get(key);
+    const times = [...(known?.times ?? []).filter((time) => time > now - this.#windowMs), now].slice(
+      -this.#count,
+    );
+    const isTold = (known?.isTold ?? false) && times.length > 1;
+    const isStorm = !isTold && times.length >= this.#count;
+    this.#storms.delete(key);
+    this.#storms.set(key, { times, isTold: isTold || isStorm });
+    const [oldest] = this.#storms.keys();
+    if (this.#storms.size > mostKeys && oldest !== undefined) this.#storms.delete(oldest);
+    return isStorm;
+  }
+}
+
+/** The alerts of the last days, out of the journal of the bus. */
+function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
+  const past = describeRoute({ summary: 'Alerts, the newest first' });
+  app.get('/api/alerts', past, validate('query', limitQuery), async (context) => {
+    const entries = await bus
+      .history({ topic, limit: context.req.valid('query').limit })
+      .catch((error: unknown) => {
+        throw busFailure(error);
+      });
+    const alerts = entries.map(({ message: { id, timestamp, correlationId, payload } }) => ({
+      id,
+      at: new Date(timestamp).toISOString(),
+      correlationId,
+      ...(payload as object),
+    }));
+    return context.json({ success: true, data: alerts.toReversed() });
+  });
+}
+
+/** Lets one through for each key and time, and counts what it held back. */
+class Throttle {
+  readonly #everyMs: number;
+  readonly #now: () => number;
+  readonly #last = new Map<string, { at: number; heldBack: number }>();
+
+  constructor(everyMs: number, now: () => number) {
+    this.#everyMs = everyMs;
+    this.#now = now;
+  }
+
+  /** How many were held back since the last that was let through; undefined when this one is held back too. */
+  pass(key: string): number | undefined {
+    const last = this.#last.get(key);
+    const now = this.#now();
+    if (last !== undefined && now - last.at < this.#everyMs) {
+      last.heldBack += 1;
+      return undefined;
+    }
+    this.#last.delete(key);
+    this.#last.set(key, { at: now, heldBack: 0 });
+    const [oldest] = this.#last.keys();
+    if (this.#last.size > mostAlerts && oldest !== undefined) this.#last.delete(oldest);
+    return last?.heldBack ?? 0;
+  }
 }

@@ -10,17 +10,17 @@ import {
   toolCallMediaType,
 } from '@trunkline/a2a';
 import { anonymous, handedOn, type Principal } from '@trunkline/identity';
-import type {
-  OfferedSkill,
-  SkillContext,
-  SkillExecutor,
-  SkillFrame,
-  SkillRequest,
-  SkillResult,
-  SkillState,
+import {
+  type OfferedSkill,
+  runToEnd,
+  type SkillContext,
+  type SkillExecutor,
+  type SkillFrame,
+  type SkillRequest,
+  type SkillResult,
+  type SkillState,
 } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { runToEnd } from '../dispatch/run-to-end.ts';
 
 /** What was agreed with an agent about a conversation. */
 export interface RemoteMemory {

@@ -5,8 +5,7 @@ import { errorMessage } from '@trunkline/std';
 import type { Sighting } from '../api-types.ts';
 import type { AgentLimiter } from '../dispatch/agent-limiter.ts';
 import type { OfferedSkill, SkillExecutor } from '../dispatch/executor.ts';
-import type { ExecutorRegistry } from '../dispatch/registry.ts';
-import type { SkillStore } from '../dispatch/skill-store.ts';
+import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
 import { createRemoteExecutor, type RemoteMemory } from './remote-executor.ts';
 
 export interface BrokerSettings {

@@ -5,7 +5,7 @@ import { LeaderPlugin } from '../cluster/leader.ts';
 import { observe } from '../fixtures/observe.ts';
 import { openContext, type TestContext } from '../fixtures/plugin-context.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
-import type { Ceremony } from '../workspace/schema/ceremony.ts';
+import type { Ceremony } from '../workspace/schema/agent.ts';
 import { CeremonyPlugin } from './plugin.ts';
 
 const standup: Ceremony = {

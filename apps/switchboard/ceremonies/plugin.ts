@@ -1,22 +1,64 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { escapeSegment } from '@trunkline/bus';
+import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
+import { z } from 'zod';
 import type { CeremonyRun, CeremonyView } from '../api-types.ts';
-import type { Leader } from '../cluster/leader.ts';
-import { nodeName } from '../cluster/node-name.ts';
+import { type Leader, nodeName } from '../cluster/leader.ts';
 import { hourly } from '../core/hourly.ts';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
-import { mountCeremonies } from '../routes/ceremonies.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import type { Ceremony } from '../workspace/schema/ceremony.ts';
+import type { Ceremony } from '../workspace/schema/agent.ts';
 import { entryName } from '../workspace/schema/names.ts';
-import { CeremonyRunner } from './ceremony-runner.ts';
-import type { CeremonyService } from './ceremony-service.ts';
+import { CeremonyRunner, Timetable } from './ceremony-runner.ts';
 import { RunStore } from './run-store.ts';
-import { Timetable } from './timetable.ts';
+
+const errors = defineErrors({
+  ceremony_unknown: [404, ({ id }: { id: string }) => `There is no ceremony ${id}; see GET /api/ceremonies.`],
+});
+
+const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(50) });
+
+/** The ceremonies of the workspace, their runs, and a way to begin one. */
+function mountCeremonies(app: Hono<SwitchboardEnv>, ceremonies: CeremonyService): void {
+  const { ceremony_unknown } = errors;
+  app.get(
+    '/api/ceremonies',
+    describeRoute({ summary: 'All ceremonies with their next and last run' }),
+    (context) => context.json({ success: true, data: ceremonies.list() }),
+  );
+  const one = describeRoute({
+    summary: 'A ceremony (null while its file is not read, or cannot be used) and its runs, the newest first',
+    errors: [ceremony_unknown],
+  });
+  app.get('/api/ceremonies/:id', one, validate('query', limitQuery), async (context) => {
+    const id = context.req.param('id');
+    const ceremony = ceremonies.list().find((known) => known.id === id) ?? null;
+    if (ceremony === null && !(await ceremonies.isWritten(id))) throw ceremony_unknown({ id });
+    const runs = ceremonies.runs(id, context.req.valid('query').limit);
+    return context.json({ success: true, data: { ceremony, runs } });
+  });
+  const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
+  app.post('/api/ceremonies/:id/run', run, async (context) => {
+    const id = context.req.param('id');
+    const begun = await ceremonies.run(id, context.get('caller').name, context.get('principal'));
+    if (begun === undefined) throw ceremony_unknown({ id });
+    return context.json({ success: true, data: begun }, 202);
+  });
+}
+
+/** The ceremonies as tools and routes see them. */
+interface CeremonyService {
+  list(): CeremonyView[];
+  /** Begins a run at once and gives its id; undefined when there is no such ceremony. */
+  run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined>;
+  runs(id: string, limit: number): CeremonyRun[];
+  /** Whether there is a file of it, which may be read in a moment, or not be usable. */
+  isWritten(id: string): Promise<boolean>;
+}
 
 /** Ceremonies: skills that agents perform at set times. */
 export class CeremonyPlugin implements Plugin, CeremonyService {

@@ -1,9 +1,11 @@
-import type { Lease } from '@trunkline/bus';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { Bus, Lease } from '@trunkline/bus';
+import { describeRoute } from '@trunkline/http';
+import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
-import { mountCluster } from '../routes/cluster.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { nodeName } from './node-name.ts';
 
 /** Whether this switchboard is the one that keeps time for all that share the bus. */
 export interface Leader {
@@ -80,4 +82,37 @@ export class LeaderPlugin implements Plugin, Leader {
     });
     return this.#asking;
   }
+}
+
+/** The name of this switchboard among those that share a bus; made once, and kept with its data. */
+export async function nodeName(home: string): Promise<string> {
+  const path = join(home, 'node.json');
+  const known = await readJsonFile(path);
+  if (isNamed(known)) return known.name;
+  const name = randomBytes(6).toString('hex');
+  await writeFileAtomic(path, JSON.stringify({ name }));
+  return name;
+}
+
+function isNamed(value: unknown): value is { name: string } {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
+}
+
+/** Which switchboard of several this is, and whether it keeps time for all. */
+function mountCluster(
+  app: Hono<SwitchboardEnv>,
+  bus: Bus,
+  self: { node(): string; isLeader(): boolean },
+): void {
+  app.get(
+    '/api/cluster',
+    describeRoute({ summary: 'This switchboard among those that share its bus' }),
+    (context) => {
+      const { engine, connected } = bus.status();
+      return context.json({
+        success: true,
+        data: { node: self.node(), isLeader: self.isLeader(), bus: engine, connected },
+      });
+    },
+  );
 }

@@ -1,4 +1,4 @@
 import { ConsolePage } from './app/ConsolePage.tsx';
-import { mountSwitchboardPage } from './shared/mountSwitchboardPage.tsx';
+import { mountSwitchboardPage } from './shared/sections.tsx';
 
 mountSwitchboardPage(<ConsolePage />);

@@ -1,11 +1,18 @@
-import type { Bus, Message } from '@trunkline/bus';
+import type { Bus, Draft, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { type CommandKind, commandKinds } from './command-kinds.ts';
-import type { ChangeNote, ControlPlane } from './control-plane.ts';
-import { ControlPlaneError, controlPlaneErrorCodes } from './control-plane-error.ts';
-import { SealKeyMissing } from './seal.ts';
+import {
+  type ChangeNote,
+  type ControlPlane,
+  ControlPlaneError,
+  controlPlaneErrorCodes,
+} from './control-plane.ts';
+import { holdsSecrets, redactEntry, redactText } from './redact.ts';
+import { type Seal, SealKeyMissing } from './seal.ts';
+
+/** Kinds that commands change; schedules have a command of their own. */
+export const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
 
 export interface CommandSettings {
   bus: Bus;
@@ -107,4 +114,41 @@ async function tell(message: Message, outcome: Outcome, bus: Bus, logger: Logger
   }
   if (reply === undefined) return;
   await bus.publish({ topic: reply.topic, payload: outcome, correlationId, parentId });
+}
+
+export type CommandKind = (typeof commandKinds)[number];
+
+/** Makes a message as the journal may hold it. */
+export type JournalDraft = (draft: Draft) => Draft;
+
+/**
+ * Commands for entries with credentials go on the bus sealed, with a text for readers that has none of them; a text that
+ * is refused does not go there at all, but only why.
+ */
+export function createJournalDraft(controlPlane: ControlPlane, seal: Seal): JournalDraft {
+  return (draft) => {
+    const [prefix, kind, action] = draft.topic.split('.');
+    if (prefix !== 'command' || !isCommandKind(kind)) return draft;
+    const { name, file, reason, yaml, entry } = fieldsOf(draft.payload);
+    const head = withoutUndefined({ name, file, reason });
+    if (action !== 'upsert') return { ...draft, payload: head };
+    const source = text(yaml) ?? '';
+    const refusal = controlPlane.refusalOf(kind, text(name) ?? '', source);
+    if (refusal !== undefined) {
+      const { code, message: error } = refusal;
+      return { ...draft, payload: { ...head, problem: { code, error } } };
+    }
+    if (!holdsSecrets(kind)) return { ...draft, payload: { ...head, ...withoutUndefined({ yaml, entry }) } };
+    const shown = { yaml: redactText(source), ...(entry !== undefined && { entry: redactEntry(entry) }) };
+    const sealed = seal.seal(source, `${kind}/${text(name)}`);
+    return { ...draft, payload: { ...head, ...shown, sealed } };
+  };
+}
+
+function isCommandKind(kind: string | undefined): kind is CommandKind {
+  return (commandKinds as readonly (string | undefined)[]).includes(kind);
+}
+
+function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

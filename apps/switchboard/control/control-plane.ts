@@ -5,13 +5,21 @@ import { errorMessage } from '@trunkline/std';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
 import type { Change } from '../api-types.ts';
-import { standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
+import { standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 import { type Kind, type KindName, kinds } from '../workspace/kinds.ts';
 import { privateMode } from '../workspace/restrict.ts';
 import { entryName, scheduleId } from '../workspace/schema/names.ts';
 import type { ChangeStore } from './change-store.ts';
-import { ControlPlaneError } from './control-plane-error.ts';
 import { holdsSecrets } from './redact.ts';
+
+export const controlPlaneErrorCodes = [
+  'name_refused',
+  'record_refused',
+  'entry_unknown',
+  'entry_twice',
+  'change_unknown',
+  'change_overtaken',
+] as const;
 
 export interface ControlPlaneSettings {
   directory: string;
@@ -245,5 +253,18 @@ function parsed<T>(parse: () => T): T {
   } catch (cause) {
     const words = errorMessage(cause);
     throw new ControlPlaneError('record_refused', words, { cause });
+  }
+}
+
+type RegistrarErrorCode = (typeof controlPlaneErrorCodes)[number];
+
+/** A change of the workspace that is refused; the words say why and what to do. */
+export class ControlPlaneError extends Error {
+  readonly code: RegistrarErrorCode;
+
+  constructor(code: RegistrarErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'RegistrarError';
+    this.code = code;
   }
 }

@@ -4,7 +4,7 @@ import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
-import { lineDiff } from './diff.ts';
+import { lineDiff } from '../routes/changes.ts';
 
 let board: TestSwitchboard;
 let seen: Observer;

@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import type { Bus, Message, Subscription } from '@trunkline/bus';
 import { type Database, openDatabase } from '@trunkline/storage';
+import { fieldsOf, text } from '../dispatch/request.ts';
+
+/** What of a conversation goes to the model again. */
+const recalledTurns = 30;
+
+const mostCharacters = 24_000;
+
+const mostTurns = 200;
 
 /** What was said to an agent and what it answered. */
 export interface Turn {
@@ -114,4 +123,42 @@ export class ConversationStore {
   close(): void {
     this.#database.close();
   }
+}
+
+/** Answers `logger.turn.query {conversationId?, agent?, limit?}` at the reply topic of the message. */
+export function startTurnLog(bus: Bus, store: ConversationStore): Promise<Subscription> {
+  const handle = async ({ payload, reply, correlationId, id: parentId }: Message) => {
+    if (reply === undefined) throw new Error('logger.turn.query needs a reply topic for its answer.');
+    const { conversationId, agent, limit } = fieldsOf(payload);
+    const turns = store.turns({
+      conversationId: text(conversationId),
+      agent: text(agent),
+      limit: Math.min(typeof limit === 'number' && limit >= 1 ? Math.floor(limit) : 50, mostTurns),
+    });
+    await bus.publish({ topic: reply.topic, payload: { turns }, correlationId, parentId });
+  };
+  return bus.subscribe('logger.turn.query', handle, { group: 'turn-log', plugin: 'turn-log' });
+}
+
+/** What an agent of this process remembers of a conversation. */
+export interface TurnMemory {
+  recall(conversationId: string, agent: string): Turn[];
+  note(turn: Omit<Turn, 'at'>): void;
+}
+
+/** Remembers the last turns, as many as fit. */
+export function createTurnMemory(store: ConversationStore): TurnMemory {
+  return {
+    recall: (conversationId, agent) => fitting(store.turns({ conversationId, agent, limit: recalledTurns })),
+    note: (turn) => store.addTurn(turn),
+  };
+}
+
+function fitting(turns: Turn[]): Turn[] {
+  let left = mostCharacters;
+  const first = turns.findLastIndex(({ said, answered }) => {
+    left -= said.length + answered.length;
+    return left < 0;
+  });
+  return turns.slice(first + 1);
 }

@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Crew, startCrew } from '../fixtures/crew.ts';
 import { observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
-import { ConversationStore } from './conversation-store.ts';
-import { createTurnMemory } from './turn-memory.ts';
+import { ConversationStore, createTurnMemory } from './conversation-store.ts';
 
 let crew: Crew;
 let { model, board, seen, publish } = {} as Crew;

@@ -5,8 +5,7 @@ import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import type { Plugin, PluginContext } from './plugin.ts';
-import { PluginHost } from './plugin-host.ts';
+import { type Plugin, type PluginContext, PluginHost } from './plugins.ts';
 
 it('starts plugins in order, goes on without those that fail, and stops them in reverse', async () => {
   const directory = temporaryDirectory();

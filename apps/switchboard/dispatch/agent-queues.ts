@@ -1,7 +1,24 @@
 import { createHash } from 'node:crypto';
 import { type Bus, type Delivery, type Draft, escapeSegment, type Message } from '@trunkline/bus';
-import type { Logger } from '@trunkline/config';
-import { derivedId } from '../core/derived-id.ts';
+import { type Environment, type Logger, readVariable } from '@trunkline/config';
+import { derivedId } from '../core/messages.ts';
+import type { AgentLimiter } from './agent-limiter.ts';
+import type { SkillExecutor } from './executor.ts';
+import { isPending } from './registry.ts';
+import type { Dispatch } from './request.ts';
+
+const builtIn: Record<string, number> = { pr_review: 30_000, bug_triage: 30_000, security_triage: 60_000 };
+
+const mostKeys = 10_000;
+
+/** Requests that are taken on at once, of all agents together. */
+export const atOnce = 1024;
+
+/** From so many on, all goes to the queue of its agent: there is always room to hand it on. */
+const queuedFrom = 768;
+
+/** Doors at which the one who asked waits, and may be an agent that holds a place here meanwhile. */
+const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 export interface AgentQueueSettings {
   bus: Bus;
@@ -104,4 +121,66 @@ function topicOf(agent: string): string {
 function durableOf(agent: string): string {
   const isPlain = /^[A-Za-z0-9_-]{1,50}$/.test(agent);
   return `queue-${isPlain ? agent : createHash('sha256').update(agent).digest('hex').slice(0, 32)}`;
+}
+
+export interface Situation {
+  limiter: AgentLimiter;
+  /** Requests that are being taken on or worked on now, besides those from queues. */
+  taken: number;
+  /** When this process began, in milliseconds since 1970. */
+  startedAt: number;
+}
+
+/** Why an accepted request waits in the queue of its agent; undefined when it can be taken on. */
+export function reasonToQueue(
+  executor: SkillExecutor,
+  dispatch: Dispatch,
+  { limiter, taken, startedAt }: Situation,
+): string | undefined {
+  const { agent } = executor;
+  if (isPending(executor, dispatch.skill)) return `${agent} has not answered since the start`;
+  if (taken > queuedFrom) return 'too much work is under way';
+  if (isAwaitedBySomebody(dispatch, startedAt) || !limiter.isCrowded(agent)) return undefined;
+  return `${agent} has more to do than it can take on (SWITCHBOARD_EXECUTOR_CONCURRENCY)`;
+}
+
+/** Whoever waited for what was asked before the start is gone. */
+export function isAwaitedBySomebody({ message }: Dispatch, startedAt: number): boolean {
+  return awaitedInterfaces.has(message.source?.interface ?? '') && message.timestamp >= startedAt;
+}
+
+/** Keeps the same skill from being run on the same state of the same thing again at once. */
+export class Cooldowns {
+  readonly #until = new Map<string, number>();
+  readonly #env: Environment;
+  readonly #now: () => number;
+
+  constructor(env: Environment, now: () => number = Date.now) {
+    this.#env = env;
+    this.#now = now;
+  }
+
+  /** Takes the key for its time, unless somebody has it: then gives the words that say so. */
+  take({ skill, repo }: Dispatch): string | undefined {
+    const pause = this.#pauseOf(skill);
+    if (repo === undefined || pause <= 0) return undefined;
+    const key = `${skill} ${repo.owner}/${repo.repo}#${repo.number ?? ''}@${repo.sha?.slice(0, 7) ?? ''}`;
+    const left = (this.#until.get(key) ?? 0) - this.#now();
+    if (left > 0) return `${key} ran just now; it may run again in ${Math.ceil(left / 1000)} s`;
+    this.#remember(key, this.#now() + pause);
+    return undefined;
+  }
+
+  #pauseOf(skill: string): number {
+    const name = `SWITCHBOARD_COOLDOWN_MS_${skill.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
+    const given = Number(readVariable(name, this.#env) ?? Number.NaN);
+    return Number.isFinite(given) ? given : (builtIn[skill] ?? 0);
+  }
+
+  #remember(key: string, until: number): void {
+    this.#until.delete(key);
+    this.#until.set(key, until);
+    const oldest = this.#until.keys().next().value;
+    if (this.#until.size > mostKeys && oldest !== undefined) this.#until.delete(oldest);
+  }
 }

@@ -1,8 +1,7 @@
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { Flow } from '../api-types.ts';
-import { derivedId } from '../core/derived-id.ts';
-import { onBehalf } from '../core/principals.ts';
+import { derivedId, onBehalf } from '../core/messages.ts';
 import type { SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
 import type { DropReason } from './registry.ts';
 import type { Dispatch } from './request.ts';

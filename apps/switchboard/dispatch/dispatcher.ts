@@ -5,18 +5,32 @@ import { Deadline, errorMessage, type Slot } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
-import { type AgentQueueSettings, AgentQueues } from './agent-queues.ts';
+import {
+  type AgentQueueSettings,
+  AgentQueues,
+  atOnce,
+  type Cooldowns,
+  isAwaitedBySomebody,
+  reasonToQueue,
+  type Situation,
+} from './agent-queues.ts';
 import { Announcer } from './announcer.ts';
-import type { Cooldowns } from './cooldowns.ts';
-import { Ending } from './ending.ts';
-import type { SkillContext, SkillExecutor, SkillFrame, SkillResult } from './executor.ts';
-import { resolveQueued, waitForExecutor } from './executor-wait.ts';
-import { atOnce, isAwaitedBySomebody, reasonToQueue, type Situation } from './queue-rule.ts';
-import type { DropReason, ExecutorRegistry } from './registry.ts';
+import {
+  Ending,
+  type SkillContext,
+  type SkillExecutor,
+  type SkillFrame,
+  type SkillResult,
+} from './executor.ts';
+import {
+  type DropReason,
+  type ExecutorRegistry,
+  resolveQueued,
+  type SkillStore,
+  waitForExecutor,
+} from './registry.ts';
 import { type Dispatch, fieldsOf, readDispatch, text } from './request.ts';
-import type { SkillStore } from './skill-store.ts';
-import type { TaskStore, TrackedTask } from './task-store.ts';
-import { TaskTracker, type TrackedRun } from './task-tracker.ts';
+import { type TaskStore, TaskTracker, type TrackedRun, type TrackedTask } from './task-store.ts';
 
 /** Chooses between agents where a test of two is under way. */
 export interface ArmChooser {

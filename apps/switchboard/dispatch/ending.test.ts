@@ -6,11 +6,10 @@ import { type TemporaryDirectory, temporaryDirectory, waitFor } from '@trunkline
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { FlowStore } from '../flows/flow-store.ts';
 import { AgentLimiter } from './agent-limiter.ts';
-import { Cooldowns } from './cooldowns.ts';
+import { Cooldowns } from './agent-queues.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { SkillResult } from './executor.ts';
-import { ExecutorRegistry } from './registry.ts';
-import { SkillStore } from './skill-store.ts';
+import { ExecutorRegistry, SkillStore } from './registry.ts';
 import { TaskStore } from './task-store.ts';
 
 let [directory, bus, flows, tasks] = [] as unknown as [TemporaryDirectory, Bus, FlowStore, TaskStore];

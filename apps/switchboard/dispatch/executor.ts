@@ -1,5 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Delivery } from '@trunkline/bus';
 import type { Principal } from '@trunkline/identity';
 import type { Slot } from '@trunkline/std';
+
+/** How often a task of another service is asked after by somebody who waits for it. */
+const pauseMs = 5000;
 
 /** Work for one skill of one agent. */
 export interface SkillRequest {
@@ -86,4 +91,56 @@ export interface SkillExecutor {
   /** A result that is `working` and has a task id goes on elsewhere: it is asked after with `resume`. */
   execute(request: SkillRequest, context: SkillContext): Promise<SkillResult>;
   resume?(request: SkillRequest, task: RemoteTask, context: SkillContext): Promise<SkillResult>;
+}
+
+/**
+ * What cuts a run short: the bus that will not wait any longer, or that begins to stop while the run waits for a place or
+ * for a person, which it does again after the start. Given up when the run is over, as the bus outlives many thousands of them.
+ */
+export class Ending implements Disposable {
+  readonly #delivery: Delivery;
+  readonly #cut = new AbortController();
+  #isWaiting = false;
+
+  constructor(delivery: Delivery) {
+    this.#delivery = delivery;
+    delivery.signal.addEventListener('abort', this.#look);
+    delivery.stopping.addEventListener('abort', this.#look);
+    this.#look();
+  }
+
+  get signal(): AbortSignal {
+    return this.#cut.signal;
+  }
+
+  /** Says that the run waits for a place or a person, or no longer does. */
+  waits(isWaiting: boolean): void {
+    this.#isWaiting = isWaiting;
+    this.#look();
+  }
+
+  [Symbol.dispose](): void {
+    this.#delivery.signal.removeEventListener('abort', this.#look);
+    this.#delivery.stopping.removeEventListener('abort', this.#look);
+  }
+
+  readonly #look = (): void => {
+    const { signal, stopping } = this.#delivery;
+    if (signal.aborted) this.#cut.abort(signal.reason);
+    else if (this.#isWaiting && stopping.aborted) this.#cut.abort(new Error('The switchboard stops.'));
+  };
+}
+
+/** Runs a skill and stays with it when it goes on elsewhere, for those who need the answer to go on themselves. */
+export async function runToEnd(
+  executor: SkillExecutor,
+  request: SkillRequest,
+  context: SkillContext,
+): Promise<SkillResult> {
+  let result = await executor.execute(request, context);
+  while (result.taskState === 'working' && result.taskId !== undefined && executor.resume !== undefined) {
+    await delay(pauseMs, undefined, { signal: context.signal });
+    result = await executor.resume(request, { ...result, taskId: result.taskId }, context);
+  }
+  return result;
 }

@@ -1,5 +1,5 @@
 import type { Message } from '@trunkline/bus';
-import { principalOf } from '../core/principals.ts';
+import { principalOf } from '../core/messages.ts';
 import type { SkillRequest } from './executor.ts';
 
 interface RepositoryItem {

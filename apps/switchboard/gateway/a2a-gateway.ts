@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
-import { createA2aServer } from '@trunkline/a2a';
+import { createA2aServer, type ExecutionEvent, type ExecutionRequest, type Executor } from '@trunkline/a2a';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { Question } from '../api-types.ts';
@@ -11,9 +10,8 @@ import type { HumanInput } from '../human/human-input.ts';
 import type { SwitchboardOptions } from '../options.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { RoutingDeps } from '../router/decide.ts';
-import { type Answer, askSkill, listen } from './ask-skill.ts';
+import { type Answer, admit, askSkill, listen, targetOf } from './ask-skill.ts';
 import { type Answers, type Parked, ParkedAnswers } from './parked-answers.ts';
-import { admit, targetOf } from './target.ts';
 
 export interface GatewayParts {
   bus: Bus;

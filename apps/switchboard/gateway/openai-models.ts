@@ -9,8 +9,7 @@ import {
 } from '@trunkline/openai-api';
 import { confirmed } from '../dispatch/registry.ts';
 import type { GatewayParts } from './a2a-gateway.ts';
-import { askSkill, type SkillTarget } from './ask-skill.ts';
-import { admit, retryAfterSeconds, targetOf } from './target.ts';
+import { admit, askSkill, retryAfterSeconds, type SkillTarget, targetOf } from './ask-skill.ts';
 
 type ModelDeps = Omit<GatewayParts, 'humanInput'>;
 

@@ -1,11 +1,33 @@
 import { type Bus, BusError, escapeSegment, type Message } from '@trunkline/bus';
-import type { Principal } from '@trunkline/identity';
+import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import { isDirectOperator, type OperatorAccess, type Principal } from '@trunkline/identity';
+import { defineTool, type Tool } from '@trunkline/llm';
 import { readVerdict } from '@trunkline/tools';
+import type { Hono } from 'hono';
+import { z } from 'zod';
 import type { Question } from '../api-types.ts';
-import { principalOf } from '../core/principals.ts';
+import { principalOf } from '../core/messages.ts';
+import type { SkillContext } from '../dispatch/executor.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import type { ApprovalRules } from './approval-rules.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { QuestionStore } from './question-store.ts';
+
+const errors = defineErrors({
+  question_unknown: [404, 'There is no such question; GET /api/hitl/pending lists those that wait.'],
+  approval_forbidden: [403, ({ where }: { where: string }) => `This is not yours to approve. ${where}`],
+  approval_unclear: [400, 'This is a request for approval: answer with a plain yes or no.'],
+  question_answered: [409, 'This question has been answered already.'],
+});
+
+const askBody = z.object({
+  correlationId: z.string().min(1).max(128),
+  question: z.string().min(1).max(10_000),
+});
+
+const answerBody = z.object({ requestId: z.string(), answer: z.string().min(1).max(100_000) });
+
+/** How long an agent waits for a person at a stretch. */
+export const askLimitMs = 110_000;
 
 const outcomes = ['accepted', 'unknown', 'answered-already', 'not-allowed', 'unclear'] as const;
 export type AnswerOutcome = (typeof outcomes)[number];
@@ -158,4 +180,91 @@ export class HumanInput {
       signal.addEventListener('abort', () => end(undefined), { once: true });
     });
   }
+}
+
+export interface ApprovalRules {
+  /** Whether an answer of theirs approves. */
+  mayApprove(principal: Principal): boolean;
+  /** Whether it is a person on a surface whom the operator paired, in person. */
+  isApprover(principal: Principal): boolean;
+  /** Where it can be approved, in words for those who may not. */
+  where(): string;
+}
+
+interface ApprovalSettings {
+  access: Pick<OperatorAccess, 'isOpen'>;
+  /** Of `approvers.yaml`. */
+  approvers: () => readonly string[];
+  url: () => string;
+}
+
+/**
+ * Only the operator approves what an agent wants to run, or a person on a surface whom the operator paired. Nobody else
+ * does: not a peer, a model or a schedule, and not what one of these hands on for somebody who might.
+ */
+export function createApprovalRules({ access, approvers, url }: ApprovalSettings): ApprovalRules {
+  const isApprover = ({ kind, id, via }: Principal) =>
+    kind === 'person' && via.length === 0 && approvers().includes(id);
+  return {
+    isApprover,
+    mayApprove(principal) {
+      if (isDirectOperator(principal) || isApprover(principal)) return true;
+      return access.isOpen && principal.via.length === 0 && principal.kind !== 'service';
+    },
+    where: () =>
+      `Only the operator can approve it, at ${url()}/app/questions, or an approver of approvers.yaml where it was asked.`,
+  };
+}
+
+/** Lets an agent ask a person in the middle of its work. */
+export function createAskHuman(humanInput: HumanInput, correlationId: string, { tell }: SkillContext): Tool {
+  return defineTool({
+    name: 'ask_human',
+    description: 'Asks a person a question and gives the answer. Use it only when you cannot go on without.',
+    input: z.object({ question: z.string().min(1) }),
+    timeoutMs: askLimitMs + 5000,
+    async execute({ question }, { signal }) {
+      tell({ type: 'input-start', question });
+      const answer = await humanInput.ask(correlationId, question, askLimitMs, signal);
+      tell({ type: 'input-end', answered: answer !== undefined });
+      return answer ?? 'Nobody has answered yet. Say what is still open and end.';
+    },
+  }) as Tool;
+}
+
+/** Questions to people: asking, answering, and what waits. */
+export function mountHuman(app: Hono<SwitchboardEnv>, humanInput: HumanInput): void {
+  const ask = describeRoute({
+    summary: 'Asks a person and waits up to 110 s; ask the same again to go on waiting',
+  });
+  app.post('/api/agent/ask-human', ask, validate('json', askBody), async (context) => {
+    const { correlationId, question } = context.req.valid('json');
+    const answer = await humanInput.ask(correlationId, question, askLimitMs, context.req.raw.signal);
+    return context.json(
+      answer === undefined ? { success: true, timedOut: true, answer: null } : { success: true, answer },
+    );
+  });
+  const answering = describeRoute({
+    summary: 'Answers a question',
+    errors: [
+      errors.question_unknown,
+      errors.question_answered,
+      errors.approval_forbidden,
+      errors.approval_unclear,
+    ],
+  });
+  app.post('/api/a2a/input', answering, validate('json', answerBody), async (context) => {
+    const { requestId, answer } = context.req.valid('json');
+    const outcome = await humanInput.answer(requestId, answer, context.get('principal'));
+    if (outcome === 'unknown') throw errors.question_unknown();
+    if (outcome === 'not-allowed') throw errors.approval_forbidden({ where: humanInput.whereToApprove() });
+    if (outcome === 'unclear') throw errors.approval_unclear();
+    if (outcome === 'answered-already') throw errors.question_answered();
+    return context.json({ success: true });
+  });
+  app.get(
+    '/api/hitl/pending',
+    describeRoute({ summary: 'Questions that wait, the oldest first' }),
+    (context) => context.json({ success: true, data: humanInput.pending() }),
+  );
 }

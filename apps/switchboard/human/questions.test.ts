@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { createEmbeddedBus } from '@trunkline/bus';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createApprovalRules } from './approval-rules.ts';
-import { HumanInput } from './human-input.ts';
+import { createApprovalRules, HumanInput } from './human-input.ts';
 import { QuestionStore } from './question-store.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;

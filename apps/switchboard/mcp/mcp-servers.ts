@@ -2,10 +2,9 @@ import type { Logger } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { type McpClient, McpClients, type McpTool, probeMcpServer, toTools } from '@trunkline/mcp';
 import type { SkillExecutor, SkillRequest, SkillResult } from '../dispatch/executor.ts';
-import type { ExecutorRegistry } from '../dispatch/registry.ts';
+import type { ExecutorRegistry, SkillStore } from '../dispatch/registry.ts';
 import { fieldsOf } from '../dispatch/request.ts';
-import type { SkillStore } from '../dispatch/skill-store.ts';
-import type { McpServer } from '../workspace/schema/mcp-server.ts';
+import type { McpServer } from '../workspace/schema/agent.ts';
 
 export interface McpServersOptions {
   servers: () => readonly McpServer[];

@@ -1,8 +1,19 @@
-import type { Subscription } from '@trunkline/bus';
-import type { Plugin } from '../core/plugin.ts';
-import { mountOnboard } from '../routes/onboard.ts';
-import { OnboardingPipeline } from './pipeline.ts';
-import type { Folders, Repositories } from './steps.ts';
+import { type Bus, BusError, type Subscription } from '@trunkline/bus';
+import { defineErrors, describeRoute, readJson } from '@trunkline/http';
+import type { Hono } from 'hono';
+import type { Plugin } from '../core/plugins.ts';
+import { busFailure } from '../errors.ts';
+import type { SwitchboardEnv } from '../routes/guards.ts';
+import { type Folders, OnboardingPipeline, type OnboardResult, type Repositories } from './pipeline.ts';
+
+const waitMs = 60_000;
+
+const errors = defineErrors({
+  onboard_slow: [
+    504,
+    'It takes longer than 60 s; it goes on, and message.inbound.onboard.complete tells when it is done.',
+  ],
+});
 
 const atOnce = 4;
 
@@ -36,4 +47,28 @@ export function createOnboarding({ repositories, folders }: OnboardingDeps): Plu
       await subscription?.unsubscribe();
     },
   };
+}
+
+/** Brings a project online and waits for the result. */
+function mountOnboard(app: Hono<SwitchboardEnv>, bus: Bus): void {
+  const about = describeRoute({ summary: 'Brings a project online', errors: [errors.onboard_slow] });
+  app.post('/api/onboard', about, async (context) => {
+    const request = await readJson(context.req);
+    const options = {
+      timeoutMs: waitMs,
+      signal: context.req.raw.signal,
+      source: { interface: 'api' },
+      principal: context.get('principal'),
+    };
+    const answer = await bus.request('message.inbound.onboard', request, options).catch(explain);
+    const result = answer.payload as OnboardResult;
+    if (result.success) return context.json({ ...result, data: result });
+    return context.json({ ...result, error: result.summary }, result.code === 'in_flight' ? 409 : 400);
+  });
+}
+
+function explain(error: unknown): never {
+  if (error instanceof BusError && error.code === 'request_timeout')
+    throw errors.onboard_slow({ cause: error });
+  throw busFailure(error);
 }

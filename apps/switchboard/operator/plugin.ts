@@ -2,8 +2,8 @@ import { type Bus, checkTopic, type Delivery, escapeSegment, type Message } from
 import type { Logger } from '@trunkline/config';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import { z } from 'zod';
-import { derivedId } from '../core/derived-id.ts';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
+import { derivedId } from '../core/messages.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
 const requestSchema = z.looseObject({

@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LeaderPlugin } from '../cluster/leader.ts';
 import { openContext } from '../fixtures/plugin-context.ts';
 import { startSwitchboard } from '../fixtures/start-switchboard.ts';
-import { readProjects } from './read-projects.ts';
-import { ProjectRegistry, remoteSource } from './registry.ts';
+import { ProjectRegistry, readProjects, remoteSource } from './registry.ts';
 import { ProjectSync } from './sync.ts';
 
 let server: Server;

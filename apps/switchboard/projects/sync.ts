@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
+import { describeRoute } from '@trunkline/http';
 import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { mountProjectSettings } from '../routes/project-settings.ts';
-import { announce } from '../workspace/report.ts';
+import { announce } from '../workspace/problems.ts';
 
 export interface SyncSettings {
   /** The organisation whose repositories are looked through. */
@@ -171,4 +171,13 @@ function toProject({ id, name, owner, default_branch }: z.output<typeof reposito
     github: { owner: owner.login, repo: name },
     defaultBranch: default_branch,
   };
+}
+
+/** The compiled list, in the form that project registries poll. */
+function mountProjectSettings(app: Hono<SwitchboardEnv>, projects: () => readonly object[]): void {
+  app.get(
+    '/api/settings/global',
+    describeRoute({ summary: 'The list of projects compiled here' }),
+    (context) => context.json({ success: true, projects: projects() }),
+  );
 }

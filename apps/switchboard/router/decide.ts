@@ -1,12 +1,15 @@
 import { matchesTopic, type Source, unescapeSegment } from '@trunkline/bus';
-import type { ProjectDirectory } from '../core/project-directory.ts';
+import type { ConversationStore } from '../conversations/conversation-store.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import type { Channel } from '../workspace/schema/channels.ts';
-import type { FleetFile } from '../workspace/schema/fleet.ts';
-import type { Route } from '../workspace/schema/route.ts';
-import type { Conversations, Talk } from './conversations.ts';
-import { projectChannel } from './project-channel.ts';
+import type { Project, ProjectDirectory } from '../projects/registry.ts';
+import type { Route } from '../workspace/schema/agent.ts';
+import type { Channel, FleetFile } from '../workspace/schema/channels.ts';
+
+const directMs = 15 * 60 * 1000;
+
+/** What a message is about where it says nothing else. */
+const defaultKind = 'dev';
 
 export interface Inbound {
   topic: string;
@@ -184,4 +187,76 @@ function contentOf({ payload }: Inbound): string {
 
 function valueAt(payload: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((part, step) => fieldsOf(part)[step], payload);
+}
+
+/** The project that a repository belongs to. */
+function projectOf(
+  { owner, repo }: { owner: string; repo: string },
+  projects: readonly Project[],
+): Project | undefined {
+  const wanted = `${owner}/${repo}`.toLowerCase();
+  return projects.find(({ github }) => github && `${github.owner}/${github.repo}`.toLowerCase() === wanted);
+}
+
+/** The channel that a project uses for this kind of thing. */
+function channelOf(slug: string, kind: string, channels: readonly Channel[]): Channel | undefined {
+  return channels.find((channel) => channel.project === slug && channel.kind === kind);
+}
+
+/** The project and channel of a message that names a repository (`repo: {owner, repo}`, or `owner/repo`). */
+export function projectChannel(
+  payload: unknown,
+  projects: readonly Project[],
+  channels: readonly Channel[],
+): { project: Project; channel: Channel | undefined } | undefined {
+  const fields = fieldsOf(payload);
+  const repository = repositoryOf(fields.repo);
+  const project = repository && projectOf(repository, projects);
+  if (project === undefined) return undefined;
+  return { project, channel: channelOf(project.slug, text(fields.kind) ?? defaultKind, channels) };
+}
+
+function repositoryOf(value: unknown): { owner: string; repo: string } | undefined {
+  const given = typeof value === 'string' ? value.split('/') : [fieldsOf(value).owner, fieldsOf(value).repo];
+  const [owner, repo] = [text(given[0]), text(given[1])];
+  return owner === undefined || repo === undefined ? undefined : { owner, repo };
+}
+
+interface Talk {
+  /** The surface: chat, tracker, messenger. */
+  surface: string;
+  channelId: string | undefined;
+  userId: string | undefined;
+  /** Whether it is a direct message. */
+  direct: boolean;
+  channel: Channel | undefined;
+}
+
+/** Who talks with which agent: a direct message stays with its agent for 15 minutes, a channel's talk as long as it says. */
+export class Conversations {
+  readonly #store: Pick<ConversationStore, 'talk' | 'hold'>;
+
+  constructor(store: Pick<ConversationStore, 'talk' | 'hold'>) {
+    this.#store = store;
+  }
+
+  agentOf(talk: Talk): string | undefined {
+    const key = keyOf(talk);
+    return key === undefined ? undefined : this.#store.talk(key)?.agent;
+  }
+
+  /** The id of the conversation; undefined for what is none. */
+  remember(talk: Talk, agent: string): string | undefined {
+    const key = keyOf(talk);
+    if (key === undefined) return undefined;
+    const lastsMs = talk.direct ? directMs : (talk.channel?.conversation?.timeoutMs ?? 0);
+    return this.#store.hold(key, agent, lastsMs);
+  }
+}
+
+/** Undefined for what is no conversation. */
+function keyOf({ surface, channelId, userId, direct, channel }: Talk): string | undefined {
+  if (userId === undefined) return undefined;
+  if (direct) return JSON.stringify([surface, userId]);
+  return channel?.conversation?.enabled ? JSON.stringify([surface, channelId, userId]) : undefined;
 }

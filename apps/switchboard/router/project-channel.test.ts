@@ -1,11 +1,8 @@
 import { expect, it } from 'vitest';
-import type { Project } from '../core/project-directory.ts';
 import { ExecutorRegistry } from '../dispatch/registry.ts';
-import { channelsSchema } from '../workspace/schema/channels.ts';
-import { fleetSchema } from '../workspace/schema/fleet.ts';
-import { Conversations } from './conversations.ts';
-import { decide } from './decide.ts';
-import { projectChannel } from './project-channel.ts';
+import type { Project } from '../projects/registry.ts';
+import { channelsSchema, fleetSchema } from '../workspace/schema/channels.ts';
+import { Conversations, decide, projectChannel } from './decide.ts';
 
 const project: Project = {
   id: 'p1',

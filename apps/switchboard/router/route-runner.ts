@@ -1,10 +1,15 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { derivedId } from '../core/derived-id.ts';
-import type { Route } from '../workspace/schema/route.ts';
+import { derivedId } from '../core/messages.ts';
+import type { Route } from '../workspace/schema/agent.ts';
 import { decisionOf, matchesRoute } from './decide.ts';
-import { HopLimit } from './hop-limit.ts';
 import { isRouted, requestOf } from './router.ts';
+
+const mostHops = 12;
+
+const windowMs = 30_000;
+
+const mostCorrelations = 10_000;
 
 export interface RouteRunnerSettings {
   bus: Bus;
@@ -70,5 +75,27 @@ export class RouteRunner {
     const request = requestOf(message, decisionOf(route));
     const reply = message.reply ?? (route.then.topic === undefined ? undefined : { topic: route.then.topic });
     await bus.publish({ ...request, id: derivedId(message.id, route.name), reply });
+  }
+}
+
+/** Counts how often one correlation was handed on lately, so that routes that feed each other come to an end. */
+class HopLimit {
+  readonly #hops = new Map<string, number[]>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Whether one more hop is allowed; counts it if so. */
+  take(correlationId: string): boolean {
+    const recent = (this.#hops.get(correlationId) ?? []).filter((at) => at > this.#now() - windowMs);
+    const isAllowed = recent.length < mostHops;
+    if (isAllowed) recent.push(this.#now());
+    this.#hops.delete(correlationId);
+    this.#hops.set(correlationId, recent);
+    const oldest = this.#hops.keys().next().value;
+    if (this.#hops.size > mostCorrelations && oldest !== undefined) this.#hops.delete(oldest);
+    return isAllowed;
   }
 }

@@ -1,10 +1,10 @@
 import { type Bus, type Draft, type Message, matchesTopic, type Subscription } from '@trunkline/bus';
-import { derivedId } from '../core/derived-id.ts';
+import { derivedId } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SurfaceQuestions } from '../human/surface-questions.ts';
-import { type Decision, decide, type RoutingDeps, talkOf } from './decide.ts';
-import { projectChannel } from './project-channel.ts';
-import { defaultReplyTopic } from './reply-topic.ts';
+import { surfaces } from '../surfaces/list.ts';
+import type { Surface } from '../surfaces/surface.ts';
+import { type Decision, decide, projectChannel, type RoutingDeps, talkOf } from './decide.ts';
 
 /** Topics whose messages the router brings to an agent; what others look after is left to them. */
 const routed = ['message.inbound.#', 'cron.#'];
@@ -114,4 +114,20 @@ function remember(
   const found = registry.resolve(skill, agent);
   if (!('executor' in found)) return named;
   return conversations.remember(talkOf(message, workspace.channels()), found.executor.agent) ?? named;
+}
+
+/** Where an answer goes that has no address: back the way the message came, or to the channel of the schedule. */
+function defaultReplyTopic({ topic, payload }: Pick<Message, 'topic' | 'payload'>): string {
+  return topic.startsWith('cron.')
+    ? channelTopic(payload)
+    : topic.replace(/^message\.inbound\b/, 'message.outbound');
+}
+
+/** The topic of the channel that a schedule's payload names: of the surface of that name, else of the one that takes all. */
+export function channelTopic(payload: unknown): string {
+  const { channel, sender } = fieldsOf(payload);
+  const name = text(channel) ?? 'cli';
+  const served = (wanted: string) => surfaces.find(({ schedules }: Surface) => schedules?.channel === wanted);
+  const surface: Surface | undefined = name === 'cli' ? undefined : (served(name) ?? served('*'));
+  return surface?.schedules?.topic(name, text(sender)) ?? 'message.outbound.cli';
 }

@@ -3,10 +3,12 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Change, ChangeView } from '../api-types.ts';
 import type { ChangeStore } from '../control/change-store.ts';
-import { lineDiff } from '../control/diff.ts';
 import { holdsSecrets, redactText } from '../control/redact.ts';
-import { type CommandBus, commandErrors, sendCommand } from './command.ts';
+import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
+
+/** Beyond this many pairs of lines a change is told as a whole: the time would grow with their product. */
+const mostPairs = 1_000_000;
 
 const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
@@ -60,3 +62,62 @@ function withDiff(change: Change): ChangeView {
 function mayHoldSecrets({ kind }: Change): boolean {
   return kind === '' || holdsSecrets(kind);
 }
+
+type Line = { sign: ' ' | '-' | '+'; text: string };
+
+/** What changed between two texts, line by line: every line with ` `, `-` or `+` before it; null stands for no file. */
+export function lineDiff(before: string | null, after: string | null): string {
+  const [old, young] = [linesOf(before), linesOf(after)];
+  const head = commonLength(old, young);
+  const tail = commonLength(old.slice(head).reverse(), young.slice(head).reverse());
+  const middle = compare(old.slice(head, old.length - tail), young.slice(head, young.length - tail));
+  const same = (lines: string[]): Line[] => lines.map((text) => ({ sign: ' ', text }));
+  const all = [...same(old.slice(0, head)), ...middle, ...same(old.slice(old.length - tail))];
+  return all.map(({ sign, text }) => `${sign}${text}`).join('\n');
+}
+
+function linesOf(text: string | null): string[] {
+  if (text === null || text === '') return [];
+  return text.replace(/\n$/, '').split('\n');
+}
+
+function commonLength(left: string[], right: string[]): number {
+  const found = left.findIndex((line, index) => line !== right[index]);
+  return found === -1 ? Math.min(left.length, right.length) : found;
+}
+
+/** The lines both have stay, along the longest way through both. */
+function compare(old: string[], young: string[]): Line[] {
+  if (old.length * young.length > mostPairs) return [...removed(old), ...added(young)];
+  const lengths = commonLengths(old, young);
+  const lines: Line[] = [];
+  let [left, right] = [0, 0];
+  while (left < old.length && right < young.length) {
+    if (old[left] === young[right]) {
+      lines.push({ sign: ' ', text: old[left++] ?? '' });
+      right++;
+    } else if ((lengths[left + 1]?.[right] ?? 0) >= (lengths[left]?.[right + 1] ?? 0)) {
+      lines.push({ sign: '-', text: old[left++] ?? '' });
+    } else lines.push({ sign: '+', text: young[right++] ?? '' });
+  }
+  return [...lines, ...removed(old.slice(left)), ...added(young.slice(right))];
+}
+
+/** For each pair of places, how many lines both have in common from there on. */
+function commonLengths(old: string[], young: string[]): Uint32Array[] {
+  const rows = Array.from({ length: old.length + 1 }, () => new Uint32Array(young.length + 1));
+  for (let left = old.length - 1; left >= 0; left--) {
+    const [row, next] = [rows[left] as Uint32Array, rows[left + 1] as Uint32Array];
+    for (let right = young.length - 1; right >= 0; right--) {
+      row[right] =
+        old[left] === young[right]
+          ? (next[right + 1] ?? 0) + 1
+          : Math.max(next[right] ?? 0, row[right + 1] ?? 0);
+    }
+  }
+  return rows;
+}
+
+const removed = (lines: string[]): Line[] => lines.map((text) => ({ sign: '-', text }));
+
+const added = (lines: string[]): Line[] => lines.map((text) => ({ sign: '+', text }));

@@ -1,14 +1,34 @@
 import { basename } from 'node:path';
+import type { Bus } from '@trunkline/bus';
+import { ConfigError } from '@trunkline/config';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import type { CommandKind } from '../control/command-kinds.ts';
-import type { ControlPlane } from '../control/control-plane.ts';
-import { kinds } from '../workspace/kinds.ts';
+import type { CommandKind, JournalDraft } from '../control/commands.ts';
+import { type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
+import { busFailure } from '../errors.ts';
+import { type KindName, kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
-import { type CommandBus, commandErrors, sendCommand } from './command.ts';
 import type { SwitchboardEnv } from './guards.ts';
+
+const fileErrors = defineErrors({
+  file_unknown: [404, ({ name }: { name: string }) => `There is no file of ${name} in the workspace.`],
+});
+
+/** Only kinds whose files hold no credentials. */
+const place = z.object({ kind: z.enum(['agent', 'route', 'ceremony']), name: z.string() });
+
+const textBody = z.object({ text: z.string().max(200_000), reason: z.string().max(1000).optional() });
+
+export const commandErrors = defineErrors({
+  command_refused: [400, ({ words }: { words: string }) => words],
+  change_unknown: [404, ({ words }: { words: string }) => words],
+  change_overtaken: [409, ({ words }: { words: string }) => words],
+  entry_twice: [409, ({ words }: { words: string }) => words],
+});
+
+const timeoutMs = 15_000;
 
 const errors = defineErrors({
   entry_exists: [
@@ -90,4 +110,108 @@ function mountKind(app: Hono<SwitchboardEnv>, path: string, kind: CommandKind, p
     await sendCommand(context, parts.bus, `command.${kind}.remove`, { name, file: fileOf(name) });
     return context.json({ success: true });
   });
+}
+
+type CommandErrorCode = keyof typeof commandErrors;
+
+interface Outcome {
+  success: boolean;
+  error?: string;
+  code?: string;
+  changeId?: number | null;
+}
+
+/** A bus on which commands are made fit for the journal. */
+export type CommandBus = Pick<Bus, 'request'>;
+
+export function createCommandBus(bus: Bus, journalDraft: JournalDraft): CommandBus {
+  return {
+    request: (topic, payload, options) =>
+      bus.request(topic, journalDraft({ topic, payload }).payload, options),
+  };
+}
+
+/** Sends a command over the bus and waits for its outcome; gives the number of the change. */
+export async function sendCommand(
+  context: Context<SwitchboardEnv>,
+  bus: CommandBus,
+  topic: string,
+  payload: object,
+): Promise<number | undefined> {
+  const source = { interface: 'api', userId: context.get('caller').name };
+  const principal = context.get('principal');
+  const answer = await bus
+    .request(topic, payload, { timeoutMs, source, principal })
+    .catch((error: unknown) => {
+      throw busFailure(error);
+    });
+  const { success, error = 'It was refused.', code, changeId } = answer.payload as Outcome;
+  if (success) return changeId ?? undefined;
+  const known = code !== undefined && code in commandErrors ? (code as CommandErrorCode) : 'command_refused';
+  throw commandErrors[known]({ words: error });
+}
+
+interface LineMessage {
+  line: number;
+  message: string;
+}
+
+/** Files of the workspace as they are written, comments included: read, checked, replaced. */
+export function mountFiles(app: Hono<SwitchboardEnv>, bus: CommandBus, controlPlane: ControlPlane): void {
+  const path = '/api/workspace/files/:kind/:name';
+  const fileOf = (kind: KindName, name: string) => {
+    try {
+      return basename(controlPlane.fileOf(kind, name));
+    } catch (error) {
+      return refuse(error);
+    }
+  };
+  const read = describeRoute({ summary: 'The text of a file', errors: [fileErrors.file_unknown] });
+  app.get(path, read, validate('param', place), async (context) => {
+    const { kind, name } = context.req.valid('param');
+    const text = await controlPlane.read(kind, name).catch(refuse);
+    if (text === null) throw fileErrors.file_unknown({ name });
+    return context.json({ success: true, data: { kind, name, text } });
+  });
+  const check = describeRoute({ summary: 'What is wrong with a text, line by line; nothing is written' });
+  app.post(`${path}/check`, check, validate('param', place), validate('json', textBody), (context) => {
+    const { kind, name } = context.req.valid('param');
+    const problems = problemsOf(() => controlPlane.check(kind, name, context.req.valid('json').text));
+    return context.json({ success: true, data: { problems } });
+  });
+  const replace = describeRoute({
+    summary: 'Adds or replaces a file by its text',
+    errors: [commandErrors.command_refused, commandErrors.entry_twice],
+  });
+  app.put(path, replace, validate('param', place), validate('json', textBody), async (context) => {
+    const { kind, name } = context.req.valid('param');
+    const { text, reason } = context.req.valid('json');
+    const payload = { name, yaml: text, file: fileOf(kind, name), ...(reason && { reason }) };
+    const changeId = await sendCommand(context, bus, `command.${kind}.upsert`, payload);
+    return context.json({ success: true, data: { name, changeId: changeId ?? null } });
+  });
+}
+
+function problemsOf(check: () => void): LineMessage[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof ControlPlaneError)) throw error;
+    const { cause } = error;
+    return cause instanceof ConfigError
+      ? cause.problems.map(lineMessage)
+      : [{ line: 1, message: error.message }];
+  }
+}
+
+/** Out of `agents/cook.yaml:3:5: words`. */
+function lineMessage(problem: string): LineMessage {
+  const [, line = '1', message = problem] = /^[^:]*:(\d+):\d+: (.*)$/s.exec(problem) ?? [];
+  return { line: Number(line), message };
+}
+
+function refuse(error: unknown): never {
+  if (error instanceof ControlPlaneError) throw commandErrors.command_refused({ words: error.message });
+  throw error;
 }

@@ -9,8 +9,8 @@ import { z } from 'zod';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { redactEntry } from '../control/redact.ts';
 import { isEnabled, type McpServers, probeServer } from '../mcp/mcp-servers.ts';
-import { type McpServer, mcpServerSchema } from '../workspace/schema/mcp-server.ts';
-import { type CommandBus, commandErrors, sendCommand } from './command.ts';
+import { type McpServer, mcpServerSchema } from '../workspace/schema/agent.ts';
+import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({

@@ -3,10 +3,9 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { checkPublish } from '../access/check-publish.ts';
-import { type ScheduleOwners, seesSchedule } from '../access/schedule-command.ts';
+import { checkPublish, type ScheduleOwners, seesSchedule } from '../access/check-publish.ts';
 import { busFailure } from '../errors.ts';
-import { ownerOf } from '../scheduler/owner.ts';
+import { ownerOf } from '../scheduler/record.ts';
 import type { Schedules } from '../scheduler/schedules.ts';
 import type { SwitchboardEnv } from './guards.ts';
 

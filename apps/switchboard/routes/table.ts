@@ -3,23 +3,19 @@ import { isDirectOperator } from '@trunkline/identity';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import type { Caller } from '../access/caller.ts';
 import type { Switchboard } from '../components.ts';
+import { mountCallback } from '../dispatch/long-tasks.ts';
+import { mountExperiments } from '../experiments/ab-tests.ts';
 import { agentsAsModels } from '../gateway/openai-models.ts';
-import { mountBus } from './bus.ts';
-import { mountCallback } from './callback.ts';
+import { mountHuman } from '../human/human-input.ts';
+import { mountIncidents } from '../incidents/incident-repository.ts';
+import { mountBus, mountPublish } from './bus.ts';
 import { mountChanges } from './changes.ts';
-import { mountControl } from './control.ts';
-import { mountExperiments } from './experiments.ts';
-import { mountFiles } from './files.ts';
+import { mountControl, mountFiles } from './control.ts';
 import { mountFlows } from './flows.ts';
 import { mountGuards } from './guards.ts';
-import { mountHuman } from './human.ts';
-import { mountIncidents } from './incidents.ts';
 import { mountMcpServers } from './mcp-servers.ts';
-import { mountPlugins } from './plugins.ts';
-import { mountPublish } from './publish.ts';
-import { mountReady } from './ready.ts';
 import { mountRouting } from './routing.ts';
-import { mountWorkspace } from './workspace.ts';
+import { mountPlugins, mountReady, mountWorkspace } from './workspace.ts';
 
 /** Every route group, in the order in which a request meets them; `routeAccess` in guards.ts says who may use which route. */
 const routeGroups: readonly ((app: App<Caller>, switchboard: Switchboard) => void)[] = [

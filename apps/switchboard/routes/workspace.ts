@@ -1,6 +1,7 @@
 import { redact } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
 import type { Hono } from 'hono';
+import type { PluginHost } from '../core/plugins.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -38,4 +39,20 @@ export function mountWorkspace(app: Hono<SwitchboardEnv>, workspace: Workspace):
 /** Names alone: the entries hold credentials. */
 function names(targets: ReadonlyMap<string, unknown> | undefined): string[] | null {
   return targets === undefined ? null : [...targets.keys()];
+}
+
+/** For load balancers: whether messages are taken now. */
+export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => boolean): void {
+  app.get('/ready', describeRoute({ summary: 'Whether messages are taken now' }), (context) =>
+    isReady()
+      ? context.json({ success: true, data: { ready: true } })
+      : context.json({ success: false, error: 'The bus is not connected; see /healthz.' }, 503),
+  );
+}
+
+/** Which plugins run, which are off, and why. */
+export function mountPlugins(app: Hono<SwitchboardEnv>, plugins: PluginHost): void {
+  app.get('/api/plugins', describeRoute({ summary: 'The plugins and how they are' }), (context) =>
+    context.json({ success: true, data: plugins.list() }),
+  );
 }

@@ -3,9 +3,9 @@ import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
-import { derivedId } from '../core/derived-id.ts';
+import { derivedId } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { announce } from '../workspace/report.ts';
+import { announce } from '../workspace/problems.ts';
 
 export interface A2aDeliverySettings {
   bus: Bus;

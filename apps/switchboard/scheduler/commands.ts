@@ -5,14 +5,11 @@ import { stringify } from 'yaml';
 import type { ScheduleView } from '../api-types.ts';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { announce } from '../workspace/report.ts';
+import { announce } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
-import { editRecord } from './edit-record.ts';
-import type { FireCompletion } from './fire-completion.ts';
-import { ownerOf } from './owner.ts';
-import { readRecord, withField } from './record-text.ts';
-import { ScheduleRefusal } from './refusal.ts';
-import type { Schedules } from './schedules.ts';
+import type { FireCompletion } from './fire-results.ts';
+import { editRecord, ownerOf, readRecord, withField } from './record.ts';
+import { ScheduleRefusal, type Schedules } from './schedules.ts';
 
 export interface CommandParts {
   bus: Bus;

@@ -1,12 +1,11 @@
 import { type FSWatcher, mkdirSync, readFileSync, statSync, watch } from 'node:fs';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
-import { entryIn } from '../workspace/file-names.ts';
+import { entryIn } from '../workspace/follow.ts';
 import type { CronRecord } from '../workspace/schema/cron.ts';
 import { CronNames } from './cron-names.ts';
 import type { KnownFile, Ledger } from './ledger.ts';
-import { type Entry, scheduleOf } from './record.ts';
-import { readRecord } from './record-text.ts';
+import { type Entry, readRecord, scheduleOf } from './record.ts';
 
 export interface CronFolderSettings {
   directory: string;

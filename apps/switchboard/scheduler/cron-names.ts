@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { entryIn, spellingsOf, standingFile, standsTwice, twiceWords } from '../workspace/file-names.ts';
+import { entryIn, spellingsOf, standingFile, standsTwice, twiceWords } from '../workspace/follow.ts';
 
 /** What the files of `crons/` are called: nearly all end in .yaml, so that only the others are remembered. */
 export class CronNames {

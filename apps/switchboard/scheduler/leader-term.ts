@@ -3,7 +3,7 @@ import type { Logger } from '@trunkline/config';
 import { type Clock, type Fire, Scheduler } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import type { FireRow } from '../api-types.ts';
-import { announce } from '../workspace/report.ts';
+import { announce } from '../workspace/problems.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { Fires } from './fires.ts';
 import type { Ledger } from './ledger.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readPlainYaml } from './plain-yaml.ts';
+import { readPlainYaml } from './record.ts';
 
 const pieces = [
   ...[

@@ -1,22 +1,33 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Bus } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { type Clock, parseSchedule } from '@trunkline/schedule';
+import { type Clock, parseSchedule, type Timer } from '@trunkline/schedule';
 import type { FireRow, ScheduleView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
-import type { SharedLog } from '../cluster/shared-log.ts';
+import type { SharedLog } from '../cluster/workspace-replica.ts';
 import { hourly } from '../core/hourly.ts';
 import type { CronFolder } from './cron-folder.ts';
-import { DeferredWrites } from './deferred-writes.ts';
-import type { FireCompletion } from './fire-completion.ts';
-import type { FireResults, Outcome } from './fire-results.ts';
+import type { FireCompletion, FireResults, Outcome } from './fire-results.ts';
 import { Fires } from './fires.ts';
 import { LeaderTerm } from './leader-term.ts';
 import type { Ledger } from './ledger.ts';
-import { ownerOf } from './owner.ts';
-import type { Entry } from './record.ts';
-import { ScheduleRefusal } from './refusal.ts';
-import { viewOf } from './view.ts';
+import { type Entry, ownerOf, viewOf } from './record.ts';
+
+const words = {
+  schedule_unknown: (id: string) => `There is no schedule ${JSON.stringify(id)}.`,
+  schedule_exists: (id: string) => `The schedule ${id} is there already; remove it first, or replace it.`,
+  schedule_foreign: (id: string) =>
+    `The schedule ${id} belongs to another key; its owner or the operator can change it.`,
+  not_leading: (id: string) => `${id} was not run: another switchboard took the lead just now; try again.`,
+  action_unknown: (action: string) =>
+    `There is no action ${JSON.stringify(action)}: use add, remove, list, pause, resume, run-now or preview.`,
+} as const;
+
+const firstWaitMs = 1000;
+
+const longestWaitMs = 30_000;
+
+const mostWaiting = 100_000;
 
 /** What switchboards tell each other: a fire and how it went on, or that a one-shot is over. */
 export type SharedFire = { row: FireRow } | { ended: string };
@@ -211,5 +222,70 @@ export class Schedules {
 
   #view(entry: Entry, lastFired: number | undefined): ScheduleView {
     return viewOf(entry, lastFired, this.#settings.clock.now(), previewed);
+  }
+}
+
+interface LateNoteSettings {
+  clock: Clock;
+  logger: Logger;
+  note: (row: FireRow) => Promise<unknown>;
+}
+
+/** How fires ended, where it could not be noted: a full disk, or a bus that is away, is tried again until it is well. */
+class DeferredWrites {
+  readonly #settings: LateNoteSettings;
+  readonly #waiting = new Map<string, FireRow>();
+  #timer: Timer | undefined;
+  #waitMs = firstWaitMs;
+  #closed = false;
+
+  constructor(settings: LateNoteSettings) {
+    this.#settings = settings;
+  }
+
+  /** What does not fit is learnt from the journal after a restart. */
+  keep(row: FireRow, error: unknown): void {
+    const { logger } = this.#settings;
+    const isKept = !this.#closed && this.#waiting.size < mostWaiting;
+    const words = isKept ? 'is not noted yet' : 'is noted after a restart only';
+    logger.error({ err: error, fireId: row.fireId }, `the end of a fire ${words}`);
+    if (!isKept) return;
+    this.#waiting.set(row.fireId, row);
+    this.#arm();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    this.#timer ??= this.#settings.clock.setTimer(this.#waitMs, () => void this.#tryAgain());
+  }
+
+  async #tryAgain(): Promise<void> {
+    const outcomes = await Promise.allSettled([...this.#waiting.values()].map((row) => this.#try(row)));
+    this.#timer = undefined;
+    const failed = outcomes.some(({ status }) => status === 'rejected');
+    this.#waitMs = failed ? Math.min(2 * this.#waitMs, longestWaitMs) : firstWaitMs;
+    if (this.#waiting.size > 0 && !this.#closed) this.#arm();
+  }
+
+  async #try(row: FireRow): Promise<void> {
+    await this.#settings.note(row);
+    if (this.#waiting.get(row.fireId) === row) this.#waiting.delete(row.fireId);
+  }
+}
+
+type RefusalCode = keyof typeof words;
+
+/** A command for schedules that cannot be carried out. */
+export class ScheduleRefusal extends Error {
+  readonly code: RefusalCode;
+
+  constructor(code: RefusalCode, about: string) {
+    super(words[code](about));
+    this.name = 'ScheduleRefusal';
+    this.code = code;
   }
 }

@@ -6,7 +6,7 @@ import { agent } from '../fixtures/crew.ts';
 import { type Json, startSwitchboard } from '../fixtures/start-switchboard.ts';
 import { toyPosts } from '../fixtures/toy-surface.ts';
 import { switchboardOptions } from '../options.ts';
-import { channelTopic } from '../router/reply-topic.ts';
+import { channelTopic } from '../router/router.ts';
 import { diagnoseSurfaces } from './diagnose.ts';
 
 // One more line in the one list of surfaces.

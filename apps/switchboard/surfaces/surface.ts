@@ -1,9 +1,9 @@
 import type { Option, OptionsOf, OptionTable } from '@trunkline/config';
 import type { Leader } from '../cluster/leader.ts';
 import type { CoreOptions } from '../core/options.ts';
-import type { Plugin } from '../core/plugin.ts';
-import type { ProjectDirectory } from '../core/project-directory.ts';
-import type { Folders, Repositories } from '../onboarding/steps.ts';
+import type { Plugin } from '../core/plugins.ts';
+import type { Folders, Repositories } from '../onboarding/pipeline.ts';
+import type { ProjectDirectory } from '../projects/registry.ts';
 import type { Deliveries } from './delivery/deliveries.ts';
 
 type OptionSet = Readonly<Record<string, Option<unknown>>>;

@@ -1,18 +1,26 @@
 import type { Message } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
-import type { ModelGateway, Tool } from '@trunkline/llm';
+import { defineTool, type ModelGateway, type Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { CoreOptions } from '../core/options.ts';
-import type { Plugin, PluginContext } from '../core/plugin.ts';
+import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-import { checked, type Embed, EmbeddingQueue, type Passage } from './embedding-queue.ts';
-import { passagesOf } from './passages.ts';
-import { QdrantStore } from './qdrant.ts';
-import { createSearchKnowledge } from './search-tool.ts';
-import type { VectorMatch, VectorStore } from './vector-store.ts';
+import {
+  checked,
+  type Embed,
+  EmbeddingQueue,
+  type Passage,
+  QdrantStore,
+  type VectorMatch,
+  type VectorStore,
+} from './embedding-queue.ts';
+
+const longestLine = 1500;
+
+const longest = 1500;
 
 const document = z.object({
   id: z.string().min(1).max(500),
@@ -127,4 +135,59 @@ export class VectorPlugin implements Plugin {
 function reasonOff(url: string | undefined, embed: unknown): string | undefined {
   if (url === undefined) return 'Set VECTOR_URL to the address of a Qdrant server to switch it on.';
   return embed === undefined ? 'Set LLM_GATEWAY_URL: EMBED_MODEL there makes the vectors.' : undefined;
+}
+
+/** Pieces of a text, cut between paragraphs where that is possible, else between words. */
+export function passagesOf(text: string): string[] {
+  const pieces: string[] = [];
+  let current = '';
+  for (const paragraph of text.split(/\n\s*\n/).flatMap(short)) {
+    if (current !== '' && current.length + paragraph.length + 2 > longest) {
+      pieces.push(current);
+      current = '';
+    }
+    current = current === '' ? paragraph : `${current}\n\n${paragraph}`;
+  }
+  return [...pieces, current].map((piece) => piece.trim()).filter((piece) => piece !== '');
+}
+
+/** A paragraph that is too long by itself, in parts. */
+function short(paragraph: string): string[] {
+  const parts: string[] = [];
+  let rest = paragraph;
+  while (rest.length > longest) {
+    const space = rest.lastIndexOf(' ', longest);
+    const end = space > longest / 2 ? space : longest;
+    parts.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return [...parts, rest];
+}
+
+/** Lets an agent look for what was said before and for documents, by meaning. */
+function createSearchKnowledge(
+  search: (query: string, limit: number, signal: AbortSignal) => Promise<VectorMatch[]>,
+): Tool {
+  return defineTool({
+    name: 'search_knowledge',
+    description: 'Finds earlier conversations and documents by their meaning.',
+    input: z.object({
+      query: z.string().min(1).max(2000),
+      limit: z.number().int().min(1).max(20).default(5),
+    }),
+    async execute({ query, limit }, { signal }) {
+      try {
+        const found = await search(query, limit, signal);
+        return found.length === 0 ? 'Nothing was found.' : found.map(lineOf).join('\n---\n');
+      } catch (error) {
+        if (signal.aborted) throw error;
+        return `Error: ${errorMessage(error)}`;
+      }
+    },
+  }) as Tool;
+}
+
+function lineOf({ origin, at, text, score }: VectorMatch): string {
+  const day = new Date(at).toISOString().slice(0, 16);
+  return `[${origin}, ${day}, ${score.toFixed(2)}] ${text.slice(0, longestLine)}`;
 }

@@ -11,7 +11,7 @@ import { agent } from '../fixtures/crew.ts';
 import { type Observer, observe } from '../fixtures/observe.ts';
 import { type Json, startSwitchboard, type TestSwitchboard } from '../fixtures/start-switchboard.ts';
 import { EmbeddingQueue, type QueueSettings } from './embedding-queue.ts';
-import { passagesOf } from './passages.ts';
+import { passagesOf } from './plugin.ts';
 
 const files = {
   'agents/ava.yaml': agent('ava', 'role: general\ntools: [get_incidents]\nskills: [{ name: chat }]'),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -8,11 +9,11 @@ import {
   watchDirectory,
 } from '@trunkline/config';
 import { z } from 'zod';
-import { FileCache } from './file-cache.ts';
-import { spellingsOf, standingFile, standsTwice, twiceWords } from './file-names.ts';
 import type { FileKind, FolderKind } from './kinds.ts';
 import type { Problems } from './problems.ts';
 import { restrictFile } from './restrict.ts';
+
+const ending = /\.(yaml|yml)$/;
 
 export interface FollowSettings {
   problems: Problems;
@@ -132,4 +133,104 @@ export async function followFolder<Schema extends z.ZodType>(
     shelf.put(file, value);
   }
   return { value: () => shelf.values(), close: () => watch.close() };
+}
+
+interface ShelfSettings<Value> {
+  directory: string;
+  problems: Problems;
+  /** The name that an entry gives itself, and the field in which it does. */
+  nameOf: (value: Value) => string;
+  key: string;
+}
+
+/** The entries of one folder by their files, and what is wrong with those that cannot be used. */
+class FileCache<Value> {
+  readonly #settings: ShelfSettings<Value>;
+  readonly #good = new Map<string, Value>();
+  readonly #wrong = new Map<string, unknown>();
+
+  constructor(settings: ShelfSettings<Value>) {
+    this.#settings = settings;
+  }
+
+  /** A file whose name does not fit its entry is refused; the last good value stays. */
+  put(file: string, value: Value): void {
+    const words = this.#misnamed(file, value);
+    if (words === undefined) {
+      this.#good.set(file, value);
+      this.#wrong.delete(file);
+    } else this.#wrong.set(file, words);
+    this.#tell(file);
+  }
+
+  refuse(file: string, error: unknown): void {
+    this.#wrong.set(file, error);
+    this.#tell(file);
+  }
+
+  remove(file: string): void {
+    this.#good.delete(file);
+    this.#wrong.delete(file);
+    this.#tell(file);
+  }
+
+  values(): Value[] {
+    return [...this.#good].filter(([file]) => !this.#isSecond(file)).map(([, value]) => value);
+  }
+
+  #misnamed(file: string, value: Value): string | undefined {
+    const { directory, nameOf, key } = this.#settings;
+    const [name, path] = [nameOf(value), join(directory, file)];
+    if (entryIn(file) === name) return undefined;
+    return `${path}: its ${key} is ${name}; call the file ${name}.yaml, or change the ${key}`;
+  }
+
+  /** What a file says counts for the other spelling of its name too. */
+  #tell(changed: string): void {
+    const { problems, directory } = this.#settings;
+    for (const file of new Set([changed, ...spellingsOf(changed)])) {
+      const path = join(directory, file);
+      const words = this.#isSecond(file) ? twiceWords(path) : undefined;
+      problems.note(path, this.#wrong.get(file) ?? words);
+    }
+  }
+
+  #isSecond(file: string): boolean {
+    const [first, second] = spellingsOf(file);
+    return file === second && this.#knows(first) && this.#knows(second);
+  }
+
+  #knows(file: string): boolean {
+    return this.#good.has(file) || this.#wrong.has(file);
+  }
+}
+
+/** What the entry of a file is called; undefined for examples, hidden files and what editors leave beside a file. */
+export function entryIn(file: string): string | undefined {
+  const isEntry = ending.test(file) && !/\.example\.\w+$/.test(file) && !file.startsWith('.');
+  return isEntry ? file.replace(ending, '') : undefined;
+}
+
+/** The two ways to write the name of a file; where both stand, the first one counts. */
+export function spellingsOf(file: string): [string, string] {
+  const stem = file.replace(ending, '');
+  return [`${stem}.yaml`, `${stem}.yml`];
+}
+
+/** The file as it is called below a directory, or as a new one would be. */
+export function standingFile(directory: string, file: string): string {
+  const [first, second] = spellingsOf(file);
+  const stands = (name: string) => existsSync(join(directory, name));
+  return !stands(first) && stands(second) ? second : first;
+}
+
+/** Whether a file stands there under both spellings of its name. */
+export function standsTwice(directory: string, file: string): boolean {
+  return spellingsOf(file).every((name) => existsSync(join(directory, name)));
+}
+
+/** Why the second of two such files is not used. */
+export function twiceWords(file: string): string {
+  const [first, second] = spellingsOf(file);
+  return `${second} is not used, because ${first} holds the same entry; remove one of them`;
 }

@@ -1,17 +1,9 @@
 import { externalAgentSchema, targetsSchema } from '@trunkline/a2a';
 import type { z } from 'zod';
-import { agentSchema } from './schema/agent.ts';
-import { approversSchema } from './schema/approvers.ts';
-import { ceremonySchema } from './schema/ceremony.ts';
-import { channelsSchema } from './schema/channels.ts';
-import { chatSchema } from './schema/chat.ts';
-import { cloudSchema } from './schema/cloud.ts';
-import { codehostSchema } from './schema/codehost.ts';
+import { agentSchema, ceremonySchema, mcpServerSchema, routeSchema } from './schema/agent.ts';
+import { approversSchema, channelsSchema, fleetSchema, incidentsSchema } from './schema/channels.ts';
+import { chatSchema, cloudSchema, codehostSchema } from './schema/chat.ts';
 import { cronSchema } from './schema/cron.ts';
-import { fleetSchema } from './schema/fleet.ts';
-import { incidentsSchema } from './schema/incidents.ts';
-import { mcpServerSchema } from './schema/mcp-server.ts';
-import { routeSchema } from './schema/route.ts';
 
 /** A folder with one entry a file, each of which is called like its entry. */
 export interface FolderKind<Schema extends z.ZodType = z.ZodType> {

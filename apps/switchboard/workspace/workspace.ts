@@ -1,4 +1,6 @@
-import { basename, dirname, join } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { cp, mkdir, readdir } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import {
   type ExternalAgent,
   externalAgentsSchema,
@@ -6,21 +8,15 @@ import {
   toExternalAgents,
   toTargets,
 } from '@trunkline/a2a';
-import type { Environment, Logger } from '@trunkline/config';
+import { ConfigError, type Environment, isSecretName, type Logger } from '@trunkline/config';
+import { type Peers, peerRoles } from '@trunkline/service';
 import type { z } from 'zod';
 import { FollowedFiles, type FollowSettings, followFolder } from './follow.ts';
 import { type FileKind, type FolderKind, kinds } from './kinds.ts';
 import type { Problem, Problems } from './problems.ts';
-import type { AgentDefinition } from './schema/agent.ts';
-import type { Ceremony } from './schema/ceremony.ts';
-import type { Channel } from './schema/channels.ts';
-import type { ChatFile } from './schema/chat.ts';
-import type { CloudFile } from './schema/cloud.ts';
-import type { CodehostFile } from './schema/codehost.ts';
-import type { FleetFile } from './schema/fleet.ts';
-import type { Incident } from './schema/incidents.ts';
-import type { McpServer } from './schema/mcp-server.ts';
-import type { Route } from './schema/route.ts';
+import type { AgentDefinition, Ceremony, McpServer, Route } from './schema/agent.ts';
+import type { Channel, FleetFile, Incident } from './schema/channels.ts';
+import type { ChatFile, CloudFile, CodehostFile } from './schema/chat.ts';
 
 export interface WorkspaceSettings {
   directory: string;
@@ -159,4 +155,100 @@ async function followExternalAgents(
     expectedAgents: () => [],
     listedElsewhere: () => new Map((listed()?.agents ?? []).map(({ name }) => [name, place])),
   };
+}
+
+/** Refuses to start where the file tools of agents could write configuration: whoever writes that runs programs. */
+export function checkApart(files: string, places: Readonly<Record<string, string | undefined>>): void {
+  const root = realPath(files);
+  const inside = Object.entries(places).filter(([, path]) => path !== undefined && isInside(root, path));
+  if (inside.length === 0) return;
+  throw new ConfigError(
+    'The switchboard does not start:',
+    inside.map(
+      ([variable, path]) =>
+        `${path} lies in ${files}, where agents may write any file; set ${variable} to a place outside it`,
+    ),
+  );
+}
+
+function isInside(root: string, path: string): boolean {
+  const way = relative(root, realPath(path));
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`));
+}
+
+/** With the links of what exists resolved; the rest may be created later. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync(whole);
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    if (!isMissing || dirname(whole) === whole) throw error;
+    return join(realPath(dirname(whole)), basename(whole));
+  }
+}
+
+/** Keeps the credentials of the workspace out of the log from now on; other values (`DEBUG: "true"`) are common words. */
+export function hideSecrets(workspace: Workspace, hide: ((secret: string) => void) | undefined): void {
+  if (hide === undefined) return;
+  const maps = workspace
+    .mcpServers()
+    .map((server) => (server.transport === 'stdio' ? server.env : server.headers));
+  const remote = [
+    ...workspace.externalAgents().map(({ agent }) => agent),
+    ...(workspace.targets()?.values() ?? []),
+  ];
+  const fields = [...maps, ...remote.map(({ headers }) => headers ?? {})].flatMap((map) =>
+    Object.entries(map),
+  );
+  for (const [name, value] of fields) if (isSecretName(name)) hide(value);
+  for (const { credentials } of remote)
+    for (const value of Object.values(credentials ?? {})) if (typeof value === 'string') hide(value);
+}
+
+/** Puts a small working example into a workspace that is empty; says whether it did. */
+export async function seedWorkspace(directory: string): Promise<boolean> {
+  await mkdir(directory, { recursive: true });
+  if ((await readdir(directory)).length > 0) return false;
+  await cp(join(import.meta.dirname, 'seed'), directory, { recursive: true });
+  return true;
+}
+
+/** The workspace with the services that run beside the switchboard as further agents; what its files say goes first. */
+export function withPeers(workspace: Workspace, peers: Peers | undefined): Workspace {
+  if (peers === undefined) return workspace;
+  return {
+    ...workspace,
+    externalAgents() {
+      const listed = workspace.externalAgents();
+      const known = new Set([...listed, ...workspace.agents()].map(({ name }) => name));
+      return [...listed, ...agentsOf(peers).filter(({ name }) => !known.has(name))];
+    },
+    expectedAgents() {
+      const known = new Set([...workspace.externalAgents(), ...workspace.agents()].map(({ name }) => name));
+      return Object.keys(peerRoles).filter((name) => !known.has(name));
+    },
+    listedElsewhere() {
+      const agents = agentsOf(peers).map(({ name }) => [name, 'the services that run beside it'] as const);
+      return new Map([...agents, ...workspace.listedElsewhere()]);
+    },
+    targets() {
+      const listed = workspace.targets();
+      const agent = peers.find('agent');
+      if (agent === undefined || listed?.has(peers.agentName)) return listed;
+      return new Map([...(listed ?? []), [peers.agentName, remoteOf(peers.agentName, agent.url, peers)]]);
+    },
+  };
+}
+
+function agentsOf(peers: Peers): ExternalAgent[] {
+  return Object.keys(peerRoles).flatMap((name) => {
+    const peer = peers.find(name);
+    if (peer === undefined) return [];
+    return [{ name, agent: remoteOf(name, peer.url, peers), skills: [], subscribesTo: [], chain: {} }];
+  });
+}
+
+function remoteOf(name: string, url: string, { serviceToken }: Peers): RemoteAgent {
+  return { name, url: `${url}/a2a`, peer: { token: serviceToken, name: 'switchboard' } };
 }

@@ -1,4 +1,4 @@
-import type { Section } from '@trunkline/ui';
+import { mountPage, PageFrame, type PageFrameProps, type Section } from '@trunkline/ui';
 import {
   AlarmClock,
   BellRing,
@@ -15,6 +15,9 @@ import {
   Siren,
   Split,
 } from 'lucide-react';
+import type { ReactNode } from 'react';
+import '@trunkline/ui/styles.css';
+import { useLiveState } from './live.ts';
 
 const inConsole = (id: string, label: string, icon: Section['icon']): Section => ({
   id,
@@ -40,3 +43,13 @@ export const SECTIONS: readonly Section[] = [
   inConsole('plugins', 'Plugins', <Puzzle aria-hidden />),
   { id: 'status', label: 'Status', icon: <HeartPulse aria-hidden />, href: '/' },
 ];
+
+/** Puts a page of the switchboard into its document. */
+export function mountSwitchboardPage(page: ReactNode): void {
+  mountPage(page, { keyName: 'trunkline.switchboard.key', scheme: 'api-key', owner: 'the switchboard' });
+}
+
+/** The frame of a part of the console. */
+export function Frame(props: Omit<PageFrameProps, 'stream'>) {
+  return <PageFrame {...props} stream={useLiveState()} />;
+}

@@ -8,7 +8,7 @@ import {
 } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Leader } from '../../cluster/leader.ts';
-import type { PluginContext } from '../../core/plugin.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { agent } from '../../fixtures/crew.ts';
 import { startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
 import type { ChatOptions } from './options.ts';

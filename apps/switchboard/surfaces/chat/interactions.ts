@@ -1,10 +1,15 @@
 import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
-import type { AutocompleteInteraction, ChatInputCommandInteraction } from 'discord.js';
-import { derivedId } from '../../core/derived-id.ts';
-import { fromSurface } from '../../core/principals.ts';
+import type {
+  AutocompleteInteraction,
+  ChatInputCommandInteraction,
+  RESTPostAPIChatInputApplicationCommandsJSONBody,
+} from 'discord.js';
+import { derivedId, fromSurface } from '../../core/messages.ts';
 import type { ChatFile } from '../../workspace/schema/chat.ts';
-import { fillContent, findSubcommand } from './commands.ts';
 import type { ChatState } from './state.ts';
+
+/** Numbers of the platform for kinds of options. */
+const kinds = { subcommand: 1, string: 3, integer: 4, boolean: 5 } as const;
 
 export interface InteractionSettings {
   bus: Bus;
@@ -75,4 +80,51 @@ export async function suggest(
     .slice(0, mostSuggestions)
     .map((each) => ({ name: each.slice(0, 100), value: each.slice(0, 100) }));
   await interaction.respond(choices);
+}
+
+type Command = ChatFile['commands'][number];
+
+type Subcommand = Command['subcommands'][number];
+
+/** The commands of chat.yaml as the platform registers them. */
+export function commandBodies(
+  commands: readonly Command[],
+): RESTPostAPIChatInputApplicationCommandsJSONBody[] {
+  return commands.map(({ name, description, subcommands }) => ({
+    name,
+    description,
+    options: subcommands.map((subcommand) => ({
+      type: kinds.subcommand,
+      name: subcommand.name,
+      description: subcommand.description,
+      options: subcommand.options.map((option) => ({
+        type: kinds[option.type],
+        name: option.name,
+        description: option.description,
+        required: option.required,
+        ...(option.type !== 'boolean' && option.autocomplete && { autocomplete: true }),
+      })),
+    })),
+  })) as RESTPostAPIChatInputApplicationCommandsJSONBody[];
+}
+
+function findSubcommand(
+  commands: readonly Command[],
+  name: string,
+  subcommand: string | undefined,
+): Subcommand | undefined {
+  const found = commands.find((command) => command.name === name);
+  return found?.subcommands.find((each) => each.name === subcommand) ?? found?.subcommands[0];
+}
+
+/** The content of a subcommand: `{name}` stands for an option; what is named nowhere follows behind. */
+function fillContent(content: string, options: Readonly<Record<string, string | number | boolean>>): string {
+  const used = new Set<string>();
+  const filled = content.replace(/\{([\w-]+)\}/g, (whole, name: string) => {
+    if (!(name in options)) return whole;
+    used.add(name);
+    return String(options[name]);
+  });
+  const rest = Object.entries(options).filter(([name]) => !used.has(name));
+  return [filled, ...rest.map(([name, value]) => `${name}: ${value}`)].join('\n');
 }

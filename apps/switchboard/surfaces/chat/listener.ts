@@ -1,16 +1,20 @@
 import type { GuildMember, Interaction, REST } from 'discord.js';
-import type { PluginContext } from '../../core/plugin.ts';
-import { fromSurface } from '../../core/principals.ts';
-import type { ProjectDirectory } from '../../core/project-directory.ts';
-import { ChatBot } from './bot.ts';
-import { commandBodies } from './commands.ts';
-import { type HeardMessage, readMessage } from './inbound.ts';
-import { suggest, takeCommand } from './interactions.ts';
+import { fromSurface } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
+import type { ProjectDirectory } from '../../projects/registry.ts';
+import type { ChatFile } from '../../workspace/schema/chat.ts';
+import { ChatBot, type HeardMessage, readMessage } from './bot.ts';
+import { commandBodies, suggest, takeCommand } from './interactions.ts';
 import { MissedChannels } from './missed-channels.ts';
-import { Moderation, type Ruling } from './moderation.ts';
 import type { ChatOptions } from './options.ts';
-import type { ProgressNotes } from './progress.ts';
-import type { ChatState } from './state.ts';
+import type { ChatState, ProgressNotes } from './state.ts';
+
+const mostUsers = 10_000;
+
+const mostRulings = 10_000;
+
+/** When the ids of the platform begin. */
+const firstMs = 1_420_070_400_000;
 
 /** A bot that belongs to one agent. */
 export interface AgentBot {
@@ -234,4 +238,51 @@ export class ChatListener {
     const body = { content: `Welcome, <@${member.id}>!` };
     await rest.post(`/channels/${welcome}/messages`, { body });
   }
+}
+
+type Ruling = 'pass' | 'spam' | 'too-many';
+
+/** Decides which messages are heard: no spam, and from nobody more than the limit. */
+class Moderation {
+  readonly #config: () => ChatFile['moderation'];
+  readonly #times = new Map<string, number[]>();
+  /** A message is judged once, however many bots hear it and however often. */
+  readonly #rulings = new Map<string, Ruling>();
+
+  constructor(config: () => ChatFile['moderation']) {
+    this.#config = config;
+  }
+
+  judge(heard: HeardMessage): Ruling {
+    const known = this.#rulings.get(heard.id);
+    if (known !== undefined) return known;
+    const ruling = this.#rule(heard);
+    this.#rulings.set(heard.id, ruling);
+    dropOldest(this.#rulings, mostRulings);
+    return ruling;
+  }
+
+  #rule({ id, author, content }: HeardMessage): Ruling {
+    const { spamPatterns, rateLimit } = this.#config();
+    if (spamPatterns.some((pattern) => new RegExp(pattern, 'i').test(content))) return 'spam';
+    if (rateLimit === undefined) return 'pass';
+    const at = saidAt(id);
+    const since = at - rateLimit.windowSeconds * 1000;
+    const recent = (this.#times.get(author.id) ?? []).filter((time) => time > since);
+    if (recent.length >= rateLimit.maxMessages) return 'too-many';
+    this.#times.delete(author.id);
+    this.#times.set(author.id, [...recent, at]);
+    dropOldest(this.#times, mostUsers);
+    return 'pass';
+  }
+}
+
+/** The ids of the platform hold the time: what is read after an outage was not said all at once. */
+function saidAt(messageId: string): number {
+  return Number(BigInt(messageId) >> 22n) + firstMs;
+}
+
+function dropOldest(map: Map<string, unknown>, most: number): void {
+  const oldest = map.keys().next().value;
+  if (map.size > most && oldest !== undefined) map.delete(oldest);
 }

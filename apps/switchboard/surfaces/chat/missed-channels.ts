@@ -1,11 +1,16 @@
 import type { REST } from 'discord.js';
-import type { PluginContext } from '../../core/plugin.ts';
-import { announce } from '../../workspace/report.ts';
-import type { ChatBot } from './bot.ts';
-import { catchUp, mostMissed } from './catch-up.ts';
-import type { HeardMessage } from './inbound.ts';
+import type { PluginContext } from '../../core/plugins.ts';
+import { announce } from '../../workspace/problems.ts';
+import type { ChatBot, HeardMessage } from './bot.ts';
 import type { ChatOptions } from './options.ts';
 import type { ChatState } from './state.ts';
+
+const pageSize = 100;
+
+const mostPages = 50;
+
+/** As many missed messages are read of one channel. */
+const mostMissed = pageSize * mostPages;
 
 export interface MissedSettings {
   options: ChatOptions;
@@ -93,4 +98,56 @@ export class MissedChannels {
       payload: { source: 'surfaces', plugin: 'chat', error },
     });
   }
+}
+
+interface ApiMessage {
+  id: string;
+  channel_id: string;
+  content: string;
+  author: { id: string; username: string; bot?: boolean };
+  mentions: { id: string }[];
+}
+
+interface CatchUpSettings {
+  rest: REST;
+  state: ChatState;
+  take(heard: HeardMessage): Promise<void>;
+}
+
+interface MissedPlace {
+  channelId: string;
+  botId: string;
+  guildId: string;
+}
+
+/**
+ * Takes what was said in a channel while nobody listened, the oldest first, from the place that was read last.
+ * Says whether that was all of it.
+ */
+async function catchUp(
+  { rest, state, take }: CatchUpSettings,
+  { channelId, botId, guildId }: MissedPlace,
+): Promise<boolean> {
+  let after = await state.lastRead(channelId);
+  for (let page = 0; after !== undefined; page += 1) {
+    const query = new URLSearchParams({ after, limit: String(pageSize) });
+    const found = (await rest.get(`/channels/${channelId}/messages`, { query })) as ApiMessage[];
+    if (found.length > 0 && page === mostPages) return false;
+    const ordered = found.toSorted((one, other) => (BigInt(one.id) < BigInt(other.id) ? -1 : 1));
+    for (const message of ordered) await take(heardOf(message, botId, guildId));
+    after = found.length < pageSize ? undefined : ordered.at(-1)?.id;
+  }
+  return true;
+}
+
+function heardOf(message: ApiMessage, botId: string, guildId: string): HeardMessage {
+  const { id, channel_id: channelId, content, author, mentions } = message;
+  return {
+    id,
+    channelId,
+    guildId,
+    content,
+    author: { id: author.id, name: author.username, bot: author.bot === true },
+    mentionsBot: mentions.some((mention) => mention.id === botId),
+  };
 }

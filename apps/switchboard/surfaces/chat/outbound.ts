@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto';
+import { unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import type { REST } from 'discord.js';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
-import { type ChatAddress, chatAddress } from './address.ts';
-import { allowedMentions } from './mentions.ts';
-import type { ProgressNotes } from './progress.ts';
-import type { ChatState, OpenInteraction } from './state.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
+import { allowedMentions, type ChatState, type OpenInteraction, type ProgressNotes } from './state.ts';
+
+const prefix = 'message.outbound.chat';
+
+const snowflake = /^\d{5,25}$/;
 
 export interface ChatSettings {
   /** The door of an agent's own bot, or of the main one. */
@@ -151,4 +153,34 @@ async function call<Answer>(work: () => Promise<unknown>): Promise<Answer> {
     const words = `The chat platform answered${status === undefined ? '' : ` ${status}`}: ${message ?? String(error)}`;
     throw new DeliveryError(words, { permanent, cause: error });
   }
+}
+
+/** Where on the chat platform something goes, and whose bot says it. */
+type ChatAddress = { agent?: string } & (
+  | { kind: 'channel'; id: string }
+  | { kind: 'user'; id: string }
+  | { kind: 'slash'; id: string }
+  | { kind: 'alert' }
+  | { kind: 'digest' }
+);
+
+/** Undefined when the topic is no address. */
+function chatAddress(topic: string): ChatAddress | undefined {
+  const segments = topic
+    .slice(prefix.length + 1)
+    .split('.')
+    .map(unescapeSegment);
+  const by = segments.at(-2) === 'by' ? segments.at(-1) : undefined;
+  const place = placeOf(by === undefined ? segments : segments.slice(0, -2));
+  return place && { ...place, ...(by !== undefined && { agent: by }) };
+}
+
+function placeOf([first = '', second = '', third = '', ...rest]: string[]): ChatAddress | undefined {
+  if (rest.length > 0) return undefined;
+  if (first === 'alert' && second === '') return { kind: 'alert' };
+  if (first === 'dm' && second === 'user' && snowflake.test(third)) return { kind: 'user', id: third };
+  if (first === 'slash' && snowflake.test(second) && third === '') return { kind: 'slash', id: second };
+  if (first === 'push' && third === '')
+    return snowflake.test(second) ? { kind: 'channel', id: second } : { kind: 'digest' };
+  return snowflake.test(first) && second === '' ? { kind: 'channel', id: first } : undefined;
 }

@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Bus, Memory } from '@trunkline/bus';
+import type { Bus, Memory, Message, Subscription } from '@trunkline/bus';
+import type { Logger } from '@trunkline/config';
+import type { REST } from 'discord.js';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+
+const editEveryMs = 1500;
+
+const mostNotes = 1000;
+
+/** Whom texts may call: people by name, never everyone, nor a role. */
+export const allowedMentions = { parse: ['users'] as const };
 
 /** A slash command that waits for its answer. */
 export interface OpenInteraction {
@@ -79,4 +89,96 @@ export class ChatState {
 /** A correlation id may be any text. */
 function keyOf(correlationId: string): string {
   return createHash('sha256').update(correlationId).digest('hex');
+}
+
+interface ProgressSettings {
+  bus: Bus;
+  state: ChatState;
+  /** The door of an agent's own bot, or of the main one. */
+  restOf(agent: string | undefined): REST;
+  logger: Logger;
+}
+
+interface Note {
+  channelId: string;
+  /** Whose bot writes it: only the same one may put the answer in its place. */
+  agent: string | undefined;
+  messageId?: string;
+  editedAt: number;
+  /** The request that is under way: one at a time. */
+  turn: Promise<void>;
+}
+
+/** Shows what an agent is doing as one message that is edited; the answer then takes its place. */
+export class ProgressNotes {
+  readonly #settings: ProgressSettings;
+  readonly #notes = new Map<string, Note>();
+  #subscription: Subscription | undefined;
+
+  constructor(settings: ProgressSettings) {
+    this.#settings = settings;
+  }
+
+  async start(): Promise<void> {
+    const show = (message: Message) => this.#show(message);
+    this.#subscription = await this.#settings.bus.subscribe('agent.skill.toolframe.#', show, {
+      plugin: 'chat',
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#subscription?.unsubscribe();
+    await Promise.all([...this.#notes.values()].map(({ turn }) => turn));
+  }
+
+  /** What is said under this correlation in that channel may show its progress there. */
+  watch(correlationId: string, channelId: string, agent: string | undefined): void {
+    this.#notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
+    const oldest = this.#notes.keys().next().value;
+    if (this.#notes.size > mostNotes && oldest !== undefined) this.#notes.delete(oldest);
+  }
+
+  /**
+   * The message that the answer takes the place of, if there is one; waits for what is being written.
+   * Another switchboard may have written it, or this one before a restart.
+   */
+  async find(correlationId: string, channelId: string): Promise<string | undefined> {
+    const note = this.#notes.get(correlationId);
+    if (note !== undefined) note.editedAt = Number.POSITIVE_INFINITY;
+    await note?.turn;
+    const place = await this.#settings.state.note(correlationId);
+    return place?.channelId === channelId ? place.messageId : undefined;
+  }
+
+  /** The answer stands in its place. */
+  async end(correlationId: string): Promise<void> {
+    this.#notes.delete(correlationId);
+    await this.#settings.state.takeNote(correlationId);
+  }
+
+  #show({ correlationId, payload }: Message): void {
+    const note = this.#notes.get(correlationId);
+    const name = text(fieldsOf(payload).name);
+    if (note === undefined || name === undefined || fieldsOf(payload).type !== 'tool-start') return;
+    if (Date.now() - note.editedAt < editEveryMs) return;
+    note.editedAt = Date.now();
+    note.turn = note.turn.then(() => this.#write(note, correlationId, `*Working: ${name} …*`));
+  }
+
+  async #write(note: Note, correlationId: string, content: string): Promise<void> {
+    const { restOf, logger, state } = this.#settings;
+    if (this.#notes.get(correlationId) !== note) return;
+    const { channelId, messageId, agent } = note;
+    const rest = restOf(agent);
+    try {
+      const body = { content, allowed_mentions: allowedMentions };
+      if (messageId !== undefined)
+        return void (await rest.patch(`/channels/${channelId}/messages/${messageId}`, { body }));
+      const { id } = (await rest.post(`/channels/${channelId}/messages`, { body })) as { id: string };
+      note.messageId = id;
+      await state.keepNote(correlationId, { channelId, messageId: id });
+    } catch (error) {
+      logger.warn({ err: error }, 'progress could not be shown');
+    }
+  }
 }

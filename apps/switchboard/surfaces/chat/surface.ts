@@ -1,13 +1,12 @@
 import { escapeSegment } from '@trunkline/bus';
 import { readVariable } from '@trunkline/config';
 import type { REST } from 'discord.js';
-import type { PluginContext } from '../../core/plugin.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { defineSurface } from '../surface.ts';
 import { type AgentBot, ChatListener } from './listener.ts';
 import { type ChatOptions, chatOptions } from './options.ts';
 import { createChatSender } from './outbound.ts';
-import { ProgressNotes } from './progress.ts';
-import { ChatState } from './state.ts';
+import { ChatState, ProgressNotes } from './state.ts';
 
 /** The chat platform (Discord): messages and commands in, posts out. */
 export const chatSurface = defineSurface({

@@ -5,7 +5,7 @@ import type { gmail_v1 } from '@googleapis/gmail';
 import { untilAborted } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
-import { DeliveryError } from '../delivery/delivery.ts';
+import { DeliveryError } from '../delivery/outbox.ts';
 import { refreshGrant } from '../refresh-token.ts';
 
 export interface AccountSettings {

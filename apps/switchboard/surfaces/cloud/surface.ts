@@ -1,16 +1,12 @@
 import { group, text, url } from '@trunkline/config';
 import type { Leader } from '../../cluster/leader.ts';
-import type { PluginContext } from '../../core/plugin.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
 import { CloudAccount } from './account.ts';
-import { pollCalendar } from './calendar-poll.ts';
-import { createDocumentWriter } from './documents.ts';
-import { createFolders } from './folders.ts';
-import { pollMail } from './mail-poll.ts';
-import { createMailReplier } from './mail-reply.ts';
-import { PollState } from './poll-state.ts';
-import { Poller } from './poller.ts';
+import { createDocumentWriter, createFolders } from './documents.ts';
+import { createMailReplier, pollMail } from './mail.ts';
+import { Poller, PollState, pollCalendar } from './poller.ts';
 
 const minuteMs = 60_000;
 const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';

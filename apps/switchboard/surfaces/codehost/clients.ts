@@ -1,5 +1,6 @@
 import type { App, Octokit } from 'octokit';
-import { DeliveryError } from '../delivery/delivery.ts';
+import type { Repositories } from '../../onboarding/pipeline.ts';
+import { DeliveryError } from '../delivery/outbox.ts';
 import type { CodehostOptions } from './options.ts';
 
 export interface AppIdentity {
@@ -134,4 +135,42 @@ function retryAfter(headers: Record<string, string | undefined>): number | undef
 /** Comes as a plain 403, often without a word on how long. */
 function isSecondaryLimit(message: string | undefined): boolean {
   return /secondary rate limit|abuse detection/i.test(message ?? '');
+}
+
+/** Registers webhooks at the code host, as the app or by the token. */
+export function createWebhookRegistry(options: CodehostOptions): Repositories {
+  const { codehostToken: token, codehostAppId: appId, codehostWebhookSecret: secret } = options;
+  let clients: Promise<CodehostClients> | undefined;
+  return {
+    off:
+      token === undefined && appId === undefined
+        ? 'neither CODEHOST_TOKEN nor CODEHOST_APP_ID is set'
+        : undefined,
+    async ensureWebhook({ owner, repo }, { url, events }, signal) {
+      clients ??= CodehostClients.open(clientSettings(options));
+      const request = { signal };
+      try {
+        const octokit = await (await clients).of(owner, repo, 'reply');
+        const hooks = await octokit.paginate(octokit.rest.repos.listWebhooks, {
+          owner,
+          repo,
+          per_page: 100,
+          request,
+        });
+        if (hooks.some(({ config }) => config.url === url)) return 'exists';
+        const config = { url, content_type: 'json', ...(secret !== undefined && { secret }) };
+        await octokit.rest.repos.createWebhook({
+          owner,
+          repo,
+          events: [...events],
+          active: true,
+          config,
+          request,
+        });
+        return 'created';
+      } catch (error) {
+        throw codehostFailure(error);
+      }
+    },
+  };
 }

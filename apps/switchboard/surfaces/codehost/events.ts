@@ -1,11 +1,9 @@
 import type { Draft } from '@trunkline/bus';
 import { z } from 'zod';
-import { derivedId } from '../../core/derived-id.ts';
-import type { CodehostFile } from '../../workspace/schema/codehost.ts';
-import { topicOf } from './address.ts';
+import { derivedId } from '../../core/messages.ts';
+import type { CodehostFile } from '../../workspace/schema/chat.ts';
 import { type HookPayload, hookSchema } from './hook-schema.ts';
-import { inboundTopic, mentions, repoOf } from './naming.ts';
-import { ownMark } from './posts.ts';
+import { inboundTopic, mentions, ownMark, repoOf, topicOf } from './posts.ts';
 import { signalsOf } from './signals.ts';
 
 export interface EventSettings {

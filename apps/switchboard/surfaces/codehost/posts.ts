@@ -1,9 +1,11 @@
-import type { Bus } from '@trunkline/bus';
+import { type Bus, escapeSegment, unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
-import { addressOf, type CodehostAddress } from './address.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import { type CodehostClients, codehostFailure } from './clients.ts';
+import type { HookPayload } from './hook-schema.ts';
+
+const prefix = 'message.outbound.codehost';
 
 /** Stands in everything we write, so that a webhook that brings it back is not answered. */
 export const ownMark = '<!-- trunkline -->';
@@ -133,4 +135,50 @@ export function readVerdict(content: string): { event: ReviewEvent; body: string
 function misaddressed(topic: string): DeliveryError {
   const words = `${topic} is no place on the code host: use message.outbound.codehost.<owner>.<repo>.<number>, and .review or .comment.<id> behind it.`;
   return new DeliveryError(words, { permanent: true });
+}
+
+/** Where on the code host an answer goes: below an issue or pull request, into a thread of a review, or as a review. */
+interface CodehostAddress {
+  owner: string;
+  repo: string;
+  number: number;
+  /** The comment of a review whose thread it answers. */
+  comment?: number;
+  review?: boolean;
+}
+
+export function topicOf({ owner, repo, number, comment, review }: CodehostAddress): string {
+  const place = `${prefix}.${escapeSegment(owner)}.${escapeSegment(repo)}.${number}`;
+  if (review) return `${place}.review`;
+  return comment === undefined ? place : `${place}.comment.${comment}`;
+}
+
+/** Undefined when the topic is no address. */
+function addressOf(topic: string): CodehostAddress | undefined {
+  if (!topic.startsWith(`${prefix}.`)) return undefined;
+  const [owner = '', repo = '', count = '', kind, id = ''] = topic.slice(prefix.length + 1).split('.');
+  const number = Number(count);
+  if (owner === '' || repo === '' || !Number.isInteger(number) || number <= 0) return undefined;
+  const place = { owner: unescapeSegment(owner), repo: unescapeSegment(repo), number };
+  if (kind === undefined) return place;
+  if (kind === 'review') return { ...place, review: true };
+  return kind === 'comment' && Number.isInteger(Number(id)) && id !== ''
+    ? { ...place, comment: Number(id) }
+    : undefined;
+}
+
+export function inboundTopic(owner: string, repo: string, event: string, number: number): string {
+  return `message.inbound.codehost.${escapeSegment(owner)}.${escapeSegment(repo)}.${escapeSegment(event)}.${number}`;
+}
+
+export function repoOf({ repository }: HookPayload): { owner: string; repo: string } | undefined {
+  return repository && { owner: repository.owner.login, repo: repository.name };
+}
+
+/** Whether the text calls the handle: as a word of its own, without regard to case. */
+export function mentions(body: string | null | undefined, handle: string | undefined): boolean {
+  const name = handle?.replace(/^@/, '').toLowerCase();
+  if (!name || !body) return false;
+  const called = body.toLowerCase().matchAll(/(?<![\w@/.-])@([a-z0-9][a-z0-9-]*)/g);
+  return [...called].some(([, word]) => word === name);
 }

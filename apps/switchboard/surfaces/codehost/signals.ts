@@ -1,6 +1,6 @@
 import type { Draft } from '@trunkline/bus';
 import type { HookPayload } from './hook-schema.ts';
-import { repoOf } from './naming.ts';
+import { repoOf } from './posts.ts';
 
 /** What learners of reviews and releases want to know; nobody answers these. */
 export function signalsOf(event: string, hook: HookPayload, ownLogins: ReadonlySet<string>): Draft[] {

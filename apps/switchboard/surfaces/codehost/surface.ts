@@ -1,15 +1,13 @@
-import type { PluginContext } from '../../core/plugin.ts';
-import { fromSurface } from '../../core/principals.ts';
-import { AcceptedWebhooks } from '../accepted-webhooks.ts';
+import { fromSurface } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { defineSurface } from '../surface.ts';
-import { startWebhookServer } from '../webhook-server.ts';
-import { CodehostClients, clientSettings } from './clients.ts';
+import { AcceptedWebhooks, startWebhookServer } from '../webhooks.ts';
+import { CodehostClients, clientSettings, createWebhookRegistry } from './clients.ts';
 import { type HookEvent, type Reactable, readEvent } from './events.ts';
 import { type CodehostOptions, codehostOptions } from './options.ts';
 import { createPoster } from './posts.ts';
 import { hookLimit, hookPaths, mountWebhook, type WebhookSettings } from './webhook.ts';
-import { createWebhookRegistry } from './webhook-registry.ts';
 
 const reactionMs = 10_000;
 

@@ -2,7 +2,7 @@ import { defineErrors, describeRoute, parseJson } from '@trunkline/http';
 import type { Context, Hono } from 'hono';
 import { busFailure } from '../../errors.ts';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
-import { deliveryIdOf, isSignedBy } from '../webhook-signature.ts';
+import { deliveryIdOf, isSignedBy } from '../webhooks.ts';
 import { HookError, type HookEvent } from './events.ts';
 
 const hookErrors = defineErrors({

@@ -1,9 +1,34 @@
 import { join } from 'node:path';
+import type { Bus } from '@trunkline/bus';
+import { defineErrors, describeRoute, validate } from '@trunkline/http';
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import type { Delivery } from '../../api-types.ts';
+import { redactMessage } from '../../control/redact.ts';
 import { hourly } from '../../core/hourly.ts';
-import type { Plugin, PluginContext } from '../../core/plugin.ts';
-import { mountDeliveries } from '../../routes/deliveries.ts';
-import { DeliveryStore } from './delivery-store.ts';
+import type { Plugin, PluginContext } from '../../core/plugins.ts';
+import { busFailure } from '../../errors.ts';
+import type { SwitchboardEnv } from '../../routes/guards.ts';
+import { type DeliveryQuery, DeliveryStore } from './delivery-store.ts';
 import { Outbox, type Outlet } from './outbox.ts';
+
+const errors = defineErrors({
+  delivery_unknown: [
+    404,
+    ({ id }: { id: string }) =>
+      `There is no failed delivery ${id} of a surface that is on; GET /api/deliveries?state=failed lists them.`,
+  ],
+  letter_unknown: [
+    404,
+    ({ id }: { id: string }) => `There is no dead letter ${id}; GET /api/dead-letters lists them.`,
+  ],
+});
+
+const query = z.object({
+  state: z.enum(['queued', 'sent', 'failed']).optional(),
+  surface: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(100),
+});
 
 /** Sends what surfaces hand in. It starts before them and stops after them. */
 export interface Deliveries extends Plugin {
@@ -37,4 +62,61 @@ export function createDeliveries(): Deliveries {
       return outbox.open(outlet);
     },
   };
+}
+
+interface DeliveryRecords {
+  list(query: DeliveryQuery): Delivery[];
+  replay(id: string): boolean;
+}
+
+/** What went out and what could not, and messages that no handler could take; both can be tried again. */
+function mountDeliveries(app: Hono<SwitchboardEnv>, bus: Bus, records: DeliveryRecords): void {
+  const list = describeRoute({
+    summary: 'Messages to the outside and what became of them, the newest first',
+  });
+  app.get('/api/deliveries', list, validate('query', query), (context) => {
+    const deliveries = records.list(context.req.valid('query'));
+    return context.json({ success: true, data: { count: deliveries.length, deliveries } });
+  });
+  const again = describeRoute({
+    summary: 'Tries a failed delivery once more, from the part that failed',
+    errors: [errors.delivery_unknown],
+  });
+  app.post('/api/deliveries/:id/replay', again, (context) => {
+    const id = context.req.param('id');
+    if (!records.replay(id)) throw errors.delivery_unknown({ id });
+    return context.json({ success: true, data: { id, state: 'queued' } }, 202);
+  });
+  mountDeadLetters(app, bus);
+}
+
+function mountDeadLetters(app: Hono<SwitchboardEnv>, bus: Bus): void {
+  const list = describeRoute({
+    summary: 'Messages that their handler failed on every time, the newest first',
+  });
+  app.get('/api/dead-letters', list, async (context) => {
+    const letters = (await lettersOf(bus)).map((letter) => ({
+      ...letter,
+      message: redactMessage(letter.message),
+    }));
+    return context.json({ success: true, data: { count: letters.length, letters: letters.toReversed() } });
+  });
+  const again = describeRoute({
+    summary: 'Brings a dead letter once more to the handler that failed',
+    errors: [errors.letter_unknown],
+  });
+  app.post('/api/dead-letters/:id/replay', again, async (context) => {
+    const id = context.req.param('id');
+    if (!(await lettersOf(bus)).some((letter) => letter.id === id)) throw errors.letter_unknown({ id });
+    await bus.replay({ deadLetterId: id }).catch((error: unknown) => {
+      throw busFailure(error);
+    });
+    return context.json({ success: true, data: { id } }, 202);
+  });
+}
+
+function lettersOf(bus: Bus) {
+  return bus.deadLetters().catch((error: unknown) => {
+    throw busFailure(error);
+  });
 }

@@ -3,9 +3,8 @@ import { type Bus, createEmbeddedBus, type Message } from '@trunkline/bus';
 import { createLogger } from '@trunkline/config';
 import { FakeClock, temporaryDirectory, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type DeliveryAttempt, DeliveryError } from './delivery.ts';
 import { DeliveryStore } from './delivery-store.ts';
-import { Outbox } from './outbox.ts';
+import { type DeliveryAttempt, DeliveryError, Outbox } from './outbox.ts';
 
 let directory: ReturnType<typeof temporaryDirectory>;
 let bus: Bus;

@@ -4,7 +4,6 @@ import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage, KeyedQueue } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import type { Delivery } from '../../api-types.ts';
-import { DeliveryError, type Send } from './delivery.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
 export interface OutboxSettings {
@@ -196,5 +195,39 @@ export class Outbox {
       };
       stopping.addEventListener('abort', giveUp, { once: true });
     });
+  }
+}
+
+/** A message on its way out, as the surface that sends it sees it. */
+export interface DeliveryAttempt {
+  message: Message;
+  /** Aborted when an attempt takes too long, or the switchboard stops. */
+  signal: AbortSignal;
+  /** The parts that earlier attempts brought over: they are not sent again. */
+  done: readonly string[];
+  /** Tells that one more part arrived, under this name. */
+  arrived(reference: string): void;
+}
+
+/** Brings a message over, or throws. */
+type Send = (attempt: DeliveryAttempt) => Promise<void>;
+
+interface DeliveryErrorOptions extends ErrorOptions {
+  /** Trying again cannot help: the other side refused it, or there is no such place. */
+  permanent?: boolean;
+  /** When the other side wants to be asked again. */
+  retryAfterMs?: number | undefined;
+}
+
+/** An attempt that failed, and whether another may succeed. */
+export class DeliveryError extends Error {
+  readonly permanent: boolean;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { permanent = false, retryAfterMs, ...options }: DeliveryErrorOptions = {}) {
+    super(message, options);
+    this.name = 'DeliveryError';
+    this.permanent = permanent;
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -2,7 +2,7 @@ import { unescapeSegment } from '@trunkline/bus';
 import { splitMessage } from '@trunkline/tools';
 import { z } from 'zod';
 import { fieldsOf, text } from '../../dispatch/request.ts';
-import { type DeliveryAttempt, DeliveryError } from '../delivery/delivery.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 
 export interface BridgeSettings {
   url: string;

@@ -1,10 +1,26 @@
-import { escapeSegment } from '@trunkline/bus';
-import { group, text, url } from '@trunkline/config';
-import { fromSurface } from '../../core/principals.ts';
+import { type Draft, escapeSegment } from '@trunkline/bus';
+import { group, type Logger, text, url } from '@trunkline/config';
+import { z } from 'zod';
+import { derivedId, fromSurface } from '../../core/messages.ts';
 import { defineSurface } from '../surface.ts';
-import { readEnvelope } from './inbound.ts';
 import { createMessengerSender } from './outbound.ts';
-import { MessengerReceiver } from './receiver.ts';
+
+const envelopeSchema = z.object({
+  envelope: z.object({
+    source: z.string().nullish(),
+    sourceNumber: z.string().nullish(),
+    sourceName: z.string().nullish(),
+    timestamp: z.number(),
+    dataMessage: z
+      .object({
+        message: z.string().nullish(),
+        groupInfo: z.object({ groupId: z.string() }).nullish(),
+      })
+      .nullish(),
+  }),
+});
+
+const longestPauseMs = 60_000;
 
 const variables = 'MESSENGER_URL and MESSENGER_NUMBER';
 
@@ -74,3 +90,96 @@ export const messengerSurface = defineSurface({
     };
   },
 });
+
+interface ReceiverSettings {
+  url: string;
+  number: string;
+  take(received: unknown): Promise<void>;
+  /** The pause before the first new attempt; later ones are longer. */
+  retryMs: number;
+  logger: Logger;
+}
+
+/** Listens to the bridge by a web socket, and connects again whenever it is cut. */
+class MessengerReceiver {
+  readonly #settings: ReceiverSettings;
+  #socket: WebSocket | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #stopped = false;
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor(settings: ReceiverSettings) {
+    this.#settings = settings;
+  }
+
+  start(): void {
+    const { url, number, logger } = this.#settings;
+    const address = `${url.replace(/^http/, 'ws').replace(/\/+$/, '')}/v1/receive/${encodeURIComponent(number)}`;
+    const socket = new WebSocket(address);
+    this.#socket = socket;
+    socket.addEventListener('open', () => {
+      this.#failures = 0;
+      logger.info('listening to the messenger');
+    });
+    socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
+    socket.addEventListener('close', () => this.#again());
+    // A close follows.
+    socket.addEventListener('error', () =>
+      logger.warn('the bridge of the messenger does not answer; check MESSENGER_URL'),
+    );
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#socket?.close();
+    await this.#turn;
+  }
+
+  /** One after the other, in the order in which they came. */
+  #receive(data: string): void {
+    const { take, logger } = this.#settings;
+    this.#turn = this.#turn
+      .then(() => take(JSON.parse(data)))
+      .catch((error: unknown) =>
+        logger.error({ err: error }, 'a message of the messenger could not be taken'),
+      );
+  }
+
+  #again(): void {
+    if (this.#stopped) return;
+    const pause = Math.min(longestPauseMs, this.#settings.retryMs * 2 ** Math.min(this.#failures, 10));
+    this.#failures += 1;
+    this.#timer = setTimeout(() => this.start(), pause);
+  }
+}
+
+/** What the bridge received, as a message; undefined for what holds no text, such as receipts and signs of typing. */
+function readEnvelope(received: unknown): Draft | undefined {
+  const parsed = envelopeSchema.safeParse(received);
+  if (!parsed.success) return undefined;
+  const { source, sourceNumber, sourceName, timestamp, dataMessage } = parsed.data.envelope;
+  const sender = sourceNumber ?? source;
+  if (!sender || !dataMessage?.message) return undefined;
+  const group = dataMessage.groupInfo && groupRecipient(dataMessage.groupInfo.groupId);
+  const place = group ?? sender;
+  return {
+    topic: `message.inbound.messenger.${escapeSegment(place)}`,
+    payload: {
+      content: dataMessage.message,
+      sender,
+      name: sourceName ?? null,
+      direct: group === null || group === undefined,
+      arrivedAt: Date.now(),
+    },
+    id: derivedId(`${sender} ${timestamp}`, 'messenger'),
+    source: { interface: 'messenger', channelId: place, userId: sender },
+    reply: { topic: `message.outbound.messenger.${escapeSegment(place)}`, format: 'text' },
+  };
+}
+
+/** The bridge names a group by this when it is written to. */
+function groupRecipient(groupId: string): string {
+  return `group.${Buffer.from(groupId).toString('base64')}`;
+}

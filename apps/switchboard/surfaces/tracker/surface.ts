@@ -1,14 +1,16 @@
 import { group, integer, text, url } from '@trunkline/config';
-import type { PluginContext } from '../../core/plugin.ts';
-import { fromSurface } from '../../core/principals.ts';
-import { AcceptedWebhooks } from '../accepted-webhooks.ts';
+import { fromSurface } from '../../core/messages.ts';
+import type { PluginContext } from '../../core/plugins.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
-import { startWebhookServer } from '../webhook-server.ts';
-import { createTrackerActions } from './actions.ts';
-import { TrackerApi } from './client.ts';
-import { readTrackerHook, type TrackerHook } from './events.ts';
-import { TrackerTokens } from './tokens.ts';
-import { mountTrackerWebhook, type TrackerWebhook, trackerHookLimit } from './webhook.ts';
+import { AcceptedWebhooks, startWebhookServer } from '../webhooks.ts';
+import { createTrackerActions, TrackerApi, TrackerTokens } from './client.ts';
+import {
+  mountTrackerWebhook,
+  readTrackerHook,
+  type TrackerHook,
+  type TrackerWebhook,
+  trackerHookLimit,
+} from './webhook.ts';
 
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
 const acknowledgeMs = 10_000;

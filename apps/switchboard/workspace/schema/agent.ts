@@ -1,5 +1,69 @@
+import { parseSchedule } from '@trunkline/schedule';
 import { z } from 'zod';
-import { agentPattern, entryName } from './names.ts';
+import { agentPattern, answerTopic, entryName, passes, trigger } from './names.ts';
+
+/** `ceremonies/<id>.yaml`: a skill that agents perform at set times, in UTC. */
+export const ceremonySchema = z.strictObject({
+  id: entryName,
+  name: z.string().min(1),
+  description: z.string().optional(),
+  schedule: z.string().superRefine(passes(checkCron)),
+  skill: z.string().min(1),
+  /** Agents that perform it; none: whoever the router finds. */
+  targets: z.array(z.string().min(1)).default([]),
+  /** The chat channel that hears of it; empty: none. */
+  notifyChannel: z.string().default(''),
+  enabled: z.boolean().default(true),
+});
+
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** `routes.d/<name>.yaml`: messages of a topic become requests for a skill. */
+export const routeSchema = z.strictObject({
+  name: entryName,
+  description: z.string().optional(),
+  when: z.strictObject({
+    topic: trigger,
+    /** Fields of the payload by their path (`issue.state`) and the value each must have. */
+    match: z.record(z.string(), scalar).default({}),
+  }),
+  // biome-ignore lint/suspicious/noThenProperty: the contract of the file names it so, and nothing awaits it.
+  then: z.strictObject({
+    skill: z.string().min(1),
+    agent: z.string().optional(),
+    /** Where the answer goes, when the message names no place itself. */
+    topic: answerTopic.optional(),
+  }),
+  enabled: z.boolean().default(true),
+});
+
+const head = {
+  name: entryName,
+  trust: z.enum(['builtin', 'trusted', 'community']),
+  grants: z.array(z.string()).optional(),
+  allowedTools: z.array(z.string()).optional(),
+  excludeTools: z.array(z.string()).optional(),
+  enabled: z.boolean().optional(),
+};
+
+const address = {
+  url: z.url({ protocol: /^https?$/ }),
+  /** Sent with every request: where a key goes. */
+  headers: z.record(z.string(), z.string()).default({}),
+};
+
+/** `mcp-servers.d/<name>.yaml`: a server whose tools become skills. */
+export const mcpServerSchema = z.discriminatedUnion('transport', [
+  z.strictObject({
+    ...head,
+    transport: z.literal('stdio'),
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
+  }),
+  z.strictObject({ ...head, ...address, transport: z.literal('sse') }),
+  z.strictObject({ ...head, ...address, transport: z.literal('http') }),
+]);
 
 const agentTools = [
   'publish_event',
@@ -44,3 +108,14 @@ export const agentSchema = z
   });
 
 export type AgentDefinition = z.output<typeof agentSchema>;
+
+export type McpServer = z.output<typeof mcpServerSchema>;
+
+export type Route = z.output<typeof routeSchema>;
+
+export type Ceremony = z.output<typeof ceremonySchema>;
+
+function checkCron(text: string): void {
+  if (parseSchedule(text, { timezone: 'UTC' }).type !== 'cron')
+    throw new Error(`expected five fields of a cron expression, found ${text}`);
+}

@@ -1,5 +1,50 @@
 import { z } from 'zod';
 
+export const severities = ['critical', 'high', 'medium', 'low'] as const;
+
+const incidentSchema = z.strictObject({
+  id: z.string().regex(/^INC-\d{3,}$/, 'expected INC- and a number of three digits or more'),
+  title: z.string().min(1),
+  severity: z.enum(severities),
+  status: z.enum(['open', 'investigating', 'resolved']),
+  reportedAt: z.string(),
+  description: z.string().optional(),
+  affectedProjects: z.array(z.string()).optional(),
+  assignee: z.string().optional(),
+  resolvedAt: z.string().optional(),
+  resolutionNote: z.string().optional(),
+});
+
+/** `incidents.yaml`. */
+export const incidentsSchema = z
+  .strictObject({ incidents: z.array(incidentSchema).default([]) })
+  .default({ incidents: [] });
+
+const roles = z
+  .strictObject({ helm: z.string().min(1).default('helm'), reviewer: z.string().min(1).default('reviewer') })
+  .prefault({});
+
+/** `fleet.yaml`: who takes what is addressed to nobody, and who reviews. */
+export const fleetSchema = z
+  .strictObject({
+    roles,
+    codehost: z.strictObject({ reviewerBotLogins: z.array(z.string()).default([]) }).prefault({}),
+  })
+  .prefault({});
+
+/** Surfaces that prove who writes. Mail does not: anybody can write any sender into it. */
+const approver = z
+  .string()
+  .regex(
+    /^(chat|messenger):\S{1,200}$/,
+    'the surface and the id of the user, such as chat:123456789012345678',
+  );
+
+/** `approvers.yaml`: who may approve on a surface what agents want to run, beside the operator. */
+export const approversSchema = z
+  .strictObject({ approvers: z.array(approver).default([]) })
+  .default({ approvers: [] });
+
 const channelSchema = z
   .strictObject({
     id: z.string().min(1),
@@ -38,3 +83,7 @@ function eachOnce(channels: readonly { id: string }[], context: z.RefinementCtx)
     seen.add(id);
   });
 }
+
+export type FleetFile = z.output<typeof fleetSchema>;
+
+export type Incident = z.output<typeof incidentSchema>;

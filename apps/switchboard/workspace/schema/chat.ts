@@ -1,6 +1,47 @@
 import { z } from 'zod';
 import { passes } from './names.ts';
 
+const skill = z.string().min(1).optional();
+
+/** `codehost.yaml`: whom a mention calls, and which skill each kind of event asks for. */
+export const codehostSchema = z
+  .strictObject({
+    /** Compared without regard to case, with or without an @. */
+    mentionHandle: z.string().min(1).optional(),
+    skillHints: z
+      .strictObject({
+        issue_comment: skill,
+        issues: skill,
+        pull_request_review_comment: skill,
+        pull_request: skill,
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
+const minutes = z.number().positive().max(1440);
+
+/** `cloud.yaml`: folders, calendar and mail of the cloud suite. */
+export const cloudSchema = z
+  .strictObject({
+    drive: z
+      .strictObject({ orgFolderId: z.string().default(''), templateFolderId: z.string().optional() })
+      .prefault({}),
+    calendar: z
+      .strictObject({ orgCalendarId: z.string().default(''), pollIntervalMinutes: minutes.default(5) })
+      .prefault({}),
+    gmail: z
+      .strictObject({
+        watchLabels: z.array(z.string().min(1)).default([]),
+        pollIntervalMinutes: minutes.default(5),
+        routingRules: z
+          .array(z.strictObject({ label: z.string().min(1), skillHint: z.string().min(1) }))
+          .default([]),
+      })
+      .prefault({}),
+  })
+  .prefault({});
+
 /** A blank entry of a file counts as none. */
 const channelId = z.string().default('');
 
@@ -46,3 +87,7 @@ export const chatSchema = z
   .prefault({});
 
 export type ChatFile = z.output<typeof chatSchema>;
+
+export type CloudFile = z.output<typeof cloudSchema>;
+
+export type CodehostFile = z.output<typeof codehostSchema>;

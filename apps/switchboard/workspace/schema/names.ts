@@ -1,7 +1,7 @@
 import { checkPattern, checkTopic, matchesTopic } from '@trunkline/bus';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
-import { guardedPart, isGuardedTopic } from '../../access/topics.ts';
+import { guardedPart, isGuardedTopic } from '../../access/caller.ts';
 
 /** Names of agents, routes, servers and ceremonies: they name files and stand in topics. */
 export const entryName = z

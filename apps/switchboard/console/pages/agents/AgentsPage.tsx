@@ -1,11 +1,22 @@
-import { Badge, Button, buttonClass, hashRoute, Lamp, Line, ListPanel, useHashRoute } from '@trunkline/ui';
-import { Bot, Link, Plus } from 'lucide-react';
+import {
+  Badge,
+  Button,
+  buttonClass,
+  ErrorState,
+  hashRoute,
+  Lamp,
+  Line,
+  ListPanel,
+  Panel,
+  RelativeTime,
+  useHashRoute,
+} from '@trunkline/ui';
+import { ArrowLeft, Bot, Link, Plus, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { AgentView } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
-import { useList } from '../../shared/useList.ts';
-import { RemoteAgentPage } from './RemoteAgentPage.tsx';
+import { Frame } from '../../shared/sections.tsx';
+import { useList, useSend, useUndoLast } from '../../shared/useList.ts';
 import { Trial } from './Trial.tsx';
 
 const TEMPLATE = `name: scribe
@@ -104,4 +115,75 @@ function AgentLamp({ agent: { load, sighting } }: { agent: AgentView }) {
   if (load.circuit === 'open') return <Lamp state="failed" word="Rests" className="w-20" />;
   if (sighting && !sighting.reachable) return <Lamp state="failed" word="Not reached" className="w-20" />;
   return <Lamp state="live" word="Ready" className="w-20" />;
+}
+
+/** An agent of another service: whether it is reached, what it can do, and a way to try it. */
+function RemoteAgentPage({ agent }: { agent: AgentView }) {
+  const { name, type, skills, sighting } = agent;
+  return (
+    <Frame
+      title={name}
+      intro={
+        <a
+          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
+          href={hashRoute('agents')}
+        >
+          <ArrowLeft aria-hidden className="size-4" /> All agents
+        </a>
+      }
+      actions={type === 'a2a' && <RemoveRemote name={name} />}
+    >
+      {sighting && !sighting.reachable && (
+        <ErrorState
+          what={`${name} is not reached.`}
+          why={sighting.error ?? 'It does not answer.'}
+          todo="Check its address and key in agents.d, and that it runs. It is asked again every minute."
+        />
+      )}
+      <Panel
+        title="Skills"
+        detail="As its card says."
+        actions={
+          sighting?.reachable && (
+            <>
+              <Lamp state="live" word="Reached" />
+              <span className="text-12 text-muted">
+                <RelativeTime at={sighting.at} />
+              </span>
+            </>
+          )
+        }
+      >
+        <ul className="flex flex-col gap-2">
+          {skills.map((skill) => (
+            <li key={skill.name} className="flex flex-wrap items-baseline gap-2">
+              <Badge>{skill.name}</Badge>
+              <span className="text-muted">{skill.description}</span>
+            </li>
+          ))}
+          {skills.length === 0 && <li className="text-muted">None are known yet.</li>}
+        </ul>
+      </Panel>
+      <Trial agent={agent} />
+    </Frame>
+  );
+}
+
+/** Takes an agent of another service out of agents.d. */
+function RemoveRemote({ name }: { name: string }) {
+  const send = useSend();
+  const undoLast = useUndoLast();
+  const remove = async () => {
+    const gone = await send(`/api/external-agents/${encodeURIComponent(name)}`, {
+      method: 'DELETE',
+      title: `${name} is removed.`,
+      undo: () => undoLast('a2a', name),
+    });
+    if (gone) window.location.hash = hashRoute('agents');
+  };
+  return (
+    <Button icon={<Trash2 aria-hidden />} onClick={() => void remove()}>
+      Remove
+    </Button>
+  );
 }

@@ -1,10 +1,9 @@
 import { Badge, hashRoute, ListPanel, RelativeTime, Tabs, useHashRoute } from '@trunkline/ui';
 import { BellRing, CircleSlash2 } from 'lucide-react';
 import type { BusMessage } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
+import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
-import { MessageRow } from '../feed/MessageRow.tsx';
-import { useFeed } from '../feed/useFeed.ts';
+import { MessageRow, useFeed } from '../feed/MessageRow.tsx';
 
 interface Alert {
   id: string;

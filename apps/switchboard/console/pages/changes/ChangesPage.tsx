@@ -2,8 +2,8 @@ import { Badge, Button, ListPanel, RelativeTime, usePages } from '@trunkline/ui'
 import { ChevronRight, History, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Answer, ChangeView } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
+import { Frame } from '../../shared/sections.tsx';
 import { useSend } from '../../shared/useList.ts';
 
 const AT_ONCE = 50;

@@ -11,7 +11,7 @@ import {
 import { MailCheck, MailWarning, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import type { DeadLetter, Delivery } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
+import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
 

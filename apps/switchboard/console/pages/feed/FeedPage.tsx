@@ -1,9 +1,8 @@
 import { Button, hashRoute, ListPanel, TextField, useHashRoute } from '@trunkline/ui';
 import { Pause, Play, Radio } from 'lucide-react';
 import { useState } from 'react';
-import { Frame } from '../../app/Frame.tsx';
-import { MessageRow } from './MessageRow.tsx';
-import { useFeed } from './useFeed.ts';
+import { Frame } from '../../shared/sections.tsx';
+import { MessageRow, useFeed } from './MessageRow.tsx';
 
 /** Every message on the bus as it passes, and those of the last days that are journalled. */
 export default function FeedPage() {

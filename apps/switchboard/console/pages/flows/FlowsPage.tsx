@@ -12,10 +12,9 @@ import {
 import { Route } from 'lucide-react';
 import { useState } from 'react';
 import type { Flow } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
-import { FlowPage } from './FlowPage.tsx';
-import { lampOf, titleOf, workOf } from './labels.ts';
+import { Frame } from '../../shared/sections.tsx';
+import { FlowPage, lampOf, titleOf, workOf } from './FlowPage.tsx';
 
 const AT_ONCE = 50;
 const FILTERS = [

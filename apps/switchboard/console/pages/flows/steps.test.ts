@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { stepsOf } from './steps.ts';
+import { stepsOf } from './Timeline.tsx';
 
 it('makes one step of the call of a tool and its end, with the time it took', () => {
   const steps = stepsOf([

@@ -2,7 +2,7 @@ import { Badge, Button, FormDialog, ListPanel, RelativeTime } from '@trunkline/u
 import { Check, Plus, Siren } from 'lucide-react';
 import { useState } from 'react';
 import type { Incident } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
+import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 
 const REPORT = {

@@ -1,12 +1,15 @@
-import { ErrorState, Panel, Skeleton, useResource } from '@trunkline/ui';
+import { buttonClass, ErrorState, hashRoute, ListPanel, Panel, Skeleton, useResource } from '@trunkline/ui';
+import { Radio } from 'lucide-react';
 import { useMemo } from 'react';
 import type { AgentView, Answer, McpServerView, PluginStatus } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
+import { Frame } from '../../shared/sections.tsx';
+import { MessageRow, useFeed } from '../feed/MessageRow.tsx';
 import { Board } from './Board.tsx';
-import { Latest } from './Latest.tsx';
 import { buildMap, type ExchangeMap, type WorkspaceView } from './model.ts';
 import { useLights } from './useLights.ts';
+
+const SHOWN = 8;
 
 /** The exchange as it is wired now; lines light up as messages pass. */
 export default function MapPage() {
@@ -51,4 +54,29 @@ function useMap() {
     });
   }, [plugins.body, agents.body, servers.body, workspace.body]);
   return { map, error: all.find(({ error }) => error !== undefined)?.error };
+}
+
+/** The last messages that passed, under the map. */
+function Latest() {
+  const { list } = useFeed({ topic: '', correlationId: '' });
+  return (
+    <ListPanel
+      title="Passing now"
+      what="the messages"
+      list={{ ...list, items: list.items?.slice(0, SHOWN), hasMore: false }}
+      actions={
+        <a className={buttonClass({ size: 'small' })} href={hashRoute('feed')}>
+          Open the feed
+        </a>
+      }
+      empty={{
+        icon: <Radio aria-hidden />,
+        title: 'Nothing has passed yet',
+        next: 'Send a message to an agent under Agents, and watch its way light up.',
+      }}
+      itemKey={({ id }) => id}
+    >
+      {(message) => <MessageRow message={message} />}
+    </ListPanel>
+  );
 }

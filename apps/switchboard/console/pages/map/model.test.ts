@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AgentView, BusMessage } from '../../../api-types.ts';
-import { litBy, litByCalls } from './light.ts';
 import { buildMap } from './model.ts';
+import { litBy, litByCalls } from './useLights.ts';
 
 const agent = (name: string, skills: string[]): AgentView => ({
   name,

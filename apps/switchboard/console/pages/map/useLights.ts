@@ -2,8 +2,11 @@ import { useApi } from '@trunkline/ui';
 import { useEffect, useRef, useState } from 'react';
 import type { Answer, BusMessage, FlowDetails } from '../../../api-types.ts';
 import { useBus } from '../../shared/live.ts';
-import { type Lit, litBy, litByCalls, type Origins } from './light.ts';
-import { type ExchangeMap, edgeId, type MapEdge } from './model.ts';
+import { type ExchangeMap, edgeId, type MapEdge, nodeId, surfaceOf, topicsOf } from './model.ts';
+
+const MOST_ORIGINS = 500;
+
+const DARK: Lit = { nodes: [], edges: [] };
 
 export interface Lights {
   /** The ids of nodes and edges that glow. */
@@ -90,4 +93,59 @@ function useCalls() {
       asking.current = false;
     }
   };
+}
+
+/** Which topic a correlation came in on, so that the line to its agent can be lit. */
+type Origins = Map<string, string>;
+
+interface Lit {
+  nodes: readonly string[];
+  edges: readonly MapEdge[];
+}
+
+/** The nodes and edges that a message lights. */
+export function litBy(message: BusMessage, map: ExchangeMap, origins: Origins): Lit {
+  const { topic, correlationId } = message;
+  if (topic.startsWith('flow.item.')) return litByFlow(message, origins);
+  const surface = surfaceOf(topic);
+  const from = surface === undefined ? undefined : nodeId('surfaces', surface);
+  if (topic.startsWith('message.outbound.')) return isOn(from, map) ? { nodes: [from], edges: [] } : DARK;
+  const topics = topicsOf(map, topic).map(({ id }) => id);
+  const [first] = topics;
+  // A request that the router made came in on another topic, which stays the origin.
+  if (first && !origins.has(correlationId)) note(origins, correlationId, first);
+  if (topic === 'agent.skill.request' && origins.get(correlationId) !== first) return DARK;
+  if (from === undefined) return { nodes: topics, edges: [] };
+  return { nodes: [from, ...topics], edges: topics.map((to) => ({ from, to })) };
+}
+
+// Nothing goes out by a surface that is off.
+function isOn(surface: string | undefined, { nodes }: ExchangeMap): surface is string {
+  return nodes.some(({ id, state }) => id === surface && state !== 'idle');
+}
+
+function litByFlow({ payload, correlationId }: BusMessage, origins: Origins): Lit {
+  const { targetAgent } = payload as { targetAgent?: string | null };
+  if (!targetAgent) return DARK;
+  const agent = nodeId('agents', targetAgent);
+  const from = origins.get(correlationId);
+  if (from === undefined) return { nodes: [agent], edges: [] };
+  return { nodes: [from, agent], edges: [{ from, to: agent }] };
+}
+
+/** The tools that an agent called; those of MCP servers bear the name of their server. */
+export function litByCalls(names: readonly string[], agent: string, map: ExchangeMap): Lit {
+  const isCalled = (tool: string) =>
+    names.some((called) => called.startsWith(tool) && /^($|[._])/.test(called.slice(tool.length)));
+  const tools = map.nodes.filter(({ column, name }) => column === 'tools' && isCalled(name));
+  return {
+    nodes: tools.map(({ id }) => id),
+    edges: tools.map(({ id }) => ({ from: nodeId('agents', agent), to: id })),
+  };
+}
+
+function note(origins: Origins, correlationId: string, topic: string): void {
+  origins.set(correlationId, topic);
+  const [oldest] = origins.keys();
+  if (origins.size > MOST_ORIGINS && oldest !== undefined) origins.delete(oldest);
 }

@@ -1,8 +1,8 @@
 import { ErrorState, Lamp, type LampState, ListPanel, useResource } from '@trunkline/ui';
 import { Puzzle } from 'lucide-react';
 import type { Answer, PluginStatus } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
 import { useReloadOn } from '../../shared/live.ts';
+import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
 
 const LAMPS: Record<PluginStatus['state'], { lamp: LampState; word: string }> = {

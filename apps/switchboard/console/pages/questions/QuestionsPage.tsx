@@ -2,7 +2,7 @@ import { Button, CopyButton, hashRoute, ListPanel, RelativeTime, TextAreaField }
 import { MessageCircleQuestion, Send } from 'lucide-react';
 import { useState } from 'react';
 import type { Question } from '../../../api-types.ts';
-import { Frame } from '../../app/Frame.tsx';
+import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 
 /** What agents ask people, with a box for the answer. */

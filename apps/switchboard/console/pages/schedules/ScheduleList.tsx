@@ -1,11 +1,20 @@
-import { Button, FormDialog, ListPanel, usePages } from '@trunkline/ui';
-import { AlarmClock, Plus } from 'lucide-react';
+import {
+  Badge,
+  Button,
+  FormDialog,
+  hashRoute,
+  IconButton,
+  type JsonSchema,
+  Lamp,
+  ListPanel,
+  RelativeTime,
+  usePages,
+} from '@trunkline/ui';
+import { AlarmClock, CirclePlay, Pause, Pencil, Play, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Answer, ScheduleView } from '../../../api-types.ts';
 import { useReloadOn } from '../../shared/live.ts';
-import { useSend } from '../../shared/useList.ts';
-import { EDIT_FORM, NEW_FORM, recordOf, valuesOf } from './form.ts';
-import { ScheduleRow } from './ScheduleRow.tsx';
+import { useSend, useUndoLast } from '../../shared/useList.ts';
 
 const AT_ONCE = 50;
 
@@ -77,4 +86,160 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
       )}
     </>
   );
+}
+
+// The form by which a schedule is added or changed, and what it means to the service.
+
+type Values = Readonly<Record<string, unknown>>;
+
+const FIELDS: Record<string, JsonSchema> = {
+  schedule: {
+    type: 'string',
+    title: 'When',
+    description: 'Five cron fields such as 0 9 * * 1-5, @daily, or one time such as 2027-01-31T09:00:00.',
+  },
+  timezone: {
+    type: 'string',
+    title: 'Time zone',
+    description: 'Such as Europe/Berlin; that of the machine when left empty.',
+  },
+  content: { type: 'string', title: 'What the agent reads', maxLength: 20_000 },
+  topic: { type: 'string', title: 'Topic', description: 'cron. and the name when left empty.' },
+  skillHint: { type: 'string', title: 'Skill', description: 'The router decides when left empty.' },
+  channel: {
+    type: 'string',
+    title: 'Where the answer goes',
+    description: 'cli, messenger, the id of a chat channel, or a2a.',
+  },
+  overlap: {
+    title: 'When its last run still goes on',
+    default: 'skip',
+    oneOf: [
+      { const: 'skip', title: 'Leave it out' },
+      { const: 'queue', title: 'Wait for it' },
+      { const: 'allow', title: 'Run both' },
+    ],
+  },
+};
+
+const ID: JsonSchema = {
+  type: 'string',
+  title: 'Name',
+  pattern: '^[a-z0-9][a-z0-9.-]*$',
+  description: 'Small letters, digits, - and dots.',
+};
+
+const NEW_FORM: JsonSchema = {
+  type: 'object',
+  required: ['id', 'schedule', 'content'],
+  properties: { id: ID, ...FIELDS },
+};
+
+const EDIT_FORM: JsonSchema = {
+  type: 'object',
+  required: ['schedule', 'content'],
+  properties: FIELDS,
+};
+
+/** What stands in the form for a schedule that is there. */
+function valuesOf({ schedule, timezone, topic, overlap, payload }: ScheduleView): Values {
+  const { content, skillHint, channel } = payload;
+  return { schedule, timezone, content, topic, skillHint, channel, overlap };
+}
+
+/** The record that the service keeps; fields that the form does not show stay as they were. */
+function recordOf(id: string, values: Values, before?: ScheduleView): Record<string, unknown> {
+  const { schedule, timezone, topic, overlap, content, skillHint, channel } = values;
+  const payload = {
+    ...before?.payload,
+    content,
+    channel: channel ?? 'cli',
+    skillHint,
+  };
+  return {
+    id,
+    schedule,
+    timezone,
+    topic: topic ?? `cron.${id}`,
+    overlap,
+    payload,
+    ...(before && { jitterMs: before.jitterMs, enabled: before.state === 'active' }),
+  };
+}
+
+interface ScheduleRowProps {
+  schedule: ScheduleView;
+  selected: boolean;
+  onEdit(): void;
+}
+
+/** A schedule with its next five times. */
+function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
+  const { id, payload, state, next } = schedule;
+  const act = useActions(id);
+  const paused = state === 'paused';
+  return (
+    <li
+      className={`flex flex-col gap-2 border-line border-b px-4 py-3 last:border-b-0 ${selected ? 'bg-hover' : ''}`}
+    >
+      <div className="flex flex-wrap items-start gap-2">
+        <div className="min-w-0 flex-1 basis-60">
+          <p className="flex flex-wrap items-center gap-x-3">
+            <a
+              className="font-medium break-all underline-offset-2 hover:underline"
+              href={hashRoute('schedules', 'messages', id)}
+            >
+              {id}
+            </a>
+            {paused ? <Badge tone="waiting">Paused</Badge> : <Lamp state="live" word="On" />}
+          </p>
+          <p className="break-words">{payload.content}</p>
+          <p className="flex flex-wrap gap-x-3 font-mono text-12 text-muted">
+            <span>{schedule.schedule}</span>
+            <span>{schedule.timezone}</span>
+            <span className="break-all">{schedule.topic}</span>
+          </p>
+        </div>
+        <div className="flex">
+          <IconButton small label={`Run ${id} now`} icon={<CirclePlay aria-hidden />} onClick={act.run} />
+          {paused ? (
+            <IconButton small label={`Let ${id} go on`} icon={<Play aria-hidden />} onClick={act.resume} />
+          ) : (
+            <IconButton small label={`Pause ${id}`} icon={<Pause aria-hidden />} onClick={act.pause} />
+          )}
+          <IconButton small label={`Change ${id}`} icon={<Pencil aria-hidden />} onClick={onEdit} />
+          <IconButton small label={`Remove ${id}`} icon={<Trash2 aria-hidden />} onClick={act.remove} />
+        </div>
+      </div>
+      {!paused && next.length > 0 && (
+        <ol
+          aria-label="Next five times"
+          className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-muted before:content-['Next']"
+        >
+          {next.slice(0, 5).map((time) => (
+            <li key={time}>
+              <RelativeTime at={time} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </li>
+  );
+}
+
+function useActions(id: string) {
+  const send = useSend();
+  const undoLast = useUndoLast();
+  const path = `/api/schedules/${encodeURIComponent(id)}`;
+  return {
+    run: () => void send(`${path}/run-now`, { title: `${id} runs now.` }),
+    pause: () => void send(`${path}/pause`, { title: `${id} is paused.` }),
+    resume: () => void send(`${path}/resume`, { title: `${id} goes on.` }),
+    remove: () =>
+      void send(path, {
+        method: 'DELETE',
+        title: `${id} is removed.`,
+        undo: () => undoLast('cron', id),
+      }),
+  };
 }

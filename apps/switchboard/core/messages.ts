@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Draft } from '@trunkline/bus';
 import { anonymous, handedOn, type Principal } from '@trunkline/identity';
 import { guest } from '../access/caller.ts';
@@ -29,4 +30,9 @@ export function scheduled(id: string, owner: string | undefined): Principal {
   if (owner === undefined) return { kind: 'service', id: own, via: [] };
   if (owner === guest.name) return handedOn(anonymous, own);
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
+}
+
+/** The id of what follows from a message: the same each time, so that a repeated delivery is not told twice. */
+export function derivedId(messageId: string, purpose: string): string {
+  return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);
 }

@@ -1,11 +1,13 @@
 import type { gmail_v1 } from '@googleapis/gmail';
-import { type Bus, type Draft, escapeSegment } from '@trunkline/bus';
-import { derivedId } from '../../core/derived-id.ts';
-import { fromSurface } from '../../core/principals.ts';
-import type { CloudFile } from '../../workspace/schema/cloud.ts';
+import { type Bus, type Draft, escapeSegment, unescapeSegment } from '@trunkline/bus';
+import { derivedId, fromSurface } from '../../core/messages.ts';
+import { fieldsOf, text } from '../../dispatch/request.ts';
+import type { CloudFile } from '../../workspace/schema/chat.ts';
+import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import type { CloudAccount } from './account.ts';
-import { headerOf, textOf } from './mail-text.ts';
-import type { PollState } from './poll-state.ts';
+import type { PollState } from './poller.ts';
+
+const longestMail = 50_000;
 
 export interface MailPoll {
   account: CloudAccount;
@@ -127,4 +129,76 @@ function isOurs({ labelIds }: gmail_v1.Schema$Message): boolean {
 /** Of a machine, such as a notice of absence: an answer would be answered again, without end (RFC 3834). */
 function isAutomatic(mail: gmail_v1.Schema$Message): boolean {
   return !/^(no\b.*)?$/i.test(headerOf(mail, 'auto-submitted').trim());
+}
+
+export function headerOf({ payload }: gmail_v1.Schema$Message, name: string): string {
+  return payload?.headers?.find((header) => header.name?.toLowerCase() === name)?.value ?? '';
+}
+
+/** The plain text of a mail; of one that has none, its preview. */
+function textOf(mail: gmail_v1.Schema$Message): string {
+  const part = plainPart(mail.payload);
+  const text = part?.body?.data ? Buffer.from(part.body.data, 'base64url').toString('utf8') : mail.snippet;
+  return (text ?? '').slice(0, longestMail);
+}
+
+function plainPart(part: gmail_v1.Schema$MessagePart | undefined): gmail_v1.Schema$MessagePart | undefined {
+  if (part === undefined || part.mimeType === 'text/plain') return part;
+  return part.parts?.map(plainPart).find((found) => found?.mimeType === 'text/plain');
+}
+
+interface Letter {
+  to: string;
+  subject: string;
+  text: string;
+  /** The message that it answers. */
+  inReplyTo: string;
+}
+
+/** A mail in the form that the API takes. Line ends in what came from outside cannot add headers. */
+export function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
+  const lines = [
+    `To: ${oneLine(to)}`,
+    `Subject: =?UTF-8?B?${Buffer.from(oneLine(subject)).toString('base64')}?=`,
+    ...(inReplyTo === '' ? [] : [`In-Reply-To: ${oneLine(inReplyTo)}`, `References: ${oneLine(inReplyTo)}`]),
+    'Auto-Submitted: auto-replied',
+    'MIME-Version: 1.0',
+    'Content-Type: text/plain; charset=UTF-8',
+    'Content-Transfer-Encoding: base64',
+    '',
+    Buffer.from(text).toString('base64').replace(/.{76}/g, '$&\r\n'),
+  ];
+  return Buffer.from(lines.join('\r\n')).toString('base64url');
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\r\n]+/g, ' ');
+}
+
+/** Answers a mail in its thread: `cloud.mail.reply.<id of the mail>`. */
+export function createMailReplier(account: CloudAccount) {
+  return async ({ message, signal, arrived }: DeliveryAttempt): Promise<void> => {
+    const id = unescapeSegment(message.topic.split('.')[3] ?? '');
+    const content = text(fieldsOf(message.payload).content);
+    if (id === '' || content === undefined) {
+      const words = 'A reply needs the topic cloud.mail.reply.<id of the mail> and a content.';
+      throw new DeliveryError(words, { permanent: true });
+    }
+    const gmail = await account.mail();
+    const { data: mail } = await account.call(signal, (options) =>
+      gmail.users.messages.get({ userId: 'me', id, format: 'metadata' }, options),
+    );
+    const subject = headerOf(mail, 'subject');
+    const raw = encodeMail({
+      to: headerOf(mail, 'reply-to') || headerOf(mail, 'from'),
+      subject: /^re:/i.test(subject) ? subject : `Re: ${subject}`,
+      text: content,
+      inReplyTo: headerOf(mail, 'message-id'),
+    });
+    const requestBody = { raw, ...(mail.threadId && { threadId: mail.threadId }) };
+    const sent = await account.call(signal, (options) =>
+      gmail.users.messages.send({ userId: 'me', requestBody }, options),
+    );
+    arrived(sent.data.id ?? '');
+  };
 }
