@@ -62,7 +62,7 @@ export interface FireRow {
   missed: boolean;
   status: FireStatus;
   endedAt: number | null;
-  /** Why it came to nothing, in words. */
+  /** Why it failed. */
   detail: string | null;
 }
 
@@ -130,7 +130,7 @@ export interface Question {
   askedAt: number;
   answer: string | null;
   answeredAt: number | null;
-  /** It asks for leave to do something, which only some may give. */
+  /** It asks for approval, which only some may give. */
   approval: boolean;
 }
 

@@ -64,7 +64,7 @@ const callersFault = new Set([
   'name_refused',
 ]);
 
-/** A refusal of the bus as the answer that tells it. */
+/** Turns a refusal of the bus into an HTTP error. */
 export function busFailure(error: unknown): unknown {
   if (!(error instanceof BusError)) return error;
   const make = callersFault.has(error.code)

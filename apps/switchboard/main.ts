@@ -4,7 +4,7 @@ import { ensurePages } from '@trunkline/ui/build';
 import { start } from './app.ts';
 import { switchboardOptions } from './options.ts';
 
-/** Runs the switchboard service alone until it is told to stop; gives the exit code. */
+/** Runs the switchboard alone until a signal stops it; returns the exit code. */
 export function main(argv: readonly string[], env?: Environment): Promise<number> {
   return runService({
     command: 'trunkline switchboard',

@@ -50,7 +50,7 @@ export interface Keys {
   keyring(): Keyring<Caller>;
   /** The caller while no key is set, and only on a loopback address: a guest, or the operator where TRUNKLINE_OPEN is set. */
   openCaller(): Caller | undefined;
-  /** Calls back when the key of a caller is revoked or its rights change; gives back what stops that. */
+  /** Calls back when the key of a caller is revoked or its rights change; returns a function that stops it. */
   onRevoked(caller: Caller, listener: () => void): () => void;
   close(): Promise<void>;
 }

@@ -34,7 +34,7 @@ export interface RemoteParts {
   agent: RemoteAgent;
   skills: readonly OfferedSkill[];
   streaming: boolean;
-  /** Whether it brings an answer that comes late. */
+  /** Whether the answer arrives after the call. */
   pushes: boolean;
   /** By skill, the agent that goes on with the answer. */
   chain: Readonly<Record<string, string>>;
@@ -112,7 +112,7 @@ function* framesOf(event: RemoteEvent): Generator<SkillFrame> {
   }
 }
 
-/** A call of a tool as the other agent tells it. */
+/** A tool call as the other agent reports it. */
 function toolFrameOf(data: unknown): SkillFrame {
   const { toolCallId, name, phase, args, result } = fieldsOf(data);
   const head = { toolCallId: text(toolCallId) ?? '', name: text(name) ?? '' };

@@ -112,7 +112,7 @@ export class CeremonyRunner {
     this.#timers.get(run.runId)?.cancel();
     const tooLate = () => {
       this.#end(run, 'timeout', 'it took more than 10 minutes').catch((error: unknown) =>
-        logger.error({ err: error, runId: run.runId }, 'the end of a ceremony could not be told'),
+        logger.error({ err: error, runId: run.runId }, 'failed to publish end of ceremony'),
       );
     };
     this.#timers.set(run.runId, clock.setTimer(left, tooLate));
@@ -136,7 +136,7 @@ export class CeremonyRunner {
     await this.#end(run, 'failure', failure.error ?? '');
   }
 
-  /** The first end counts: a second one has the same id and is not brought again. */
+  /** The first end counts: a second one has the same id and is not delivered again. */
   async #end(run: CeremonyRun, status: CeremonyRunStatus, detail: string): Promise<void> {
     const { bus, clock } = this.#settings;
     const { runId, ceremonyId } = run;
@@ -215,7 +215,7 @@ export class Timetable {
       timezone: 'UTC',
       fire: (job, fire) => this.#begin(job, fire),
       beforeFire: () => this.#settings.leader.confirm(),
-      onError: (error, { id }) => logger.error({ err: error, ceremony: id }, 'a ceremony could not begin'),
+      onError: (error, { id }) => logger.error({ err: error, ceremony: id }, 'failed to start ceremony'),
     });
     this.refresh();
     this.#scheduler.start();
@@ -254,7 +254,7 @@ export class Timetable {
   async #begin({ id }: Job, { fireId, scheduledAt }: Fire): Promise<void> {
     const { store, bus, clock, logger } = this.#settings;
     if (store.running().some(({ ceremonyId }) => ceremonyId === id)) {
-      logger.warn({ ceremony: id }, 'left out, as its last run still goes on');
+      logger.warn({ ceremony: id }, 'ceremony skipped: its last run has not ended');
       return;
     }
     await bus.publish({

@@ -166,7 +166,7 @@ function followLeader(
     if (!isOpen) return;
     turn = turn
       .then(() => lead(token !== undefined))
-      .catch((error: unknown) => logger.error({ err: error }, 'the ceremonies could not be taken over'));
+      .catch((error: unknown) => logger.error({ err: error }, 'failed to take over ceremonies'));
   });
   return {
     async stop() {

@@ -18,7 +18,7 @@ const migrations = [
      runId TEXT NOT NULL REFERENCES runs (runId) ON DELETE CASCADE, requestId TEXT NOT NULL, error TEXT, content TEXT NOT NULL,
      PRIMARY KEY (runId, requestId)) STRICT, WITHOUT ROWID;
    CREATE TABLE sightings (ceremonyId TEXT PRIMARY KEY, schedule TEXT NOT NULL, since INTEGER NOT NULL) STRICT;`,
-  // Who set it off; those from before this column did it for nobody known.
+  // Who started it; rows from before this column have nobody.
   `ALTER TABLE runs ADD COLUMN principal TEXT;`,
 ];
 
@@ -26,7 +26,7 @@ const columns = 'runId, ceremonyId, trigger, scheduledAt, startedAt, endedAt, st
 const keptMs = 30 * 86_400_000;
 const longestContent = 4000;
 
-/** The runs of all ceremonies; kept thirty days. */
+/** The runs of all ceremonies; deleted after thirty days. */
 export class RunStore {
   readonly #database: Database;
 
@@ -43,7 +43,7 @@ export class RunStore {
     return changes === 1;
   }
 
-  /** On whose behalf a run was begun. */
+  /** On whose behalf a run was started. */
   principalOf(runId: string): Principal {
     const row = this.#database
       .prepare<{ principal: string | null }>('SELECT principal FROM runs WHERE runId = ?')
@@ -65,7 +65,7 @@ export class RunStore {
       .all(runId);
   }
 
-  /** An end once noted stays. */
+  /** Records the end; the first one stays. */
   end(runId: string, status: CeremonyRunStatus, detail: string | null, endedAt: number): void {
     this.#database
       .prepare(`UPDATE runs SET status = ?, detail = ?, endedAt = ? WHERE runId = ? AND status = 'running'`)

@@ -7,12 +7,12 @@ import type { Hono } from 'hono';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 
-/** Whether this switchboard is the one that keeps time for all that share the bus. */
+/** Whether this switchboard is the leader, which fires schedules for all that share the bus. */
 export interface Leader {
   isLeader(): boolean;
-  /** Asks the store and rejects when another leads by now; questions asked at once share one answer. */
+  /** Asks the store and rejects when another leads by now; concurrent calls share one answer. */
   confirm(): Promise<number>;
-  /** Tells the token of each term that begins, and undefined when one ends. */
+  /** Calls back with the token of each term that starts, and with undefined when one ends. */
   onChange(listener: (token: number | undefined) => void): void;
 }
 
@@ -84,7 +84,7 @@ export class LeaderPlugin implements Plugin, Leader {
   }
 }
 
-/** The name of this switchboard among those that share a bus; made once, and kept with its data. */
+/** The name of this switchboard among those that share a bus; created once and stored with its data. */
 export async function nodeName(home: string): Promise<string> {
   const path = join(home, 'node.json');
   const known = await readJsonFile(path);
@@ -98,7 +98,7 @@ function isNamed(value: unknown): value is { name: string } {
   return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string';
 }
 
-/** Which switchboard of several this is, and whether it keeps time for all. */
+/** Which switchboard of several this is, and whether it leads. */
 function mountCluster(
   app: Hono<SwitchboardEnv>,
   bus: Bus,

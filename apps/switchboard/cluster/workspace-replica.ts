@@ -101,7 +101,7 @@ async function apply({ kind, name, file, text, by }: WrittenFile, context: Plugi
     else await controlPlane.writeText(kind, name, text, note);
   } catch (error) {
     // Trying again would not help, and what comes after must not wait.
-    logger.error({ err: error, file }, 'a change made at another switchboard could not be taken over');
+    logger.error({ err: error, file }, 'failed to apply change of another switchboard');
   }
 }
 

@@ -29,13 +29,13 @@ const mostChanges = 20_000;
 export class ChangeStore {
   readonly #database: Database;
 
-  /** Texts are kept whole, credentials included, so that a change can be undone: the file is for its owner alone. */
+  /** Stores whole texts, credentials included, so that a change can be undone; only the owner can read the file. */
   constructor(path: string) {
     makePrivate(path);
     this.#database = openDatabase(path, { migrations });
   }
 
-  /** A command that is brought twice is one change. */
+  /** A command that is delivered twice is one change. */
   add(change: Omit<Change, 'id'>): Change {
     const { at, by, reason, messageId, topic, kind, name, file, before, after, undoes } = change;
     this.#database
@@ -56,7 +56,7 @@ export class ChangeStore {
     this.#database.prepare('DELETE FROM changes WHERE id = ?').run(id);
   }
 
-  /** What a program notes in a file belongs to the last change of it, so that it can still be undone. */
+  /** What a program records in a file belongs to its last change, so that it can still be undone. */
   amend(file: string, before: string | null, after: string | null): void {
     this.#database
       .prepare(

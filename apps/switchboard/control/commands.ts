@@ -93,7 +93,7 @@ function noteOf({ id, topic, source, payload }: Message): ChangeNote {
   };
 }
 
-/** A command that cannot be carried out is answered with words; trying again would not help. */
+/** A refused command is answered with the reason; a retry would not help. */
 async function outcomeOf(work: () => Promise<number | null>): Promise<Outcome> {
   try {
     return { success: true, changeId: await work() };

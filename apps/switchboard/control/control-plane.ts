@@ -31,9 +31,9 @@ export interface ControlPlaneSettings {
 export interface ChangeNote {
   actor: string;
   reason?: string;
-  /** Not listed as a change of its own: what a program notes for itself, such as when a schedule fired last. */
+  /** Not listed as a change of its own: what a program records for itself, such as when a schedule fired last. */
   quiet?: boolean;
-  /** The command that asked for it: brought twice, it is one change. */
+  /** The command that asked for it: delivered twice, it is one change. */
   command?: { id: string; topic: string };
 }
 
@@ -60,7 +60,7 @@ export interface WrittenFile {
   by: string;
 }
 
-/** The only writer of the workspace: every change is checked, written whole, and noted with what was there before. */
+/** The only writer of the workspace: every change is checked, written whole, and recorded with what was there before. */
 export class ControlPlane {
   readonly #settings: ControlPlaneSettings;
   readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
@@ -70,7 +70,7 @@ export class ControlPlane {
     this.#settings = settings;
   }
 
-  /** Tells of every change made here, before it is answered; gives back what stops it. */
+  /** Calls back after every change made here, before it is answered; returns a function that stops it. */
   onWrite(listener: (written: WrittenFile) => Promise<void>): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -106,7 +106,7 @@ export class ControlPlane {
     return standingFile(this.#settings.directory, fileOf(kind, name));
   }
 
-  /** Throws with line and words when a text could not stand in its file. */
+  /** Throws with line and reason when a text is not valid for its file. */
   check(kind: KindName, name: string, text: string): void {
     this.#check({ kind, name, text }, this.fileOf(kind, name));
   }
@@ -175,7 +175,7 @@ export class ControlPlane {
     return { file: before === null ? (file ?? standing) : standing, before };
   }
 
-  /** Throws with line and words when the text cannot be used. */
+  /** Throws with line and reason when the text is not valid. */
   #check({ kind, name, text }: Pick<Order, 'kind' | 'name' | 'text'>, file: string): void {
     const { schema, expand, ...rest }: Kind = kinds[kind];
     const value = parsed(() => parseYaml(text ?? '', schema, { file, expand, env: this.#settings.env }));
@@ -258,7 +258,7 @@ function parsed<T>(parse: () => T): T {
 
 type RegistrarErrorCode = (typeof controlPlaneErrorCodes)[number];
 
-/** A change of the workspace that is refused; the words say why and what to do. */
+/** A refused change of the workspace; the message says why and what to do. */
 export class ControlPlaneError extends Error {
   readonly code: RegistrarErrorCode;
 

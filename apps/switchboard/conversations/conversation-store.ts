@@ -45,7 +45,7 @@ const migrations = [
      PRIMARY KEY (conversationId, agent)) STRICT;`,
 ];
 
-/** Who talks with whom and what was said, kept over restarts; forgotten a week after the last word. */
+/** Who talks with whom and what was said, stored over restarts; deleted a week after the last message. */
 export class ConversationStore {
   readonly #database: Database;
   readonly #now: () => number;

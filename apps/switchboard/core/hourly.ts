@@ -12,7 +12,7 @@ export function hourly(work: () => unknown, logger: Logger): () => void {
     try {
       if (work() === true) more = setImmediate(run);
     } catch (error) {
-      logger.error({ err: error }, 'what is old could not be swept out; it is tried again in an hour');
+      logger.error({ err: error }, 'failed to delete old rows; retrying in an hour');
     }
   };
   run();

@@ -32,7 +32,7 @@ export function scheduled(id: string, owner: string | undefined): Principal {
   return handedOn({ kind: 'agent', id: `key:${owner}`, via: [] }, own);
 }
 
-/** The id of what follows from a message: the same each time, so that a repeated delivery is not told twice. */
+/** The id of what follows from a message: the same each time, so that a repeated delivery is published once. */
 export function derivedId(messageId: string, purpose: string): string {
   return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);
 }

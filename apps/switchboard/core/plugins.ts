@@ -96,7 +96,7 @@ function startOrder(plugins: readonly Plugin[]): Plugin[] {
   return [...ordered];
 }
 
-/** What every plugin is given. */
+/** What every plugin gets. */
 export interface PluginContext {
   bus: Bus;
   workspace: Workspace;
@@ -111,7 +111,7 @@ export interface PluginContext {
   home: string;
 }
 
-/** A part of the switchboard with a life of its own: scheduler, ceremonies, surfaces, onboarding. */
+/** Something that starts and stops on its own: scheduler, ceremonies, surfaces, onboarding. */
 export interface Plugin {
   readonly name: string;
   /** Set for surfaces, which the console map draws. */
@@ -122,8 +122,8 @@ export interface Plugin {
   readonly off?: string | undefined;
   /** Adds its routes, before the server listens. What is not under a guarded path (see guards.ts) is public. */
   mount?(app: Hono<SwitchboardEnv>, context: PluginContext): void;
-  /** Begins to work. When it throws, the rest of the switchboard goes on without it. */
+  /** Starts the plugin. When it throws, the rest of the switchboard goes on without it. */
   start(context: PluginContext): Promise<void>;
-  /** Ends what `start` began; is called only after a start that did not throw. */
+  /** Stops the plugin; called only after a start that did not throw. */
   stop(): Promise<void>;
 }

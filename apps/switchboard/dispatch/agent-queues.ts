@@ -11,13 +11,13 @@ const builtIn: Record<string, number> = { pr_review: 30_000, bug_triage: 30_000,
 
 const mostKeys = 10_000;
 
-/** Requests that are taken on at once, of all agents together. */
+/** Requests that run at once, of all agents together. */
 export const atOnce = 1024;
 
 /** From so many on, all goes to the queue of its agent: there is always room to hand it on. */
 const queuedFrom = 768;
 
-/** Doors at which the one who asked waits, and may be an agent that holds a place here meanwhile. */
+/** Interfaces whose caller waits, and may be an agent that holds a slot here meanwhile. */
 const awaitedInterfaces: ReadonlySet<string> = new Set(['a2a', 'openai']);
 
 export interface AgentQueueSettings {
@@ -76,7 +76,7 @@ export class AgentQueues {
     }
   }
 
-  /** Puts a request behind the others of its agent. The same request twice is kept once. */
+  /** Appends a request to the queue of its agent. The same request is stored once. */
   async add(agent: string, { id, correlationId, payload, source, reply }: Message): Promise<void> {
     await this.ensure(agent);
     const draft: Draft = {
@@ -125,13 +125,13 @@ function durableOf(agent: string): string {
 
 export interface Situation {
   limiter: AgentLimiter;
-  /** Requests that are being taken on or worked on now, besides those from queues. */
+  /** Requests that are accepted or running now, besides those from queues. */
   taken: number;
   /** When this process began, in milliseconds since 1970. */
   startedAt: number;
 }
 
-/** Why an accepted request waits in the queue of its agent; undefined when it can be taken on. */
+/** Why an accepted request waits in the queue of its agent; undefined when it can run. */
 export function reasonToQueue(
   executor: SkillExecutor,
   dispatch: Dispatch,
@@ -160,7 +160,7 @@ export class Cooldowns {
     this.#now = now;
   }
 
-  /** Takes the key for its time, unless somebody has it: then gives the words that say so. */
+  /** Starts the cooldown of the key, or returns why it may not run yet. */
   take({ skill, repo }: Dispatch): string | undefined {
     const pause = this.#pauseOf(skill);
     if (repo === undefined || pause <= 0) return undefined;

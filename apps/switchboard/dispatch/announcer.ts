@@ -11,7 +11,7 @@ export interface Times {
   endedAt: number;
 }
 
-/** Everything that the dispatcher tells the bus. */
+/** Everything that the dispatcher publishes. */
 export class Announcer {
   readonly #bus: Bus;
   readonly #logger: Logger;
@@ -53,7 +53,7 @@ export class Announcer {
     if (message.reply === undefined) return;
     const said = result.error === undefined ? result.content : `Error: ${result.error}`;
     const draft = about(dispatch, message.reply.topic, { ...payload, content: said });
-    // The same id after a restart, so that the answer is not brought twice.
+    // The same id after a restart, so that the answer is not delivered twice.
     await this.#bus.publish({ ...draft, id: derivedId(message.id, purpose) });
   }
 
@@ -107,7 +107,9 @@ export class Announcer {
     const kind = frame.type === 'progress' ? 'progress' : 'toolframe';
     const topic = `agent.skill.${kind}.${escapeSegment(dispatch.correlationId)}`;
     const draft = about(dispatch, topic, plain(frame));
-    this.#bus.publish(draft).catch((error: unknown) => this.#logger.warn({ err: error }, 'a frame was lost'));
+    this.#bus
+      .publish(draft)
+      .catch((error: unknown) => this.#logger.warn({ err: error }, 'failed to publish frame'));
   }
 }
 

@@ -34,7 +34,7 @@ import { type TaskStore, TaskTracker, type TrackedRun, type TrackedTask } from '
 
 /** Chooses between agents where a test of two is under way. */
 export interface ArmChooser {
-  /** The agent for this request, where it is not the one that would be taken. */
+  /** The agent for this request: the one given, or the other arm of a test. */
   choose(dispatch: Dispatch, executor: SkillExecutor): SkillExecutor;
   note(dispatch: Dispatch, agent: string, success: boolean, durationMs: number): Promise<void>;
 }
@@ -48,7 +48,7 @@ export interface DispatcherSettings {
   tasks: TaskStore;
   arms: ArmChooser;
   skills: SkillStore;
-  /** Requests of one agent that are taken on at once from its queue in the journal. */
+  /** Requests of one agent that run at once from its queue in the journal. */
   queueConcurrency: number;
   /** How long work waits for an executor that has not answered since the start. */
   executorWaitMs: number;
@@ -66,7 +66,7 @@ interface Run extends TrackedRun {
   begin(): Promise<void>;
 }
 
-/** Brings every request for a skill to an executor, and always an answer back. */
+/** Sends every skill request to an executor, and always answers. */
 export class Dispatcher {
   readonly #settings: DispatcherSettings;
   readonly #announcer: Announcer;
@@ -250,7 +250,7 @@ export class Dispatcher {
       const words = deadline.isExpired
         ? `${executor.agent} did not finish within ${timeoutMs / 1000} s (SWITCHBOARD_SKILL_TIMEOUT_MS)`
         : errorMessage(error);
-      logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'a skill failed');
+      logger.warn({ err: error, agent: executor.agent, skill: dispatch.skill }, 'skill failed');
       return { content: '', error: words, taskState: 'failed', unavailable: true };
     } finally {
       deadline.clear();

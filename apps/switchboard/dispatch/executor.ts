@@ -37,7 +37,7 @@ export type SkillState = 'completed' | 'failed' | 'canceled' | 'rejected' | 'inp
 
 export interface SkillResult {
   content: string;
-  /** Set when it came to nothing: why, in words. */
+  /** Set when it failed: why. */
   error?: string;
   taskState: SkillState;
   taskId?: string;
@@ -49,7 +49,7 @@ export interface SkillResult {
   unavailable?: boolean;
 }
 
-/** What an executor tells while it works. */
+/** What an executor reports while it works. */
 export type SkillFrame =
   | { type: 'progress'; text: string }
   /** It waits for a person, and waits no more. */

@@ -68,7 +68,7 @@ export class LongTasks {
     try {
       for (const task of this.#settings.store.list()) this.#poll(task);
     } catch (error) {
-      this.#settings.logger.error({ err: error }, 'tasks.db could not be read; it is tried again');
+      this.#settings.logger.error({ err: error }, 'failed to read tasks.db; retrying');
     }
   }
 
@@ -76,7 +76,7 @@ export class LongTasks {
     if (this.#closing.signal.aborted || this.#polls.has(task.id) || this.#settings.isLive(task)) return;
     const poll = this.#look(task)
       .catch((error: unknown) =>
-        this.#settings.logger.error({ err: error, task: task.id }, 'a task was not ended'),
+        this.#settings.logger.error({ err: error, task: task.id }, 'failed to finish task'),
       )
       .finally(() => this.#polls.delete(task.id));
     this.#polls.set(task.id, poll);

@@ -29,7 +29,7 @@ const migrations = [
      taskId TEXT NOT NULL, contextId TEXT, token TEXT NOT NULL, startedAt INTEGER NOT NULL) STRICT;`,
 ];
 
-/** Tasks of other services that are not over, kept over restarts. */
+/** Tasks of other services that have not ended, stored over restarts. */
 export class TaskStore {
   readonly #database: Database;
 

@@ -11,7 +11,7 @@ export interface FlowQuery {
 
 interface FlowStart extends FlowOrigin {
   skill: string;
-  /** What was asked, in words. */
+  /** The text of the request. */
   request: string;
 }
 
@@ -39,7 +39,7 @@ const migrations = [
 const columns =
   'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
 
-/** The durable log of what was dispatched, with the trace of each; kept seven days. */
+/** The durable log of what was dispatched, with the trace of each; deleted after seven days. */
 export class FlowStore {
   readonly #database: Database;
   readonly #writes: SharedWrites;

@@ -41,7 +41,7 @@ export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers
   };
 }
 
-/** Only what becomes a request of its own needs room; what cannot be done is told as the end of the task. */
+/** Only what becomes a request of its own needs room; what cannot be done ends the task. */
 export function admitTask(
   { task, metadata, resume }: ExecutionRequest,
   { humanInput, routing, limiter }: GatewayParts,

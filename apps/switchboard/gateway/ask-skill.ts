@@ -22,11 +22,11 @@ export type Answer =
 export interface Asking {
   correlationId: string;
   signal: AbortSignal;
-  /** Sets the work going, once all answers can be heard. */
+  /** Starts the work once all answers can be received. */
   begin(): Promise<unknown>;
 }
 
-/** Listens to everything that the bus tells of one correlation until its result is there. */
+/** Listens to all messages of one correlation until its result arrives. */
 export async function* listen(
   bus: Bus,
   { correlationId, signal, begin }: Asking,
@@ -90,7 +90,7 @@ export function askSkill(
   return listen(bus, { correlationId, signal, begin });
 }
 
-/** Whom a caller means: the agent and skill that are named, else those of the helm; words when there is no such one. */
+/** Whom a caller means: the agent and skill that are named, else those of the helm; an error when there is none. */
 export function targetOf(
   agent: string | undefined,
   skill: string | undefined,

@@ -5,7 +5,7 @@ import type { Answer } from './ask-skill.ts';
 
 export type Answers = AsyncGenerator<Answer, void>;
 
-/** Begins to listen; the signal ends it. */
+/** Starts to listen; the signal ends it. */
 type Listen = (signal: AbortSignal) => Answers;
 
 /** What still comes for a task that waits for its caller. */
@@ -85,7 +85,7 @@ export class ParkedAnswers {
   #drop(taskId: string, parked: Parked, error?: unknown): void {
     if (this.#parked.get(taskId) === parked) this.#parked.delete(taskId);
     parked.ending.abort();
-    if (error !== undefined) this.#logger.warn({ err: error, taskId }, 'a task that waits could not go on');
+    if (error !== undefined) this.#logger.warn({ err: error, taskId }, 'failed to resume waiting task');
   }
 }
 

@@ -37,7 +37,7 @@ const givenTopic = 'agent.input.given';
 /** Whoever knows the question answers at once. */
 const elsewhereMs = 3000;
 
-/** Brings questions of agents to people and their answers back; both outlive a restart. */
+/** Asks people the questions of agents and returns their answers; both outlive a restart. */
 export class HumanInput {
   readonly #store: QuestionStore;
   readonly #bus: Bus;
@@ -50,7 +50,7 @@ export class HumanInput {
     this.#rules = rules;
   }
 
-  /** Begins to hear what was answered at other switchboards on this bus. */
+  /** Starts to receive answers given at other switchboards on this bus. */
   async start(): Promise<void> {
     await this.#bus.subscribe(givenTopic, (message) => this.#hear(message), { plugin: 'questions' });
   }
@@ -65,7 +65,7 @@ export class HumanInput {
     return this.#answerTo(this.#open(correlationId, text, false), timeoutMs, signal);
   }
 
-  /** Asks for leave, which only some may give. Each answer is good for one time. */
+  /** Asks for approval, which only some may give. Each answer is used once. */
   async askApproval(
     correlationId: string,
     text: string,
@@ -96,7 +96,7 @@ export class HumanInput {
     return await answer;
   }
 
-  /** Takes an answer, also for a question of another switchboard on this bus. */
+  /** Accepts an answer, also for a question of another switchboard on this bus. */
   async answer(requestId: string, answer: string, by: Principal): Promise<AnswerOutcome> {
     const outcome = await this.#answerHere(requestId, answer, by);
     if (outcome !== 'unknown' || this.#bus.status().engine === 'embedded') return outcome;
@@ -107,7 +107,7 @@ export class HumanInput {
     return this.#rules.mayApprove(principal);
   }
 
-  /** Where an approval can be given, in words for those who may not give it. */
+  /** Where an approval can be given, for those who may not give it. */
   whereToApprove(): string {
     return this.#rules.where();
   }
@@ -123,7 +123,7 @@ export class HumanInput {
     }
   }
 
-  /** Who does not know the question says nothing. */
+  /** A switchboard that does not know the question stays silent. */
   async #hear(message: Message): Promise<void> {
     const { payload, reply, correlationId } = message;
     const fields = fieldsOf(payload);
@@ -187,7 +187,7 @@ export interface ApprovalRules {
   mayApprove(principal: Principal): boolean;
   /** Whether it is a person on a surface whom the operator paired, in person. */
   isApprover(principal: Principal): boolean;
-  /** Where it can be approved, in words for those who may not. */
+  /** Where it can be approved, for those who may not. */
   where(): string;
 }
 

@@ -23,7 +23,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** An answer is there for whoever asks again; a question that nobody answered for so long is nobody's any more. */
 const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
 
-/** Questions to people, kept until they are answered and beyond. */
+/** Questions to people, stored until they are answered and for a week after. */
 export class QuestionStore {
   readonly #database: Database;
   readonly #now: () => number;
@@ -53,14 +53,14 @@ export class QuestionStore {
     return row && questionOf(row);
   }
 
-  /** Says whether the question was still open. */
+  /** Returns whether the question was still open. */
   answer(requestId: string, answer: string, by: string): boolean {
     const sql =
       'UPDATE questions SET answer = ?, answeredAt = ?, answeredBy = ? WHERE requestId = ? AND answer IS NULL';
     return this.#database.prepare(sql).run(answer, this.#now(), by, requestId).changes > 0;
   }
 
-  /** From now on the same question is asked anew. Says whether the answer had not been used before. */
+  /** Marks the answer as used, so that the same question is asked again. Returns whether it had not been used before. */
   use(requestId: string): boolean {
     const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
     return this.#database.prepare(sql).run(this.#now(), requestId).changes > 0;

@@ -33,7 +33,7 @@ interface Put extends Place {
 const mostWaiting = 1000;
 const looksBack = 50;
 
-/** Puts questions of agents to the people they work for, on the surface where those are, and takes what they say there for the answer. */
+/** Asks the questions of agents on the surface where their people are, and reads the reply there as the answer. */
 export class SurfaceQuestions {
   readonly #settings: SurfaceQuestionSettings;
   /** The questions that wait, by where they were put; the newest is answered first. */
@@ -123,7 +123,7 @@ export class SurfaceQuestions {
       if (place !== undefined) this.#remember(requestId, { ...place, correlationId, approval });
       return place;
     } catch (error) {
-      logger.warn({ err: error, correlationId }, 'it could not be found out where to put a question');
+      logger.warn({ err: error, correlationId }, 'failed to find where to ask a question');
       return undefined;
     }
   }

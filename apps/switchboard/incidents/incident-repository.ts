@@ -49,7 +49,7 @@ export class IncidentRepository {
     return this.#written ?? this.#workspace.incidents();
   }
 
-  /** Adds an incident under the next number and tells the bus. */
+  /** Adds an incident under the next number and publishes it. */
   report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
     return this.#inTurn(async () => {
       const known = this.list();

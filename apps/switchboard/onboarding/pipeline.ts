@@ -6,7 +6,7 @@ import { derivedId } from '../core/messages.ts';
 
 const channel = z.string().optional();
 
-/** What is asked for when a project is brought online. */
+/** The request to bring a project online. */
 const onboardSchema = z.object({
   slug: z
     .string('slug is required')
@@ -107,7 +107,7 @@ export class OnboardingPipeline {
     try {
       return await work(AbortSignal.any([stopping, AbortSignal.timeout(stepMs)]));
     } catch (error) {
-      this.#settings.logger.warn({ err: error, step }, 'a step of onboarding failed');
+      this.#settings.logger.warn({ err: error, step }, 'onboarding step failed');
       return { status: 'error', message: errorMessage(error) };
     }
   }
@@ -142,14 +142,14 @@ export class OnboardingPipeline {
 }
 
 function onboarded({ slug, github, title }: OnboardRequest, steps: Steps): OnboardResult {
-  const lines = Object.entries(steps).map(([name, result]) => `${name}: ${wordsOf(result)}`);
+  const lines = Object.entries(steps).map(([name, result]) => `${name}: ${stepSummary(result)}`);
   const failed = Object.values(steps).some(({ status }) => status === 'error');
   const summary = failed ? `${title} is online, but a step failed` : `${title} is online`;
   const content = `${summary} (${github}).\n${lines.map((line) => `- ${line}`).join('\n')}`;
   return { success: true, step: 'reply', status: 'onboarded', slug, github, summary, steps, content };
 }
 
-function wordsOf(result: StepResult): string {
+function stepSummary(result: StepResult): string {
   if (result.status === 'skip') return `skipped, ${result.reason}`;
   if (result.status === 'error') return `failed, ${result.message}`;
   return result.detail === undefined ? 'done' : `done (${result.detail})`;

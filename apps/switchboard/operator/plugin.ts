@@ -17,7 +17,7 @@ type Receipt = { state: 'sent' } | { state: 'failed'; error: string };
 const receiptMs = 5 * 60_000;
 const atOnce = 32;
 
-/** Brings messages to the operator, and says when one did not get there. */
+/** Delivers messages to the operator, and reports when one did not arrive. */
 export class OperatorPlugin implements Plugin {
   readonly name = 'operator';
   readonly #clock: Clock;

@@ -10,7 +10,7 @@ import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/problems.ts';
 
-/** A project of the organisation, as the project registry tells of it. */
+/** A project of the organisation, as the project registry lists it. */
 export interface Project {
   id: string;
   name: string;
@@ -149,7 +149,7 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
       if (kept === undefined) return;
       this.#state = { projects: readProjects(kept.projects), readAt: kept.readAt ?? null, error: null };
     } catch (error) {
-      logger.warn({ err: error, path }, 'the kept list of projects cannot be used; it is asked for anew');
+      logger.warn({ err: error, path }, 'failed to read stored projects; asking the registry');
     }
   }
 

@@ -112,7 +112,7 @@ export class ProjectSync implements Plugin {
     error: unknown,
     { bus, logger }: { bus: PluginContext['bus']; logger: Logger },
   ): Promise<void> {
-    logger.warn({ err: error }, 'the list of projects could not be compiled; the last one stays');
+    logger.warn({ err: error }, 'failed to compile projects; the last list stays');
     if (!this.#leader.isLeader()) return;
     const words = errorMessage(error);
     await announce(bus, logger, {

@@ -17,7 +17,7 @@ export interface RouteRunnerSettings {
   logger: Logger;
 }
 
-/** Runs the routes whose topics the router does not read; subscribes anew when the files change. */
+/** Runs the routes whose topics the router does not read; subscribes again when the files change. */
 export class RouteRunner {
   readonly #settings: RouteRunnerSettings;
   readonly #hops = new HopLimit();
@@ -32,9 +32,7 @@ export class RouteRunner {
   refresh(): Promise<void> {
     this.#turn = this.#turn
       .then(() => this.#subscribe())
-      .catch((error: unknown) =>
-        this.#settings.logger.error({ err: error }, 'routes could not be subscribed'),
-      );
+      .catch((error: unknown) => this.#settings.logger.error({ err: error }, 'failed to subscribe routes'));
     return this.#turn;
   }
 

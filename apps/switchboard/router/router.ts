@@ -6,7 +6,7 @@ import { surfaces } from '../surfaces/list.ts';
 import type { Surface } from '../surfaces/surface.ts';
 import { type Decision, decide, projectChannel, type RoutingDeps, talkOf } from './decide.ts';
 
-/** Topics whose messages the router brings to an agent; what others look after is left to them. */
+/** Topics whose messages the router sends to an agent, and those among them that other plugins handle. */
 const routed = ['message.inbound.#', 'cron.#'];
 const notRouted = ['message.inbound.onboard.#'];
 

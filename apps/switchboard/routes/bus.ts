@@ -54,7 +54,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
         return () => {
           subscription
             .unsubscribe()
-            .catch((error: unknown) => logger.warn({ err: error }, 'unsubscribe failed'));
+            .catch((error: unknown) => logger.warn({ err: error }, 'failed to unsubscribe'));
         };
       },
     });

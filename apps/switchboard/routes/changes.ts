@@ -7,7 +7,7 @@ import { holdsSecrets, redactText } from '../control/redact.ts';
 import { type CommandBus, commandErrors, sendCommand } from './control.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
-/** Beyond this many pairs of lines a change is told as a whole: the time would grow with their product. */
+/** Beyond this many pairs of lines the diff shows the whole text: the time grows with their product. */
 const mostPairs = 1_000_000;
 
 const listQuery = z.object({

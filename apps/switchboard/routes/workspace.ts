@@ -41,7 +41,7 @@ function names(targets: ReadonlyMap<string, unknown> | undefined): string[] | nu
   return targets === undefined ? null : [...targets.keys()];
 }
 
-/** For load balancers: whether messages are taken now. */
+/** For load balancers: whether messages are accepted now. */
 export function mountReady(app: Hono<SwitchboardEnv>, isReady: () => boolean): void {
   app.get('/ready', describeRoute({ summary: 'Whether messages are taken now' }), (context) =>
     isReady()

@@ -38,7 +38,7 @@ export function listenForCommands(parts: CommandParts): Promise<Subscription> {
   return parts.bus.subscribe('command.schedule', (message) => answer(message, parts), options);
 }
 
-/** What cannot be done is told in words; trying again would not help. */
+/** A refused command is answered with the reason; a retry would not help. */
 async function answer(message: Message, parts: CommandParts): Promise<void> {
   const { correlationId, id: parentId, reply } = message;
   const { bus, logger } = parts;
@@ -75,7 +75,7 @@ async function outcomeOf(work: () => Promise<object>): Promise<Outcome> {
   }
 }
 
-/** Where an action's result is told to everyone. */
+/** Where an action's result is published. */
 function topicOf(action: string): string | undefined {
   if (action === 'list' || action === 'preview') return `schedule.${action}`;
   return action === 'run-now' ? undefined : 'schedule.changed';

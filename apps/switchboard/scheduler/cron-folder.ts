@@ -11,9 +11,9 @@ export interface CronFolderSettings {
   directory: string;
   ledger: Ledger;
   now: () => number;
-  /** Told of every record that came, changed or (with undefined) went. */
+  /** Called for every record that was added, changed or (with undefined) removed. */
   onChange: (id: string, entry: Entry | undefined) => void;
-  /** Told what is wrong with a file, or with undefined that it is well again. */
+  /** Called with what is wrong with a file, or with undefined once it is valid again. */
   onProblem: (path: string, error: unknown) => void;
   logger: Logger;
 }
@@ -24,7 +24,7 @@ const patienceMs = 250;
 /** Events of the file system can get lost, so that the folder is compared as a whole from time to time. */
 const compareEveryMs = 5 * 60_000;
 const batch = 500;
-/** Grows when records are read differently, so that those kept from before are read again. */
+/** Grows when records are read differently, so that records stored before are read again. */
 const recordVersion = 1;
 
 /**
@@ -117,7 +117,7 @@ export class CronFolder {
     for (const id of known.keys()) ledger.removeFile(id);
   }
 
-  /** Gives what the ledger must learn, if anything. */
+  /** Returns what the ledger must store, if anything. */
   #loadOne(id: string, known: KnownFile | undefined): KnownFile | undefined {
     const mark = markOf(this.#names.path(id));
     if (mark === undefined) return undefined;
@@ -174,7 +174,7 @@ export class CronFolder {
 
   #complain(error: unknown): void {
     const { logger, directory } = this.#settings;
-    logger.error({ err: error, directory }, 'the schedules could not be compared with their files');
+    logger.error({ err: error, directory }, 'failed to compare schedules with their files');
   }
 
   async #look(): Promise<void> {
@@ -221,7 +221,7 @@ export class CronFolder {
     try {
       write(this.#settings.ledger);
     } catch (error) {
-      this.#settings.logger.warn({ err: error, schedule: id }, 'schedules.db could not be written');
+      this.#settings.logger.warn({ err: error, schedule: id }, 'failed to write schedules.db');
     }
   }
 
@@ -267,7 +267,7 @@ function knownFile(file: string, mark: string, { record, since }: Entry): KnownF
   return { file, mark, since, record: JSON.stringify(record) };
 }
 
-/** What the scheduler itself notes in a file is no change of the schedule. */
+/** What the scheduler itself records in a file is no change of the schedule. */
 function isSameBut(
   { lastFired: _, ...before }: CronRecord,
   { lastFired: __, ...after }: CronRecord,

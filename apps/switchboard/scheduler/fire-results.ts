@@ -180,7 +180,10 @@ export class FireCompletion {
       if ('over' in what) await this.#remove(id, what.over);
       else await this.#write(id, what.firedAt);
     } catch (error) {
-      this.#settings.logger.warn({ err: error, schedule: id }, 'the file is not up to date; the ledger is');
+      this.#settings.logger.warn(
+        { err: error, schedule: id },
+        'failed to update the schedule file; the ledger is up to date',
+      );
     }
   }
 

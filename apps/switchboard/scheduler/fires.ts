@@ -29,7 +29,7 @@ const longestWaitMs = 30_000;
 const longestMessageId = 128;
 const keptTopics = 1000;
 
-/** What a fire does: it is published once under its id, noted, and followed to its outcome. */
+/** Runs a fire: publishes it once under its id, records it, and follows it to its result. */
 export class Fires {
   readonly #settings: FireSettings;
   #publishing = 0;
@@ -48,7 +48,7 @@ export class Fires {
     return this.#publishing > 0 || performance.now() - this.#lastBegun < calmMs;
   }
 
-  /** Says whether the fire is still to be done; throws when another leads by now. */
+  /** Whether the fire is still due; throws when another switchboard leads by now. */
   async before(job: ScheduleJob, fire: Fire): Promise<boolean> {
     this.#lastBegun = performance.now();
     await this.#settings.leader.confirm();
@@ -144,7 +144,10 @@ export class Fires {
         return;
       } catch (error) {
         if (!leader.isLeader() || fire.signal.aborted || isForGood(error)) throw error;
-        logger.error({ err: error, fireId: fire.fireId, waitMs: wait }, 'a fire could not be published yet');
+        logger.error(
+          { err: error, fireId: fire.fireId, waitMs: wait },
+          'failed to publish scheduled run; retrying',
+        );
         await new Promise<void>((resolve) => clock.setTimer(wait, resolve));
         await leader.confirm();
       }

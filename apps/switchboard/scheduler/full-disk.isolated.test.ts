@@ -33,7 +33,8 @@ describe.skipIf(disk.leftOut !== undefined)('a full disk', () => {
       const correlationId = fire?.correlationId ?? '';
       await board.bus.publish({ topic: 'agent.skill.response.x', correlationId, payload });
     }
-    const complaints = () => board.log.filter((line) => line.includes('the end of a fire is not noted yet'));
+    const complaints = () =>
+      board.log.filter((line) => line.includes('failed to record the end of a scheduled run'));
     await waitFor(() => complaints().length === ids.length);
     await place.clock.advanceBy(5000);
     expect(await statuses()).toEqual(ids.map(() => 'fired'));

@@ -73,7 +73,7 @@ export class LeaderTerm {
     const row = { fireId, scheduleId: job.id, scheduledAt, firedAt: now, manual: false, missed: true };
     await note({ ...row, status: 'missed', endedAt: now, detail });
     if (job.type === 'cron') return;
-    logger.warn({ schedule: job.id, scheduledAt }, 'a one-shot was missed by more than 24 hours');
+    logger.warn({ schedule: job.id, scheduledAt }, 'one-shot schedule missed by more than 24 hours');
     const payload = {
       id: job.id,
       topic: job.record.topic,
@@ -86,10 +86,10 @@ export class LeaderTerm {
   #report(error: unknown, job: ScheduleJob, fire: Fire | undefined): void {
     const { bus, logger } = this.#settings;
     if (error instanceof BusError && error.code === 'lease_lost') {
-      logger.info({ schedule: job.id }, 'left to the switchboard that leads now');
+      logger.info({ schedule: job.id }, 'schedule left to the new leader');
       return;
     }
-    logger.error({ err: error, schedule: job.id, fireId: fire?.fireId }, 'a schedule failed');
+    logger.error({ err: error, schedule: job.id, fireId: fire?.fireId }, 'schedule failed');
     const words = errorMessage(error);
     const payload = { source: 'scheduler', plugin: 'scheduler', error: `${job.id}: ${words}` };
     void announce(bus, logger, { topic: 'system.error', payload });

@@ -159,7 +159,7 @@ export class SchedulerPlugin implements Plugin {
       if (!isOpen) return;
       turn = turn
         .then(() => lead(token !== undefined))
-        .catch((error: unknown) => parts.logger.error({ err: error }, 'the lead could not be taken or left'));
+        .catch((error: unknown) => parts.logger.error({ err: error }, 'failed to change leadership'));
     });
     closing.defer(async () => {
       isOpen = false;

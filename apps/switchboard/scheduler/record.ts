@@ -8,17 +8,6 @@ import { type CronRecord, cronSchema } from '../workspace/schema/cron.ts';
 
 const mostAttempts = 3;
 
-const line = /^( {2})?([a-zA-Z][a-zA-Z0-9_]*):(?: (.*))?$/;
-
-const startsPlain = /^[a-zA-Z0-9/(\u00c0-\u02ff]/;
-
-/** Printable, and without what begins a comment or a mapping inside a line. */
-const holdsOther = /[^\x20-\x7e\u00a1-\u02ff]|: | #|[: ]$/;
-
-const looksTyped = /^(?:[-+.0-9][0-9a-zA-Z.+_-]*|null|true|false)$/i;
-
-const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
-
 /** A record with what the scheduler knows of it besides its file. */
 export interface Entry {
   record: CronRecord;
@@ -32,7 +21,7 @@ export interface ScheduleJob extends Job {
   type: Schedule['type'];
 }
 
-/** Throws words when a record cannot work although its fields are right. */
+/** Throws when a record cannot work although its fields are valid. */
 export function checkRecord({ topic, payload }: CronRecord): void {
   if (payload.channel !== 'a2a' || matchesTopic('cron.#', topic)) return;
   // What is under `cron.` is journalled, so that a delivery goes on after a restart.
@@ -64,7 +53,7 @@ export function jobOf(entry: Entry, noted: number | undefined): ScheduleJob {
   };
 }
 
-/** The newer of what the file says and what the ledger noted. */
+/** The newer of what the file and the ledger say. */
 export function lastFiredOf({ record }: Entry, noted: number | undefined): number | undefined {
   const written = record.lastFired === undefined ? undefined : Date.parse(record.lastFired);
   return written === undefined || noted === undefined ? (written ?? noted) : Math.max(written, noted);
@@ -102,7 +91,7 @@ export function ownerOf({ owner, topic }: Pick<CronRecord, 'owner' | 'topic'>): 
   return prefix === 'cron' && agent !== undefined && job !== undefined ? unescapeSegment(agent) : null;
 }
 
-/** Reads the text of `crons/<id>.yaml`; throws with line and words when it cannot be used. */
+/** Reads the text of `crons/<id>.yaml`; throws with line and reason when it is not valid. */
 export function readRecord(text: string, path: string, id: string): CronRecord {
   const record = readPlainly(text) ?? readWhole(text, path);
   checkRecord(record);
@@ -110,7 +99,7 @@ export function readRecord(text: string, path: string, id: string): CronRecord {
   throw new Error(`${path}: its id is ${record.id}; call the file ${record.id}.yaml, or change the id`);
 }
 
-/** A record that is right needs no places of its words, which take much longer; undefined for any other. */
+/** Reads a valid record without the positions of its words, which take much longer; undefined for any other. */
 function readPlainly(text: string): CronRecord | undefined {
   return cronSchema.safeParse(readPlainYaml(text) ?? parsed(text)).data;
 }
@@ -152,6 +141,17 @@ function inDocument(text: string, name: string, value: string | boolean): string
   document.set(name, value);
   return document.toString();
 }
+
+const line = /^( {2})?([a-zA-Z][a-zA-Z0-9_]*):(?: (.*))?$/;
+
+const startsPlain = /^[a-zA-Z0-9/(\u00c0-\u02ff]/;
+
+/** Printable, and without what begins a comment or a mapping inside a line. */
+const holdsOther = /[^\x20-\x7e\u00a1-\u02ff]|: | #|[: ]$/;
+
+const looksTyped = /^(?:[-+.0-9][0-9a-zA-Z.+_-]*|null|true|false)$/i;
+
+const wholeNumber = /^(?:0|[1-9]\d{0,14})$/;
 
 /** A value that YAML reads as what it looks like: text, whole number or truth value. */
 type Plain = string | number | boolean;
@@ -211,7 +211,7 @@ interface RecordFiles {
   refresh(id: string): void;
 }
 
-/** Changes the text of a record; what is edited by hand meanwhile is read again, what is removed stays away. Says whether it is there. */
+/** Changes the text of a record; what is edited by hand meanwhile is read again, what is removed stays removed. Returns whether the record exists. */
 export async function editRecord(
   { folder, controlPlane }: { folder: RecordFiles; controlPlane: ControlPlane },
   id: string,

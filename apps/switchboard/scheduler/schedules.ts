@@ -77,7 +77,7 @@ export class Schedules {
     this.#stopSweeping = hourly(() => ledger.sweep(clock.now(), outcomeLimitMs), logger);
   }
 
-  /** Begins to fire, when what others fired is known here; or leaves it to others. */
+  /** Starts to fire once what others fired is known here, or leaves it to the leader. */
   lead(isLeader: boolean): Promise<void> {
     this.#turn = this.#turn.then(() => (isLeader ? this.#takeOver() : this.#end(0)));
     return this.#turn;
@@ -88,14 +88,14 @@ export class Schedules {
     this.#term?.change(id, entry);
   }
 
-  /** How a fire ended that was begun by another process. */
+  /** How a fire ended that another process started. */
   async ended(fireId: string, outcome: Outcome): Promise<void> {
     const { ledger, clock, logger } = this.#settings;
     try {
       const row = ledger.get(fireId);
       if (row?.status === 'fired') await this.#noteEnd({ ...row, ...outcome, endedAt: clock.now() });
     } catch (error) {
-      logger.error({ err: error, fireId }, 'the end of a fire could not be looked up');
+      logger.error({ err: error, fireId }, 'failed to look up the end of a scheduled run');
     }
   }
 
@@ -108,7 +108,7 @@ export class Schedules {
         if (outcome !== undefined) await this.ended(fireId, outcome);
       }
     } catch (error) {
-      logger.warn({ err: error }, 'the journal could not be asked for the end of fires');
+      logger.warn({ err: error }, 'failed to read ends of scheduled runs from the journal');
     }
   }
 
@@ -139,7 +139,7 @@ export class Schedules {
     return this.#settings.ledger.history(id, limit);
   }
 
-  /** The next times of a schedule that need not exist; throws words when it is wrong. */
+  /** The next times of a schedule that need not exist; throws when it is not valid. */
   preview(schedule: string, timezone: string | undefined): string[] {
     const parsed = parseSchedule(schedule, timezone === undefined ? {} : { timezone });
     return parsed.preview(previewed, this.#settings.clock.now()).map((time) => new Date(time).toISOString());
@@ -168,7 +168,7 @@ export class Schedules {
         await this.#begin();
         return;
       } catch (error) {
-        this.#settings.logger.error({ err: error }, 'the schedules could not be taken over yet');
+        this.#settings.logger.error({ err: error }, 'failed to take over schedules; retrying');
         await delay(retryMs);
       }
     }
@@ -214,7 +214,7 @@ export class Schedules {
     }
   }
 
-  /** Whoever leads tells the others too. */
+  /** The leader publishes it for the others too. */
   async #noteHere(row: FireRow): Promise<void> {
     if (this.#settings.leader.isLeader()) await this.#note(row);
     else await this.#settings.ledger.put(row);
@@ -231,7 +231,7 @@ interface LateNoteSettings {
   note: (row: FireRow) => Promise<unknown>;
 }
 
-/** How fires ended, where it could not be noted: a full disk, or a bus that is away, is tried again until it is well. */
+/** Results of fires that could not be recorded yet (a full disk, a bus that is away); retried until they are. */
 class DeferredWrites {
   readonly #settings: LateNoteSettings;
   readonly #waiting = new Map<string, FireRow>();
@@ -247,8 +247,8 @@ class DeferredWrites {
   keep(row: FireRow, error: unknown): void {
     const { logger } = this.#settings;
     const isKept = !this.#closed && this.#waiting.size < mostWaiting;
-    const words = isKept ? 'is not noted yet' : 'is noted after a restart only';
-    logger.error({ err: error, fireId: row.fireId }, `the end of a fire ${words}`);
+    const retry = isKept ? 'retrying' : 'the next start looks it up';
+    logger.error({ err: error, fireId: row.fireId, retry }, 'failed to record the end of a scheduled run');
     if (!isKept) return;
     this.#waiting.set(row.fireId, row);
     this.#arm();

@@ -16,7 +16,7 @@ const refusalSchema = z.object({ error: z.string().optional(), error_description
 
 const callMs = 20_000;
 
-/** Asks an OAuth token service for a fresh access token; fails with the words of its refusal. */
+/** Asks an OAuth token service for a fresh access token; fails with the reason of its refusal. */
 export async function refreshGrant(request: RefreshRequest): Promise<z.output<typeof grantSchema>> {
   const { tokenUrl, clientId, clientSecret, refreshToken } = request;
   const response = await fetch(tokenUrl, {

@@ -7,10 +7,10 @@ import type { Caller } from '../access/caller.ts';
 import manifest from '../package.json' with { type: 'json' };
 import type { SwitchboardEnv } from '../routes/guards.ts';
 
-/** As long as the journal keeps what came of them; no product sends a webhook again after that. */
+/** As long as the journal keeps the messages; no product sends a webhook again after that. */
 const keptMs = 7 * 86_400_000;
 
-/** Which webhooks of a product were taken already, by whichever switchboard on the bus. */
+/** Which webhooks of a product any switchboard on the bus has accepted. */
 export class AcceptedWebhooks {
   readonly #memory: Memory;
 
@@ -27,7 +27,7 @@ export class AcceptedWebhooks {
     return await this.#memory.keep(`body-${hashOf(body)}`, hashOf(named ?? randomUUID()));
   }
 
-  /** Takes a delivery that was not taken before. It is noted afterwards: what is cut short is taken when it comes again. */
+  /** Accepts a delivery once. It is recorded afterwards: an interrupted one is accepted when it comes again. */
   async once(id: string, take: () => Promise<void>): Promise<void> {
     const key = `id-${hashOf(id)}`;
     if ((await this.#memory.recall(key)) !== undefined) return;

@@ -103,7 +103,7 @@ export class EmbeddingQueue {
       this.#error = failure;
       if (attempt >= attempts) {
         this.#lost += batch.length;
-        logger.warn({ passages: batch.length }, `passages got no vector: ${failure}`);
+        logger.warn({ passages: batch.length, error: failure }, 'failed to embed passages');
         return;
       }
       await Promise.allSettled([
@@ -152,7 +152,7 @@ interface VectorPoint {
   part: number;
   vector: readonly number[];
   text: string;
-  /** Where it comes from, in words for a model. */
+  /** Where it comes from, for a model to read. */
   origin: string;
   at: number;
 }
@@ -165,7 +165,7 @@ export interface VectorMatch {
   score: number;
 }
 
-/** Where vectors are kept and looked up. */
+/** Where vectors are stored and searched. */
 export interface VectorStore {
   put(points: readonly VectorPoint[], signal: AbortSignal): Promise<void>;
   /** Removes the parts of a source from this one on, when it has become shorter. */
@@ -231,7 +231,7 @@ export class QdrantStore implements VectorStore {
 
   async #call(method: string, path: string, body: object, signal: AbortSignal): Promise<unknown> {
     const response = await this.#request(method, path, body, signal);
-    // Somebody removed the collection: it is made anew with the next call.
+    // Somebody removed the collection: it is created again with the next call.
     if (response.status === 404) this.#isThere = false;
     return await readAnswer(response);
   }

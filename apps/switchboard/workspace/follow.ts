@@ -28,7 +28,7 @@ export interface Followed<Value> {
   close(): Promise<void>;
 }
 
-/** How long a file that cannot be used is given before that is told: its writer may be at work. */
+/** How long to wait before an invalid file is reported: its writer may be at work. */
 const patienceMs = 250;
 
 /** Files directly inside one directory, each loaded again when it changes; the last good value stays when that fails. */
@@ -44,7 +44,7 @@ export class FollowedFiles {
     this.#settings = settings;
   }
 
-  /** Begins to watch; files that are followed later are included. */
+  /** Starts to watch; files that are followed later are included. */
   async open(): Promise<void> {
     const poke = (file: string) => {
       const reload = this.#reloads.get(file);

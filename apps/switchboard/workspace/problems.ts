@@ -10,7 +10,7 @@ export interface Problem {
   since: number;
 }
 
-/** What is wrong with the workspace now; each new problem is told once. */
+/** What is wrong with the workspace now; each new problem is reported once. */
 export class Problems {
   readonly #byFile = new Map<string, Problem>();
   readonly #tell: (problem: Problem) => void;
@@ -19,7 +19,7 @@ export class Problems {
     this.#tell = tell;
   }
 
-  /** Notes what is wrong with a file, or with undefined that it is well again. */
+  /** Records what is wrong with a file, or with undefined that it is valid again. */
   note(file: string, error: unknown): void {
     if (error === undefined) {
       this.#byFile.delete(file);
@@ -51,6 +51,6 @@ export async function announce(bus: Bus, logger: Logger, draft: Draft): Promise<
   try {
     await bus.publish(draft);
   } catch (error) {
-    logger.warn({ err: error, topic: draft.topic }, 'could not publish');
+    logger.warn({ err: error, topic: draft.topic }, 'failed to publish');
   }
 }

@@ -51,9 +51,9 @@ export interface Workspace {
   /** The places that schedules deliver to; undefined when there is no `a2a.yaml`. */
   targets(): ReadonlyMap<string, RemoteAgent> | undefined;
   problems(): Problem[];
-  /** For folders that a plugin follows itself, as the scheduler does with `crons/`: undefined says that the file is well again. */
+  /** For folders that a plugin follows itself, as the scheduler does with `crons/`: undefined says that the file is valid again. */
   noteProblem(file: string, error: unknown): void;
-  /** Tells of every change that can be used, with the path of the file; gives back what stops it. */
+  /** Calls back after every valid change with the path of the file; returns a function that stops it. */
   onChange(listener: (file: string) => void): () => void;
   close(): Promise<void>;
 }

@@ -38,7 +38,7 @@ export function usePieces<Item>(list: PagedList<Item>): PagedList<Item> {
   };
 }
 
-/** Sends something off and says what came of it. */
+/** Sends a request and shows the result. */
 export function useSend() {
   const api = useApi();
   const attempt = useAttempt();

@@ -10,7 +10,7 @@ export interface BotSettings {
   apiUrl: string;
   /** The agent whose own bot it is. */
   agent: string | undefined;
-  /** Newcomers are only told of where somebody wants to know. */
+  /** Whether new members are reported. */
   welcomes: boolean;
   onReady(bot: ChatBot): void;
   onMessage(bot: ChatBot, heard: HeardMessage): Promise<void>;
@@ -77,7 +77,7 @@ export class ChatBot {
     try {
       await work();
     } catch (error) {
-      this.#logger.error({ err: error }, 'an event of the chat could not be taken');
+      this.#logger.error({ err: error }, 'failed to handle chat event');
     }
   }
 }
@@ -95,7 +95,7 @@ export interface HeardMessage {
 
 interface HearingSettings {
   botId: string;
-  /** The agent whose own bot heard it. */
+  /** The agent whose own bot received it. */
   agent: string | undefined;
   channels: readonly Channel[];
 }
@@ -129,7 +129,7 @@ export function readMessage(
   };
 }
 
-/** A channel that belongs to an agent, or where conversations are held, is heard without a mention. */
+/** A channel that belongs to an agent, or where conversations are held, needs no mention. */
 function isBound(channelId: string, channels: readonly Channel[]): boolean {
   return channels.some(
     (channel) =>

@@ -22,7 +22,7 @@ export interface InteractionSettings {
 const onboard = 'onboard';
 const mostSuggestions = 25;
 
-/** A slash command becomes a message; the platform is told at once that an answer follows. */
+/** A slash command becomes a message; the platform learns at once that an answer follows. */
 export async function takeCommand(
   interaction: ChatInputCommandInteraction,
   { bus, state, commands }: InteractionSettings,

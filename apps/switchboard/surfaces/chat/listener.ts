@@ -51,7 +51,7 @@ export class ChatListener {
   #unfollow: (() => void) | undefined;
   #registered = '';
   #isOn = false;
-  /** What happens at the gateway is taken one after the other, so that order is kept. */
+  /** Gateway events are handled one after the other, in order. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(settings: ListenerSettings) {
@@ -117,7 +117,7 @@ export class ChatListener {
     } catch (error) {
       if (leaving.aborted) return;
       const { logger } = this.#settings.context;
-      logger.error({ err: error, agent: bot.agent }, 'a bot could not sign in; check its token');
+      logger.error({ err: error, agent: bot.agent }, 'failed to sign bot in; check its token');
       clearTimeout(this.#retry);
       this.#retry = setTimeout(() => this.#connectAll(), retryMs);
     }
@@ -143,7 +143,7 @@ export class ChatListener {
     const { logger } = this.#settings.context;
     this.#turn = this.#turn
       .then(work)
-      .catch((error: unknown) => logger.error({ err: error }, 'an event of the chat could not be taken'));
+      .catch((error: unknown) => logger.error({ err: error }, 'failed to handle chat event'));
   }
 
   /** After every fresh connection: the commands, and what was said meanwhile. */
@@ -163,7 +163,7 @@ export class ChatListener {
     this.#registered = wanted;
   }
 
-  /** The main bot hears everything, and notes how far; the others only add what is said to them. */
+  /** The main bot receives everything and records how far it has read; the others add what is said to them. */
   async #hear(bot: ChatBot, heard: HeardMessage): Promise<void> {
     await this.#take(bot, heard);
     if (bot.agent === undefined && !this.#missed.has(heard.channelId))
@@ -184,19 +184,19 @@ export class ChatListener {
     }
   }
 
-  /** Whether the rules of the server let it be heard; the main bot sees to what they ask for. */
+  /** Whether moderation lets the message pass; the main bot acts on its ruling. */
   async #passes(bot: ChatBot, heard: HeardMessage): Promise<boolean> {
     const ruling = heard.guildId === undefined ? 'pass' : this.#moderation.judge(heard);
     if (ruling === 'pass') return true;
     const { logger } = this.#settings.context;
     if (bot.agent === undefined)
       await this.#discipline(ruling, heard).catch((error: unknown) =>
-        logger.warn({ err: error }, 'what the moderation asks for failed; see what the bot may do'),
+        logger.warn({ err: error }, 'failed to moderate; check the permissions of the bot'),
       );
     return false;
   }
 
-  /** Spam is deleted without a word; who writes too much is not heard for a while. */
+  /** Deletes spam silently; ignores who writes too much for a while. */
   async #discipline(ruling: Ruling, { id, channelId, author }: HeardMessage): Promise<void> {
     const { context, rest } = this.#settings;
     if (ruling === 'spam') await rest.delete(`/channels/${channelId}/messages/${id}`);
@@ -242,11 +242,11 @@ export class ChatListener {
 
 type Ruling = 'pass' | 'spam' | 'too-many';
 
-/** Decides which messages are heard: no spam, and from nobody more than the limit. */
+/** Decides which messages pass: no spam, and from nobody more than the limit. */
 class Moderation {
   readonly #config: () => ChatFile['moderation'];
   readonly #times = new Map<string, number[]>();
-  /** A message is judged once, however many bots hear it and however often. */
+  /** A message is judged once, however many bots receive it and however often. */
   readonly #rulings = new Map<string, Ruling>();
 
   constructor(config: () => ChatFile['moderation']) {

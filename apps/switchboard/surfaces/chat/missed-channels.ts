@@ -17,9 +17,9 @@ export interface MissedSettings {
   context: PluginContext;
   rest: REST;
   state: ChatState;
-  /** Takes one message and notes how far its channel was read. */
+  /** Handles one message and records how far its channel was read. */
   take(bot: ChatBot, heard: HeardMessage): Promise<void>;
-  /** Runs something in its turn. */
+  /** Runs something after what was queued before. */
   queue(work: () => Promise<void>): void;
 }
 
@@ -45,7 +45,7 @@ export class MissedChannels {
     }
   }
 
-  /** What is said there now must not be noted as read, for then what was missed would be passed over. */
+  /** New messages there must not be recorded as read: what was missed would be skipped. */
   has(channelId: string): boolean {
     return this.#failures.has(channelId);
   }
@@ -73,10 +73,8 @@ export class MissedChannels {
     const { context, options, queue } = this.#settings;
     const { status = 0 } = error as { status?: number };
     const isRefusal = status >= 400 && status < 500 && status !== 429;
-    const words = isRefusal
-      ? 'may not be read; see whether it is there and open to the bot'
-      : 'cannot be read yet';
-    context.logger.error({ err: error, channelId }, `what was said in a channel meanwhile ${words}`);
+    const advice = isRefusal ? 'check that the channel exists and the bot may read it' : 'retrying';
+    context.logger.error({ err: error, channelId }, `failed to read missed messages; ${advice}`);
     const failures = this.#failures.get(channelId);
     if (isRefusal || failures === undefined) {
       this.#failures.delete(channelId);
@@ -122,7 +120,7 @@ interface MissedPlace {
 
 /**
  * Takes what was said in a channel while nobody listened, the oldest first, from the place that was read last.
- * Says whether that was all of it.
+ * Returns whether that was all of it.
  */
 async function catchUp(
   { rest, state, take }: CatchUpSettings,

@@ -178,7 +178,7 @@ export class ProgressNotes {
       note.messageId = id;
       await state.keepNote(correlationId, { channelId, messageId: id });
     } catch (error) {
-      logger.warn({ err: error }, 'progress could not be shown');
+      logger.warn({ err: error }, 'failed to show progress');
     }
   }
 }

@@ -64,7 +64,7 @@ export class CloudAccount {
     return gmail({ version: 'v1', ...this.#place() });
   }
 
-  /** Calls with a token that is good; one that was taken back meanwhile is renewed once. */
+  /** Calls with a valid token; one that was revoked meanwhile is renewed once. */
   async call<Result>(signal: AbortSignal, work: (options: CallOptions) => Promise<Result>): Promise<Result> {
     try {
       return await work(this.#options(await untilAborted(this.#accessToken(), signal), signal));

@@ -16,7 +16,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 const markMs = 60 * dayMs;
 
-/** Mail may stand under its label for years, and one that is forgotten would be told again. */
+/** Mail may stay under its label for years, and one that is forgotten would be published again. */
 const mailMs = 3650 * dayMs;
 
 /** So many are known without a question to the bus; each poll asks for the newest. */
@@ -73,7 +73,7 @@ export class Poller {
       await poll(signal);
     } catch (error) {
       if (!signal.aborted)
-        logger.warn({ err: error, poll: name }, 'asking the cloud suite failed; it is asked again');
+        logger.warn({ err: error, poll: name }, 'failed to poll the cloud suite; retrying');
     }
   }
 }

@@ -52,7 +52,7 @@ export class CodehostClients {
     return await application.getInstallationOctokit(data.id);
   }
 
-  /** The logins under which we write, so that our own words are not taken for somebody's. */
+  /** The logins under which we write, so that our own comments are not answered. */
   async logins(signal: AbortSignal): Promise<string[]> {
     const request = { signal };
     const { data } = await this.#byToken.rest.users.getAuthenticated({ request });

@@ -30,7 +30,7 @@ export interface Reactable {
 
 export interface EventOutcome {
   drafts: Draft[];
-  /** What is taken up, to be marked so. */
+  /** What is accepted, to be marked so. */
   seen?: Reactable;
 }
 

@@ -7,7 +7,7 @@ import type { HookPayload } from './hook-schema.ts';
 
 const prefix = 'message.outbound.codehost';
 
-/** Stands in everything we write, so that a webhook that brings it back is not answered. */
+/** Marks everything we write, so that a webhook about it is not answered. */
 export const ownMark = '<!-- trunkline -->';
 
 const longestComment = 65_000;

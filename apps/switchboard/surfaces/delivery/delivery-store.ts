@@ -27,7 +27,7 @@ const migrations = [
 
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
 
-/** The state of every message to the outside, kept seven days; what failed stays until it is replayed or as long. */
+/** The state of every outbound message; deleted after seven days. */
 export class DeliveryStore {
   readonly #database: Database;
 

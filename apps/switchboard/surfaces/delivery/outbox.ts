@@ -18,7 +18,7 @@ export interface OutboxSettings {
 /** How a surface sends. */
 export interface Outlet {
   surface: string;
-  /** The messages that it brings over. */
+  /** The messages that it sends. */
   patterns: readonly string[];
   send: Send;
 }
@@ -29,7 +29,7 @@ const attemptMs = 60_000;
 const longestWaitMs = 15 * 60_000;
 const atOnce = 16;
 
-/** Brings messages to the outside, tries again where that may help, and records honestly what became of each. */
+/** Delivers outbound messages, retries where that may help, and records the result of each. */
 export class Outbox {
   readonly #settings: OutboxSettings;
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class Outbox {
     this.#clock = settings.clock ?? systemClock;
   }
 
-  /** Begins to bring over what the outlet is for; gives back what ends it. */
+  /** Starts to deliver what the outlet subscribes to; returns a function that ends it. */
   async open(outlet: Outlet): Promise<() => Promise<void>> {
     const { bus } = this.#settings;
     const { surface } = outlet;
@@ -74,7 +74,7 @@ export class Outbox {
     return true;
   }
 
-  /** Cuts off what is under way; the bus brings it again after the start, and a replay is found in the store. */
+  /** Interrupts what is under way; the bus delivers it again after the start, and replays are in the store. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#queue.idle();
@@ -82,7 +82,7 @@ export class Outbox {
 
   #carryAgain(outlet: Outlet, message: Message): void {
     this.#carry(outlet, message, this.#stopping.signal).catch((error: unknown) =>
-      this.#settings.logger.warn({ err: error, deliveryId: message.id }, 'a replay was cut off'),
+      this.#settings.logger.warn({ err: error, deliveryId: message.id }, 'replay of delivery interrupted'),
     );
   }
 
@@ -93,7 +93,7 @@ export class Outbox {
     );
   }
 
-  /** Returns when it is decided; throws only when the switchboard stops, so that the bus brings it again. */
+  /** Returns when the delivery has ended; throws only when the switchboard stops, so that the bus delivers it again. */
   async #deliver({ surface, send }: Outlet, message: Message, stopping: AbortSignal): Promise<void> {
     const { store } = this.#settings;
     const { state, attempts } = await this.#recorded(() => store.open(surface, message), stopping);
@@ -152,7 +152,7 @@ export class Outbox {
       return { result: write() };
     } catch (error) {
       if (!(error instanceof StorageError) || error.code !== 'disk_full') throw error;
-      this.#settings.logger.error({ err: error }, 'a delivery cannot be recorded yet');
+      this.#settings.logger.error({ err: error }, 'failed to record delivery; retrying');
       return undefined;
     }
   }
@@ -168,7 +168,7 @@ export class Outbox {
     const delivery = store.get(id);
     if (failure !== undefined) {
       const { surface, topic } = delivery ?? {};
-      logger.error({ err: failure, deliveryId: id, surface, topic }, 'a message could not be delivered');
+      logger.error({ err: failure, deliveryId: id, surface, topic }, 'failed to deliver message');
     }
     if (delivery !== undefined) await this.#tell(delivery);
   }
@@ -203,7 +203,7 @@ export interface DeliveryAttempt {
   message: Message;
   /** Aborted when an attempt takes too long, or the switchboard stops. */
   signal: AbortSignal;
-  /** The parts that earlier attempts brought over: they are not sent again. */
+  /** The parts that earlier attempts delivered: they are not sent again. */
   done: readonly string[];
   /** Tells that one more part arrived, under this name. */
   arrived(reference: string): void;

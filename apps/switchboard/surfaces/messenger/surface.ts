@@ -120,13 +120,13 @@ class MessengerReceiver {
     this.#socket = socket;
     socket.addEventListener('open', () => {
       this.#failures = 0;
-      logger.info('listening to the messenger');
+      logger.info('messenger receiver started');
     });
     socket.addEventListener('message', ({ data }) => this.#receive(String(data)));
     socket.addEventListener('close', () => this.#again());
     // A close follows.
     socket.addEventListener('error', () =>
-      logger.warn('the bridge of the messenger does not answer; check MESSENGER_URL'),
+      logger.warn('failed to reach the messenger bridge; check MESSENGER_URL'),
     );
   }
 
@@ -142,9 +142,7 @@ class MessengerReceiver {
     const { take, logger } = this.#settings;
     this.#turn = this.#turn
       .then(() => take(JSON.parse(data)))
-      .catch((error: unknown) =>
-        logger.error({ err: error }, 'a message of the messenger could not be taken'),
-      );
+      .catch((error: unknown) => logger.error({ err: error }, 'failed to handle messenger message'));
   }
 
   #again(): void {

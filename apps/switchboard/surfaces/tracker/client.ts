@@ -53,7 +53,7 @@ export class TrackerApi {
     this.#settings = settings;
   }
 
-  /** A token that was taken back meanwhile is renewed once. */
+  /** A token that was revoked meanwhile is renewed once. */
   async call<Result>(signal: AbortSignal, work: (client: LinearClient) => Promise<Result>): Promise<Result> {
     const { tokens } = this.#settings;
     try {
@@ -115,7 +115,7 @@ interface TokenSettings {
   logger: Logger;
 }
 
-/** Access tokens of an OAuth client; each refresh token works once, so the newest is kept on disk. */
+/** Access tokens of an OAuth client; each refresh token works once, so the newest is stored on disk. */
 export class TrackerTokens {
   readonly #settings: TokenSettings;
   readonly #path: string;
@@ -170,14 +170,11 @@ export class TrackerTokens {
     return refreshGrant({ tokenUrl, clientId, clientSecret, refreshToken });
   }
 
-  /** What was kept counts as long as the variable holds the token that it began with. */
+  /** The stored token counts as long as the variable holds the token that it started from. */
   async #kept(): Promise<string> {
     const { refreshToken, logger } = this.#settings;
     const file = await readJsonFile(this.#path).catch((error: unknown) =>
-      logger.error(
-        { err: error },
-        'the kept token of the tracker cannot be read; TRACKER_REFRESH_TOKEN is tried',
-      ),
+      logger.error({ err: error }, 'failed to read stored token of the tracker; using TRACKER_REFRESH_TOKEN'),
     );
     const kept = keptSchema.safeParse(file);
     return kept.success && kept.data.first === refreshToken ? kept.data.refreshToken : refreshToken;

@@ -59,7 +59,7 @@ const errors = defineErrors({
 export interface TrackerWebhook {
   secret: string | undefined;
   allowUnsigned: boolean;
-  /** Takes what was sent, unless it was taken before: by its bytes, or by the id that a header names. */
+  /** Accepts what was sent, unless it was accepted before: by its bytes, or by the id that a header names. */
   take(hook: TrackerHook, delivery: Delivery, arrivedAt: number): Promise<void>;
 }
 

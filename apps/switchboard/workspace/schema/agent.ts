@@ -11,7 +11,7 @@ export const ceremonySchema = z.strictObject({
   skill: z.string().min(1),
   /** Agents that perform it; none: whoever the router finds. */
   targets: z.array(z.string().min(1)).default([]),
-  /** The chat channel that hears of it; empty: none. */
+  /** The chat channel that gets the result; empty: none. */
   notifyChannel: z.string().default(''),
   enabled: z.boolean().default(true),
 });

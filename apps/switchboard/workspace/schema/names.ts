@@ -44,7 +44,7 @@ export const agentPattern = z.string().superRefine((text, context) => {
   context.addIssue({ code: 'custom', message });
 });
 
-/** A check of a text by a function that throws words. */
+/** A check of a text by a function that throws. */
 export function passes(check: (text: string) => unknown) {
   return (text: string, context: z.core.$RefinementCtx<string>) => {
     try {

@@ -15,7 +15,7 @@ import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
 
-/** What could not be brought to the outside, and what no handler could take. */
+/** Deliveries that failed, and dead letters. */
 export default function DeliveriesPage() {
   const [, tab = 'outside'] = useHashRoute();
   return (

@@ -59,7 +59,7 @@ function Whole({ message }: { message: BusMessage }) {
   );
 }
 
-/** A few words of what a message says. */
+/** The beginning of a message's text. */
 function glanceAt(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null) return String(payload ?? '');
   const fields = payload as Record<string, unknown>;

@@ -225,7 +225,7 @@ export function workOf({ skill, targetAgent }: Flow): string {
   return `${skill || 'no skill'}${targetAgent === null ? '' : ` by ${targetAgent}`}`;
 }
 
-/** What was asked; for a request without words, what it is about. */
+/** The request's text; its skill where it has none. */
 export function titleOf(flow: Flow): string {
   return flow.requestPreview ?? workOf(flow);
 }

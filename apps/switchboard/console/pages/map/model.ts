@@ -10,7 +10,7 @@ export interface MapNode {
   column: Column;
   name: string;
   state: 'live' | 'idle' | 'failed' | 'waiting';
-  /** The section where it can be looked after. */
+  /** The section that manages it. */
   href: readonly string[];
   /** For topics: what they take in. */
   pattern?: string;

@@ -63,7 +63,7 @@ function together(known: readonly MapEdge[], more: readonly MapEdge[]): readonly
   return added.length === 0 ? known : [...known, ...added];
 }
 
-// A flow is told of three times: its end counts.
+// A flow is published three times: its end counts.
 function isCounted({ topic }: BusMessage): boolean {
   return !topic.startsWith('flow.item.') || topic === 'flow.item.completed';
 }

@@ -123,7 +123,7 @@ function linesOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String).filter((line) => line !== '') : [];
 }
 
-/** Connects to a server for a moment, and says what came of it. */
+/** Connects to a server for a moment, and shows the result. */
 export function useTrial() {
   const api = useApi();
   const attempt = useAttempt();

@@ -61,7 +61,7 @@ export default function ServersPage() {
 
 const SOON_MS = 1500;
 
-// Nothing is told when a server has been connected: it is asked after while one is not.
+// No message says that a server has connected: the list is loaded again while one has not.
 function useAgainWhile(connecting: boolean, reload: () => void): void {
   const latest = useRef(reload);
   useEffect(() => {
