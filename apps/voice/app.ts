@@ -120,5 +120,5 @@ async function startTranslator(voice: VoiceComponents, closing: AsyncDisposableS
   });
   const server = await serve(app, { host, port, portVariable: 'TRANSLATOR_PORT', logger });
   closing.defer(() => server.stop());
-  logger.info({ url: server.url }, 'speech for others is served');
+  logger.info({ url: server.url }, 'speech translator started');
 }

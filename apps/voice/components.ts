@@ -189,7 +189,7 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
   }
   if (clientId !== undefined || clientSecret !== undefined || projectId !== undefined) {
     const needed = 'SECRETS_CLIENT_ID, SECRETS_CLIENT_SECRET and SECRETS_PROJECT_ID';
-    logger.warn({}, `users.yaml is used, because the secrets manager needs all of ${needed}`);
+    logger.warn({ needed }, 'secrets manager is not fully configured; using users.yaml');
   }
   return undefined;
 }
@@ -295,8 +295,8 @@ function createCallConversations(core: Core, { persona, speech, latency }: Conve
 /** Where the turns of calls are timed: for the service's own record and for Prometheus. */
 function createLatencyLog(metrics: Metrics): LatencyLog {
   const buckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 30];
-  const words = 'Time from the end of speech to each step of the answer.';
-  const seconds = metrics.histogram('turn_latency_seconds', words, ['step'], buckets);
+  const help = 'Time from the end of speech to each step of the answer.';
+  const seconds = metrics.histogram('turn_latency_seconds', help, ['step'], buckets);
   return new LatencyLog((turn) => {
     for (const [name, ms] of Object.entries(turn))
       if (ms !== null) seconds.observe({ step: name.replace(/_ms$/, '') }, ms / 1000);

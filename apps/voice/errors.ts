@@ -16,7 +16,7 @@ export const voiceErrors = defineErrors({
   ],
 });
 
-/** Why nobody may answer a user, in words for that user. */
+/** No persona may answer; the message is meant for the user. */
 export class PersonaUnavailableError extends Error {
   override readonly name = 'PersonaUnavailableError';
 }
@@ -27,8 +27,3 @@ export const renderVoiceError: RenderError = (error) => {
   if (error.code === 'route_not_found') return { body: { error: 'not found' } };
   return { body: { detail: error.message } };
 };
-
-/** The words of a failure, for bodies that carry them in `error` with status 200. */
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

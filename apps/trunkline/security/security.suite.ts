@@ -117,7 +117,7 @@ export function concrete(path: string, name = 'nobody'): string {
 const sideLines = {
   codehost: 'codehost webhook server started',
   tracker: 'tracker webhook server started',
-  translator: 'speech for others',
+  translator: 'speech translator',
 };
 
 /** Where a port beside that of its service listens, as the log tells. */

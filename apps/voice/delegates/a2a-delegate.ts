@@ -26,7 +26,7 @@ export interface LateAnswers {
 
 /** An agent, and how long a caller waits for it on the line where its answer may come later. */
 export interface AgentDelegate extends A2aDelegate {
-  patienceMs?: number;
+  answerTimeoutMs?: number;
 }
 
 export interface AgentDelegateParts {
@@ -42,7 +42,7 @@ const longestAnswerMs = 100_000;
 
 /** A remote agent: one request, one answer. With `late` it may also answer when the call is over. */
 export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegateParts): Delegate {
-  const { name, description, agent, patienceMs = longestAnswerMs } = entry;
+  const { name, description, agent, answerTimeoutMs = longestAnswerMs } = entry;
   const { client, late, question } = parts;
   return {
     name,
@@ -57,7 +57,7 @@ export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegatePa
         ...asked,
         ...(push && { push }),
       };
-      const timeoutMs = push === undefined ? longestAnswerMs : patienceMs;
+      const timeoutMs = push === undefined ? longestAnswerMs : answerTimeoutMs;
       try {
         const reply = await client.send(agent, message, { signal, timeoutMs, principal });
         if (push !== undefined) late?.answered(push.token);

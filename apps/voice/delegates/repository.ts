@@ -10,7 +10,7 @@ import { type Peers, peerRoles } from '@trunkline/service';
 import { errorMessage } from '@trunkline/std';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
 import type { VoiceOptions } from '../options.ts';
-import { Renewal } from '../store/reload.ts';
+import { Reloader } from '../store/reload.ts';
 import {
   type AgentDelegate,
   createAgentDelegate,
@@ -19,7 +19,7 @@ import {
 } from './a2a-delegate.ts';
 
 /** Research takes minutes: whoever asks for it by voice goes on talking meanwhile. */
-const researchPatienceMs = 10_000;
+const researchAnswerTimeoutMs = 10_000;
 
 export interface DelegateRepositoryOptions {
   path: string;
@@ -38,29 +38,29 @@ Answer in a few plain sentences. Say what you are not sure of. Do not use lists 
 
 const longestAnswerMs = 60_000;
 
-/** Whom the assistant may ask, as the file last said. */
+/** The delegates of `delegates.yaml`, and the peers. */
 export class DelegateRepository {
   readonly #options: DelegateRepositoryOptions;
   readonly #client = createA2aClient();
-  readonly #renewal = new Renewal(() => this.#load());
+  readonly #reloader = new Reloader(() => this.#load());
   #entries: readonly DelegateEntry[] = [];
 
   constructor(options: DelegateRepositoryOptions) {
     this.#options = options;
   }
 
-  /** Loads the file if there is one; a broken one is logged and leaves the book empty. */
+  /** Loads the file if there is one; a broken one is logged and leaves the list empty. */
   async start(): Promise<void> {
     try {
       await this.reload();
     } catch (error) {
-      this.#options.logger.error({ reason: errorMessage(error) }, 'the delegates cannot be used');
+      this.#options.logger.error({ reason: errorMessage(error) }, 'failed to load delegates');
     }
   }
 
-  /** Reads the file anew, or throws and keeps what was loaded. */
+  /** Reloads the file, or throws and keeps what was loaded. */
   reload(): Promise<void> {
-    return this.#renewal.run();
+    return this.#reloader.run();
   }
 
   /** The delegates of the file, and the peers that it does not name. */
@@ -76,7 +76,7 @@ export class DelegateRepository {
     return entry?.type === 'a2a' ? entry.agent : undefined;
   }
 
-  /** The delegates of one session; each call looks its target up anew, so that a reload counts at once. */
+  /** The delegates of one session; each call looks its target up again, so that a reload takes effect at once. */
   delegatesFor(userId: string, allowed: readonly string[] | undefined): Delegate[] {
     return this.entries
       .filter(({ name }) => allowed?.includes(name) ?? true)
@@ -90,7 +90,7 @@ export class DelegateRepository {
   async #load(): Promise<void> {
     const { path, env, logger } = this.#options;
     const { entries, warnings } = await loadDelegates(path, env);
-    for (const words of warnings) logger.warn({}, words);
+    for (const warning of warnings) logger.warn({}, warning);
     this.#entries = entries;
   }
 
@@ -100,7 +100,7 @@ export class DelegateRepository {
     try {
       return await this.#delegateOf(entry, userId).ask(query, context);
     } catch (error) {
-      this.#options.logger.warn({ err: error, delegate: name }, 'a delegate gave no answer');
+      this.#options.logger.warn({ err: error, delegate: name }, 'delegate failed');
       throw error;
     }
   }
@@ -130,8 +130,8 @@ async function askWithin(delegate: Delegate, query: string, context: DelegateCon
     return await delegate.ask(query, { ...context, signal: AbortSignal.any([limit, context.signal]) });
   } catch (error) {
     if (!limit.aborted || context.signal.aborted) throw error;
-    const words = `${delegate.name} did not answer within a minute.`;
-    throw new DelegateError('delegate_silent', words, { cause: error });
+    const message = `${delegate.name} did not answer within a minute.`;
+    throw new DelegateError('delegate_silent', message, { cause: error });
   }
 }
 
@@ -143,7 +143,7 @@ export function peerDelegates(
   return (['agent', 'research'] as const).flatMap((name) => {
     const agent = peerAgent(name, peers) ?? (name === 'research' ? configuredResearch(options) : undefined);
     if (agent === undefined) return [];
-    const patience = name === 'research' ? { patienceMs: researchPatienceMs } : {};
+    const patience = name === 'research' ? { answerTimeoutMs: researchAnswerTimeoutMs } : {};
     return [{ type: 'a2a' as const, name, description: peerRoles[name], agent, ...patience }];
   });
 }

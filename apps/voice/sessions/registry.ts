@@ -1,6 +1,6 @@
 import type { Delivery } from '../delivery/delivery.ts';
 
-/** Told of every session that begins, or that is over. */
+/** Called for every session that opens or closes. */
 export type SessionListener = (session: VoiceSession) => void;
 
 /** The live connections, oldest first. */

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { ConfigError, type Logger, loadYaml } from '@trunkline/config';
 import { toError } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
-import { isMissingFile, Renewal } from '../store/reload.ts';
+import { isMissingFile, Reloader } from '../store/reload.ts';
 import { plainSoul, type Skill, type SkillFile, skillFileSchema, slugPattern, titleOf } from './skill.ts';
 
 /** The skill that others extend, and of those who have chosen none. */
@@ -13,7 +13,7 @@ const baseSlug = 'default';
 export class SkillLibrary {
   readonly #directory: string;
   readonly #logger: Logger;
-  readonly #renewal = new Renewal(() => this.#load());
+  readonly #reloader = new Reloader(() => this.#load());
   #skills: ReadonlyMap<string, Skill> = new Map();
 
   constructor(configDirectory: string, logger: Logger) {
@@ -24,13 +24,13 @@ export class SkillLibrary {
   /** Loads what can be used; the rest is logged. */
   async start(): Promise<void> {
     const { skills, problems } = await loadSkills(this.#directory);
-    for (const problem of problems) this.#logger.error({ reason: problem.message }, 'a skill is left out');
+    for (const problem of problems) this.#logger.error({ reason: problem.message }, 'failed to load skill');
     this.#skills = withFallback(skills);
   }
 
-  /** Reads everything anew, or throws and keeps what was loaded. */
+  /** Reloads everything, or throws and keeps what was loaded. */
   reload(): Promise<void> {
-    return this.#renewal.run();
+    return this.#reloader.run();
   }
 
   get slugs(): string[] {
@@ -45,7 +45,7 @@ export class SkillLibrary {
     return this.#skills.get(slug);
   }
 
-  /** The skill as its file has it; undefined for the one that stands in where there is no file at all. */
+  /** The skill as its file has it; undefined for the built-in one, used where there is no file at all. */
   findFile(slug: string): Skill | undefined {
     const skill = this.find(slug);
     return skill === plainSkill ? undefined : skill;

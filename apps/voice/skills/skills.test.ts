@@ -230,7 +230,7 @@ describe('reloading', () => {
   it('leaves a file out that is broken at the start, and says so', async () => {
     const voice = await startVoice({ files: { ...files, 'skills/josh.yaml': 'tools: [' } });
     expect(voice.voice.library.slugs).toEqual(['chef', 'default']);
-    expect(voice.lines.find(({ message }) => message === 'a skill is left out')?.fields.reason).toContain(
+    expect(voice.lines.find(({ message }) => message === 'failed to load skill')?.fields.reason).toContain(
       'josh.yaml',
     );
     expect(readFileSync(join(voice.config, 'skills/josh.yaml'), 'utf8')).toBe('tools: [');

@@ -1,4 +1,4 @@
-/** A part of speech does not work; the words say what to do. */
+/** A speech component failed; the message says what to do. */
 export class SpeechError extends Error {
   readonly code:
     | 'missing'

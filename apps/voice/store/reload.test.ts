@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { Renewal } from './reload.ts';
+import { Reloader } from './reload.ts';
 
 it('reads once for all who ask while it reads, and again for those after', async () => {
   const gates: PromiseWithResolvers<void>[] = [];
-  const renewal = new Renewal(() => {
+  const renewal = new Reloader(() => {
     gates.push(Promise.withResolvers<void>());
     return gates.at(-1)?.promise ?? Promise.resolve();
   });

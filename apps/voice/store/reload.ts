@@ -1,8 +1,5 @@
-/**
- * Reads something anew, one reading at a time: what was read earlier never takes the place of what was read later, and
- * all who ask while a reading is under way share the next one.
- */
-export class Renewal {
+/** Runs one reload at a time, so that an older result never replaces a newer one. Callers during a reload share the next. */
+export class Reloader {
   readonly #read: () => Promise<void>;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
@@ -11,14 +8,14 @@ export class Renewal {
     this.#read = read;
   }
 
-  /** Fulfilled once everything was read after this was called; fails when it cannot be read. */
+  /** Resolves after a reload that started after this call; rejects when it fails. */
   run(): Promise<void> {
-    if (this.#running === undefined) return this.#begin();
-    this.#next ??= this.#running.then(() => this.#begin());
+    if (this.#running === undefined) return this.#start();
+    this.#next ??= this.#running.then(() => this.#start());
     return this.#next;
   }
 
-  #begin(): Promise<void> {
+  #start(): Promise<void> {
     this.#next = undefined;
     const reading = this.#read();
     this.#running = Promise.allSettled([reading]).then(() => {

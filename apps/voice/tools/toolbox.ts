@@ -8,12 +8,12 @@ type ToolSource = (skill: Skill, user: User) => readonly Tool[];
 
 export interface ToolboxOptions {
   sources: readonly ToolSource[];
-  /** Told of every call. */
+  /** Called for every tool call. */
   onCall(name: string): void;
   logger: Logger;
 }
 
-/** Puts together what a persona may use. */
+/** Collects the tools that a persona may use. */
 export class Toolbox {
   readonly #options: ToolboxOptions;
 
@@ -31,10 +31,7 @@ export class Toolbox {
   }
 
   #warn({ slug, tools }: Skill, known: string[]): void {
-    this.#options.logger.warn(
-      { skill: slug, listed: tools, known },
-      'the tools of this skill name nothing known: it has no tool',
-    );
+    this.#options.logger.warn({ skill: slug, listed: tools, known }, 'skill lists no known tool');
   }
 }
 

@@ -11,7 +11,7 @@ export const toolTimeoutMs = 90_000;
 
 const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
 
-/** As whom, how and with what a user is answered; taken when a session connects and kept for its length. */
+/** Skill, tools and model that answer a user: a snapshot taken when a session connects, valid until it ends. */
 export interface Persona {
   user: User;
   /** On whose behalf its tools act, and whom it names to the services that it asks. */

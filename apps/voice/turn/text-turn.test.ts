@@ -137,9 +137,9 @@ describe('the tools of a skill', () => {
       'deep_research',
     ]);
     expect(await offered('few')).toEqual(['current_time', 'calculator']);
-    expect(voice.lines.some(({ message: words }) => words.includes('name nothing known'))).toBe(false);
+    expect(voice.lines.some(({ message: words }) => words.includes('skill lists no known tool'))).toBe(false);
     expect(await offered('lost')).toEqual([]);
-    expect(voice.lines.some(({ message: words }) => words.includes('name nothing known'))).toBe(true);
+    expect(voice.lines.some(({ message: words }) => words.includes('skill lists no known tool'))).toBe(true);
   });
 });
 

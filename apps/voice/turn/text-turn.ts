@@ -9,7 +9,7 @@ import manifest from '../package.json' with { type: 'json' };
 import { SweptTable } from '../store/database.ts';
 import { type ModelMessages, type Persona, runPersona } from './persona.ts';
 
-const mostMessages = 60;
+const maxMessages = 60;
 
 export interface TextTurnOptions {
   /** As whom a message that somebody sent is answered now. */
@@ -33,7 +33,7 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   };
 }
 
-/** Why no persona can answer is told to the caller, not only to the log. */
+/** The caller learns why no persona can answer, not only the log. */
 function personaOf(persona: () => Persona): Persona | Error {
   try {
     return persona();
@@ -83,7 +83,7 @@ export class ConversationHistories {
 
   /** Keeps the newest messages, from one of the user's on, so that no result stands without its call. */
   set(contextId: string, messages: ModelMessages): void {
-    const newest = messages.slice(-mostMessages);
+    const newest = messages.slice(-maxMessages);
     const start = newest.findIndex(({ role }) => role === 'user');
     this.#table.set(contextId, newest.slice(Math.max(start, 0)));
   }

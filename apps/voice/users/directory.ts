@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { createKeyring, type Keyring } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
-import { Renewal } from '../store/reload.ts';
+import { Reloader } from '../store/reload.ts';
 import { type Roster, readRoster } from './roster.ts';
 import type { RosterMarker, RosterOrigin, RosterSource } from './roster-sources.ts';
 import { defaultUser, type User } from './user.ts';
@@ -35,7 +35,7 @@ export class UserDirectory {
   /** Why the last reading failed, if it did. */
   #failure: string | undefined;
   #retry: NodeJS.Timeout | undefined;
-  readonly #renewal = new Renewal(() => this.#renew());
+  readonly #reloader = new Reloader(() => this.#renew());
   #stopped = false;
 
   constructor(options: UserDirectoryOptions) {
@@ -47,9 +47,9 @@ export class UserDirectory {
     await this.reload().catch(() => undefined);
   }
 
-  /** Reads the roster anew; a failure is logged and thrown, and a good roster that was loaded stays. */
+  /** Reloads the roster. A failure is logged and thrown, and a good roster that was loaded stays in use. */
   reload(): Promise<void> {
-    return this.#renewal.run();
+    return this.#reloader.run();
   }
 
   stop(): void {

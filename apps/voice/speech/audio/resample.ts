@@ -12,7 +12,7 @@ const steepness = 9;
 
 const made = new Map<string, Filters>();
 
-const mostKept = 16;
+const maxKept = 16;
 
 /** All usual rates are multiples of this; others would take thousands of filters, and most of a second to make them. */
 const rateStep = 25;
@@ -115,7 +115,7 @@ export function filtersFor(from: number, to: number): Filters {
   made.delete(name);
   made.set(name, filters);
   const [oldest] = made.keys();
-  if (made.size > mostKept && oldest !== undefined) made.delete(oldest);
+  if (made.size > maxKept && oldest !== undefined) made.delete(oldest);
   return filters;
 }
 

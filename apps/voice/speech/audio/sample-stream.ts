@@ -46,8 +46,8 @@ function begin(bytes: Uint8Array, claimedRate: number): { start: number; sampleR
   }
 }
 
-function unreadable(words: string, cause?: unknown): SpeechError {
-  return new SpeechError('unreadable', words, { cause });
+function unreadable(message: string, cause?: unknown): SpeechError {
+  return new SpeechError('unreadable', message, { cause });
 }
 
 /** What an answer holds instead of sound, by its own word; undefined where it may be sound. */

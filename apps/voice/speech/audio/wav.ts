@@ -5,7 +5,7 @@ const headerBytes = 44;
 const kinds = { integer: 1, float: 3, extensible: 0xfffe };
 const mostChannels = 8;
 /** Real files have a handful. */
-const mostChunks = 1000;
+const maxChunks = 1000;
 
 interface Layout {
   kind: number;
@@ -71,7 +71,7 @@ interface Chunk {
 /** A length that runs past the end, as streamed files have, is cut to what is there. */
 function chunksOf(view: DataView): Chunk[] {
   const chunks: Chunk[] = [];
-  for (let at = 12; at + 8 <= view.byteLength && chunks.length < mostChunks; ) {
+  for (let at = 12; at + 8 <= view.byteLength && chunks.length < maxChunks; ) {
     const name = String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)));
     const length = Math.min(view.getUint32(at + 4, true), view.byteLength - at - 8);
     chunks.push({ name, start: at + 8, length });

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { alignSamples, readSamples, typeOfWords } from '../audio/sample-stream.ts';
 import { bytesOf } from '../audio/samples.ts';
 import { encodeWav } from '../audio/wav.ts';
-import type { Notices } from '../notices.ts';
 import { SpeechError } from '../speech-error.ts';
 import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesis/synthesizer.ts';
+import type { SpeechWarnings } from '../warnings.ts';
 import { type BackendRecognition, defineSpeechBackend, type SpeechFile } from './definition.ts';
 
 /** Speaks and listens by OpenAI-compatible endpoints. */
@@ -45,7 +45,7 @@ export const compat = defineSpeechBackend({
     // An endpoint that nobody chose gets no text.
     isFallback: false,
     clonesVoices: false,
-    create: (options, { notices }) => ({
+    create: (options, { warnings }) => ({
       synthesizers: [
         createCompatSynthesizer({
           url: options.ttsCompatUrl,
@@ -53,7 +53,7 @@ export const compat = defineSpeechBackend({
           voice: options.ttsCompatVoice,
           apiKey: options.ttsCompatApiKey,
           sampleRate: options.ttsCompatSampleRate,
-          notices,
+          warnings,
         }),
       ],
     }),
@@ -72,7 +72,7 @@ interface CompatSynthesizerOptions {
   apiKey: string;
   /** As the endpoint claims it; raw samples do not say. */
   sampleRate: number;
-  notices: Notices;
+  warnings: SpeechWarnings;
   timeoutMs?: number;
 }
 
@@ -97,8 +97,8 @@ async function soundOf(response: Response): Promise<AsyncIterable<Uint8Array>> {
   const type = typeOfWords(response);
   if (type === undefined && response.body !== null) return response.body;
   await response.body?.cancel();
-  const words = `the speech endpoint answered with ${type ?? 'nothing'} instead of sound; check TTS_COMPAT_URL`;
-  throw new SpeechError('unreadable', words);
+  const message = `the speech endpoint answered with ${type ?? 'nothing'} instead of sound; check TTS_COMPAT_URL`;
+  throw new SpeechError('unreadable', message);
 }
 
 /** A voice that the endpoint refuses is replaced by the configured one. */
@@ -113,8 +113,8 @@ async function ask(options: CompatSynthesizerOptions, request: SpeechRequest): P
     await standard.body?.cancel();
     throw refusal(standard.status);
   }
-  const words = `The speech endpoint has no voice ${request.voice}; ${options.voice} speaks instead.`;
-  options.notices.tell(`compat voice ${request.voice}`, words);
+  const message = `The speech endpoint has no voice ${request.voice}; ${options.voice} speaks instead.`;
+  options.warnings.report(`compat voice ${request.voice}`, message);
   return standard;
 }
 
@@ -226,8 +226,8 @@ async function requestTranscription(
 function explainTranscription(error: unknown, signal: AbortSignal | undefined, timeoutMs: number): unknown {
   if (signal?.aborted || error instanceof SpeechError) return error;
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const words = `the transcription endpoint took longer than ${timeoutMs / 1000} s`;
-    return new SpeechError('timeout', words, { cause: error });
+    const message = `the transcription endpoint took longer than ${timeoutMs / 1000} s`;
+    return new SpeechError('timeout', message, { cause: error });
   }
   if (error instanceof SyntaxError)
     return new SpeechError('unreadable', 'the answer of the transcription endpoint is not understood', {

@@ -1,9 +1,9 @@
 import type { OptionsOf, OptionTable } from '@trunkline/config';
 import type { Diagnosis } from '@trunkline/service';
-import type { Notices } from '../notices.ts';
 import type { LocalRecognition, RecognitionOptions } from '../recognition/recognizer.ts';
 import type { Sidecar } from '../sidecar/client.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import type { SpeechWarnings } from '../warnings.ts';
 import type { CreateHost } from '../worker/host.ts';
 
 type OptionSet = OptionTable['options'];
@@ -16,7 +16,7 @@ export interface BackendContext {
   /** For files that models need on disk. */
   directory: string;
   createHost: CreateHost;
-  notices: Notices;
+  warnings: SpeechWarnings;
 }
 
 /** A way to speak, to listen, or both. To add one, write a file here and name it in `list.ts`. */

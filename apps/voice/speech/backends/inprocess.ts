@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { choice, group, text } from '@trunkline/config';
-import type { Notices } from '../notices.ts';
 import { createLocalVoice } from '../synthesis/inprocess/local-voice.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import type { SpeechWarnings } from '../warnings.ts';
 import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } from '../weights.ts';
 import type { WorkerHost } from '../worker/host.ts';
 import { defineSpeechBackend } from './definition.ts';
@@ -28,14 +28,14 @@ export const inprocess = defineSpeechBackend({
     isRemote: false,
     isFallback: true,
     clonesVoices: false,
-    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, notices }) {
+    create({ inprocVoice: voice, inprocLang: language }, { directory, createHost, warnings }) {
       const script = (path: string) => new URL(`../synthesis/inprocess/${path}`, import.meta.url);
       piperDirectory ??= join(directory, 'piper');
       const settings: PiperSettings = { directory: piperDirectory };
       const kokoroHost = createHost('the Kokoro voice', script('kokoro/kokoro.worker.ts'));
       const piperHost = createHost('the Piper voice', script('piper/piper.worker.ts'), settings);
-      const kokoro = createKokoroVoice({ host: kokoroHost, notices, voice, language });
-      const piper = createPiperVoice({ host: piperHost, notices, voice });
+      const kokoro = createKokoroVoice({ host: kokoroHost, warnings, voice, language });
+      const piper = createPiperVoice({ host: piperHost, warnings, voice });
       return {
         synthesizers: [kokoro, piper],
         preferred: ({ voice: wanted = voice }) => (isPiper(wanted) ? piper : kokoro),
@@ -50,19 +50,19 @@ let piperDirectory: string | undefined;
 
 interface KokoroVoiceOptions {
   host: WorkerHost;
-  notices: Notices;
+  warnings: SpeechWarnings;
   /** For skills that name none. */
   voice: string;
   language: string;
 }
 
 /** Speaks by the Kokoro model; a skill's voice is one of its presets. */
-function createKokoroVoice({ host, notices, ...standard }: KokoroVoiceOptions): Synthesizer {
+function createKokoroVoice({ host, warnings, ...standard }: KokoroVoiceOptions): Synthesizer {
   const fallback = presets.includes(standard.voice) ? standard.voice : defaultPreset;
   const voiceOf = (wanted: string) => {
     if (presets.includes(wanted)) return wanted;
-    const words = `The local voice has no preset ${wanted}; ${fallback} speaks instead.`;
-    if (!wanted.startsWith('piper')) notices.tell(`preset ${wanted}`, words);
+    const message = `The local voice has no preset ${wanted}; ${fallback} speaks instead.`;
+    if (!wanted.startsWith('piper')) warnings.report(`preset ${wanted}`, message);
     return fallback;
   };
   const choose = ({ voice: wanted, lang }: SpeechRequest) => {
@@ -70,7 +70,7 @@ function createKokoroVoice({ host, notices, ...standard }: KokoroVoiceOptions): 
     const own = wanted === undefined ? standard.language : voice.slice(0, 1);
     return { voice, language: languageOf(lang ?? own, voice) };
   };
-  return createLocalVoice({ backend: 'inprocess (Kokoro)', host, notices, choose });
+  return createLocalVoice({ backend: 'inprocess (Kokoro)', host, warnings, choose });
 }
 
 const codes: Readonly<Record<string, string>> = {
@@ -99,7 +99,7 @@ export interface PiperSettings {
 
 interface PiperVoiceOptions {
   host: WorkerHost;
-  notices: Notices;
+  warnings: SpeechWarnings;
   /** For skills that name none. */
   voice: string;
 }
@@ -111,18 +111,18 @@ const defaultSpeaker = 79;
 const pattern = /^piper(?::(\d{1,3}))?$/;
 
 /** Speaks by Piper, six times as fast as Kokoro and plainer; a skill's voice is `piper` or `piper:<speaker>`. English only. */
-function createPiperVoice({ host, notices, voice: standard }: PiperVoiceOptions): Synthesizer {
+function createPiperVoice({ host, warnings, voice: standard }: PiperVoiceOptions): Synthesizer {
   const fallback = speakerOf(standard) ?? defaultSpeaker;
   const choose = ({ voice: wanted }: SpeechRequest) => {
     const speaker = wanted === undefined ? fallback : speakerOf(wanted);
     if (speaker === undefined && isPiper(wanted))
-      notices.tell(
+      warnings.report(
         `piper ${wanted}`,
         `Piper has no voice ${wanted}: there are piper:0 to piper:${speakers - 1}.`,
       );
     return { voice: String(speaker ?? fallback), language: 'a' };
   };
-  return createLocalVoice({ backend: 'inprocess (Piper)', host, notices, choose, prepare: pinRuntime });
+  return createLocalVoice({ backend: 'inprocess (Piper)', host, warnings, choose, prepare: pinRuntime });
 }
 
 let isPinned = false;

@@ -1,9 +1,9 @@
 import { decimal, group, integer, text, url } from '@trunkline/config';
 import { readSamples } from '../audio/sample-stream.ts';
 import type { AudioFrame } from '../audio/samples.ts';
-import type { Notices } from '../notices.ts';
 import { type Sidecar, SidecarError } from '../sidecar/client.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
+import type { SpeechWarnings } from '../warnings.ts';
 import { defineSpeechBackend } from './definition.ts';
 
 /** Speaks by the sidecar, a speech server that clones voices. */
@@ -36,9 +36,9 @@ export const sidecar = defineSpeechBackend({
     clonesVoices: true,
     create: (
       { sidecarSampleRate: sampleRate, sidecarReferenceId: referenceId },
-      { sidecar: client, notices },
+      { sidecar: client, warnings },
     ) => ({
-      synthesizers: [createSidecarSynthesizer({ sidecar: client, sampleRate, referenceId, notices })],
+      synthesizers: [createSidecarSynthesizer({ sidecar: client, sampleRate, referenceId, warnings })],
       answers: () => answers(client),
     }),
   },
@@ -61,7 +61,7 @@ interface SidecarSynthesizerOptions {
   sampleRate: number;
   /** Speaks where the skill names no voice; the sidecar's own when not given. */
   referenceId: string | undefined;
-  notices: Notices;
+  warnings: SpeechWarnings;
 }
 
 /** A skill's voice is a reference saved on the sidecar. Prosody tags are left to it. */
@@ -74,8 +74,8 @@ export function createSidecarSynthesizer(options: SidecarSynthesizerOptions): Sy
         yield* frames(options, request, referenceId);
       } catch (error) {
         if (!(await isUnknown(options, request, error))) throw error;
-        const words = `The sidecar has no voice ${request.voice}; its default speaks instead.`;
-        options.notices.tell(`sidecar voice ${request.voice}`, words);
+        const message = `The sidecar has no voice ${request.voice}; its default speaks instead.`;
+        options.warnings.report(`sidecar voice ${request.voice}`, message);
         yield* frames(options, request, options.referenceId);
       }
     },

@@ -113,7 +113,7 @@ export class VoiceCloner {
       if (!isNew) throw new Error(`the sidecar has a reference ${slug} already`);
       await sidecar.addReference({ id: slug, audio: audio.bytes, text });
     } catch (error) {
-      logger.warn({ err: error, slug }, 'the sidecar rejected a reference');
+      logger.warn({ err: error, slug }, 'sidecar rejected voice reference');
       if (isNew) await this.#dropReference(slug);
       throw new CloneError('sidecar rejected the reference', { cause: error });
     }
@@ -124,7 +124,10 @@ export class VoiceCloner {
       const { sidecar } = this.#options;
       if ((await sidecar.listReferences()).includes(slug)) await sidecar.deleteReference(slug);
     } catch (error) {
-      this.#options.logger.error({ err: error, slug }, 'a reference is left on the sidecar: delete it there');
+      this.#options.logger.error(
+        { err: error, slug },
+        'failed to delete voice reference; delete it on the sidecar',
+      );
     }
   }
 }

@@ -127,8 +127,8 @@ async function soundOf(response: Response, path: string): Promise<AsyncIterable<
   const type = typeOfWords(response);
   if (type === undefined && response.body !== null) return response.body;
   await response.body?.cancel();
-  const words = `The sidecar answered ${type ?? 'nothing'} to ${path}, and no sound.`;
-  throw new SidecarError('unreadable', words);
+  const message = `The sidecar answered ${type ?? 'nothing'} to ${path}, and no sound.`;
+  throw new SidecarError('unreadable', message);
 }
 
 async function read<Schema extends z.ZodType>(
@@ -157,8 +157,8 @@ async function unpack(bytes: ArrayBuffer): Promise<unknown> {
 function explain(error: unknown, { url, timeoutMs }: Access, given: AbortSignal | undefined) {
   if (given?.aborted || error instanceof SidecarError) return error;
   if (error instanceof Error && error.name === 'TimeoutError') {
-    const words = `The sidecar took longer than ${timeoutMs / 1000} s; raise SIDECAR_TIMEOUT.`;
-    return new SidecarError('timeout', words, { cause: error });
+    const message = `The sidecar took longer than ${timeoutMs / 1000} s; raise SIDECAR_TIMEOUT.`;
+    return new SidecarError('timeout', message, { cause: error });
   }
   return new SidecarError('unreachable', `No sidecar answers at ${url}; check SIDECAR_URL.`, {
     cause: error,

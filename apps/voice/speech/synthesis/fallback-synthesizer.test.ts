@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Notices } from '../notices.ts';
 import { loggerInto } from '../speech.suite.ts';
 import { SpeechError } from '../speech-error.ts';
+import { SpeechWarnings } from '../warnings.ts';
 import { createFallbackSynthesizer } from './fallback-synthesizer.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
@@ -42,13 +42,13 @@ class Scripted implements Synthesizer {
 function setUp() {
   const logged: string[] = [];
   const clock = { now: 0 };
-  const notices = new Notices(loggerInto(logged), () => clock.now);
+  const warnings = new SpeechWarnings(loggerInto(logged), () => clock.now);
   const [first, second] = [new Scripted('first', 1), new Scripted('second', 2)];
   const synthesizer = createFallbackSynthesizer({
     backend: 'first',
     order: () => [first, second],
     timeoutMs: () => 300,
-    notices,
+    warnings,
     now: () => clock.now,
     close: async () => undefined,
   });
@@ -58,21 +58,21 @@ function setUp() {
     for await (const { samples } of synthesizer.speak({ text, signal })) heard.push(samples[0] ?? 0);
     return heard;
   };
-  return { synthesizer, first, second, say, notices, logged, clock };
+  return { synthesizer, first, second, say, warnings, logged, clock };
 }
 
 describe('a backend that fails', () => {
   it.each(['down', 'stalls', 'silent'] as const)(
     '(%s) is followed by one that works, with a warning',
     async (behaviour) => {
-      const { first, second, say, notices, logged } = setUp();
+      const { first, second, say, warnings, logged } = setUp();
       first.behaviour = behaviour;
       expect(await say('Hello there.')).toEqual([2, 2, 2]);
       expect(second.asked[0]?.text).toBe('Hello there.');
-      expect(notices.words).toEqual([
+      expect(warnings.texts).toEqual([
         expect.stringMatching(/^first does not speak: .*\(second speaks instead\)$/),
       ]);
-      expect(logged).toEqual(notices.words);
+      expect(logged).toEqual(warnings.texts);
     },
   );
 
@@ -89,13 +89,13 @@ describe('a backend that fails', () => {
   });
 
   it('comes back by itself when it works again, while nobody waits for the trial', async () => {
-    const { first, say, notices, logged, clock } = setUp();
+    const { first, say, warnings, logged, clock } = setUp();
     first.behaviour = 'down';
     await say('One.');
     first.behaviour = 'fine';
     clock.now = 6000;
     expect(await say('Two.')).toEqual([2, 2, 2]);
-    await vi.waitFor(() => expect(notices.words).toEqual([]));
+    await vi.waitFor(() => expect(warnings.texts).toEqual([]));
     expect(logged.at(-1)).toBe('first speaks again');
     expect(await say('Three.')).toEqual([1, 1, 1]);
   });
@@ -116,11 +116,11 @@ describe('a backend that fails', () => {
   });
 
   it('is told of when nothing else works either', async () => {
-    const { first, second, say, notices } = setUp();
+    const { first, second, say, warnings } = setUp();
     first.behaviour = 'down';
     second.behaviour = 'down';
     await expect(say('Hello.')).rejects.toThrow('first is down');
-    expect(notices.words).toHaveLength(2);
+    expect(warnings.texts).toHaveLength(2);
     second.behaviour = 'fine';
     expect(await say('Hello.')).toEqual([2, 2, 2]);
   });
@@ -128,37 +128,37 @@ describe('a backend that fails', () => {
 
 describe('a request', () => {
   it('that is aborted blames nobody', async () => {
-    const { first, second, say, notices } = setUp();
+    const { first, second, say, warnings } = setUp();
     first.behaviour = 'stalls';
     const controller = new AbortController();
     const saying = say('Hello.', controller.signal);
     controller.abort(new Error('barge-in'));
     await expect(saying).rejects.toThrow();
-    expect([notices.words, second.asked]).toEqual([[], []]);
+    expect([warnings.texts, second.asked]).toEqual([[], []]);
   });
 
   it('whose reader leaves frees the backend', async () => {
-    const { first, synthesizer, notices } = setUp();
+    const { first, synthesizer, warnings } = setUp();
     for await (const _frame of synthesizer.speak({ text: 'Hello.' })) break;
-    expect([first.abandoned, notices.words]).toEqual([1, []]);
+    expect([first.abandoned, warnings.texts]).toEqual([1, []]);
   });
 
   it('that is under way when the voices are closed ends, and blames nobody', async () => {
-    const { first, second, say, synthesizer, notices } = setUp();
+    const { first, second, say, synthesizer, warnings } = setUp();
     first.behaviour = 'stalls';
     const saying = say('Hello.');
     await vi.waitFor(() => expect(first.asked).toHaveLength(1));
     const ended = expect(saying).rejects.toMatchObject({ code: 'closed' });
     await synthesizer.close();
     await ended;
-    expect([notices.words, second.asked]).toEqual([[], []]);
+    expect([warnings.texts, second.asked]).toEqual([[], []]);
   });
 
   it('that a backend has no time for is spoken by the next, and the first stays in use', async () => {
-    const { first, say, notices } = setUp();
+    const { first, say, warnings } = setUp();
     first.behaviour = 'busy';
     expect(await say('Hello.')).toEqual([2, 2, 2]);
-    expect(notices.words).toEqual(['too much to do']);
+    expect(warnings.texts).toEqual(['too much to do']);
     first.behaviour = 'fine';
     expect(await say('Hello.')).toEqual([1, 1, 1]);
   });
@@ -181,7 +181,7 @@ describe('a request', () => {
       backend: 'first',
       order: () => [first, second],
       timeoutMs: () => undefined,
-      notices: new Notices(loggerInto([])),
+      warnings: new SpeechWarnings(loggerInto([])),
       close: async () => undefined,
     });
     const speakers = async () => {

@@ -1,6 +1,6 @@
 import { CircuitBreaker, errorMessage, TimeoutError, withTimeout } from '@trunkline/std';
-import type { Notices } from '../notices.ts';
 import { SpeechError } from '../speech-error.ts';
+import type { SpeechWarnings } from '../warnings.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
 /** How fast voices read, in characters a second; rather too few, as a word said twice is better than one left out. */
@@ -15,7 +15,7 @@ export interface FallbackOptions {
   order(request: SpeechRequest): readonly Synthesizer[];
   /** How long a caller waits for the next sound of a backend, where another one could speak. */
   timeoutMs(backend: Synthesizer): number | undefined;
-  notices: Notices;
+  warnings: SpeechWarnings;
   now?: () => number;
   close(): Promise<void>;
 }
@@ -26,7 +26,7 @@ interface Progress {
 
 /** Speaks by the first backend that works; one that fails in the middle is followed by the next for what is left. */
 export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
-  const health = new BackendHealth(options.notices, options.now ?? (() => performance.now()));
+  const health = new BackendHealth(options.warnings, options.now ?? (() => performance.now()));
   const closing = new AbortController();
   return {
     backend: options.backend,
@@ -70,11 +70,11 @@ function reportFailure(
   backend: Synthesizer,
   error: unknown,
   next: Synthesizer | undefined,
-  { notices }: FallbackOptions,
+  { warnings }: FallbackOptions,
   health: BackendHealth,
 ): void {
   if (error instanceof SpeechError && harmless.includes(error.code))
-    notices.tell(error.message, error.message);
+    warnings.report(error.message, error.message);
   else health.failed(backend, error, next?.backend);
 }
 
@@ -135,13 +135,13 @@ const cooldowns = { failureThreshold: 1, cooldownMs: 5000, maxCooldownMs: 60_000
 
 /** Which backends fail; each is tried in the background until it works again. */
 class BackendHealth {
-  readonly #notices: Notices;
+  readonly #warnings: SpeechWarnings;
   readonly #now: () => number;
   readonly #breakers = new Map<Synthesizer, CircuitBreaker>();
   readonly #closing = new AbortController();
 
-  constructor(notices: Notices, now: () => number) {
-    this.#notices = notices;
+  constructor(warnings: SpeechWarnings, now: () => number) {
+    this.#warnings = warnings;
     this.#now = now;
   }
 
@@ -158,13 +158,13 @@ class BackendHealth {
     this.#breakers.set(backend, breaker);
     breaker.fail();
     const rest = instead === undefined ? 'nothing speaks instead' : `${instead} speaks instead`;
-    const words = `${backend.backend} does not speak: ${errorMessage(error)} (${rest})`;
-    this.#notices.tell(keyOf(backend), words, { error });
+    const message = `${backend.backend} does not speak: ${errorMessage(error)} (${rest})`;
+    this.#warnings.report(keyOf(backend), message, { error });
   }
 
   succeeded(backend: Synthesizer): void {
     this.#breakers.get(backend)?.succeed();
-    this.#notices.clear(keyOf(backend), `${backend.backend} speaks again`);
+    this.#warnings.resolve(keyOf(backend), `${backend.backend} speaks again`);
   }
 
   close(): void {

@@ -6,9 +6,9 @@ import { startPeer } from '../../peer.suite.ts';
 import { encodeWav } from '../audio/wav.ts';
 import { createCompatSynthesizer } from '../backends/compat.ts';
 import { createSidecarSynthesizer } from '../backends/sidecar.ts';
-import { Notices } from '../notices.ts';
 import { createSidecarClient } from '../sidecar/client.ts';
 import { loggerInto } from '../speech.suite.ts';
+import { SpeechWarnings } from '../warnings.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
 const samples = Int16Array.from({ length: 3000 }, (_, index) => index - 1500);
@@ -40,19 +40,19 @@ function twoChannels(): Uint8Array {
   return bytes;
 }
 
-const notices = () => new Notices(loggerInto([]));
+const warnings = () => new SpeechWarnings(loggerInto([]));
 
 describe('the sidecar as a voice', () => {
   const start = async (referenceId?: string, speech = chunks()) => {
     const server = await startSidecarServer({ speech, refuseUnknown: true });
     onTestFinished(() => server.stop());
     for (const id of ['house', 'ada']) server.references.set(id, { audio: new Uint8Array(), text: '' });
-    const told = notices();
+    const told = warnings();
     const sidecar = createSidecarClient({ url: server.url, timeoutMs: 5000 });
     return {
       server,
       told,
-      voice: createSidecarSynthesizer({ sidecar, sampleRate: 44_100, referenceId, notices: told }),
+      voice: createSidecarSynthesizer({ sidecar, sampleRate: 44_100, referenceId, warnings: told }),
     };
   };
   const references = (server: SidecarServer) => server.requests.map(({ body }) => body.reference_id);
@@ -75,7 +75,7 @@ describe('the sidecar as a voice', () => {
     const { server, voice, told } = await start('house');
     expect((await heard(voice, { text: 'Hello.', voice: 'bf_emma' })).all).toEqual([...samples]);
     expect(references(server)).toEqual(['bf_emma', undefined, 'house']);
-    expect(told.words).toEqual(['The sidecar has no voice bf_emma; its default speaks instead.']);
+    expect(told.texts).toEqual(['The sidecar has no voice bf_emma; its default speaks instead.']);
   });
 
   it('is heard without a click, and at the right height, where it sends the head of a file', async () => {
@@ -92,7 +92,7 @@ describe('the sidecar as a voice', () => {
       sidecar,
       sampleRate: 44_100,
       referenceId: undefined,
-      notices: notices(),
+      warnings: warnings(),
     });
     await expect(heard(voice, { text: 'Hello.' })).rejects.toMatchObject({
       code: 'unreadable',
@@ -104,7 +104,7 @@ describe('the sidecar as a voice', () => {
     const { server, voice, told } = await start();
     server.faults.set('/v1/tts', 500);
     await expect(heard(voice, { text: 'Hello.', voice: 'ada' })).rejects.toMatchObject({ code: 'refused' });
-    expect(told.words).toEqual([]);
+    expect(told.texts).toEqual([]);
   });
 });
 
@@ -113,14 +113,14 @@ describe('a compatible endpoint as a voice', () => {
     const server = await startSpeechServer({ speech, ...(voices && { voices }) });
     onTestFinished(() => server.stop());
     const options = readOptions(voiceOptions, { env: { TTS_COMPAT_URL: server.url, ...env } });
-    const told = notices();
+    const told = warnings();
     const voice = createCompatSynthesizer({
       url: options.ttsCompatUrl,
       model: options.ttsCompatModel,
       voice: options.ttsCompatVoice,
       apiKey: options.ttsCompatApiKey,
       sampleRate: options.ttsCompatSampleRate,
-      notices: told,
+      warnings: told,
       timeoutMs: 5000,
     });
     return { server, told, voice };
@@ -188,10 +188,10 @@ describe('a compatible endpoint as a voice', () => {
   it("speaks with the skill's voice, or with its own where it does not know it", async () => {
     const { server, voice, told } = await start({}, ['alloy', 'nova']);
     await heard(voice, { text: 'Hello.', voice: 'nova' });
-    expect(told.words).toEqual([]);
+    expect(told.texts).toEqual([]);
     await heard(voice, { text: 'Hello.', voice: 'night-owl' });
     expect(server.requests.map(({ fields }) => fields.voice)).toEqual(['nova', 'night-owl', 'alloy']);
-    expect(told.words).toEqual(['The speech endpoint has no voice night-owl; alloy speaks instead.']);
+    expect(told.texts).toEqual(['The speech endpoint has no voice night-owl; alloy speaks instead.']);
   });
 
   it.each([

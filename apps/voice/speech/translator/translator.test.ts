@@ -39,7 +39,7 @@ async function start(env: Record<string, string> = {}, files: Record<string, str
   return { sidecar, voice, speak };
 }
 
-describe('speech for others', () => {
+describe('speech translator', () => {
   it('comes as wav, pcm and mp3 of the same sound [V056]', async () => {
     const { speak, sidecar } = await start();
     const wav = await speak({ model: 'any', input: 'Hello', voice: 'ada', response_format: 'wav' });

@@ -5,12 +5,12 @@ import { WorkerHost } from './host.ts';
 /** What the worker of these tests can be told to do. */
 type Work = { do: 'echo' | 'count' | 'fail' | 'crash' | 'exit' | 'stick' | 'listen'; value?: number };
 
-function start(options: { mostWaiting?: number; timeoutMs?: number } = {}) {
+function start(options: { maxWaiting?: number; timeoutMs?: number } = {}) {
   const logged: string[] = [];
   const host = new WorkerHost({
     name: 'the test',
     script: new URL('./fixtures/obedient-worker.ts', import.meta.url),
-    mostWaiting: 5,
+    maxWaiting: 5,
     timeoutMs: 20_000,
     logger: loggerInto(logged),
     ...options,
@@ -68,7 +68,7 @@ describe('a worker', () => {
       const [dead, next] = await Promise.allSettled([ask({ do: how }), ask({ do: 'echo', value: 5 })]);
       expect(dead).toMatchObject({ status: 'rejected', reason: { code: 'crashed' } });
       expect(next).toEqual({ status: 'fulfilled', value: 5 });
-      expect(logged).toEqual(['the test died; it is started anew when it is needed']);
+      expect(logged).toEqual(['speech worker died; it restarts when it is needed']);
     },
   );
 
@@ -80,7 +80,7 @@ describe('a worker', () => {
   });
 
   it('refuses more than may wait', async () => {
-    const { ask } = start({ mostWaiting: 1 });
+    const { ask } = start({ maxWaiting: 1 });
     const controller = new AbortController();
     const { signal } = controller;
     const running = ask({ do: 'listen' }, { signal });

@@ -3,7 +3,7 @@ import type { Logger } from '@trunkline/config';
 import { SpeechError } from '../speech-error.ts';
 
 /** Pieces of work that may wait for one model. */
-const mostWaiting = 64;
+const maxWaiting = 64;
 
 /** Long enough to check and load the largest model on a busy machine. */
 const timeoutMs = 60_000;
@@ -15,7 +15,7 @@ export interface WorkerHostOptions {
   /** Handed to the worker when it starts. */
   settings?: unknown;
   /** Work beyond this many pieces is refused. */
-  mostWaiting: number;
+  maxWaiting: number;
   /** A worker that says nothing for so long is taken for stuck and another takes its place. */
   timeoutMs: number;
   logger: Logger;
@@ -37,7 +37,7 @@ interface Task {
 /** A worker that is closed gets so long to come to the end of its work; on a busy machine a model takes that to load. */
 const closingMs = 30_000;
 
-/** A worker thread that does one piece of work after the other; started when first needed, and anew after it died. */
+/** A worker thread that does one piece of work after the other; started when first needed, and again after it died. */
 export class WorkerHost {
   readonly #options: WorkerHostOptions;
   readonly #waiting: Task[] = [];
@@ -97,9 +97,9 @@ export class WorkerHost {
   }
 
   #enqueue(work: unknown, urgent: boolean): Task {
-    const { name, mostWaiting } = this.#options;
+    const { name, maxWaiting } = this.#options;
     if (this.#closed) throw new SpeechError('closed', `${name} is closed`);
-    if (this.#waiting.length >= mostWaiting) throw new SpeechError('busy', `${name} has too much to do`);
+    if (this.#waiting.length >= maxWaiting) throw new SpeechError('busy', `${name} has too much to do`);
     this.#last += 1;
     const task: Task = { id: this.#last, work, urgent, values: new Channel() };
     const place = urgent ? this.#waiting.findIndex((other) => !other.urgent) : -1;
@@ -166,12 +166,12 @@ export class WorkerHost {
     if (worker !== this.#worker) return;
     const { name, logger } = this.#options;
     this.#worker = undefined;
-    logger.warn({ error: cause }, `${name} died; it is started anew when it is needed`);
+    logger.warn({ error: cause, worker: name }, 'speech worker died; it restarts when it is needed');
     this.#running?.values.fail(new SpeechError('crashed', `${name} died while it worked`, { cause }));
     this.#done();
   }
 
-  /** Counts anew with every value. */
+  /** Restarts the timeout with every value. */
   #watch(): void {
     const { name, timeoutMs } = this.#options;
     clearTimeout(this.#alarm);
@@ -265,7 +265,7 @@ export type CreateHost = (name: string, script: URL, settings?: object) => Worke
 /** Makes the workers of all models alike; none is started before it is needed. */
 export function createHosts(logger: Logger): CreateHost {
   return (name, script, settings = {}) =>
-    new WorkerHost({ name, script, settings, mostWaiting, timeoutMs, logger });
+    new WorkerHost({ name, script, settings, maxWaiting, timeoutMs, logger });
 }
 
 /** What a host says to its worker. */

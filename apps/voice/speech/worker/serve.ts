@@ -42,7 +42,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Loads when first needed; after a failure, which may be mended while the service runs, it loads anew. */
+/** Loads once, when first needed. After a failure, which may be repaired while the service runs, it loads again. */
 export function once<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined;
   return async () => {

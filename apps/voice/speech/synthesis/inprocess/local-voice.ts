@@ -1,5 +1,5 @@
 import { toInt16 } from '../../audio/samples.ts';
-import type { Notices } from '../../notices.ts';
+import type { SpeechWarnings } from '../../warnings.ts';
 import type { WorkerHost } from '../../worker/host.ts';
 import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
 import { normalise } from './normalise.ts';
@@ -16,7 +16,7 @@ const longest = 160;
 interface LocalVoiceOptions {
   backend: string;
   host: WorkerHost;
-  notices: Notices;
+  warnings: SpeechWarnings;
   /** Called before the worker is asked. */
   prepare?(): void;
   /** Which of its voices speaks, and in which language. */
@@ -28,7 +28,7 @@ const pauses = { before: 0.02, afterClause: 0.12, afterSentence: 0.28 };
 
 /** A voice of this machine: speaks piece by piece, so that callers take turns and the first sound comes early. */
 export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
-  const { backend, host, notices, choose } = options;
+  const { backend, host, warnings, choose } = options;
   return {
     backend,
     async *speak(request) {
@@ -39,7 +39,7 @@ export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
         const { signal } = request;
         const work: UtteranceWork = { text, ...choice };
         const utterance = await host.ask<Utterance>(work, { signal, urgent: index === 0 });
-        if (utterance.notice !== undefined) notices.tell(utterance.notice, utterance.notice);
+        if (utterance.notice !== undefined) warnings.report(utterance.notice, utterance.notice);
         yield { samples: toInt16(trimmed(text, utterance)), sampleRate: utterance.sampleRate };
       }
     },

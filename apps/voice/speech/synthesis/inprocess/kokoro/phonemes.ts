@@ -98,8 +98,8 @@ function cannotRead(text: string, language: string, voice: string | undefined): 
 
 async function englishReader(voice: string): Promise<(text: string) => Promise<string>> {
   const library = await import('phonemizer').catch((cause: unknown) => {
-    const words = 'the package phonemizer is not installed: run "npm ci" without --omit=optional';
-    throw new SpeechError('missing', words, { cause });
+    const message = 'the package phonemizer is not installed: run "npm ci" without --omit=optional';
+    throw new SpeechError('missing', message, { cause });
   });
   return async (text) => (await library.phonemize(text, voice)).join(' ');
 }

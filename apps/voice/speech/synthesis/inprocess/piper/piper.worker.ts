@@ -46,7 +46,7 @@ async function loadRuntime() {
     const { default: library } = await import('sherpa-onnx-node');
     return library;
   } catch (cause) {
-    const words = 'the runtime of the Piper voice is not installed: run "npm ci" without --omit=optional';
-    throw new SpeechError('missing', words, { cause });
+    const message = 'the runtime of the Piper voice is not installed: run "npm ci" without --omit=optional';
+    throw new SpeechError('missing', message, { cause });
   }
 }
