@@ -41,8 +41,7 @@ import { type Directories, findDirectories, openVoiceDatabase } from './store/da
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { Toolbox } from './tools/toolbox.ts';
-import { Models } from './turn/models.ts';
-import { type Persona, type PersonaDeps, snapshotPersona } from './turn/persona.ts';
+import { Models, type Persona, type PersonaDeps, snapshotPersona } from './turn/persona.ts';
 import { ConversationHistories, createTextTurn, describeVoice } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
@@ -188,8 +187,10 @@ function secretsSource(options: VoiceOptions, logger: Logger): RosterSource | un
     return createSecretsSource({ apiUrl, clientId, clientSecret, projectId, environment, secretPath });
   }
   if (clientId !== undefined || clientSecret !== undefined || projectId !== undefined) {
-    const needed = 'SECRETS_CLIENT_ID, SECRETS_CLIENT_SECRET and SECRETS_PROJECT_ID';
-    logger.warn({ needed }, 'secrets manager is not fully configured; using users.yaml');
+    logger.warn(
+      {},
+      'secrets manager needs SECRETS_CLIENT_ID, SECRETS_CLIENT_SECRET and SECRETS_PROJECT_ID; using users.yaml',
+    );
   }
   return undefined;
 }

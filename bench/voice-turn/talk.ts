@@ -10,7 +10,7 @@ import { SyntheticCaller } from '../../apps/voice/cases/harness/caller.suite.ts'
 import { LatencyLog, type TurnLatency } from '../../apps/voice/metrics/metrics.ts';
 import { SessionRegistry } from '../../apps/voice/sessions/registry.ts';
 import { openVoiceDatabase } from '../../apps/voice/store/database.ts';
-import type { Model } from '../../apps/voice/turn/models.ts';
+import type { Model } from '../../apps/voice/turn/persona.ts';
 import { defaultUser } from '../../apps/voice/users/user.ts';
 
 const drop = () => undefined;

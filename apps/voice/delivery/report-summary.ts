@@ -2,7 +2,7 @@ import type { Logger } from '@trunkline/config';
 import { runTurn } from '@trunkline/loop';
 import { Mutex } from '@trunkline/std';
 import { spokenText } from '../call/speaking/speech-text.ts';
-import type { Model } from '../turn/models.ts';
+import type { Model } from '../turn/persona.ts';
 
 export interface SummaryDeps {
   /** Undefined where there is only the demo model, which cannot summarize. */

@@ -4,10 +4,8 @@ import { advertiseApiKey } from '../turn/text-turn.ts';
 import type { User } from '../users/user.ts';
 import { mountCallback } from './callback.ts';
 import { mountCalls } from './calls.ts';
-import { mountReloads } from './reloads.ts';
-import { mountSkills } from './skills.ts';
-import { mountUsers } from './users.ts';
-import { mountVoice } from './voice.ts';
+import { mountSkills, mountVoice } from './skills.ts';
+import { mountReloads, mountUsers } from './users.ts';
 
 /** Every route of the service but `/healthz`, `/metrics` and the page. Those under /api come after their guards. */
 export function mountRoutes(app: VoiceApp, voice: VoiceComponents): void {

@@ -1,4 +1,5 @@
 import { describeRoute, validate } from '@trunkline/http';
+import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { Account } from '../api-types.ts';
 import type { VoiceApp, VoiceComponents } from '../components.ts';
@@ -44,4 +45,36 @@ export function mountUsers(app: VoiceApp, { users, preferences, options, ...metr
   app.get('/api/metrics', describeRoute({ summary }), (context) =>
     context.json({ ...counters.record(sessions.size), turn_latency: latency.summary() }),
   );
+}
+
+type Reloaded = Pick<VoiceComponents, 'users' | 'library' | 'selection' | 'delegates'>;
+
+/** Routes that read a configuration file again. A broken file changes nothing and is answered with its error. */
+export function mountReloads(app: VoiceApp, { users, library, selection, delegates }: Reloaded): void {
+  app.post('/api/users/reload', describeRoute({ summary: 'Read the roster anew' }), async (context) => {
+    const error = await failureOf(users.reload());
+    return context.json(error ?? { ok: true, users: users.ids, source: users.source });
+  });
+  app.post('/api/skills/reload', describeRoute({ summary: 'Read all skills anew' }), async (context) => {
+    const error = await failureOf(library.reload());
+    const active = () => selection.activeFor(context.get('caller'));
+    return context.json(error ?? { ok: true, skills: library.slugs, active: active() });
+  });
+  app.post(
+    '/api/delegates/reload',
+    describeRoute({ summary: 'Read the delegates anew' }),
+    async (context) => {
+      const error = await failureOf(delegates.reload());
+      return context.json(error ?? { ok: true, delegates: delegates.entries.map(({ name }) => name) });
+    },
+  );
+}
+
+async function failureOf(reload: Promise<void>): Promise<{ error: string } | undefined> {
+  try {
+    await reload;
+    return undefined;
+  } catch (error) {
+    return { error: errorMessage(error) };
+  }
 }

@@ -1,8 +1,7 @@
 import { temporaryDirectory, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openVoiceDatabase } from '../../store/database.ts';
-import type { Model } from '../../turn/models.ts';
-import type { ModelMessage, ModelMessages } from '../../turn/persona.ts';
+import type { Model, ModelMessage, ModelMessages } from '../../turn/persona.ts';
 import { History, Memory } from './history.ts';
 import { ReplyTranscript } from './reply-transcript.ts';
 

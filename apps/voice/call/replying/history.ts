@@ -1,8 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import { compact, estimateTokens } from '@trunkline/loop';
 import type { Database } from '@trunkline/storage';
-import type { Model } from '../../turn/models.ts';
-import type { ModelMessage, ModelMessages } from '../../turn/persona.ts';
+import type { Model, ModelMessage, ModelMessages } from '../../turn/persona.ts';
 
 export interface HistoryDeps {
   /** Messages of earlier calls. */

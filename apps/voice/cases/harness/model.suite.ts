@@ -1,5 +1,5 @@
 import type { Clock } from '@trunkline/schedule';
-import type { Model } from '../../turn/models.ts';
+import type { Model } from '../../turn/persona.ts';
 
 type StreamOptions = Parameters<Model['doStream']>[0];
 type StreamPart =

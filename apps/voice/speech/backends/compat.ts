@@ -1,8 +1,7 @@
 import { group, integer, text, url } from '@trunkline/config';
 import { z } from 'zod';
-import { alignSamples, readSamples, typeOfWords } from '../audio/sample-stream.ts';
 import { bytesOf } from '../audio/samples.ts';
-import { encodeWav } from '../audio/wav.ts';
+import { alignSamples, encodeWav, readSamples, typeOfWords } from '../audio/wav.ts';
 import { SpeechError } from '../speech-error.ts';
 import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';

@@ -1,6 +1,6 @@
 import { decimal, group, integer, text, url } from '@trunkline/config';
-import { readSamples } from '../audio/sample-stream.ts';
 import type { AudioFrame } from '../audio/samples.ts';
+import { readSamples } from '../audio/wav.ts';
 import { type Sidecar, SidecarError } from '../sidecar/client.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { speechSpans } from './gate.ts';
-import { plausibleText } from './recognizer.ts';
+import { plausibleText, speechSpans } from './recognizer.ts';
 
 const windowLength = 512;
 /** A sound with the given loudness, and probabilities of speech for its windows. */

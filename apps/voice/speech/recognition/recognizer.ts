@@ -1,15 +1,9 @@
+import { windowLength } from '../activity/silero/model.ts';
 import { decodeSound } from '../audio/decode.ts';
 import { toMono } from '../audio/resample.ts';
 import type { CreateHost } from '../worker/host.ts';
-import { speechSpans } from './gate.ts';
 
-/** Words a second that nobody reaches; a recogniser that runs away does. */
-const fastest = 7;
-
-/** So often in a row a phrase is said by a machine only. */
-const repeats = 4;
-
-const longestPhrase = 4;
+const sampleRate = 16_000;
 
 export interface RecognitionOptions {
   /** False for an interim transcript while the caller still speaks; it may be dropped for a newer one. */
@@ -24,8 +18,6 @@ export interface Recognizer {
   recognize(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
 }
-
-const rate = 16_000;
 
 /** Lets only speech through to the backend, and only plausible text back. */
 export function createGatedRecognizer(parts: {
@@ -43,7 +35,7 @@ export function createGatedRecognizer(parts: {
       const texts: string[] = [];
       for (const { from, to } of spans) {
         const text = await transcribe(samples.slice(from, to), options);
-        texts.push(plausibleText(text, (to - from) / rate));
+        texts.push(plausibleText(text, (to - from) / sampleRate));
       }
       return texts.filter(Boolean).join(' ');
     },
@@ -58,8 +50,8 @@ export async function recognizeFile(
   bytes: Uint8Array,
   signal?: AbortSignal,
 ): Promise<string> {
-  const samples = await toMono(await decodeSound(bytes, longestSeconds), rate);
-  return recognize(samples.subarray(0, longestSeconds * rate), { final: true, signal });
+  const samples = await toMono(await decodeSound(bytes, longestSeconds), sampleRate);
+  return recognize(samples.subarray(0, longestSeconds * sampleRate), { final: true, signal });
 }
 
 /** Work of the recognition worker: where speech is in a sound, or what is said in it. */
@@ -98,6 +90,12 @@ export function createLocalRecognition(
   };
 }
 
+/** Words a second that nobody reaches; a recogniser that runs away does. */
+const fastest = 7;
+/** So often in a row a phrase is said by a machine only. */
+const repeats = 4;
+const longestPhrase = 4;
+
 /**
  * The text without what a recogniser makes up: a phrase said again and again is kept once, and a text too long for
  * its sound, or without any letter or digit, is dropped.
@@ -134,4 +132,89 @@ function isDictated(words: readonly string[], at: number, length: number): boole
 function bare(words: readonly string[], at: number, length: number): string {
   const phrase = words.slice(at, at + length).join(' ');
   return phrase.toLowerCase().replace(/[^\p{L}\p{N}' ]/gu, '');
+}
+
+/** A stretch of samples, from and to. */
+interface Span {
+  from: number;
+  to: number;
+}
+
+/** Windows as sure as this hold speech; while it lasts, less is enough. */
+const entering = 0.5;
+const staying = 0.35;
+/** Shorter sounds are clicks and coughs: a spoken "no" is longer. */
+const shortestWindows = 4;
+/** Quieter than this nobody speaks into a microphone: -54 dB of full scale. */
+const quietest = 0.002;
+/** What is kept around speech, so that no soft consonant is lost. */
+const margin = 0.25 * sampleRate;
+/** Spans with less than this between them are one. */
+const joining = 0.6 * sampleRate;
+/** The recogniser is at its best with no more than this. */
+const longest = 20 * sampleRate;
+
+/**
+ * Where somebody speaks in an utterance, in pieces that the recogniser can take. Silence, hum, noise and clicks give
+ * none: a recogniser would find words in them.
+ */
+export function speechSpans(samples: Float32Array, probabilities: readonly number[]): Span[] {
+  const spoken = runsOf(probabilities)
+    .map(({ from, to }) => ({ from: from * windowLength, to: Math.min(to * windowLength, samples.length) }))
+    .filter((span) => loudness(samples, span) > quietest);
+  const joined = joinNear(spoken.map((span) => widen(span, samples.length)));
+  return joined.flatMap((span) => cut(span, probabilities));
+}
+
+/** Runs of windows with speech, long enough to be words. */
+function runsOf(probabilities: readonly number[]): Span[] {
+  const runs: Span[] = [];
+  let from: number | undefined;
+  let sure = 0;
+  const finish = (to: number) => {
+    if (from !== undefined && sure >= shortestWindows) runs.push({ from, to });
+    from = undefined;
+    sure = 0;
+  };
+  for (const [index, probability] of probabilities.entries()) {
+    if (probability >= entering) {
+      from ??= index;
+      sure += 1;
+    } else if (probability < staying) finish(index);
+  }
+  finish(probabilities.length);
+  return runs;
+}
+
+function loudness(samples: Float32Array, { from, to }: Span): number {
+  let sum = 0;
+  for (let index = from; index < to; index += 1) sum += (samples[index] ?? 0) ** 2;
+  return Math.sqrt(sum / Math.max(1, to - from));
+}
+
+function widen({ from, to }: Span, length: number): Span {
+  return { from: Math.max(0, from - margin), to: Math.min(length, to + margin) };
+}
+
+function joinNear(spans: readonly Span[]): Span[] {
+  const joined: Span[] = [];
+  for (const span of spans) {
+    const last = joined.at(-1);
+    if (last !== undefined && span.from - last.to < joining) last.to = span.to;
+    else joined.push({ ...span });
+  }
+  return joined;
+}
+
+/** Cuts what is too long where speech is least likely, in the second half of what fits. */
+function cut({ from, to }: Span, probabilities: readonly number[]): Span[] {
+  if (to - from <= longest) return [{ from, to }];
+  const first = Math.ceil((from + longest / 2) / windowLength);
+  const last = Math.floor((from + longest) / windowLength);
+  let best = last;
+  for (let index = last; index >= first; index -= 1) {
+    if ((probabilities[index] ?? 1) < (probabilities[best] ?? 1)) best = index;
+  }
+  const at = best * windowLength;
+  return [{ from, to: at }, ...cut({ from: at, to }, probabilities)];
 }

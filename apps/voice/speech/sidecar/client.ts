@@ -1,6 +1,6 @@
 import { decodePercent } from '@trunkline/config';
 import { z } from 'zod';
-import { alignSamples, typeOfWords } from '../audio/sample-stream.ts';
+import { alignSamples, typeOfWords } from '../audio/wav.ts';
 
 export interface SidecarClientOptions {
   /** May hold a user name and a password. */
