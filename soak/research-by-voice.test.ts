@@ -7,9 +7,7 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { corpus } from '../apps/research/fixtures/corpus.ts';
-import { researcher } from '../apps/research/fixtures/model.ts';
-import { startResearch } from '../apps/research/fixtures/service.ts';
+import { corpus, researcher, startResearch } from '../apps/research/fixtures/lab.ts';
 import { startVoice, type TestVoice } from '../apps/voice/voice.suite.ts';
 
 /** The model of both services: it researches for the one, and calls deep_research for the other. */

@@ -9,9 +9,7 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
-import { corpus } from './fixtures/corpus.ts';
-import { startResearch } from './fixtures/service.ts';
+import { clientOf, corpus, startResearch } from './fixtures/lab.ts';
 
 const home = temporaryDirectory();
 let search: SearchServer;

@@ -1,8 +1,7 @@
 import { waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { askedFor } from './fixtures/model.ts';
-import { HostQueue } from './reading/host-queue.ts';
+import { askedFor, type Lab, startLab } from './fixtures/lab.ts';
+import { HostQueue } from './reading/reader.ts';
 
 const HOUR = 3_600_000;
 let lab: Lab;

@@ -8,9 +8,7 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, type SeenEvent } from './fixtures/client.ts';
-import { corpus } from './fixtures/corpus.ts';
-import { type Asked, researcher } from './fixtures/model.ts';
+import { type Asked, clientOf, corpus, researcher, type SeenEvent } from './fixtures/lab.ts';
 
 let search: SearchServer;
 let model: ModelServer;

@@ -1,9 +1,8 @@
 import type { Service } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
 import { docxOf, pdfOf } from './fixtures/documents.ts';
-import { startResearch } from './fixtures/service.ts';
+import { clientOf, startResearch } from './fixtures/lab.ts';
 
 const home = temporaryDirectory();
 let service: Service;

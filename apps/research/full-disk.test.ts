@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { waitFor } from '@trunkline/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { DIMENSIONS } from './fixtures/model.ts';
+import { DIMENSIONS, type Lab, startLab } from './fixtures/lab.ts';
 
 let lab: Lab;
 let drafts = 0;

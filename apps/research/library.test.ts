@@ -1,8 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { type Asked, askedFor } from './fixtures/model.ts';
-import { startResearch } from './fixtures/service.ts';
+import { type Asked, askedFor, clientOf, type Lab, startLab, startResearch } from './fixtures/lab.ts';
 
 let lab: Lab;
 let { client, model, search } = {} as Lab;

@@ -3,9 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from '@trunkline/storage';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf } from './fixtures/client.ts';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { startResearch } from './fixtures/service.ts';
+import { clientOf, type Lab, startLab, startResearch } from './fixtures/lab.ts';
 import { migrations } from './store/schema.ts';
 
 const FACT = 'The harbour of Merrow was dredged in 1911 to a depth of 14 metres.';

@@ -1,9 +1,7 @@
 import type { Service } from '@trunkline/service';
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, type SeenEvent } from './fixtures/client.ts';
-import { corpus } from './fixtures/corpus.ts';
-import { startResearch } from './fixtures/service.ts';
+import { clientOf, corpus, type SeenEvent, startResearch } from './fixtures/lab.ts';
 
 const home = temporaryDirectory();
 let search: SearchServer;

@@ -1,8 +1,6 @@
-import type { ChatRequestBody, ScriptedReply } from '@trunkline/testing';
-import { waitFor } from '@trunkline/testing';
+import { type ChatRequestBody, type ScriptedReply, waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { askedFor } from './fixtures/model.ts';
+import { askedFor, type Lab, startLab } from './fixtures/lab.ts';
 
 let lab: Lab;
 let { client, model } = {} as Lab;

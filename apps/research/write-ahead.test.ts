@@ -1,7 +1,6 @@
 import { waitFor } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { type Lab, startLab } from './fixtures/lab.ts';
-import { askedFor, DIMENSIONS } from './fixtures/model.ts';
+import { askedFor, DIMENSIONS, type Lab, startLab } from './fixtures/lab.ts';
 
 let lab: Lab;
 let { client, model } = {} as Lab;

@@ -1,12 +1,18 @@
 import type { ModelGateway } from '@trunkline/llm';
 import { resumeTurn, runTurn, type TurnEvent, type TurnOptions } from '@trunkline/loop';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
-import type { ConversationStore } from './conversations.ts';
-import { lines } from './lines.ts';
-import type { ChatRequest } from './request.ts';
-import { limitToolSteps } from './step-limit.ts';
-import { createChatTools } from './tools.ts';
-import { TurnSources } from './turn-sources.ts';
+import type { ChatRequest, ConversationStore } from './conversations.ts';
+import { createChatTools, TurnSources } from './tools.ts';
+
+/** The lines that a chat stream is made of. */
+const lines = {
+  text: (text: string) => line('0', text),
+  toolCall: (call: ToolCallLine) => line('2', [{ type: 'tool_call', ...call }]),
+  clarification: (question: string) => line('8', [{ type: 'clarification', question }]),
+  finish: (finishReason: string, { inputTokens, outputTokens }: TokenUse) =>
+    line('d', { finishReason, usage: { promptTokens: inputTokens, completionTokens: outputTokens } }),
+  error: (message: string) => line('e', { finishReason: 'error', message }),
+};
 
 export interface ChatDeps {
   gateway: ModelGateway;
@@ -124,4 +130,45 @@ function toolLine(
   if (failed) return lines.toolCall({ ...call, result: [], error: result });
   const parsed: unknown = JSON.parse(result);
   return lines.toolCall({ ...call, result: Array.isArray(parsed) ? parsed : [parsed] });
+}
+
+/** One line of the chat stream: a prefix that says what it is, and JSON. */
+function line(prefix: string, value: unknown): string {
+  return `${prefix}:${JSON.stringify(value)}\n`;
+}
+
+interface TokenUse {
+  inputTokens: number;
+  outputTokens: number;
+}
+
+interface ToolCallLine {
+  toolName: string;
+  args: unknown;
+  result: unknown[];
+  error?: string;
+  /** Which services could not be asked so far, in words. */
+  troubles?: string[];
+}
+
+type LanguageModel = ReturnType<ModelGateway['languageModel']>;
+
+/** A model that is offered no tools once it has had its steps, so that the turn ends with an answer. */
+function limitToolSteps(model: LanguageModel, most: number): { model: LanguageModel; isOver(): boolean } {
+  let calls = 0;
+  return {
+    isOver: () => calls > most,
+    model: {
+      specificationVersion: model.specificationVersion,
+      provider: model.provider,
+      modelId: model.modelId,
+      supportedUrls: model.supportedUrls,
+      doGenerate: (options) => model.doGenerate(options),
+      doStream: ({ tools, toolChoice, ...options }) => {
+        calls += 1;
+        if (calls > most || tools === undefined) return model.doStream(options);
+        return model.doStream({ ...options, tools, ...(toolChoice !== undefined && { toolChoice }) });
+      },
+    },
+  };
 }

@@ -1,7 +1,22 @@
 import type { Database } from '@trunkline/storage';
-import { containing } from '../store/containing.ts';
-import type { ChatMessage } from './request.ts';
-import type { NumberedResult } from './turn-sources.ts';
+import { z } from 'zod';
+import { containing } from '../store/jobs.ts';
+import type { NumberedResult } from './tools.ts';
+
+const message = z.object({ role: z.enum(['user', 'assistant']), content: z.string().max(200_000) });
+
+/** A conversation whose last message is the user's. */
+export const chatSchema = z.object({
+  messages: z
+    .array(message)
+    .min(1)
+    .max(500)
+    .refine(
+      (messages) => messages.at(-1)?.role === 'user' && messages.at(-1)?.content.trim() !== '',
+      "The last message must be the user's and not empty.",
+    ),
+  id: z.string().min(1).max(200).optional(),
+});
 
 /** A message as it is kept: an answer with what its searches found. */
 export interface StoredMessage extends ChatMessage {
@@ -82,3 +97,7 @@ function toConversation(row: ConversationRow): Conversation {
     updatedAt: row.updated_at,
   };
 }
+
+export type ChatRequest = z.output<typeof chatSchema>;
+
+export type ChatMessage = ChatRequest['messages'][number];

@@ -1,10 +1,27 @@
+import type { Judge } from '../api-types.ts';
 import type { Span } from '../text/sentences.ts';
-import { absentFrom } from './absence.ts';
+import { stem } from '../text/words.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
-import { type CheckedDocument, plainClaim } from './document.ts';
-import { nearestPassage, promising } from './nearest.ts';
+import { type DateMention, sameDate } from './dates.ts';
+import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
+import { type Quantity, sameQuantity } from './quantities.ts';
 import { type Statement, statementOf } from './statement.ts';
-import type { Verdict } from './verdict.ts';
+import { areSynonyms } from './synonyms.ts';
+
+/** Sentences that count as one passage at most. */
+const WIDEST = 3;
+
+/** Sentences that are compared closely. */
+const COMPARED = 40;
+
+/** Words that fit many sentences: they count for less. */
+const LIGHT = new Set(
+  'take place get come go make see become use number part time way thing work include give say show know call find year people world new first large'
+    .split(' ')
+    .map(stem),
+);
+
+const FIGURE = 1.2;
 
 /**
  * Settles what is beyond doubt by comparing words: the claim has the words of the page, or differs from them in one thing
@@ -63,4 +80,107 @@ function namesOf({ text, inventory }: CheckedDocument): NameKnowledge {
     isName: (lower) => inventory.names.has(lower),
     areParts: (left, right) => text.includes(`${left} ${right}`) || text.includes(`${right} ${left}`),
   };
+}
+
+/** The passage of one to three sentences that has most of the claim, and the share that it has, 0 to 1. */
+function nearestPassage(
+  claim: Statement,
+  document: CheckedDocument,
+): { passage: Span | undefined; score: number } {
+  const { sentences, title } = document;
+  const titleStems = title === '' ? [] : statementOf(title).stems;
+  let best = { from: 0, to: 0, score: 0, rank: 0 };
+  const seen = new Set<string>();
+  for (const center of promising(claim, document)) {
+    for (let from = Math.max(0, center - WIDEST + 1); from <= center; from += 1) {
+      for (let to = center + 1; to <= Math.min(from + WIDEST, sentences.length); to += 1) {
+        if (seen.has(`${from}-${to}`)) continue;
+        seen.add(`${from}-${to}`);
+        const statements = sentences.slice(from, to).map(({ statement }) => statement);
+        const score = coverage(claim, statements, titleStems, document);
+        // Of equal passages the shorter one.
+        const rank = score - 0.02 * (to - from);
+        if (rank > best.rank) best = { from, to, score: Math.min(1, score), rank };
+      }
+    }
+  }
+  return { passage: spanOf(best, document), score: best.score };
+}
+
+/** The places of the sentences that share most words and figures with the claim. */
+export function promising(claim: Statement, { sentences, weight }: CheckedDocument): number[] {
+  const wanted = new Set(claim.stems);
+  return sentences
+    .map(({ statement }, place) => {
+      const shared = statement.stems
+        .filter((word) => wanted.has(word))
+        .reduce((sum, word) => sum + weight(word), 0);
+      return { place, score: shared + 1.5 * sharedFigures(claim, [statement]).found };
+    })
+    .toSorted((left, right) => right.score - left.score)
+    .slice(0, COMPARED)
+    .map(({ place }) => place);
+}
+
+/** The share of the claim's meaning, by weight, that the passage has words or figures for. */
+function coverage(
+  claim: Statement,
+  passage: readonly Statement[],
+  title: readonly string[],
+  { weight }: CheckedDocument,
+): number {
+  const stems = [...new Set(passage.flatMap((statement) => statement.stems))];
+  const figures = sharedFigures(claim, passage);
+  let found = figures.found * FIGURE;
+  let total = figures.total * FIGURE;
+  for (const word of claim.stems) {
+    const worth = weight(word) * (LIGHT.has(word) ? 0.5 : 1);
+    total += worth;
+    if (stems.includes(word)) found += worth;
+    else if (stems.some((other) => areSynonyms(word, other))) found += worth * 0.9;
+    // The title says what the text is about, but not that this sentence is about it.
+    else if (title.includes(word)) found += worth * 0.5;
+  }
+  return total === 0 ? 0 : found / total;
+}
+
+/** How many figures the claim has, and how many of them the passage has too. */
+function sharedFigures(claim: Statement, passage: readonly Statement[]): { found: number; total: number } {
+  const quantities = passage.flatMap((statement) => statement.quantities);
+  const dates = passage.flatMap((statement) => statement.dates);
+  const hasQuantity = (own: Quantity) =>
+    quantities.some((other) => sameQuantity(own, other)) || dates.some((date) => isYear(own, date));
+  const hasDate = (own: DateMention) =>
+    dates.some((other) => sameDate(own, other)) || quantities.some((quantity) => isYear(quantity, own));
+  return {
+    found: claim.quantities.filter(hasQuantity).length + claim.dates.filter(hasDate).length,
+    total: claim.quantities.length + claim.dates.length,
+  };
+}
+
+/** A bare number may be meant as a year: "the 2017 review". */
+function isYear({ unit, value }: Quantity, { year, month }: DateMention): boolean {
+  return unit === '' && month === undefined && value === year;
+}
+
+function spanOf(
+  { from, to }: { from: number; to: number },
+  { sentences, text }: CheckedDocument,
+): Span | undefined {
+  const [first, last] = [sentences[from]?.span, sentences[to - 1]?.span];
+  if (first === undefined || last === undefined) return undefined;
+  return { start: first.start, end: last.end, text: text.slice(first.start, last.end) };
+}
+
+export interface Verdict {
+  supported: boolean;
+  /** False where it was not checked. */
+  certain: boolean;
+  judge: Judge;
+  /** The share of the claim that the passage has words for, 0 to 1. */
+  score: number;
+  /** Why not; empty when supported. */
+  reason: string;
+  /** The stretch of the document that bears the claim out best. */
+  passage: Span | undefined;
 }

@@ -1,6 +1,26 @@
 import { type Span, sentenceSpans } from '../text/sentences.ts';
-import { type Inventory, inventoryOf } from './absence.ts';
+import { type Quantity, sameQuantity } from './quantities.ts';
 import { type Statement, statementOf } from './statement.ts';
+import { areSynonyms } from './synonyms.ts';
+
+const MOST_VALUES = 400;
+
+const RELATIVE =
+  /\byears? (?:before|after|later|earlier|ago)|\b(?:last|next|previous|following|preceding) (?:year|decade|spring|summer|autumn|winter)|\b\d{3}0s\b|\bcentury\b/i;
+
+const LOOSE =
+  /^(?:about|around|roughly|approximately|nearly|almost|some|over|under|than|least|most|circa|to|up)$/;
+
+const ROUNDED = 0.006;
+
+const SCALES = [
+  1, 10, 100, 1000, 1e6, 1e9, 0.1, 0.01, 0.001, 60, 3600, 24, 7, 12, 365, 0.3048, 3.2808, 1.6093, 0.6214,
+  0.4536, 2.2046, 2.54,
+];
+
+const MOST_PAIRED = 60;
+
+const LEAST_WORDS = 4;
 
 /** A document taken apart once, for any number of claims. */
 export interface CheckedDocument {
@@ -43,4 +63,85 @@ export function plainClaim(text: string): string {
     .replace(/^\s*(?:[-*•>]|#{1,6}|\d+[.)])\s+/, '')
     .replace(/\*\*|__|`/g, '')
     .trim();
+}
+
+/** A whole document as far as it matters for what it lacks. */
+interface Inventory {
+  text: string;
+  stems: ReadonlySet<string>;
+  /** Words that are written with a capital inside a sentence. */
+  names: ReadonlySet<string>;
+  quantities: readonly Quantity[];
+  /** Every number and year. */
+  values: readonly number[];
+}
+
+function inventoryOf(title: string, text: string, statements: readonly Statement[]): Inventory {
+  const tokens = statements.flatMap((statement) => statement.tokens);
+  const quantities = statements.flatMap((statement) => statement.quantities);
+  const years = statements.flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
+  return {
+    text: `${title}\n${text}`,
+    stems: new Set(tokens.map(({ stem }) => stem)),
+    names: new Set(tokens.filter(({ capital, first }) => capital && !first).map(({ lower }) => lower)),
+    quantities,
+    values: [...new Set([...quantities.map(({ value }) => value), ...years])].slice(0, MOST_VALUES),
+  };
+}
+
+/** Words for a figure or a name of the claim that stands nowhere on the page and follows from nothing on it. */
+export function absentFrom(claim: Statement, page: Inventory): string | undefined {
+  const figure = absentFigure(claim, page);
+  if (figure !== undefined) return `the page nowhere has the figure "${figure}"`;
+  return sharesNothing(claim, page) ? 'the page says nothing about it' : undefined;
+}
+
+function absentFigure(claim: Statement, page: Inventory): string | undefined {
+  const year = claim.dates.find(({ year: value }) => value !== undefined && isYearAbsent(value, page));
+  if (year !== undefined) return String(year.year);
+  const quantity = claim.quantities.find(
+    (own) =>
+      isExact(own, claim) &&
+      !page.quantities.some((other) => sameQuantity(own, other)) &&
+      !follows(own, page),
+  );
+  return quantity === undefined ? undefined : claim.tokens[quantity.at]?.text;
+}
+
+/** A year that no number of the page is, or ends like, on a page that counts from no other year. */
+function isYearAbsent(year: number, { values, text }: Inventory): boolean {
+  if (text.includes(String(year)) || RELATIVE.test(text)) return false;
+  return !derived(values).some((value) => value === year) && !text.includes(`–${String(year).slice(2)}`);
+}
+
+/** Given to at least three digits, and not as a rough figure. */
+function isExact({ value, at, unit }: Quantity, { tokens }: Statement): boolean {
+  const digits = (tokens[at]?.text ?? '').replace(/[^\d]/g, '').replace(/^0+|0+$/g, '');
+  if (tokens[at]?.kind !== 'number' || unit === 'part' || value === 0) return false;
+  return digits.length >= 3 && !tokens.slice(Math.max(0, at - 2), at).some(({ lower }) => LOOSE.test(lower));
+}
+
+/** A figure of the page in another unit or rounded, or the sum, the difference or the share of two of them. */
+function follows({ value, unit }: Quantity, { values }: Inventory): boolean {
+  const isNear = (other: number) => Math.abs(other - value) <= Math.abs(value) * ROUNDED;
+  if (values.some((other) => SCALES.some((scale) => isNear(other * scale)))) return true;
+  return derived(values).includes(value) || (unit === 'percent' && shares(values).some(isNear));
+}
+
+function derived(values: readonly number[]): number[] {
+  const few = values.slice(0, MOST_PAIRED);
+  return few.flatMap((left) => few.flatMap((right) => [left + right, left - right]));
+}
+
+function shares(values: readonly number[]): number[] {
+  const few = values.slice(0, MOST_PAIRED);
+  return few.flatMap((left) => few.map((right) => (right === 0 ? 0 : (left / right) * 100)));
+}
+
+/** None of its words stands on the page, nor one that means the same. */
+function sharesNothing({ stems }: Statement, page: Inventory): boolean {
+  if (stems.length < LEAST_WORDS) return false;
+  return stems.every(
+    (stem) => !page.stems.has(stem) && ![...page.stems].some((other) => areSynonyms(stem, other)),
+  );
 }

@@ -1,9 +1,8 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { sentenceSpans } from '../text/sentences.ts';
-import { checkClaim } from './check.ts';
+import { checkClaim, type Verdict } from './check.ts';
 import { type CheckedDocument, plainClaim, prepareDocument } from './document.ts';
 import { type SecondJudge, secondVerdicts } from './second-judge.ts';
-import type { Verdict } from './verdict.ts';
 
 /** A text that citations can refer to, by the number that drafts use. */
 export interface CitableText {

@@ -1,6 +1,11 @@
-import type { CheckedDocument } from './document.ts';
-import { excerptFor, findWords } from './excerpt.ts';
-import type { Verdict } from './verdict.ts';
+import { findWords, type Span } from '../text/sentences.ts';
+import { promising, type Verdict } from './check.ts';
+import { type CheckedDocument, plainClaim } from './document.ts';
+import { statementOf } from './statement.ts';
+
+const WHOLE = 3000;
+
+const MOST_SENTENCES = 8;
 
 /** A claim that comparing words cannot settle, with what its page says nearest to it. */
 export interface Question {
@@ -70,4 +75,23 @@ function sentenceAround(words: string, { text, sentences }: CheckedDocument): Ve
   const start = around[0]?.span.start ?? found.start;
   const end = around.at(-1)?.span.end ?? found.end;
   return { start, end, text: text.slice(start, end) };
+}
+
+/** What of a page is shown to a judge of the claim: all of a short one, else the sentences nearest to it with those beside them. */
+function excerptFor(claim: string, document: CheckedDocument): string {
+  if (document.text.length <= WHOLE) return document.text.trim();
+  const near = promising(statementOf(plainClaim(claim)), document).slice(0, MOST_SENTENCES);
+  const places = [...new Set(near.flatMap((place) => [place - 1, place, place + 1]))];
+  const shown: Span[] = [];
+  let length = 0;
+  for (const place of places) {
+    const span = document.sentences[place]?.span;
+    if (span === undefined || length + span.text.length > WHOLE) continue;
+    length += span.text.length;
+    shown.push(span);
+  }
+  return shown
+    .toSorted((left, right) => left.start - right.start)
+    .map(({ text }) => text)
+    .join('\n');
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Claim } from '../api-types.ts';
 import { partsOf, readChat } from './chat/chatStream.ts';
-import { citedBy, withoutSourceList, withPart } from './chat/messages.ts';
+import { citedBy, withoutSourceList, withPart } from './chat/useChat.ts';
 import { labelOf, linkMarks, targetOf } from './citations/marks.ts';
 import { costWords, countWords, durationWords, placeOf } from './lib/format.ts';
 import { hrefOf, routeOf } from './lib/route.ts';
-import { applyEvent, EMPTY_VIEW, type JobEvent } from './research/jobView.ts';
+import { applyEvent, EMPTY_VIEW, type JobEvent } from './research/useJob.ts';
 
 const told = (events: [string, Record<string, unknown>?][]) =>
   events

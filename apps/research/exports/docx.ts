@@ -12,8 +12,7 @@ import {
 } from 'docx';
 import type { Claim } from '../api-types.ts';
 import { type Bundle, citedSources } from './bundle.ts';
-import { claimAnchor, linkedReport, verdictText } from './linked-report.ts';
-import type { Block, Inline } from './markdown.ts';
+import { type Block, claimAnchor, type Inline, linkedReport, verdictText } from './markdown.ts';
 
 const HEADINGS = [HeadingLevel.TITLE, HeadingLevel.HEADING_1, HeadingLevel.HEADING_2, HeadingLevel.HEADING_3];
 const NUMBERED = 'numbered';

@@ -1,8 +1,13 @@
 import type { DocumentStore } from '../store/documents.ts';
-import { toBibtex } from './bibtex.ts';
-import { type Bundle, toEvidence } from './bundle.ts';
+import { type Bundle, type BundledSource, citedSources, toEvidence } from './bundle.ts';
 import { toHtml } from './html.ts';
 import type { PdfPrinter } from './pdf.ts';
+
+const SIGNS: Record<string, string> = {
+  '\\': '\\textbackslash{}',
+  '~': '\\textasciitilde{}',
+  '^': '\\textasciicircum{}',
+};
 
 export const FORMATS = ['md', 'html', 'docx', 'pdf', 'json', 'bib'] as const;
 export type Format = (typeof FORMATS)[number];
@@ -51,4 +56,33 @@ export function fileName(query: string, format: Format): string {
     .replace(/^-+|-+$/g, '')
     .slice(0, 60);
   return `${words || 'research'}.${format}`;
+}
+
+/** The cited sources as BibTeX entries, named by their number in the report. */
+function toBibtex(bundle: Bundle): string {
+  return citedSources(bundle).map(entryOf).join('\n');
+}
+
+function entryOf({ number, title, url, published, readAt }: BundledSource & { number: number }): string {
+  const year = /\b(1[5-9]|20)\d{2}\b/.exec(published ?? '')?.[0];
+  const isFile = !/^https?:\/\//.test(url);
+  const fields: [string, string | undefined][] = [
+    ['title', `{${escapeWords(title)}}`],
+    ['howpublished', isFile ? 'Uploaded file' : undefined],
+    ['url', isFile ? undefined : escapeAddress(url)],
+    ['year', year],
+    ['urldate', readAt?.slice(0, 10)],
+    ['note', `Source ${number} of the report`],
+  ];
+  const lines = fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name} = {${value}}`]));
+  return `@misc{source${number},\n${lines.join(',\n')}\n}\n`;
+}
+
+function escapeWords(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/[\\{}%&#$_~^]/g, (sign) => SIGNS[sign] ?? `\\${sign}`);
+}
+
+/** Percent signs stay; what would end the field is encoded. */
+function escapeAddress(url: string): string {
+  return url.replace(/[{}\\\s]/g, (sign) => encodeURIComponent(sign));
 }

@@ -3,8 +3,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import OpenAI from 'openai';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Lab, startLab } from '../fixtures/lab.ts';
-import { DIMENSIONS } from '../fixtures/model.ts';
+import { DIMENSIONS, type Lab, startLab } from '../fixtures/lab.ts';
 
 const TOKEN = 'sesame';
 let lab: Lab;

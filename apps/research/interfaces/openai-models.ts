@@ -9,8 +9,8 @@ import {
   textOf,
 } from '@trunkline/openai-api';
 import { type ChatDeps, startTurn } from '../chat/answer.ts';
-import type { ChatMessage } from '../chat/request.ts';
-import type { NumberedResult } from '../chat/turn-sources.ts';
+import type { ChatMessage } from '../chat/conversations.ts';
+import type { NumberedResult } from '../chat/tools.ts';
 import { researchErrors } from '../errors.ts';
 import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from './deep-research.ts';
 

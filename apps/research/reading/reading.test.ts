@@ -7,8 +7,7 @@ import { DocumentStore } from '../store/documents.ts';
 import { migrations } from '../store/schema.ts';
 import { extract } from './extract.ts';
 import { ExtractionPool } from './extraction-pool.ts';
-import { HostQueue } from './host-queue.ts';
-import { Reader } from './reader.ts';
+import { HostQueue, Reader } from './reader.ts';
 
 const pool = new ExtractionPool({ threads: 1 });
 afterAll(() => pool.stop());

@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import type { JobSource } from '../api-types.ts';
 import type { FoundResult } from '../sources/search-aggregator.ts';
-import { isAllowed } from './domains.ts';
-import { canonicalUrl } from './duplicates.ts';
-import type { Dimension } from './job.ts';
-import { passagesIn } from './passages.ts';
-import { qualityOf } from './quality.ts';
+import { canonicalUrl, type Fingerprint, fingerprintOf, isNearDuplicate } from './duplicates.ts';
+import { type Dimension, isAllowed } from './job.ts';
+import { passagesIn } from './material.ts';
 import type { RunContext } from './run-context.ts';
-import type { SourceReader } from './source-reader.ts';
+
+const GOOD_ENDINGS = /\.(?:gov|edu|mil|int)(?:\.[a-z]{2})?$|\.ac\.[a-z]{2}$/;
+
+const REFERENCE =
+  /(?:^|\.)(?:wikipedia\.org|britannica\.com|nature\.com|science\.org|nih\.gov|who\.int|europa\.eu|arxiv\.org|ieee\.org|acm\.org|un\.org|oecd\.org|worldbank\.org)$/;
+
+const WEAK =
+  /(?:^|\.)(?:pinterest\.[a-z.]+|quora\.com|facebook\.com|instagram\.com|tiktok\.com|x\.com|twitter\.com|reddit\.com|medium\.com|blogspot\.com|fandom\.com|answers\.com)$/;
 
 /**
  * Researches one dimension: searches, reads, sums up. Each step is written down with its events,
@@ -142,4 +147,91 @@ async function sumUp(
 function nothingFound(troubles: readonly string[]): { summary: string; keyFinding: string } {
   const words = ['No source was found for this dimension.', ...troubles].join(' ');
   return { summary: words, keyFinding: '' };
+}
+
+/** How much a result can be trusted before it is read, from 0 to 1, by who publishes it and how it was found. */
+export function qualityOf(result: FoundResult, isReference: boolean): number {
+  const host = URL.parse(result.url)?.hostname.toLowerCase();
+  if (host === undefined) return 0.9;
+  let quality = 0.5;
+  if (GOOD_ENDINGS.test(host)) quality += 0.25;
+  if (REFERENCE.test(host) || isReference) quality += 0.25;
+  if (WEAK.test(host)) quality -= 0.3;
+  if (result.url.startsWith('https:')) quality += 0.05;
+  quality += Math.min(0.15, 0.05 * ((result.engines?.length ?? 1) - 1));
+  if (result.publishedDate !== undefined) quality += 0.05;
+  if (result.snippet.length < 40) quality -= 0.1;
+  return Math.min(1, Math.max(0, quality));
+}
+
+/** Reads the sources of one job, each once however many dimensions use it, and merges those that say the same. */
+export class SourceReader {
+  readonly #context: RunContext;
+  readonly #underWay = new Map<number, Promise<void>>();
+  readonly #known = new Map<number, Fingerprint>();
+
+  constructor(context: RunContext) {
+    this.#context = context;
+    const { findings, documents, id } = context;
+    for (const { id: sourceId, url, state, documentId } of findings.sources(id))
+      if (state === 'read') this.#known.set(sourceId, fingerprintOf(documents.opening(documentId), url));
+  }
+
+  async readAll(sources: readonly JobSource[]): Promise<void> {
+    const open = sources.filter(({ state }) => state === 'found');
+    await Promise.all(open.map((source) => this.#readOnce(source)));
+  }
+
+  #readOnce(source: JobSource): Promise<void> {
+    const running = this.#underWay.get(source.id) ?? this.#read(source);
+    this.#underWay.set(source.id, running);
+    return running;
+  }
+
+  async #read(source: JobSource): Promise<void> {
+    const { reader, stopSignal, budget } = this.#context;
+    if (budget.spent('research') === 'seconds')
+      return this.#fail(source, 'The time allowed for this research was up.');
+    const { url, title, snippet, engine, documentId, published } = source;
+    const result = {
+      url,
+      title,
+      snippet,
+      source: engine,
+      ...(documentId !== null && { documentId }),
+      ...(published !== null && { publishedDate: published }),
+    };
+    const signal = AbortSignal.any([stopSignal, budget.timeSignal()]);
+    const reading = await reader.read(result, signal).catch((error: unknown) => {
+      stopSignal.throwIfAborted();
+      if (signal.aborted) return { problem: 'The time allowed for this research was up.' };
+      throw error;
+    });
+    if ('problem' in reading) return this.#fail(source, reading.problem);
+    const { document } = reading;
+    if (document.kind === 'page' && !isAllowed(document.url, this.#context.options.domains))
+      return this.#fail(source, `${url} redirected to ${document.url}, which the domain lists exclude.`);
+    this.#keep(source, document.id, document.title);
+  }
+
+  #fail(source: JobSource, problem: string): void {
+    const { jobs, findings, id } = this.#context;
+    jobs.commit(id, [], () => findings.setSource(source.id, { state: 'failed', problem }));
+  }
+
+  /** A text that is there already in another source is noted as its duplicate. */
+  #keep(source: JobSource, documentId: number, title: string): void {
+    const { jobs, findings, documents, id } = this.#context;
+    const fingerprint = fingerprintOf(documents.opening(documentId), source.url);
+    const twin = [...this.#known].find(([, other]) => isNearDuplicate(fingerprint, other))?.[0];
+    if (twin === undefined) this.#known.set(source.id, fingerprint);
+    jobs.commit(id, [], () =>
+      findings.setSource(source.id, {
+        state: twin === undefined ? 'read' : 'duplicate',
+        documentId,
+        title,
+        ...(twin !== undefined && { duplicateOf: twin }),
+      }),
+    );
+  }
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { SseEvent, SseSource } from '@trunkline/http';
 import { ModelError } from '@trunkline/llm';
+import type { LoggedEvent } from '@trunkline/storage';
 import type { Budget } from '../api-types.ts';
-import type { Spending } from '../store/jobs.ts';
-import type { Job, JobOptions, PlannedDimension } from './job.ts';
+import type { JobStore, Spending } from '../store/jobs.ts';
+import type { Job, JobOptions, PlannedDimension, ResearchEvent } from './job.ts';
 import { type RunEnd, runPipeline } from './pipeline.ts';
 import {
   BudgetMeter,
@@ -195,4 +197,48 @@ export class ResearchEngine {
     ];
     jobs.commit(id, events, () => jobs.update(id, { status: 'error', error: message, closed: true }));
   }
+}
+
+/** The events of a job behind the one the client saw last, as frames of a stream. */
+export async function* followEvents(
+  jobs: JobStore,
+  id: string,
+  { lastEventId, signal }: SseSource,
+): AsyncGenerator<SseEvent> {
+  for await (const { sequence, event } of followJob(jobs, id, seenBefore(lastEventId), signal))
+    yield { id: String(sequence), data: JSON.stringify(event) };
+}
+
+/** The events of a job as they come, until it is closed; a job that was taken up again goes on behind its earlier end. */
+export async function* followJob(
+  jobs: JobStore,
+  id: string,
+  seen: number,
+  signal: AbortSignal,
+): AsyncGenerator<LoggedEvent<ResearchEvent>> {
+  let after = seen;
+  let news = Promise.withResolvers<void>();
+  const wake = () => news.resolve();
+  const unwatch = jobs.watch(id, wake);
+  signal.addEventListener('abort', wake, { once: true });
+  try {
+    while (!signal.aborted) {
+      news = Promise.withResolvers<void>();
+      const events = jobs.events(id, after);
+      for (const event of events) {
+        yield event;
+        after = event.sequence;
+      }
+      if (events.length > 0) continue;
+      if (jobs.get(id)?.closed !== false) return;
+      await news.promise;
+    }
+  } finally {
+    signal.removeEventListener('abort', wake);
+    unwatch();
+  }
+}
+
+function seenBefore(lastEventId: string | undefined): number {
+  return lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : 0;
 }

@@ -1,17 +1,14 @@
 import type { JobSource } from '../api-types.ts';
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
-import type { AnswerStore, StoredAnswer } from '../store/answers.ts';
 import type { DocumentStore } from '../store/documents.ts';
-import type { FindingStore } from '../store/findings.ts';
+import type { AnswerStore, FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
-import { checkedExcerpt } from './checked-excerpt.ts';
 import { type CitationJudgeDeps, createCitationJudge } from './citation-judge.ts';
-import { writeFrom } from './draft.ts';
+import { writeFrom } from './draft-writer.ts';
 import type { Job } from './job.ts';
-import type { NumberedPassage } from './material.ts';
+import { checkedExcerpt, type NumberedPassage, passagesIn } from './material.ts';
 import type { ResearchModel } from './model.ts';
-import { passagesIn } from './passages.ts';
 import { composeAnswer } from './report.ts';
 import type { ResearchSettings } from './run-context.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { isAllowed } from './domains.ts';
+import { qualityOf } from './dimension.ts';
 import { canonicalUrl, fingerprintOf, isNearDuplicate } from './duplicates.ts';
-import { passagesFor } from './passages.ts';
-import { qualityOf } from './quality.ts';
+import { isAllowed } from './job.ts';
+import { passagesFor } from './material.ts';
 
 const article =
   'The heron waits in shallow water for fish and frogs. It nests in colonies high in trees, often for many years in the same place. Cold winters kill many herons because the water freezes. Numbers recover within a few years when winters are mild again.';

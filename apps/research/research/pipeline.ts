@@ -1,11 +1,36 @@
 import { setImmediate as breathe } from 'node:timers/promises';
-import { researchDimension } from './dimension.ts';
+import { z } from 'zod';
+import { oneLine } from '../text/sentences.ts';
+import { researchDimension, SourceReader } from './dimension.ts';
 import { DraftWriter } from './draft-writer.ts';
-import { evaluate, gapDimensions } from './evaluate.ts';
-import type { Job } from './job.ts';
+import { type Job, LONGEST_NAME, type PlannedDimension } from './job.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
-import { planDimensions } from './scope.ts';
-import { SourceReader } from './source-reader.ts';
+
+const MOST_GAPS = 3;
+
+/** Passes of research and evaluation altogether. */
+const MOST_PASSES = 3;
+
+const gapsSchema = z.object({ gaps: z.array(z.string().min(1)) });
+
+const GAP_INSTRUCTIONS = `You judge whether research answers its query. Name at most ${MOST_GAPS} gaps: questions that the query needs answered, that the summaries do not answer, and that a web search could. Name none when the query is answered.`;
+
+const LEAST = 3;
+
+const MOST = 6;
+
+const MOST_QUERIES = 3;
+
+const MOST_LOOKED_AT = 50;
+
+const planSchema = z.object({
+  dimensions: z
+    .array(z.object({ name: z.string().min(1), queries: z.array(z.string().min(1)).min(1) }))
+    .min(LEAST),
+});
+
+const SCOPE_INSTRUCTIONS = `You plan research. Split the query into ${LEAST} to ${MOST} dimensions that together answer it and do not overlap.
+Name each dimension in at most ten words, and give it one to three short queries for a search engine.`;
 
 /** How a run of the pipeline ended: the job is done, was cancelled, or waits for the user's word on its plan. */
 export type RunEnd = 'complete' | 'cancelled' | 'waiting';
@@ -136,4 +161,83 @@ function refuseEmptiness({ id, findings, query, options }: RunContext): void {
   const why =
     words.length > 0 ? words.join(' ') : `The search services answered, but have nothing on "${query}".`;
   throw new ResearchError(`Nothing was found to write a report from. ${why}`);
+}
+
+/** Decides which sides of the query are researched. */
+async function planDimensions(context: RunContext): Promise<PlannedDimension[]> {
+  const { query, model, ask, budget } = context;
+  const request = { ...ask, instructions: SCOPE_INSTRUCTIONS, prompt: `Research query: ${query}` };
+  const plan = await budget.within('research', context.signal, (signal) =>
+    model.object(planSchema, { ...request, signal }),
+  );
+  const planned = distinct(plan?.dimensions ?? standardPlan(query));
+  return planned.length >= LEAST ? planned : standardPlan(query);
+}
+
+/** Each dimension once, and no more than a job researches. */
+function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
+  const short = dimensions.slice(0, MOST_LOOKED_AT).map(({ name, queries }) => ({
+    name: oneLine(name, LONGEST_NAME),
+    queries: queries.slice(0, MOST_QUERIES).map((query) => oneLine(query, LONGEST_NAME)),
+  }));
+  const named = short.filter(({ name }) => name !== '');
+  return [...new Map(named.map((each) => [each.name.toLowerCase(), each])).values()].slice(0, MOST);
+}
+
+/** For a model that cannot plan. */
+function standardPlan(query: string): PlannedDimension[] {
+  return [
+    { name: `Background: ${query}`, queries: [query, `${query} overview`] },
+    { name: `Evidence and figures: ${query}`, queries: [`${query} evidence`, `${query} statistics`] },
+    { name: `Limits and criticism: ${query}`, queries: [`${query} criticism`, `${query} problems`] },
+  ];
+}
+
+type StopReason = 'no-gaps' | 'passes' | 'budget' | 'no-new-sources';
+
+interface Evaluation {
+  gaps: string[];
+  /** Why research ends here; missing when it goes on. */
+  stopReason?: StopReason;
+}
+
+/** Looks for what is still missing, and says whether another pass is due. */
+async function evaluate(context: RunContext, iteration: number): Promise<Evaluation> {
+  const { budget, findings, id } = context;
+  const gaps = await budget.within('research', context.signal, (signal) => findGaps(context, signal));
+  if (gaps === undefined) return { gaps: [], stopReason: 'budget' };
+  if (gaps.length === 0) return { gaps, stopReason: 'no-gaps' };
+  if (iteration >= MOST_PASSES) return { gaps, stopReason: 'passes' };
+  if (findings.countSources(id) >= (context.options.budget.sources ?? Number.POSITIVE_INFINITY))
+    return { gaps, stopReason: 'budget' };
+  return iteration > 1 && !passFoundSources(context, iteration)
+    ? { gaps, stopReason: 'no-new-sources' }
+    : { gaps };
+}
+
+async function findGaps(
+  { query, model, ask, findings, id }: RunContext,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const dimensions = findings.dimensions(id);
+  const summaries = dimensions.map(({ name, summary }) => `## ${name}\n${summary}`).join('\n\n');
+  const prompt = `Research query: ${query}\n\n${summaries}`;
+  const answer = await model.object(gapsSchema, { ...ask, signal, instructions: GAP_INSTRUCTIONS, prompt });
+  const known = new Set(dimensions.map(({ name }) => name.toLowerCase()));
+  const gaps = (answer?.gaps ?? [])
+    .map((gap) => oneLine(gap, LONGEST_NAME))
+    .filter((gap) => gap !== '' && !known.has(gap.toLowerCase()));
+  return [...new Set(gaps)].slice(0, MOST_GAPS);
+}
+
+/** A pass that found nothing new will not be the last one to do so. */
+function passFoundSources({ findings, id }: RunContext, iteration: number): boolean {
+  return findings
+    .dimensions(id)
+    .filter((dimension) => dimension.iteration === iteration)
+    .some(({ position }) => findings.sourcesOf(id, position).some(({ state }) => state === 'read'));
+}
+
+function gapDimensions(gaps: readonly string[], query: string): PlannedDimension[] {
+  return gaps.map((gap) => ({ name: gap, queries: [gap, oneLine(`${query} ${gap}`, LONGEST_NAME)] }));
 }

@@ -1,7 +1,7 @@
 import type { CitationScore, Claim } from '../api-types.ts';
 import type { CheckedCitation, CheckedLine, CheckedSentence } from '../citations/report.ts';
-import type { Excerpt } from '../store/excerpt.ts';
-import { oneLine } from '../text/line.ts';
+import type { Excerpt } from '../store/parts.ts';
+import { oneLine } from '../text/sentences.ts';
 
 export interface ReportSection {
   heading: string;

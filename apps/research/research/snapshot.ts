@@ -1,6 +1,6 @@
 import type { JobSnapshot } from '../api-types.ts';
 import type { FindingStore } from '../store/findings.ts';
-import type { ShareStore } from '../store/shares.ts';
+import type { ShareStore } from '../store/jobs.ts';
 import type { ResearchEngine } from './engine.ts';
 import type { Job } from './job.ts';
 

@@ -1,8 +1,8 @@
 import { CitationChecker } from '../citations/report.ts';
 import type { SecondJudge } from '../citations/second-judge.ts';
-import { checkedExcerpt } from './checked-excerpt.ts';
 import { createCitationJudge } from './citation-judge.ts';
 import { type DraftWriter, readSources } from './draft-writer.ts';
+import { checkedExcerpt } from './material.ts';
 import { composeReport, type Report, type ReportSection } from './report.ts';
 import { ResearchError, type RunContext } from './run-context.ts';
 

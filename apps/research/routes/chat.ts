@@ -1,10 +1,9 @@
 import { type AppEnv, describeRoute, streamText, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { answerChat, type ChatDeps } from '../chat/answer.ts';
-import type { Conversation } from '../chat/conversations.ts';
-import { chatSchema } from '../chat/request.ts';
+import { type Conversation, chatSchema } from '../chat/conversations.ts';
 import { researchErrors } from '../errors.ts';
-import { listSchema } from './list-query.ts';
+import { listSchema } from './guards.ts';
 
 const DESCRIPTION =
   'Lines of a prefix and JSON: 0 text, 2 tool calls, 8 a question to the user, d the end with usage, e an error.';

@@ -1,5 +1,15 @@
 import { type AppEnv, callerGuard, createKeyring, isLoopbackHost } from '@trunkline/http';
 import type { Hono, MiddlewareHandler } from 'hono';
+import { z } from 'zod';
+import { researchErrors } from '../errors.ts';
+import type { Job } from '../research/job.ts';
+import type { JobStore } from '../store/jobs.ts';
+
+/** What a list of past work can be asked for. */
+export const listSchema = z.object({
+  q: z.string().max(200).default(''),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
 
 /** Asks for the token where one is set. The operator needs none. */
 export function tokenGuard(token: string | undefined): MiddlewareHandler {
@@ -20,4 +30,13 @@ export function mountGuards(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
 export function exposureWarning(host: string, token: string | undefined): string | undefined {
   if (isLoopbackHost(host) || token !== undefined) return undefined;
   return `SECURITY: Research listens on ${host} and no RESEARCH_AUTH_TOKEN is set: anyone who reaches it can use it.`;
+}
+
+/** Finds a job by the id of a request, or answers 404. */
+export function jobFinder(jobs: JobStore): (id: string) => Job {
+  return (id) => {
+    const job = jobs.get(id);
+    if (job === undefined) throw researchErrors.research_not_found();
+    return job;
+  };
 }

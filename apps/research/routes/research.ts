@@ -1,16 +1,26 @@
 import { type AppEnv, describeRoute, type SseSource, sse, validate } from '@trunkline/http';
+import { ModelError } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Evidence, SourceKind } from '../api-types.ts';
+import type { Answer, Evidence, SourceKind } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
-import { type DomainLists, isAllowed } from '../research/domains.ts';
-import { followEvents } from '../research/follow.ts';
-import { type Job, LONGEST_NAME, type PlannedDimension } from '../research/job.ts';
+import { followEvents } from '../research/engine.ts';
+import type { FollowUpDeps } from '../research/follow-up.ts';
+import {
+  type DomainLists,
+  isAllowed,
+  type Job,
+  LONGEST_NAME,
+  type PlannedDimension,
+} from '../research/job.ts';
 import { type SnapshotDeps, snapshotOf } from '../research/snapshot.ts';
-import type { FindingStore } from '../store/findings.ts';
+import type { FindingStore, StoredAnswer } from '../store/findings.ts';
 import type { JobStore } from '../store/jobs.ts';
-import { jobFinder } from './find-job.ts';
-import { listSchema } from './list-query.ts';
+import { jobFinder, listSchema } from './guards.ts';
+
+const questionSchema = z.object({ question: z.string().trim().min(2).max(2000) });
+
+const PATH = '/api/research/deep/:id/questions';
 
 export interface ResearchRouteDeps extends SnapshotDeps {
   jobs: JobStore;
@@ -193,4 +203,39 @@ function toStart(body: z.output<typeof startSchema>, { domains: own, kinds }: Re
       sources,
     },
   };
+}
+
+/** Questions about a report, answered from its stored sources. */
+export function mountQuestions(app: Hono<AppEnv>, deps: FollowUpDeps): void {
+  const find = jobFinder(deps.jobs);
+  const { research_not_found, research_running, model_failed } = researchErrors;
+
+  app.get(PATH, describeRoute({ summary: 'The follow-up questions', errors: [research_not_found] }), (c) =>
+    c.json({ answers: deps.answers.all(find(c.req.param('id')).id).map(toEntry) }),
+  );
+
+  app.post(
+    PATH,
+    describeRoute({
+      summary: 'Answer a question from the stored sources alone',
+      status: 201,
+      errors: [research_not_found, research_running, model_failed],
+    }),
+    validate('json', questionSchema),
+    async (c) => {
+      const job = find(c.req.param('id'));
+      if (!job.closed) throw research_running();
+      const { question } = c.req.valid('json');
+      const { answerFollowUp } = await import('../research/follow-up.ts');
+      const answer = await answerFollowUp(deps, job, question, c.req.raw.signal).catch((error: unknown) => {
+        if (error instanceof ModelError) throw model_failed({ words: error.message }, { cause: error });
+        throw error;
+      });
+      return c.json(toEntry(answer), 201);
+    },
+  );
+}
+
+function toEntry({ askedAt, ...answer }: StoredAnswer): Answer {
+  return { ...answer, askedAt: new Date(askedAt).toISOString() };
 }

@@ -1,7 +1,6 @@
 import { temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { clientOf } from '../fixtures/client.ts';
-import { startResearch } from '../fixtures/service.ts';
+import { clientOf, startResearch } from '../fixtures/lab.ts';
 import { mediawiki } from './mediawiki.ts';
 import { searxng } from './searxng.ts';
 import type { SourceClient, SourceDeps } from './source.ts';

@@ -1,8 +1,7 @@
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { SearchError } from '@trunkline/tools';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { corpus } from '../fixtures/corpus.ts';
-import { startResearch } from '../fixtures/service.ts';
+import { corpus, startResearch } from '../fixtures/lab.ts';
 import { toy } from '../fixtures/toy-source.ts';
 import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
 import { keyless } from './keyless.ts';

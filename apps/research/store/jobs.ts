@@ -1,7 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { type Database, EventLog, type LoggedEvent } from '@trunkline/storage';
 import type { CitationScore } from '../api-types.ts';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
-import { containing } from './containing.ts';
 import { EVENTS } from './schema.ts';
 
 interface JobRow {
@@ -218,4 +218,42 @@ function toJob(row: JobRow): Job {
     model: JSON.parse(row.model) as Job['model'],
     createdAt: row.created_at,
   };
+}
+
+/** Links by which anyone may read one report; a link that is taken back never works again. */
+export class ShareStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The link of a job, made now when it has none. */
+  share(jobId: string): string {
+    const token = randomBytes(24).toString('base64url');
+    this.#database
+      .prepare('INSERT INTO shares (token, job_id, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING')
+      .run(token, jobId, Date.now());
+    return this.tokenOf(jobId) ?? token;
+  }
+
+  tokenOf(jobId: string): string | undefined {
+    return this.#database.prepare<{ token: string }>('SELECT token FROM shares WHERE job_id = ?').get(jobId)
+      ?.token;
+  }
+
+  jobOf(token: string): string | undefined {
+    return this.#database
+      .prepare<{ jobId: string }>('SELECT job_id AS jobId FROM shares WHERE token = ?')
+      .get(token)?.jobId;
+  }
+
+  revoke(jobId: string): void {
+    this.#database.prepare('DELETE FROM shares WHERE job_id = ?').run(jobId);
+  }
+}
+
+/** A pattern for LIKE with the escape sign `\\` that finds the words anywhere. */
+export function containing(words: string): string {
+  return `%${words.replace(/[\\%_]/g, '\\$&')}%`;
 }

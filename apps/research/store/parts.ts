@@ -1,6 +1,12 @@
 import type { Database } from '@trunkline/storage';
-import { Excerpt, type Part } from './excerpt.ts';
-import { tellingWords } from './telling-words.ts';
+
+const FREQUENT = new Set(
+  'the and for are was were with from that this have has had what which when where who why how does did its into about than then them they not but can could should would will may over under more most such also'.split(
+    ' ',
+  ),
+);
+
+const GAP = '\n\n';
 
 /** Parts of one document have neighbouring ids, so that the index can be asked about one document alone. */
 export const MOST_PARTS = 2 ** 20;
@@ -144,4 +150,43 @@ function inTurn(lists: readonly number[][], most: number): number[] {
       if (place !== undefined && chosen.size < most) chosen.add(place);
     }
   return [...chosen].sort((left, right) => left - right);
+}
+
+/** A part of a text, and the place where it begins there. */
+export interface Part {
+  /** Its number among the parts, from 0. */
+  place: number;
+  start: number;
+  text: string;
+}
+
+/** Parts of a text put together in their order, which knows where each of its places stands in the whole. */
+export class Excerpt {
+  readonly text: string;
+  readonly #offsets: { from: number; shift: number }[] = [];
+
+  constructor(parts: readonly Part[]) {
+    const pieces: string[] = [];
+    let [length, last] = [0, -1];
+    for (const { place, start, text } of parts) {
+      const gap = last === -1 || place === last + 1 ? '' : GAP;
+      this.#offsets.push({ from: length + gap.length, shift: start - length - gap.length });
+      pieces.push(gap, text);
+      length += gap.length + text.length;
+      last = place;
+    }
+    this.text = pieces.join('');
+  }
+
+  /** Where the character at this place of the excerpt stands in the whole text. */
+  placeInWhole(at: number): number {
+    return at + (this.#offsets.findLast(({ from }) => from <= at)?.shift ?? 0);
+  }
+}
+
+/** The words that carry meaning; letters and digits alone, so that nothing is read as query syntax. */
+export function tellingWords(query: string, most: number): string[] {
+  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const telling = words.filter((word) => (word.length > 2 || /\p{N}/u.test(word)) && !FREQUENT.has(word));
+  return [...new Set(telling.length > 0 ? telling : words)].slice(0, most);
 }

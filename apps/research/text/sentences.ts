@@ -55,3 +55,39 @@ function pushOne(spans: Span[], text: string, start: number, end: number): void 
   if (!/[\p{L}\p{N}]/u.test(trimmed)) return;
   spans.push({ text: trimmed, start: start + lead, end: start + lead + trimmed.length });
 }
+
+const LEAST_WORDS = 2;
+const LEAST_CHARACTERS = 8;
+
+/** Where the words stand in the text, whatever the line breaks and the forms of quotation marks; undefined when they do not. */
+export function findWords(words: string, text: string): Span | undefined {
+  const parts = words
+    .trim()
+    .replace(/^["“”'‘’]+|["“”'‘’]+$/g, '')
+    .split(/\s+/);
+  if (parts.length < LEAST_WORDS || parts.join(' ').length < LEAST_CHARACTERS) return undefined;
+  const pattern = parts.map(patternOf).join('\\s+');
+  const match = new RegExp(pattern, 'iu').exec(text);
+  return match === null
+    ? undefined
+    : { start: match.index, end: match.index + match[0].length, text: match[0] };
+}
+
+function patternOf(word: string): string {
+  return word
+    .replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+    .replace(/["“”]/g, '["“”]')
+    .replace(/['‘’]/g, "['‘’]")
+    .replace(/[-‐‑–—]/g, '[-‐‑–—]');
+}
+
+/** A text in one line, and no longer than so many characters. */
+export function oneLine(text: string, longest = Number.POSITIVE_INFINITY): string {
+  return text
+    .slice(0, 4 * longest)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, longest)
+    .trimEnd()
+    .toWellFormed();
+}

@@ -2,9 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startModelServer, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { opinionsIn, type RecordedOpinion, readOpinions, replayOf, writeOpinions } from './opinions.ts';
-import { heldOutSets, plantedClaims, scoreOf } from './planted.ts';
-import { judgedWithModel } from './whole-checker.ts';
+import {
+  heldOutSets,
+  judgedWithModel,
+  opinionsIn,
+  plantedClaims,
+  type RecordedOpinion,
+  readOpinions,
+  replayOf,
+  scoreOf,
+  writeOpinions,
+} from './planted.ts';
 
 const SET = `# A mill
 The mill at Kerne was sold in 1931. Its wheel has not turned since.

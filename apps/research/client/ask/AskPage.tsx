@@ -1,16 +1,48 @@
-import { DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
-import { useRef, useState } from 'react';
+import { CheckboxField, DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
+import { Search, Telescope } from 'lucide-react';
+import { type ReactNode, useId, useRef, useState } from 'react';
 import type { SourceHealth } from '../../api-types.ts';
-import { putPending } from '../chat/pending.ts';
+import { putPending } from '../chat/useChat.ts';
+import { useAction } from '../lib/actions.ts';
 import { newId } from '../lib/format.ts';
 import { goTo, hrefOf } from '../lib/route.ts';
-import { useAction } from '../lib/useAction.ts';
-import { useWork } from '../library/useWork.ts';
-import { WorkList } from '../library/WorkList.tsx';
-import { SourcesLine } from '../status/SourcesLine.tsx';
+import { useWork, WorkList } from '../library/WorkList.tsx';
+import { SourcesLine } from '../status/SourcesPage.tsx';
 import { AskForm } from './AskForm.tsx';
-import { type Mode, ModeChoice } from './ModeChoice.tsx';
-import { DEFAULT_SETTINGS, type ResearchSettings, ResearchSettingsForm } from './ResearchSettingsForm.tsx';
+
+const DEFAULT_SETTINGS: ResearchSettings = {
+  reviewPlan: true,
+  minutes: 0,
+  sources: ['web', 'encyclopedia', 'files'],
+};
+
+const KINDS: readonly { id: SourceKind; label: string }[] = [
+  { id: 'web', label: 'Web' },
+  { id: 'encyclopedia', label: 'Encyclopedia' },
+  { id: 'files', label: 'Your files' },
+];
+
+const LIMITS = [
+  { value: '0', label: 'No time limit' },
+  { value: '5', label: '5 minutes' },
+  { value: '15', label: '15 minutes' },
+  { value: '60', label: 'An hour' },
+];
+
+const MODES: readonly { id: Mode; label: string; icon: ReactNode; title: string }[] = [
+  {
+    id: 'search',
+    label: 'Search',
+    icon: <Search aria-hidden />,
+    title: 'An answer with sources, in seconds',
+  },
+  {
+    id: 'research',
+    label: 'Research',
+    icon: <Telescope aria-hidden />,
+    title: 'A checked report, in minutes',
+  },
+];
 
 const RECENT = 5;
 
@@ -107,4 +139,96 @@ function bodyOf({ reviewPlan, minutes, sources }: ResearchSettings) {
     ...(minutes > 0 && { budget: { seconds: minutes * 60 } }),
     sources,
   };
+}
+
+type Mode = 'search' | 'research';
+
+/** Search or research, as a pair of radio buttons. */
+function ModeChoice({ mode, onMode }: { mode: Mode; onMode(mode: Mode): void }) {
+  const name = useId();
+  return (
+    <fieldset className="flex rounded-corner bg-sunken p-0.5">
+      <legend className="sr-only">What to do with it</legend>
+      {MODES.map(({ id, label, icon, title }) => (
+        <label
+          key={id}
+          title={title}
+          className="flex h-8 cursor-pointer items-center gap-2 rounded-[6px] px-3 font-medium text-14 text-muted transition-colors hover:text-ink has-checked:bg-raised has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-focus pointer-coarse:h-10 [&_svg]:size-4"
+        >
+          <input
+            type="radio"
+            name={name}
+            checked={mode === id}
+            onChange={() => onMode(id)}
+            className="sr-only"
+          />
+          {icon}
+          {label}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface ResearchSettings {
+  reviewPlan: boolean;
+  /** 0 for no limit. */
+  minutes: number;
+  sources: SourceKind[];
+}
+
+type SourceKind = 'web' | 'encyclopedia' | 'files';
+
+/** How a report is to be made. */
+function ResearchSettingsForm({
+  settings,
+  onSettings,
+}: {
+  settings: ResearchSettings;
+  onSettings(settings: ResearchSettings): void;
+}) {
+  const { reviewPlan, minutes, sources } = settings;
+  const toggle = (kind: SourceKind, on: boolean) => {
+    const chosen = KINDS.map(({ id }) => id).filter((id) => (id === kind ? on : sources.includes(id)));
+    if (chosen.length > 0) onSettings({ ...settings, sources: chosen });
+  };
+  return (
+    <div className="flex flex-wrap items-start justify-between gap-x-8 gap-y-4 rounded-corner border border-line p-4">
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 font-medium text-12 text-muted">Where to look</legend>
+        <div className="flex flex-wrap gap-x-6 gap-y-2">
+          {KINDS.map(({ id, label }) => (
+            <CheckboxField
+              key={id}
+              label={label}
+              checked={sources.includes(id)}
+              onChange={(checked) => toggle(id, checked)}
+            />
+          ))}
+        </div>
+      </fieldset>
+      <fieldset className="flex flex-col gap-2">
+        <legend className="mb-2 font-medium text-12 text-muted">How to go about it</legend>
+        <div className="flex flex-wrap items-center gap-x-6 gap-y-2">
+          <CheckboxField
+            label="Show me the plan first"
+            checked={reviewPlan}
+            onChange={(checked) => onSettings({ ...settings, reviewPlan: checked })}
+          />
+          <select
+            aria-label="Time limit"
+            value={String(minutes)}
+            onChange={(event) => onSettings({ ...settings, minutes: Number(event.target.value) })}
+            className="h-8 cursor-pointer rounded-corner border border-edge bg-raised px-2 text-14 pointer-coarse:h-11 pointer-coarse:text-16"
+          >
+            {LIMITS.map(({ value, label }) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </div>
+      </fieldset>
+    </div>
+  );
 }

@@ -1,8 +1,7 @@
 import { type Api, type ApiError, asApiError, useApi } from '@trunkline/ui';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { readChat } from './chatStream.ts';
-import { type ChatMessage, withPart } from './messages.ts';
-import { takePending } from './pending.ts';
+import type { CitedSource } from '../../api-types.ts';
+import { type ChatPart, readChat } from './chatStream.ts';
 
 export interface Chat {
   messages: readonly ChatMessage[];
@@ -94,4 +93,72 @@ async function openChat(api: Api, id: string, asked: readonly ChatMessage[], sig
     const body = (await response.json()) as { error?: string };
     throw new Error(body.error ?? `The service answered with status ${response.status}.`);
   }
+}
+
+export interface ChatMessage {
+  role: 'user' | 'assistant';
+  content: string;
+  sources?: CitedSource[];
+  /** Which services could not be asked, in words. */
+  troubles?: string[];
+  /** What was searched for, while the answer is made. */
+  searches?: string[];
+  /** Why the answer broke off. */
+  error?: string;
+}
+
+/** The answer after one more part of the stream. */
+export function withPart(answer: ChatMessage, part: ChatPart): ChatMessage {
+  switch (part.type) {
+    case 'text':
+      return { ...answer, content: answer.content + part.text };
+    case 'tool':
+      return {
+        ...answer,
+        searches: [...(answer.searches ?? []), part.query],
+        sources: merged(answer.sources ?? [], part.results),
+        troubles: part.troubles,
+      };
+    case 'question':
+      return { ...answer, content: part.question };
+    case 'error':
+      return { ...answer, error: part.message };
+    default:
+      return answer;
+  }
+}
+
+/** Each number once; a later search may find the same page again. */
+function merged(known: readonly CitedSource[], more: readonly CitedSource[]): CitedSource[] {
+  return [...new Map([...known, ...more].map((source) => [source.number, source])).values()];
+}
+
+/** Some models end with a list of sources of their own, which stands beside the answer already. */
+export function withoutSourceList(text: string): string {
+  return text
+    .replace(
+      /(?:\n+(?:\*{0,2}(?:Sources|References):?\*{0,2}\s*)?(?:\n*\s*(?:[-*]\s*)?\[?\d{1,3}[\].)]\s.*https?:\/\/\S+)+)\s*$/,
+      '',
+    )
+    .trimEnd();
+}
+
+/** The sources that the answer cites; all that were found when it cites none. */
+export function citedBy(content: string, sources: readonly CitedSource[]): CitedSource[] {
+  const cited = new Set([...content.matchAll(/\[(\d{1,3})\]/g)].map(([, number]) => Number(number)));
+  const found = sources.filter(({ number }) => number !== null && cited.has(number));
+  return found.length > 0 ? found : [...sources];
+}
+
+const keyOf = (id: string) => `trunkline.research.pending.${id}`;
+
+/** Keeps the first question of a conversation until its page asks it, also when the page is loaded again before. */
+export function putPending(id: string, question: string): void {
+  sessionStorage.setItem(keyOf(id), question);
+}
+
+function takePending(id: string): string | undefined {
+  const question = sessionStorage.getItem(keyOf(id)) ?? undefined;
+  sessionStorage.removeItem(keyOf(id));
+  return question;
 }

@@ -1,9 +1,32 @@
-import { MarkdownView } from '@trunkline/ui';
-import { type RefObject, useEffect, useMemo, useRef } from 'react';
+import { Lamp, MarkdownView, useMediaQuery } from '@trunkline/ui';
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { CitedSource, Claim } from '../../api-types.ts';
-import { CitationCard } from './CitationCard.tsx';
-import { labelOf, linkMarks, targetOf } from './marks.ts';
-import { useCitationCard } from './useCitationCard.ts';
+import { citationState, judgeText } from '../../citations/marks.ts';
+import { useFileAt } from '../files/FileViewer.tsx';
+import { placeOf } from '../lib/format.ts';
+import { type CitationTarget, labelOf, linkMarks, targetOf } from './marks.ts';
+
+const LEAVE_MS = 180;
+
+const GAP = 8;
+
+const WIDTH = 384;
+
+const VERDICTS = {
+  supported: { lamp: 'live', word: 'Supported by the page' },
+  'not supported': { lamp: 'failed', word: 'Not supported by the page' },
+  'not checked': { lamp: 'waiting', word: 'Not checked' },
+} as const;
 
 interface CitedTextProps {
   text: string;
@@ -49,4 +72,209 @@ function useLabels(
       if (target !== undefined) link.setAttribute('aria-label', labelOf(target));
     }
   }, [root, linked, claims, sources]);
+}
+
+interface CitationCardProps {
+  target: CitationTarget;
+  state: CitationCardState;
+  link: HTMLAnchorElement;
+}
+
+/** The passage that a citation was checked against, beside the citation; on a phone at the foot of the screen. */
+function CitationCard({ target, state, link }: CitationCardProps) {
+  const id = useId();
+  const card = useRef<HTMLDivElement>(null);
+  const wide = useMediaQuery('(min-width: 40rem)');
+  const [place, setPlace] = useState({ left: 0, top: 0 });
+  useLayoutEffect(() => {
+    if (wide && card.current !== null) setPlace(placeBeside(link, card.current));
+  }, [link, wide]);
+  useEffect(() => {
+    link.setAttribute('aria-describedby', id);
+    return () => link.removeAttribute('aria-describedby');
+  }, [link, id]);
+  return (
+    <div
+      ref={card}
+      id={id}
+      role="tooltip"
+      data-citation-card
+      onPointerEnter={state.hold}
+      onPointerLeave={(event) => event.pointerType === 'mouse' && state.leave()}
+      className="fixed inset-x-2 bottom-[calc(var(--bottom-bar)+0.5rem)] z-40 max-h-[50dvh] animate-appear overflow-y-auto rounded-corner border border-line-strong bg-raised p-4 text-14 shadow-float sm:inset-x-auto sm:bottom-auto sm:w-96"
+      {...(wide && { style: { left: `${place.left}px`, top: `${place.top}px` } })}
+    >
+      <Verdict target={target} />
+      <Source target={target} />
+      <Passage target={target} />
+    </div>
+  );
+}
+
+function Verdict({ target: { claim, number } }: { target: CitationTarget }) {
+  if (claim === undefined) return null;
+  const { supported, reason } = claim;
+  const { lamp, word } = VERDICTS[citationState(claim)];
+  return (
+    <div>
+      <Lamp state={lamp} word={number === undefined ? 'No source' : word} />
+      {!supported && reason && <p className="mt-1 text-12 text-muted first-letter:uppercase">{reason}.</p>}
+      {number !== undefined && claim.judge !== 'none' && (
+        <p className="mt-1 text-12 text-muted first-letter:uppercase">{judgeText(claim)}.</p>
+      )}
+    </div>
+  );
+}
+
+function Source({ target }: { target: CitationTarget }) {
+  const { source, number } = target;
+  if (source === undefined) return null;
+  return (
+    <p className="mt-2 font-medium break-words">
+      <span className="mr-2 font-mono text-12 text-muted">{number}</span>
+      <SourceLink url={source.url} passage={passageOf(target)} className="underline underline-offset-2">
+        {source.title}
+      </SourceLink>
+      <span className="block text-12 font-normal text-muted">{placeOf(source.url)}</span>
+    </p>
+  );
+}
+
+function passageOf({ claim, source }: CitationTarget): string {
+  return claim === undefined ? (source?.snippet ?? '') : claim.passage;
+}
+
+function Passage({ target }: { target: CitationTarget }) {
+  const words = passageOf(target);
+  if (words === '') return null;
+  return (
+    <blockquote className="mt-3 border-accent border-l-2 pl-3 break-words text-ink">
+      <p className="sr-only">{target.claim === undefined ? 'The search result says' : 'The page says'}</p>
+      <p>{words}</p>
+    </blockquote>
+  );
+}
+
+/** Below the citation, or above it where there is no room; never beyond the window. */
+function placeBeside(link: HTMLElement, card: HTMLElement): { left: number; top: number } {
+  const { left, top, bottom } = link.getBoundingClientRect();
+  const { innerWidth, innerHeight } = window;
+  const height = card.offsetHeight;
+  const below = bottom + GAP;
+  const fits = below + height <= innerHeight - GAP;
+  return {
+    left: Math.max(GAP, Math.min(left - GAP, innerWidth - WIDTH - GAP)),
+    top: fits ? below : Math.max(GAP, top - height - GAP),
+  };
+}
+
+interface CitationCardState {
+  /** The link whose card is shown. */
+  link: HTMLAnchorElement | null;
+  /** Keeps the card while the pointer is on it. */
+  hold(): void;
+  leave(): void;
+  close(): void;
+}
+
+/** Shows a card for the citation that is hovered, focused or tapped inside the element. */
+function useCitationCard(root: RefObject<HTMLElement | null>): CitationCardState {
+  const [link, setLink] = useState<HTMLAnchorElement | null>(null);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const hold = useCallback(() => clearTimeout(timer.current), []);
+  const close = useCallback(() => {
+    clearTimeout(timer.current);
+    setLink(null);
+  }, []);
+  const leave = useCallback(() => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(close, LEAVE_MS);
+  }, [close]);
+
+  useEffect(() => {
+    const element = root.current;
+    if (element === null) return;
+    const show = (event: Event) => {
+      const found = citationAt(event);
+      if (found === undefined) return;
+      hold();
+      setLink(found);
+    };
+    const hide = (event: Event) => citationAt(event) !== undefined && leave();
+    const press = (event: Event) => {
+      const found = citationAt(event);
+      if (found === undefined) return;
+      // The address of the page is its route: a citation must not change it.
+      event.preventDefault();
+      hold();
+      setLink(found);
+    };
+    const listening = new AbortController();
+    const { signal } = listening;
+    element.addEventListener('pointerover', (event) => event.pointerType === 'mouse' && show(event), {
+      signal,
+    });
+    element.addEventListener('pointerout', (event) => event.pointerType === 'mouse' && hide(event), {
+      signal,
+    });
+    element.addEventListener('focusin', show, { signal });
+    element.addEventListener('focusout', hide, { signal });
+    element.addEventListener('click', press, { signal });
+    return () => listening.abort();
+  }, [root, hold, leave]);
+
+  useEffect(() => {
+    if (link === null) return;
+    const listening = new AbortController();
+    const { signal } = listening;
+    const onKey = (event: KeyboardEvent) => event.key === 'Escape' && close();
+    const onPress = (event: Event) => {
+      const inside = event.target instanceof Element && event.target.closest('[data-citation-card]') !== null;
+      if (!inside && citationAt(event) === undefined) close();
+    };
+    document.addEventListener('keydown', onKey, { signal });
+    document.addEventListener('pointerdown', onPress, { signal });
+    window.addEventListener('scroll', close, { signal, capture: true, passive: true });
+    return () => listening.abort();
+  }, [link, close]);
+
+  return { link, hold, leave, close };
+}
+
+function citationAt(event: Event): HTMLAnchorElement | undefined {
+  if (!(event.target instanceof Element)) return undefined;
+  const found = event.target.closest('a');
+  return found !== null && /^#(claim|doubt|source)-\d+$/.test(found.getAttribute('href') ?? '')
+    ? found
+    : undefined;
+}
+
+interface SourceLinkProps {
+  url: string;
+  /** What of a file is shown first. */
+  passage?: string | undefined;
+  className: string;
+  children: ReactNode;
+}
+
+/** Leads to a source: a page opens beside this one, a file over it; what cannot be opened is words alone. */
+export function SourceLink({ url, passage, className, children }: SourceLinkProps) {
+  const openFile = useFileAt(url);
+  if (/^https?:/.test(url)) {
+    return (
+      <a href={url} target="_blank" rel="noopener noreferrer" className={className}>
+        {children}
+      </a>
+    );
+  }
+  if (openFile === undefined) return children;
+  return (
+    <button
+      type="button"
+      onClick={() => openFile(passage)}
+      className={`cursor-pointer text-left ${className}`}
+    >
+      {children}
+    </button>
+  );
 }

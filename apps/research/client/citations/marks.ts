@@ -1,6 +1,5 @@
 import type { CitedSource, Claim } from '../../api-types.ts';
-import { citationState } from '../../citations/judge-words.ts';
-import { type CitationMark, rewriteMarks } from '../../citations/marks.ts';
+import { type CitationMark, citationState, rewriteMarks } from '../../citations/marks.ts';
 
 /** What a citation leads to. */
 export interface CitationTarget {

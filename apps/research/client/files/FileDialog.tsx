@@ -1,7 +1,7 @@
 import { Button, Dialog, ErrorState, Skeleton, useResource } from '@trunkline/ui';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { StoredFile } from '../../api-types.ts';
-import { findWords } from '../../citations/excerpt.ts';
+import { findWords } from '../../text/sentences.ts';
 import { bytesWords } from '../lib/format.ts';
 
 /** Much more at once makes a slow page; a passage is read within it. */

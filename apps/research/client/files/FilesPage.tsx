@@ -16,8 +16,8 @@ import {
 import { FileText, Trash2, Upload } from 'lucide-react';
 import { type DragEvent, useRef, useState } from 'react';
 import type { StoredFile } from '../../api-types.ts';
+import { useAction } from '../lib/actions.ts';
 import { bytesWords, plural } from '../lib/format.ts';
-import { useAction } from '../lib/useAction.ts';
 import { PageFrame } from '../PageFrame.tsx';
 import { useFileAt } from './FileViewer.tsx';
 

@@ -2,8 +2,7 @@ import { EmptyState, ErrorState, Skeleton } from '@trunkline/ui';
 import { LibraryBig, Search } from 'lucide-react';
 import { useDeferredValue, useState } from 'react';
 import { PageFrame } from '../PageFrame.tsx';
-import { useWork } from './useWork.ts';
-import { WorkList } from './WorkList.tsx';
+import { useWork, WorkList } from './WorkList.tsx';
 
 const SHOWN = 100;
 

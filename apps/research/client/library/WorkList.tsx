@@ -1,12 +1,14 @@
-import { IconButton, Line, RelativeTime } from '@trunkline/ui';
+import { type ApiError, IconButton, Line, RelativeTime, useResource } from '@trunkline/ui';
 import { MessageSquareText, RotateCcw, Telescope } from 'lucide-react';
+import { useMemo } from 'react';
 import type { JobSnapshot } from '../../api-types.ts';
-import { judgesText } from '../../citations/judge-words.ts';
+import { judgesText } from '../../citations/marks.ts';
+import { useRunAgain } from '../lib/actions.ts';
 import { costWords, plural } from '../lib/format.ts';
 import { hrefOf } from '../lib/route.ts';
-import { useRunAgain } from '../lib/useRunAgain.ts';
 import { lampOf } from '../research/JobHeader.tsx';
-import type { WorkItem } from './useWork.ts';
+
+const REFRESH_MS = 5_000;
 
 /** Past work as lines that open it; what runs is lit. */
 export function WorkList({ items }: { items: readonly WorkItem[] }) {
@@ -59,4 +61,59 @@ function jobWords(job: JobSnapshot): string {
   ]
     .filter(Boolean)
     .join(' · ');
+}
+
+/** A piece of past work, of either kind. */
+type WorkItem =
+  | { kind: 'research'; id: string; title: string; at: string; job: JobSnapshot }
+  | { kind: 'chat'; id: string; title: string; at: string; messages: number };
+
+interface ConversationEntry {
+  id: string;
+  title: string;
+  messages: number;
+  updatedAt: string;
+}
+
+interface Work {
+  items: WorkItem[];
+  isLoading: boolean;
+  error: ApiError | undefined;
+}
+
+/** Research and conversations that have the words, the newest first. */
+export function useWork(words: string, limit: number): Work {
+  const query = new URLSearchParams({ q: words, limit: String(limit) }).toString();
+  const options = { refreshMs: REFRESH_MS };
+  const research = useResource<{ jobs: JobSnapshot[] }>(`/api/research?${query}`, options);
+  const chats = useResource<{ conversations: ConversationEntry[] }>(`/api/chat?${query}`, options);
+  const items = useMemo(
+    () => merge(research.body?.jobs ?? [], chats.body?.conversations ?? []).slice(0, limit),
+    [research.body, chats.body, limit],
+  );
+  return {
+    items,
+    isLoading: research.body === undefined || chats.body === undefined,
+    error: research.error ?? chats.error,
+  };
+}
+
+function merge(jobs: readonly JobSnapshot[], conversations: readonly ConversationEntry[]): WorkItem[] {
+  const items: WorkItem[] = [
+    ...jobs.map((job) => ({
+      kind: 'research' as const,
+      id: job.researchId,
+      title: job.query,
+      at: job.createdAt,
+      job,
+    })),
+    ...conversations.map(({ id, title, messages, updatedAt }) => ({
+      kind: 'chat' as const,
+      id,
+      title,
+      at: updatedAt,
+      messages,
+    })),
+  ];
+  return items.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
 }

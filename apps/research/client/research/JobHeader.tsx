@@ -1,10 +1,30 @@
-import { Badge, Lamp, type LampState } from '@trunkline/ui';
+import {
+  Badge,
+  Button,
+  CopyButton,
+  Dialog,
+  Lamp,
+  type LampState,
+  Menu,
+  useApi,
+  useHotkeys,
+  useToast,
+} from '@trunkline/ui';
+import { Download, Link, RotateCcw, Square } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import type { CitationScore, JobSnapshot } from '../../api-types.ts';
-import { judgesText, problemText } from '../../citations/judge-words.ts';
+import { judgesText, problemText } from '../../citations/marks.ts';
+import { downloadFile, useAction, useRunAgain } from '../lib/actions.ts';
 import { costWords, countWords, durationWords } from '../lib/format.ts';
-import { JobActions } from './JobActions.tsx';
 import type { JobHandle } from './useJob.ts';
+
+const FORMATS = [
+  ['md', 'Markdown'],
+  ['html', 'Web page'],
+  ['docx', 'Word document'],
+  ['pdf', 'PDF'],
+  ['bib', 'Sources as BibTeX'],
+] as const;
 
 /** What was asked, how it stands, what it cost, and what can be done with it. */
 export function JobHeader({ job }: { job: JobHandle }) {
@@ -82,4 +102,153 @@ export function lampOf({ status, awaiting }: Pick<JobSnapshot, 'status' | 'await
   if (status === 'running') return { state: 'live', word: 'Running' };
   if (status === 'error') return { state: 'failed', word: 'Failed' };
   return status === 'complete' ? { state: 'idle', word: 'Complete' } : { state: 'idle', word: 'Stopped' };
+}
+
+interface JobActionsProps {
+  job: JobHandle;
+  snapshot: JobSnapshot;
+}
+
+/** Stop while it runs; then export, share, run again. */
+function JobActions({ job, snapshot }: JobActionsProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2">
+      {snapshot.status === 'running' ? (
+        <StopButton job={job} />
+      ) : (
+        <FinishedActions job={job} snapshot={snapshot} />
+      )}
+    </div>
+  );
+}
+
+function StopButton({ job }: { job: JobHandle }) {
+  const api = useApi();
+  const { busy, run } = useAction('The research could not be stopped.');
+  const stop = () =>
+    run(async () => {
+      await api.request(`/api/research/deep/${job.id}`, { method: 'DELETE' });
+      job.follow();
+    });
+  useHotkeys([{ keys: 'mod+.', label: 'Stop the research', run: stop, whileTyping: true }]);
+  return (
+    <Button icon={<Square aria-hidden />} busy={busy} onClick={stop}>
+      Stop
+    </Button>
+  );
+}
+
+function FinishedActions({ job, snapshot }: JobActionsProps) {
+  const [sharing, setSharing] = useState(false);
+  const hasReport = snapshot.report !== undefined;
+  return (
+    <>
+      <RunAgain id={job.id} />
+      {hasReport && (
+        <Button icon={<Link aria-hidden />} onClick={() => setSharing(true)}>
+          Share
+        </Button>
+      )}
+      <ExportMenu id={job.id} hasReport={hasReport} />
+      <ShareDialog open={sharing} onClose={() => setSharing(false)} job={job} snapshot={snapshot} />
+    </>
+  );
+}
+
+function RunAgain({ id }: { id: string }) {
+  const { busy, runAgain } = useRunAgain();
+  return (
+    <Button variant="quiet" icon={<RotateCcw aria-hidden />} busy={busy} onClick={() => runAgain(id)}>
+      Run again
+    </Button>
+  );
+}
+
+function ExportMenu({ id, hasReport }: { id: string; hasReport: boolean }) {
+  const api = useApi();
+  const { busy, run } = useAction('The export failed.');
+  const item = (format: string, label: string, disabled: boolean) => ({
+    id: format,
+    label,
+    disabled,
+    run: () => run(() => downloadFile(api, `/api/research/deep/${id}/export?format=${format}`)),
+  });
+  return (
+    <Menu
+      trigger={
+        <Button icon={<Download aria-hidden />} busy={busy}>
+          Export
+        </Button>
+      }
+      groups={[
+        FORMATS.map(([format, label]) => item(format, label, !hasReport)),
+        [item('json', 'All evidence as JSON', false)],
+      ]}
+    />
+  );
+}
+
+interface ShareDialogProps {
+  open: boolean;
+  onClose(): void;
+  job: JobHandle;
+  snapshot: JobSnapshot;
+}
+
+/** Makes the link to the report, and takes it back. */
+function ShareDialog({ open, onClose, job, snapshot }: ShareDialogProps) {
+  const api = useApi();
+  const toast = useToast();
+  const path = `/api/research/deep/${job.id}/share`;
+  const making = useAction('The link could not be made.');
+  const ending = useAction('The link could not be taken back.');
+  const make = () =>
+    making.run(async () => {
+      await api.request(path, { method: 'POST' });
+      job.snapshot.reload();
+    });
+  const takeBack = () =>
+    ending.run(async () => {
+      await api.request(path, { method: 'DELETE' });
+      job.snapshot.reload();
+      toast({ title: 'The link works no longer.' });
+    });
+  const isShared = snapshot.share !== undefined;
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      title="Share this report"
+      detail="Whoever has the link can read this report and its evidence, without a key and nothing else."
+      actions={
+        isShared ? (
+          <Button variant="danger" busy={ending.busy} onClick={takeBack}>
+            Take the link back
+          </Button>
+        ) : (
+          <Button variant="primary" busy={making.busy} onClick={make}>
+            Make a link
+          </Button>
+        )
+      }
+    >
+      {snapshot.share && <ShareLink address={new URL(snapshot.share, window.location.href).href} />}
+    </Dialog>
+  );
+}
+
+function ShareLink({ address }: { address: string }) {
+  return (
+    <p className="flex items-center gap-2 rounded-corner border border-line bg-sunken py-1 pr-1 pl-3">
+      <a
+        href={address}
+        target="_blank"
+        rel="noopener noreferrer"
+        className="min-w-0 flex-1 truncate font-mono text-12"
+      >
+        {address}
+      </a>
+      <CopyButton value={address} label="Copy the link" />
+    </p>
+  );
 }

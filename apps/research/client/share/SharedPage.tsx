@@ -1,7 +1,7 @@
 import { ErrorState, Lamp, Mark, RelativeTime, Skeleton, ThemeToggle, useResource } from '@trunkline/ui';
 import { type ReactNode, useEffect } from 'react';
 import type { SharedReport } from '../../api-types.ts';
-import { judgesText } from '../../citations/judge-words.ts';
+import { judgesText } from '../../citations/marks.ts';
 import { ReportView } from '../research/ReportView.tsx';
 
 /** One report for someone who has its link: to read, with its evidence, and nothing else. */

@@ -1,6 +1,7 @@
 import {
   ErrorState,
   Lamp,
+  type LampState,
   Line,
   ModelBadge,
   Panel,
@@ -10,8 +11,14 @@ import {
   useResource,
 } from '@trunkline/ui';
 import type { SourceHealth } from '../../api-types.ts';
+import { hrefOf } from '../lib/route.ts';
 import { PageFrame } from '../PageFrame.tsx';
-import { sourceLamp } from './sourceWords.ts';
+
+const LAMPS: Record<SourceHealth['state'], { state: LampState; word: string }> = {
+  ok: { state: 'live', word: 'Answers' },
+  failing: { state: 'failed', word: 'Fails' },
+  unknown: { state: 'idle', word: 'Not asked yet' },
+};
 
 const REFRESH_MS = 10_000;
 
@@ -76,4 +83,29 @@ function ModelPanel() {
       </ul>
     </Panel>
   );
+}
+
+/** Which sources answer, in one line below the box. */
+export function SourcesLine({ sources }: { sources: readonly SourceHealth[] | undefined }) {
+  if (sources === undefined || sources.length === 0) return null;
+  return (
+    <a
+      href={hrefOf({ name: 'sources' })}
+      aria-label="The health of the sources"
+      className="flex flex-wrap gap-x-4 gap-y-1 self-start rounded-small px-2 py-1"
+    >
+      {sources.map((source) => (
+        <Lamp
+          key={source.name}
+          size="small"
+          state={sourceLamp(source).state}
+          word={source.state === 'failing' ? `${source.title} fails` : source.title}
+        />
+      ))}
+    </a>
+  );
+}
+
+function sourceLamp({ state }: SourceHealth): { state: LampState; word: string } {
+  return LAMPS[state];
 }
