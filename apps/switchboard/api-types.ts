@@ -199,7 +199,7 @@ export interface McpServerView {
   enabled: boolean;
   error: string | null;
   /** What its program wrote before it died; for the operator alone. */
-  stderr?: string;
+  stderr?: string | undefined;
   command?: string;
   args?: string[];
   env?: string[];

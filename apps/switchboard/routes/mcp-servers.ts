@@ -6,6 +6,7 @@ import { errorMessage } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
+import type { McpServerView } from '../api-types.ts';
 import type { ControlPlane } from '../control/control-plane.ts';
 import { redactEntry } from '../control/redact.ts';
 import { isEnabled, type McpServers, probeServer } from '../mcp/mcp-servers.ts';
@@ -15,7 +16,7 @@ import type { SwitchboardEnv } from './guards.ts';
 
 const errors = defineErrors({
   server_unknown: [404, ({ name }: { name: string }) => `There is no MCP server ${name}.`],
-  server_failed: [502, ({ words }: { words: string }) => `The server cannot be used: ${words}`],
+  server_failed: [502, ({ reason }: { reason: string }) => `The server cannot be used: ${reason}`],
 });
 
 export interface McpRoutes {
@@ -37,8 +38,8 @@ export function mountMcpServers(app: Hono<SwitchboardEnv>, parts: McpRoutes): vo
     return server;
   };
   // Values of variables and headers may be secrets: only their names are shown.
-  const shown = (server: McpServer, principal: Principal) => ({
-    ...(redactEntry(server) as McpServer),
+  const shown = (server: McpServer, principal: Principal): McpServerView => ({
+    ...(redactEntry(server) as Omit<McpServerView, 'env' | 'headers'>),
     ...(server.transport === 'stdio'
       ? { env: Object.keys(server.env) }
       : { headers: Object.keys(server.headers) }),
@@ -97,8 +98,8 @@ function mountEnabling(
 
 async function tryOut(server: McpServer) {
   const tools = await probeServer(server).catch((cause: McpServerError) => {
-    const words = [errorMessage(cause), cause.stderr].filter(Boolean).join('\n');
-    throw errors.server_failed({ words }, { cause });
+    const reason = [errorMessage(cause), cause.stderr].filter(Boolean).join('\n');
+    throw errors.server_failed({ reason }, { cause });
   });
   return { tools: tools.map(({ name, description }) => ({ name, description })) };
 }

@@ -156,7 +156,7 @@ function reasonOf(error: unknown, signal: AbortSignal): unknown {
   return isLimit ? new Error('The server did not answer in time') : signal.reason;
 }
 
-/** The SDK reports only by its words that it gave up on the stream of a streamable HTTP server. */
+/** The SDK reports only by a message that it gave up on the stream of a streamable HTTP server. */
 function isStreamLost(error: Error): boolean {
   return error instanceof SseError || /^Maximum reconnection attempts/.test(error.message);
 }
@@ -222,10 +222,13 @@ async function explained(error: unknown, options: ExplainOptions): Promise<McpSe
   const secrets = values.flatMap((value) => [value, value.split(' ').at(-1) ?? value]);
   const hide = (text: string) => String(redact(text, secrets));
   const stderr = hide(options.stderr());
-  return Object.assign(new Error(hide(words(error, options)), { cause: error }), stderr !== '' && { stderr });
+  return Object.assign(
+    new Error(hide(explanation(error, options)), { cause: error }),
+    stderr !== '' && { stderr },
+  );
 }
 
-function words(error: unknown, { server, configuredIn }: ExplainOptions): string {
+function explanation(error: unknown, { server, configuredIn }: ExplainOptions): string {
   const { command, url, transport = 'http' } = server;
   const message = errorMessage(error).slice(0, MAX_ERROR);
   if ((error instanceof StreamableHTTPError || error instanceof SseError) && error.code !== undefined) {
