@@ -51,7 +51,7 @@ export async function completeSetup(directory: string, settings: ModelSettings):
 }
 
 /** Fails with all that a setup lacks. */
-export function requireSetup(settings: ModelSettings): void {
+function requireSetup(settings: ModelSettings): void {
   const missing = missingForSetup(settings);
   if (missing.length > 0) throw new ConfigError('The setup of the agent is not complete:', missing);
 }
