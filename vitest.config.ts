@@ -22,6 +22,8 @@ export default defineConfig({
     // One more than cores: many tests wait, for a process to end or for a lease to run out.
     maxWorkers: 3,
     sequence: { sequencer: MixedSequencer },
+    // With --changed, only these touch every test.
+    forceRerunTriggers: ['**/vitest.config.ts', '**/package-lock.json'],
     projects: [
       {
         test: {

@@ -4,29 +4,30 @@ import { delimiter, join } from 'node:path';
 
 export interface Tool {
   name: string;
-  package: string;
+  packages: string[];
   hint: string;
 }
 
 const tools: Tool[] = [
   {
     name: 'chromium',
-    package: 'chromium',
+    packages: ['chromium'],
     hint: 'Browser tests were skipped: install Chromium and run npm test again.',
   },
   {
     name: 'chromium-headless-shell',
-    package: 'chromium-headless-shell',
+    // Both are of one release: the older one is upgraded along with it.
+    packages: ['chromium-headless-shell', 'chromium'],
     hint: 'Browser tests take longer without it: they run in Chromium instead.',
   },
   {
     name: 'nats-server',
-    package: 'nats-server',
+    packages: ['nats-server'],
     hint: 'NATS tests were skipped: install nats-server and run npm test again.',
   },
   {
     name: 'turnserver',
-    package: 'coturn',
+    packages: ['coturn'],
     hint: 'The test of a TURN relay was skipped: install coturn and run npm test again.',
   },
 ];
@@ -61,7 +62,7 @@ function canInstall(): boolean {
 
 // A failed installation is no failed test: what is missing is named at the end.
 function install(absent: Tool[]): void {
-  const names = absent.map((tool) => tool.package);
+  const names = [...new Set(absent.flatMap((tool) => tool.packages))];
   console.log(`Installing ${names.join(' and ')} for the tests (apt-get) ...`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   try {
@@ -70,7 +71,7 @@ function install(absent: Tool[]): void {
       env,
       timeout: 300_000,
     });
-    const args = [...QUICK, 'install', '-y', '-qq', '--no-install-recommends', ...names];
+    const args = [...QUICK, 'install', '-y', '-qq', '--no-install-recommends', '--no-remove', ...names];
     execFileSync('apt-get', args, { stdio: ['ignore', 'ignore', 'inherit'], env, timeout: 600_000 });
   } catch (error) {
     console.error(`apt-get could not install ${names.join(' and ')}: ${(error as Error).message}`);
