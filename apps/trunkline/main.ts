@@ -1,8 +1,7 @@
 // The command line: chooses a command, and ends the process with its exit code.
 import { join } from 'node:path';
 import { ConfigError, loadEnvironmentFile } from '@trunkline/config';
-import { overview } from './commands/help.ts';
-import { type Command, commands } from './commands/list.ts';
+import { type Command, commands, overview } from './commands/list.ts';
 import { version } from './version.ts';
 
 process.exit(await run(process.argv.slice(2)));

@@ -3,7 +3,7 @@ import { defineOptions, homeOptions, logOptions } from '@trunkline/config';
 import { researchOptions } from '@trunkline/research';
 import { switchboardOptions } from '@trunkline/switchboard';
 import { voiceOptions } from '@trunkline/voice';
-import { chatOptions } from './chat/options.ts';
+import { chatOptions } from './commands/chat.ts';
 import { portOptions } from './ports.ts';
 import { sendOptions } from './send/options.ts';
 
@@ -24,3 +24,15 @@ export const optionTables = [
   chatOptions,
   sendOptions,
 ];
+
+/** Parts flags from words, for commands whose every flag takes a value. */
+export function separateFlags(argv: readonly string[]): { flags: string[]; words: string[] } {
+  const [flags, words]: [string[], string[]] = [[], []];
+  for (let at = 0; at < argv.length; at += 1) {
+    const token = argv[at] ?? '';
+    if (!token.startsWith('--')) words.push(token);
+    else if (token.includes('=')) flags.push(token);
+    else flags.push(token, ...argv.slice(at + 1, ++at + 1));
+  }
+  return { flags, words };
+}

@@ -175,7 +175,9 @@ describe.each(ways)('the official client, version %s over %s', (version, transpo
     await client.deleteTaskPushNotificationConfig({ tenant: '', taskId, id: 'two' });
     expect((await list()).configs.map(({ id }) => id)).toEqual(['one']);
     stepped.step({ type: 'completed', text: 'x' });
-    await expect.poll(() => hook.calls.at(-1)?.headers['x-a2a-notification-token']).toBe('sesame');
+    await expect
+      .poll(() => hook.calls.at(-1)?.headers['x-a2a-notification-token'], { timeout: 10_000 })
+      .toBe('sesame');
     await hook.close();
   });
 

@@ -10,7 +10,7 @@ import type { ToolEnd, ToolStart } from './options.ts';
 const mostCalls = 32;
 
 /** What a tool run needs from the turn. */
-export interface ToolSurroundings {
+export interface ToolDeps {
   tools: ReadonlyMap<string, Tool>;
   toolTimeoutMs: number;
   sessionId: string;
@@ -33,7 +33,7 @@ type Prepared =
   | { kind: 'refuse'; result: string };
 
 /** Checks a call before it is run; every refusal is a text the model can act on. */
-async function prepare(call: RequestedCall, { tools, failures }: ToolSurroundings): Promise<Prepared> {
+async function prepare(call: RequestedCall, { tools, failures }: ToolDeps): Promise<Prepared> {
   const tool = tools.get(call.name);
   if (tool === undefined) return refuse(`there is no tool named "${call.name}". ${available(tools)}`);
   if (call.unreadable)
@@ -48,16 +48,11 @@ async function prepare(call: RequestedCall, { tools, failures }: ToolSurrounding
 }
 
 /** Runs a tool within its time; whatever happens, the result is a text. */
-async function run(
-  call: RequestedCall,
-  tool: RunningTool,
-  input: unknown,
-  surroundings: ToolSurroundings,
-): Promise<string> {
-  if (surroundings.signal.aborted) return stopped(tool);
-  const limitMs = tool.timeoutMs ?? surroundings.toolTimeoutMs;
-  const deadline = new Deadline({ signal: surroundings.signal, timeoutMs: limitMs });
-  const { sessionId, principal, scope } = surroundings;
+async function run(call: RequestedCall, tool: RunningTool, input: unknown, deps: ToolDeps): Promise<string> {
+  if (deps.signal.aborted) return stopped(tool);
+  const limitMs = tool.timeoutMs ?? deps.toolTimeoutMs;
+  const deadline = new Deadline({ signal: deps.signal, timeoutMs: limitMs });
+  const { sessionId, principal, scope } = deps;
   const context = { signal: deadline.signal, sessionId, toolCallId: call.toolCallId, principal, scope };
   const execution = async () => tool.execute(input, context);
   try {
@@ -65,7 +60,7 @@ async function run(
   } catch (error) {
     if (deadline.isExpired)
       return `Error: ${tool.name} took longer than ${limitMs / 1000} s and was stopped.`;
-    if (surroundings.signal.aborted) return stopped(tool);
+    if (deps.signal.aborted) return stopped(tool);
     return errorText(error);
   } finally {
     deadline.clear();
@@ -87,7 +82,7 @@ function isFailure(result: string): boolean {
 }
 
 /** Remembers a failure, so that a model that repeats itself is told. */
-function noteFailure(call: RequestedCall, result: string, { failures }: ToolSurroundings): void {
+function noteFailure(call: RequestedCall, result: string, { failures }: ToolDeps): void {
   failures.set(keyOf(call), [...(failures.get(keyOf(call)) ?? []), result]);
 }
 
@@ -127,12 +122,12 @@ interface Finished {
 /** Runs the calls of a step side by side. Calls that come back without a result wait for an answer from outside. */
 export async function* runCalls(
   calls: RequestedCall[],
-  surroundings: ToolSurroundings,
+  deps: ToolDeps,
 ): AsyncGenerator<ToolStart | ToolEnd, CheckpointCall[]> {
   const outcomes = calls.map(({ toolCallId, name, input }): CheckpointCall => ({ toolCallId, name, input }));
   const running = new Map<number, Promise<Finished>>();
   for (const [index, call] of calls.entries()) {
-    const work = await begin(call, index, surroundings);
+    const work = await begin(call, index, deps);
     if (work === undefined) continue;
     yield { type: 'tool-start', toolCallId: call.toolCallId, name: call.name, input: call.input };
     running.set(index, timed(index, work));
@@ -149,7 +144,7 @@ export async function* runCalls(
     if (call === undefined || outcome === undefined) return;
     outcome.result = result;
     const failed = isFailure(result);
-    if (failed) noteFailure(call, result, surroundings);
+    if (failed) noteFailure(call, result, deps);
     yield { type: 'tool-end', toolCallId: call.toolCallId, name: call.name, result, failed, durationMs };
   }
 }
@@ -158,14 +153,14 @@ export async function* runCalls(
 async function begin(
   call: RequestedCall,
   index: number,
-  surroundings: ToolSurroundings,
+  deps: ToolDeps,
 ): Promise<(() => Promise<string>) | undefined> {
   if (index >= mostCalls)
     return async () => `Error: too many calls in one step; the first ${mostCalls} were run.`;
-  const prepared = await prepare(call, surroundings);
+  const prepared = await prepare(call, deps);
   if (prepared.kind === 'wait') return undefined;
   if (prepared.kind === 'refuse') return async () => prepared.result;
-  return () => run(call, prepared.tool, prepared.input, surroundings);
+  return () => run(call, prepared.tool, prepared.input, deps);
 }
 
 async function timed(index: number, work: () => Promise<string>): Promise<Finished> {

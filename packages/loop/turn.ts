@@ -22,7 +22,7 @@ import type {
   TurnOptions,
   Usage,
 } from './options.ts';
-import { runCalls, type ToolSurroundings } from './tool-run.ts';
+import { runCalls, type ToolDeps } from './tool-run.ts';
 import { addUsage, estimateTokens, noUsage, spentBudget } from './usage.ts';
 
 /** What changes while a turn runs. */
@@ -44,7 +44,7 @@ interface Turn {
   signal: AbortSignal;
   /** The tools as the model is told of them. */
   offered: ToolSet;
-  surroundings: ToolSurroundings;
+  deps: ToolDeps;
 }
 
 /** One turn of the agent. Failures are events too; the last event is `pause`, `end` or `error`, and there is one of them. */
@@ -77,7 +77,7 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
   try {
     const { signal } = deadline;
     const offered = offerTools(options.tools);
-    yield* drive({ state, options, signal, offered, surroundings: surroundingsOf(options, signal) });
+    yield* drive({ state, options, signal, offered, deps: toolDeps(options, signal) });
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     yield failure(error, state, options, deadline);
@@ -87,10 +87,10 @@ async function* guarded(options: TurnOptions, state: TurnState): AsyncGenerator<
   }
 }
 
-function surroundingsOf(
+function toolDeps(
   { tools, limits, sessionId, principal, scope }: TurnOptions,
   signal: AbortSignal,
-): ToolSurroundings {
+): ToolDeps {
   return {
     tools: new Map(tools.map((tool) => [tool.name, tool])),
     toolTimeoutMs: limits.toolTimeoutMs,
@@ -103,7 +103,7 @@ function surroundingsOf(
 }
 
 async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
-  const { state, signal, surroundings } = turn;
+  const { state, signal, deps } = turn;
   for (;;) {
     if (signal.aborted) throw new ModelError('aborted');
     const open = openCall(state.calls);
@@ -114,7 +114,7 @@ async function* drive(turn: Turn): AsyncGenerator<TurnEvent, void> {
     yield* compactWhenDue(turn);
     const step = yield* think(turn);
     if (step.calls.length === 0) return yield end(state, step.finishReason);
-    state.calls = yield* runCalls(step.calls, surroundings);
+    state.calls = yield* runCalls(step.calls, deps);
   }
 }
 

@@ -1,8 +1,8 @@
 import { type Environment, helpText, readOptions } from '@trunkline/config';
 import { z } from 'zod';
-import { separateFlags } from '../arguments.ts';
-import { chatOptions } from '../chat/options.ts';
 import { operatorHeaders } from '../operator/operator-headers.ts';
+import { separateFlags } from '../options.ts';
+import { chatOptions } from './chat.ts';
 
 const LIMIT_MS = 15_000;
 const usage = 'trunkline approvals [approve ID | deny ID [REASON]]';

@@ -1,5 +1,11 @@
+import type { Stats } from 'node:fs';
+import { copyFile, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { defineOptions, type Environment, helpText, homeOptions, readOptions } from '@trunkline/config';
-import { BackupError, copyHome } from '../backup/copy-home.ts';
+import { copyDatabase, StorageError } from '@trunkline/storage';
+
+/** Files of the moment, which a copy does not need. */
+const passing = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
 
 const backupOptions = defineOptions('backup', 'Backup: copies all data into a new folder', homeOptions);
 
@@ -26,5 +32,124 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     if (!(error instanceof BackupError)) throw error;
     console.error(error.message);
     return 1;
+  }
+}
+
+class BackupError extends Error {}
+
+interface Copied {
+  databases: number;
+  files: number;
+  /** Databases that SQLite cannot read, copied as they are. */
+  damaged: string[];
+}
+
+/** Copies all data of the services into a folder that is new or empty; they may go on working. */
+async function copyHome(home: string, target: string): Promise<Copied> {
+  try {
+    await check(home, target);
+    return await copyAll(home, target);
+  } catch (error) {
+    if (!isExplicable(error)) throw error;
+    const words = `The copy failed: ${error.message}. What is in ${target} is not whole: mend that, and copy into a new folder.`;
+    throw new BackupError(words, { cause: error });
+  }
+}
+
+async function copyAll(home: string, target: string): Promise<Copied> {
+  const copied: Copied = { databases: 0, files: 0, damaged: [] };
+  for (const found of await listHome(home)) {
+    const to = join(target, relative(home, found.path));
+    await mkdir(found.kind === 'folder' ? to : dirname(to), { recursive: true, mode: 0o700 });
+    await copyOne(found, to, copied).catch((error: unknown) => ignoreGone(found.path, error));
+  }
+  return copied;
+}
+
+async function copyOne({ path, kind }: Found, to: string, copied: Copied): Promise<void> {
+  if (kind === 'folder') return;
+  if (kind === 'database' && (await copiedByDatabase(path, to))) {
+    copied.databases += 1;
+    return;
+  }
+  await copyFile(path, to);
+  if (kind === 'database') copied.damaged.push(path);
+  else copied.files += 1;
+}
+
+/** False for a file that is no whole database. */
+async function copiedByDatabase(path: string, to: string): Promise<boolean> {
+  try {
+    await copyDatabase(path, to);
+    return true;
+  } catch (error) {
+    if (!(error instanceof StorageError && error.code === 'database_damaged')) throw error;
+    await rm(to, { force: true });
+    return false;
+  }
+}
+
+/** What the services have removed or renamed since it was listed belongs to the past. */
+async function ignoreGone(path: string, error: unknown): Promise<void> {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+  if ((await statIfThere(path)) !== undefined) throw error;
+}
+
+async function check(home: string, target: string): Promise<void> {
+  if (!(await isFolder(home)))
+    throw new BackupError(`There is no data at ${home}. Set TRUNKLINE_HOME to where it is.`);
+  if (`${resolve(target)}${sep}`.startsWith(`${resolve(home)}${sep}`))
+    throw new BackupError(`${target} lies inside ${home}. Name a folder outside of it.`);
+  if ((await isFolder(target)) && (await readdir(target)).length > 0)
+    throw new BackupError(`${target} is not empty. Name a new folder, so that no older copy is mixed in.`);
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await statIfThere(path))?.isDirectory() ?? false;
+}
+
+/** Failures of the disk and of SQLite say what is wrong with which file. */
+function isExplicable(error: unknown): error is Error {
+  return error instanceof StorageError || (error instanceof Error && 'syscall' in error);
+}
+
+interface Found {
+  path: string;
+  kind: 'folder' | 'database' | 'file';
+}
+
+/** All that is below a folder, links followed; a folder comes before what is in it. */
+async function listHome(home: string): Promise<Found[]> {
+  const found: Found[] = [];
+  for await (const each of listFolder(home, [])) found.push(each);
+  return found;
+}
+
+/** What is at a path; undefined for nothing, and for a link that leads nowhere. */
+function statIfThere(path: string): Promise<Stats | undefined> {
+  return ifThere(stat(path));
+}
+
+async function* listFolder(folder: string, above: readonly string[]): AsyncGenerator<Found> {
+  const real = await ifThere(realpath(folder));
+  // A link to a folder that it stands in would have no end.
+  if (real === undefined || above.includes(real)) return;
+  yield { path: folder, kind: 'folder' };
+  for (const name of (await ifThere(readdir(folder))) ?? []) {
+    const path = join(folder, name);
+    const found = await statIfThere(path);
+    if (found?.isDirectory()) yield* listFolder(path, [...above, real]);
+    else if (found?.isFile() && !passing.test(name))
+      yield { path, kind: name.endsWith('.db') ? 'database' : 'file' };
+  }
+}
+
+/** The services go on working: what they have removed meanwhile is not there. */
+async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
   }
 }

@@ -1,10 +1,35 @@
 import { createInterface, type Interface } from 'node:readline';
 import { RemoteAgentError } from '@trunkline/a2a';
-import { type Environment, helpText, readOptions } from '@trunkline/config';
-import { AgentClient, adviceFor } from '../chat/agent-client.ts';
-import { chatOptions } from '../chat/options.ts';
-import { ChatWriter } from '../chat/render.ts';
+import {
+  defineOptions,
+  type Environment,
+  helpText,
+  homeOptions,
+  readOptions,
+  text,
+  url,
+} from '@trunkline/config';
+import { AgentClient, adviceFor, type ChatEvent } from '../chat/agent-client.ts';
 import { operatorHeaders } from '../operator/operator-headers.ts';
+import { portOptions } from '../ports.ts';
+
+const marks = { started: '·', completed: '✓', failed: '✗' } as const;
+
+export const chatOptions = defineOptions(
+  'chat',
+  'Chat: a conversation with the agent service in the terminal',
+  {
+    agentUrl: url({
+      env: 'AGENT_URL',
+      flag: '--url',
+      doc: 'Where the agent service is.',
+      defaultDoc: 'this machine, at AGENT_PORT',
+    }),
+    agentPort: portOptions.agentPort,
+    trunklineHome: homeOptions.trunklineHome,
+    authToken: text({ env: 'A2A_AUTH_TOKEN', secret: true, doc: 'Bearer token of the agent service.' }),
+  },
+);
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -55,4 +80,45 @@ function prompt(client: AgentClient, reader: Interface): void {
   if (!process.stdin.isTTY) return;
   reader.setPrompt(client.waiting ? 'answer> ' : '> ');
   reader.prompt();
+}
+
+/** Writes the events of a conversation to a terminal: text as it comes, tools and questions on lines of their own. */
+class ChatWriter {
+  readonly #output: NodeJS.WritableStream;
+  readonly #dim: (text: string) => string;
+  #atLineStart = true;
+
+  constructor(output: NodeJS.WritableStream, colours: boolean) {
+    this.#output = output;
+    this.#dim = colours ? (text) => `\u001b[2m${text}\u001b[22m` : (text) => text;
+  }
+
+  write(event: ChatEvent): void {
+    if (event.type === 'text') this.#put(event.text);
+    else if (event.type === 'end') this.#end(event.state, event.text);
+    else if (event.type === 'question') this.line(`? ${event.text}`);
+    else this.line(this.#dim(`  ${marks[event.phase]} ${event.name} ${event.detail}`.trimEnd()));
+  }
+
+  line(text: string): void {
+    this.finish();
+    this.#put(`${text}\n`);
+  }
+
+  /** Ends an open line. */
+  finish(): void {
+    if (!this.#atLineStart) this.#put('\n');
+  }
+
+  // What completed says nothing more; any other end is named with its reason.
+  #end(state: string, reason: string): void {
+    if (state !== 'completed') this.line(reason === '' ? `[${state}]` : `[${state}] ${reason}`);
+    this.finish();
+  }
+
+  #put(text: string): void {
+    if (text === '') return;
+    this.#output.write(text);
+    this.#atLineStart = text.endsWith('\n');
+  }
 }

@@ -1,15 +1,32 @@
+import { statSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
+import type { AgentOptions } from '@trunkline/agent';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { isLoopbackHost } from '@trunkline/http';
+import { operatorKeyFile } from '@trunkline/identity';
+import { createModelGateway } from '@trunkline/llm';
 import type { Diagnosis } from '@trunkline/service';
-import { diagnoseSurfaces } from '@trunkline/switchboard';
+import { dataDirectory } from '@trunkline/storage';
+import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
-import { checkBus } from '../doctor/bus.ts';
-import { checkDirectories } from '../doctor/directories.ts';
-import { checkModel } from '../doctor/model.ts';
-import { checkOperator } from '../doctor/operator.ts';
 import { checkPorts } from '../doctor/ports.ts';
-import { renderDiagnosis } from '../doctor/render.ts';
-import { readServiceOptions } from '../fleet/service-options.ts';
+import { readServiceOptions, type ServiceOptions, type UpOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
+
+const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
+
+const STATE = 7;
+
+const SUBJECT = 22;
+
+const LIMIT_MS = 10_000;
+
+const LOW_BYTES = 1024 ** 3;
+
+/** With less, the first start has no room for its databases. */
+const NEEDED_BYTES = 16 * 1024 ** 2;
+
+const CONNECT_LIMIT_MS = 5000;
 
 /** Looks at everything that the services need and says what to do about each; the exit code is 1 when something failed. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -37,4 +54,119 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     }
   }
   return findings.some(({ state }) => state === 'failed') ? 1 : 0;
+}
+
+/** Enters the NATS servers when some are configured; the embedded bus needs nothing. */
+async function checkBus(options: SwitchboardOptions): Promise<Diagnosis[]> {
+  const subject = 'bus';
+  if (!options.natsUrl) {
+    return [
+      { subject, state: 'ok', words: 'embedded. Set NATS_URL to share it between several switchboards.' },
+    ];
+  }
+  try {
+    const bus = await openBus(options, { connectTimeoutMs: CONNECT_LIMIT_MS });
+    await bus.stop();
+    return [{ subject, state: 'ok', words: 'the NATS servers answer and JetStream is ready.' }];
+  } catch (error) {
+    const advice =
+      'Check NATS_URL and the credentials, and that the server runs with JetStream (nats-server -js).';
+    return [{ subject, state: 'failed', words: (error as Error).message, advice }];
+  }
+}
+
+/** Proves that the data directory can be written, and looks at the room left on its disk. */
+async function checkDirectories(home: string): Promise<Diagnosis[]> {
+  const subject = 'data directory';
+  try {
+    const { path } = await dataDirectory(undefined, home);
+    return [{ subject, state: 'ok', words: `${path} can be written.` }, await roomAt(path)];
+  } catch (error) {
+    const advice = 'Set TRUNKLINE_HOME to a directory that this user may write.';
+    return [{ subject, state: 'failed', words: (error as Error).message, advice }];
+  }
+}
+
+async function roomAt(path: string): Promise<Diagnosis> {
+  const { bavail, bsize } = await statfs(path);
+  const free = bavail * bsize;
+  const words = `${roomWords(free)} free at ${path}.`;
+  if (free > LOW_BYTES) return { subject: 'disk', state: 'ok', words };
+  return {
+    subject: 'disk',
+    state: free < NEEDED_BYTES ? 'failed' : 'warning',
+    words,
+    advice: 'Free some space, or set TRUNKLINE_HOME to a larger disk.',
+  };
+}
+
+function roomWords(bytes: number): string {
+  const gigabytes = bytes / 1024 ** 3;
+  return gigabytes >= 1 ? `${gigabytes.toFixed(1)} GiB` : `${(gigabytes * 1024).toFixed(1)} MiB`;
+}
+
+/** Asks the model endpoint whether it answers, takes the key and has the model. */
+async function checkModel(options: AgentOptions): Promise<Diagnosis[]> {
+  const gateway = createModelGateway({
+    url: options.llmGatewayUrl,
+    apiKey: options.llmApiKey,
+    model: options.llmModel,
+    fastModel: options.llmFastModel,
+  });
+  const { ok, message } = await gateway.check(AbortSignal.timeout(LIMIT_MS));
+  if (!ok) return [{ subject: 'model', state: 'failed', words: message }];
+  return [{ subject: 'model', state: gateway.describe().demo ? 'warning' : 'ok', words: message }];
+}
+
+/** Who may configure the services and approve what agents do, and who may come in without a key. */
+async function checkOperator(options: UpOptions, services: ServiceOptions): Promise<Diagnosis[]> {
+  return [checkKey(options), ...openServices(services)];
+}
+
+function checkKey({ trunklineHome, trunklineOpen }: UpOptions): Diagnosis {
+  const subject = "operator's key";
+  if (trunklineOpen) {
+    const words = 'TRUNKLINE_OPEN=1: whoever reaches a service may configure it and approve commands.';
+    return { subject, state: 'warning', words, advice: 'Unset it unless this machine is thrown away later.' };
+  }
+  const path = operatorKeyFile(trunklineHome);
+  const mode = modeOf(path);
+  if (mode === undefined)
+    return { subject, state: 'ok', words: `is created in ${path} when a service starts.` };
+  if ((mode & 0o077) === 0) return { subject, state: 'ok', words: `${path}, readable for you only.` };
+  const words = `other accounts of this machine can read ${path} (mode ${mode.toString(8)}).`;
+  const advice = 'Delete it and restart: a new one is created, and every browser signs in again.';
+  return { subject, state: 'failed', words, advice };
+}
+
+function modeOf(path: string): number | undefined {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  return mode === undefined ? undefined : mode & 0o777;
+}
+
+/** Services that take work without a key: right on a machine of one's own, wrong where others reach it. */
+function openServices({ agent, research, voice, switchboard }: ServiceOptions): Diagnosis[] {
+  const open = [
+    { name: 'agent', host: agent.host, key: agent.authToken, variable: 'A2A_AUTH_TOKEN' },
+    { name: 'research', host: research.host, key: research.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
+    { name: 'switchboard', host: switchboard.host, key: switchboard.apiKey, variable: 'SWITCHBOARD_API_KEY' },
+    { name: 'voice', host: voice.host, key: voice.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
+  ].filter(({ key }) => key === undefined);
+  const exposed = open.filter(({ host }) => !isLoopbackHost(host));
+  const found: Diagnosis[] = exposed.map(({ name, host, variable }) => ({
+    subject: `${name} is open`,
+    state: 'warning',
+    words: `it listens on ${host} and takes work from whoever reaches it.`,
+    advice: `Set ${variable}, or let it listen on 127.0.0.1.`,
+  }));
+  const local = open.filter(({ host }) => isLoopbackHost(host)).map(({ name }) => name);
+  if (local.length === 0) return found;
+  const words = `every account of this machine may give work to ${local.join(', ')}; settings and approvals need the operator's key.`;
+  return [...found, { subject: 'open services', state: 'ok', words }];
+}
+
+/** One finding as a line, with what to do below it. */
+function renderDiagnosis({ subject, state, words: text, advice }: Diagnosis): string {
+  const line = `${words[state].padEnd(STATE)} ${subject.padEnd(SUBJECT)} ${text}`;
+  return advice === undefined ? line : `${line}\n${' '.repeat(STATE + SUBJECT + 2)}${advice}`;
 }

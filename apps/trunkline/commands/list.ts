@@ -1,4 +1,5 @@
 import type { Environment } from '@trunkline/config';
+import { version } from '../version.ts';
 
 export interface Command {
   summary: string;
@@ -38,3 +39,19 @@ export const commands: Readonly<Record<string, Command>> = {
     load: () => import('./send.ts'),
   },
 };
+
+/** The text of `trunkline --help`. */
+export function overview(): string {
+  const width = Math.max(...Object.keys(commands).map((name) => name.length));
+  const lines = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(width)}  ${summary}`);
+  return [
+    `Trunkline ${version}: a self-hosted exchange for people and agents.`,
+    '',
+    'Usage: trunkline COMMAND [flags]',
+    '',
+    ...lines,
+    '',
+    '"trunkline COMMAND --help" lists the flags and variables of a command.',
+    'Variables are also read from a file .env in the present folder; .env.example shows them all.',
+  ].join('\n');
+}

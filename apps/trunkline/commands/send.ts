@@ -1,9 +1,24 @@
+import { randomUUID } from 'node:crypto';
 import { createInterface, type Interface } from 'node:readline';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
-import { separateFlags } from '../arguments.ts';
+import { readSse } from '@trunkline/http';
+import { z } from 'zod';
 import { operatorHeaders } from '../operator/operator-headers.ts';
+import { separateFlags } from '../options.ts';
 import { sendOptions } from '../send/options.ts';
-import { SendError, SwitchboardClient } from '../send/switchboard-client.ts';
+
+const callMs = 15_000;
+
+const messageSchema = z.object({
+  topic: z.string(),
+  correlationId: z.string(),
+  payload: z.object({
+    content: z.string().optional(),
+    error: z.string().optional(),
+    requestId: z.string().optional(),
+    question: z.string().optional(),
+  }),
+});
 
 /** Sends the words given, or each line of the terminal or a pipe, and prints what comes back. */
 export async function main(argv: readonly string[], env: Environment): Promise<number> {
@@ -81,4 +96,121 @@ function prompt(reader: Interface, words: string): void {
   if (!process.stdin.isTTY) return;
   reader.setPrompt(words);
   reader.prompt();
+}
+
+interface SwitchboardPlace {
+  url: string;
+  key: string | undefined;
+  /** Who is at the terminal, where the switchboard may know it. */
+  operatorHeaders: Record<string, string>;
+  /** Seconds to wait for an answer. */
+  timeoutS: number;
+}
+
+/** What comes back while a message is being worked on. */
+type SendEvent =
+  | { type: 'question'; requestId: string; text: string }
+  | { type: 'end'; text: string; failed: boolean };
+
+/** A failure in words that say what to do. */
+class SendError extends Error {}
+
+/** The command line as a surface of the switchboard: publishes on `message.inbound.cli` and reads what comes back. */
+class SwitchboardClient {
+  readonly #place: SwitchboardPlace;
+
+  constructor(place: SwitchboardPlace) {
+    this.#place = place;
+  }
+
+  /** Sends a message and gives what comes back; it listens before it sends, so that no answer is missed. */
+  async *send(content: string, skill: string | undefined): AsyncGenerator<SendEvent> {
+    const correlationId = randomUUID();
+    const ending = new AbortController();
+    const limit = AbortSignal.timeout(this.#place.timeoutS * 1000);
+    try {
+      const stream = await this.#listen(AbortSignal.any([ending.signal, limit]));
+      const payload = { content, ...(skill !== undefined && { skillHint: skill }) };
+      await this.#post('/publish', { topic: 'message.inbound.cli', payload, correlationId });
+      yield* eventsOf(stream, correlationId);
+    } catch (error) {
+      if (isBrokenOff(error)) throw lost(error);
+      if (!limit.aborted) throw error;
+      const words = `No answer came within ${this.#place.timeoutS} s; the message is kept, and its flow tells how it goes on.`;
+      throw new SendError(words, { cause: error });
+    } finally {
+      ending.abort();
+    }
+  }
+
+  async answer(requestId: string, answer: string): Promise<void> {
+    await this.#post('/api/a2a/input', { requestId, answer });
+  }
+
+  async #listen(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#fetch('/api/bus/stream?topic=%23', { signal });
+    if (response.body === null) throw new SendError('The switchboard sent no stream.');
+    return response.body;
+  }
+
+  async #post(path: string, body: unknown): Promise<void> {
+    const signal = AbortSignal.timeout(callMs);
+    await this.#fetch(path, { method: 'POST', body: JSON.stringify(body), signal });
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const { url, key, operatorHeaders } = this.#place;
+    const headers = {
+      'content-type': 'application/json',
+      ...operatorHeaders,
+      ...(key !== undefined && { 'x-api-key': key }),
+    };
+    const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, { ...init, headers }).catch(
+      (error: unknown) => {
+        throw new SendError(
+          `The switchboard at ${url} could not be reached; start it, or set SWITCHBOARD_URL.`,
+          { cause: error },
+        );
+      },
+    );
+    if (response.ok) return response;
+    if (response.status === 401 || response.status === 403) throw new SendError(await refusalOf(response));
+    throw new SendError(
+      `The switchboard answered ${response.status}: ${(await response.text()).slice(0, 300)}`,
+    );
+  }
+}
+
+/** The switchboard says itself what it lacks; a key is what this command can send. */
+async function refusalOf(response: Response): Promise<string> {
+  const { error } = (await response.json().catch(() => ({}))) as { error?: unknown };
+  const reason = typeof error === 'string' ? ` It says: ${error}` : '';
+  return `The switchboard wants a key: set SWITCHBOARD_API_KEY, or TRUNKLINE_HOME to the home that it runs in.${reason}`;
+}
+
+async function* eventsOf(
+  stream: ReadableStream<Uint8Array>,
+  correlationId: string,
+): AsyncGenerator<SendEvent> {
+  for await (const { data } of readSse(stream)) {
+    const parsed = messageSchema.safeParse(JSON.parse(data));
+    if (!parsed.success || parsed.data.correlationId !== correlationId) continue;
+    const { topic, payload } = parsed.data;
+    if (topic.startsWith('agent.input.request.') && payload.requestId !== undefined)
+      yield { type: 'question', requestId: payload.requestId, text: payload.question ?? '' };
+    if (topic !== 'message.outbound.cli') continue;
+    yield { type: 'end', text: payload.content ?? '', failed: payload.error !== undefined };
+    return;
+  }
+  throw lost();
+}
+
+function lost(cause?: unknown): SendError {
+  const words = 'The switchboard closed the connection before the answer came; send it again.';
+  return new SendError(words, { cause });
+}
+
+/** How fetch tells of a body whose sender is gone. */
+function isBrokenOff(error: unknown): boolean {
+  return error instanceof TypeError && error.message === 'terminated';
 }

@@ -1,8 +1,7 @@
 import type { Environment } from '@trunkline/config';
 import { runService } from '@trunkline/service';
 import { ensurePages } from '@trunkline/ui/build';
-import { startFleet } from '../fleet/fleet.ts';
-import { introduce } from '../fleet/introduce.ts';
+import { introduce, startFleet } from '../fleet/fleet.ts';
 import { upOptions } from '../options.ts';
 
 /** Runs all four services in one process until it is told to stop. */

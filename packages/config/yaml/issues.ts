@@ -55,7 +55,7 @@ function hintFor(key: string, known: readonly string[]): string {
 function mismatch(source: YamlSource, value: unknown, issue: Issue): Problem {
   return {
     offset: offsetOf(findPlace(source, issue.path)),
-    words: pathWords(issue.path) + wordsOf(issue, valueAt(value, issue.path)),
+    words: pathWords(issue.path) + describeIssue(issue, valueAt(value, issue.path)),
   };
 }
 
@@ -76,7 +76,7 @@ function reach({ code, path }: Issue): number {
   return path.length * 2 + (code === 'unrecognized_keys' ? 1 : 0);
 }
 
-function wordsOf(issue: Issue, found: unknown): string {
+function describeIssue(issue: Issue, found: unknown): string {
   if (found === undefined && issue.code !== 'custom') return `is missing; expected ${expectedWords(issue)}`;
   if (issue.code === 'invalid_type' || issue.code === 'invalid_union') {
     return `expected ${expectedWords(issue)}, found ${kindOf(found)}`;

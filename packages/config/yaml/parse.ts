@@ -237,12 +237,12 @@ function syntaxProblems(source: YamlSource): Problem[] {
   const { errors, warnings } = source.document;
   const told = [...errors, ...warnings].map((error) => ({
     offset: error.pos[0],
-    words: wordsOf(error, source),
+    words: describeSyntaxError(error, source),
   }));
   return told.length > 0 ? firstOfEachLine(told, source) : lostAliases(source);
 }
 
-function wordsOf({ code, pos }: YAMLError, { text }: YamlSource): string {
+function describeSyntaxError({ code, pos }: YAMLError, { text }: YamlSource): string {
   if (code === 'DUPLICATE_KEY') return `the key ${keyAt(text, pos[0])} stands twice in the same map`;
   const words = WORDS[code] ?? 'this is no valid YAML';
   return lineAt(text, pos[0]).includes('${') ? `${words}; put quotes around a value with \${...}` : words;

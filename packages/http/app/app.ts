@@ -8,7 +8,7 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
 import { type HttpError, httpErrors, type RenderError } from '../errors/http-error.ts';
-import { type Metrics, mountMetrics } from '../metrics/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { mountDocs } from '../openapi/page.ts';
 import { allowCors, refuseForeignPages } from '../origins/origin-guard.ts';
@@ -195,6 +195,14 @@ function mountHealth<E extends Env>(app: Hono<E>, health: () => HealthReport | P
   app.get('/healthz', describeRoute({ summary: 'Whether the service can do its work' }), async () => {
     const { status, body } = await health();
     return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
+  });
+}
+
+/** `/metrics` in the text format of Prometheus. */
+function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics): void {
+  const description = describeRoute({ summary: 'Figures for Prometheus', mediaType: 'text/plain' });
+  app.get('/metrics', description, async () => {
+    return new Response(await metrics.render(), { headers: { 'content-type': metrics.contentType } });
   });
 }
 

@@ -1,6 +1,4 @@
-import type { Env, Hono } from 'hono';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { describeRoute } from '../openapi/describe-route.ts';
 
 export interface MetricsOptions {
   /** Put before every name, as `<prefix>_<name>`; characters that Prometheus does not take become underscores. */
@@ -53,12 +51,4 @@ export function createMetrics(options: MetricsOptions) {
 function metricPrefix(prefix: string): string {
   const clean = prefix.replace(/[^A-Za-z0-9_]+/g, '_').replace(/^(?=\d)/, '_');
   return clean === '' ? '' : `${clean}_`;
-}
-
-/** `/metrics` in the text format of Prometheus. */
-export function mountMetrics<E extends Env>(app: Hono<E>, metrics: Metrics): void {
-  const description = describeRoute({ summary: 'Figures for Prometheus', mediaType: 'text/plain' });
-  app.get('/metrics', description, async () => {
-    return new Response(await metrics.render(), { headers: { 'content-type': metrics.contentType } });
-  });
 }

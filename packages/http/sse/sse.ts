@@ -14,7 +14,7 @@ interface OutletOptions {
 }
 
 /** Writes what the reader takes at once and queues the rest, up to its limits. */
-class PushOutlet {
+class StreamSender {
   readonly #stream: ResponseStream;
   readonly #options: OutletOptions;
   readonly #queue: FrameQueue;
@@ -78,9 +78,9 @@ function pumpPush(
     context.get('metrics')?.http.droppedFrames.inc(frames);
     options.onDrop?.(frames);
   };
-  const outlet = new PushOutlet(stream, { queue, overflow, onDrop });
+  const sender = new StreamSender(stream, { queue, overflow, onDrop });
   try {
-    const stop = subscribe({ ...source, send: (frame) => outlet.send(frame), end: () => outlet.end() });
+    const stop = subscribe({ ...source, send: (frame) => sender.send(frame), end: () => sender.end() });
     if (stream.signal.aborted) stop();
     else stream.signal.addEventListener('abort', stop, { once: true });
   } catch (error) {

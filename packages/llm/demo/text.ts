@@ -10,13 +10,13 @@ const stopWords = new Set(
     .filter(Boolean),
 );
 
-export function wordsOf(text: string): string[] {
+export function wordsIn(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}][\p{L}\p{N}'’-]*/gu) ?? [];
 }
 
 /** Words that carry meaning: no articles, pronouns or auxiliaries. */
 export function contentWords(text: string): string[] {
-  return wordsOf(text).filter((word) => !stopWords.has(word) && (word.length > 1 || /\d/.test(word)));
+  return wordsIn(text).filter((word) => !stopWords.has(word) && (word.length > 1 || /\d/.test(word)));
 }
 
 /** Sentences in order, with list marks and heading marks taken off. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { build, type InlineConfig } from 'vite';
-import { pageHead } from './page-head.ts';
+import { pageHead } from './layout.ts';
 
 export interface BundleOptions {
   /** The folder with the *.html entries. */

@@ -1,5 +1,15 @@
 // Where the sources of each service's pages are, and where the built ones go.
-import { join, resolve } from 'node:path';
+
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { HtmlTagDescriptor, Plugin } from 'vite';
+
+const ATTEMPTS = 20;
+
+const THEME = join(import.meta.dirname, '../src/theme');
+
+const FIRST_FONT = 'instrument-sans-latin-wght-normal.woff2';
 
 /** The folder of each service that holds its pages. */
 const PAGE_FOLDERS = {
@@ -51,4 +61,96 @@ export function layoutOf({ app, root = repository(), outDir }: PagesOptions): Pa
 
 function repository(): string {
   return resolve(import.meta.dirname, '../../..');
+}
+
+/** Gives every page its icon, its colours for the browser's frame, the script that sets the theme, and the first font early. */
+export function pageHead(): Plugin {
+  return {
+    name: 'trunkline-page-head',
+    apply: 'build',
+    buildStart() {
+      for (const name of ['boot.js', 'icon.svg']) {
+        this.emitFile({ type: 'asset', name, source: readFileSync(join(THEME, name)) });
+      }
+    },
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, { bundle = {} }) => {
+        const address = (name: string) => `./${assetNamed(name, Object.values(bundle))}`;
+        return headTags(address);
+      },
+    },
+  };
+}
+
+function headTags(address: (name: string) => string): HtmlTagDescriptor[] {
+  return [
+    // Runs before anything is painted, so that a stored theme does not flash.
+    { tag: 'script', attrs: { src: address('boot.js') } },
+    { tag: 'link', attrs: { rel: 'icon', type: 'image/svg+xml', href: address('icon.svg') } },
+    {
+      tag: 'link',
+      attrs: { rel: 'preload', as: 'font', type: 'font/woff2', crossorigin: true, href: address(FIRST_FONT) },
+    },
+    { tag: 'meta', attrs: { name: 'color-scheme', content: 'light dark' } },
+    themeColor('light', '#faf8f4'),
+    themeColor('dark', '#14151a'),
+  ];
+}
+
+function themeColor(scheme: string, content: string): HtmlTagDescriptor {
+  return { tag: 'meta', attrs: { name: 'theme-color', media: `(prefers-color-scheme: ${scheme})`, content } };
+}
+
+interface Output {
+  fileName: string;
+  type: 'asset' | 'chunk';
+  names?: string[];
+}
+
+function assetNamed(name: string, outputs: Output[]): string {
+  const found = outputs.find((output) => output.type === 'asset' && output.names?.includes(name));
+  if (found === undefined)
+    throw new Error(`The bundle has no ${name}: the page must import @trunkline/ui/styles.css.`);
+  return found.fileName;
+}
+
+/** A directory beside the target that no other process uses. */
+export function temporarySibling(target: string): string {
+  mkdirSync(dirname(target), { recursive: true });
+  return `${target}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+}
+
+/** Puts a finished directory in the target's place; of several processes that do so at once, each leaves a whole one. */
+export function replaceDirectory(finished: string, target: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    discard(target);
+    try {
+      renameSync(finished, target);
+      return;
+    } catch (error) {
+      // Another process put its own there in between: take that away and try again.
+      if (!isOccupied(error) || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+// Renaming first keeps a reader from meeting a half-removed directory.
+function discard(target: string): void {
+  const old = temporarySibling(target);
+  try {
+    renameSync(target, old);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  rmSync(old, { recursive: true, force: true });
+}
+
+function isOccupied(error: unknown): boolean {
+  return ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

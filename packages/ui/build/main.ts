@@ -2,8 +2,14 @@
 import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { errorMessage } from '@trunkline/std';
-import { layoutOf, PAGE_APPS, type PageApp, type PageLayout } from './layout.ts';
-import { replaceDirectory, temporarySibling } from './replace.ts';
+import {
+  layoutOf,
+  PAGE_APPS,
+  type PageApp,
+  type PageLayout,
+  replaceDirectory,
+  temporarySibling,
+} from './layout.ts';
 import { readStamp, sourceStamp, writeStamp } from './stamp.ts';
 
 const { values, positionals } = parseArgs({

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, temporaryDirectory } from '@trunkline/testing';
 import { expect, it } from 'vitest';
-import { replaceDirectory, temporarySibling } from './replace.ts';
+import { replaceDirectory, temporarySibling } from './layout.ts';
 
 it('puts a directory in the place of another, and leaves nothing behind', () => {
   const scratch = temporaryDirectory();
@@ -36,7 +36,7 @@ it('never mixes what several processes put there', async () => {
 function writer(target: string): string {
   return `
     import { mkdirSync, writeFileSync } from 'node:fs';
-    import { replaceDirectory, temporarySibling } from ${JSON.stringify(join(import.meta.dirname, 'replace.ts'))};
+    import { replaceDirectory, temporarySibling } from ${JSON.stringify(join(import.meta.dirname, 'layout.ts'))};
     for (let round = 0; round < 50; round += 1) {
       const finished = temporarySibling(${JSON.stringify(target)});
       mkdirSync(finished);

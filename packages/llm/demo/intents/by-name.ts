@@ -1,5 +1,5 @@
 import { callOf, mainParameter } from '../schema.ts';
-import { contentWords, wordsOf } from '../text.ts';
+import { contentWords, wordsIn } from '../text.ts';
 import type { Call, Intent, OfferedTool } from '../types.ts';
 
 /** Verbs that mean the same at the head of a tool's name. */
@@ -15,7 +15,7 @@ export const byName: Intent = {
   tools: [],
   example: 'Use tool <name> with {"json": "arguments"}',
   recognise(clause, { tools }) {
-    const said = new Set(wordsOf(clause).map(stem));
+    const said = new Set(wordsIn(clause).map(stem));
     for (const tool of tools.values()) {
       const call = namedCall(tool, clause, said);
       if (call !== undefined) return [call];

@@ -4,9 +4,9 @@ import {
   type EventStream,
   type EventStreamOptions,
   openEventStream,
+  type StreamEvent,
   type StreamState,
 } from './eventStream.ts';
-import type { StreamEvent } from './sseParser.ts';
 import { sendJson, startService, type TestService } from './testService.ts';
 
 const SOON = { timeout: 10_000 };

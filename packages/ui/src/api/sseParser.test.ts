@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sseParser } from './sseParser.ts';
+import { sseParser } from './eventStream.ts';
 
 const STREAM = [
   ': a comment',

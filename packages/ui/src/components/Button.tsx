@@ -1,6 +1,11 @@
 import { cva, type VariantProps } from 'class-variance-authority';
-import type { ComponentProps, ReactNode } from 'react';
+import { Check, Copy, X } from 'lucide-react';
+import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
 import { cn } from '../lib/cn.ts';
+import { copyText } from '../lib/storage.ts';
+import { Tooltip } from './Tooltip.tsx';
+
+const SHOWN_MS = 2_000;
 
 const DISABLED = 'disabled:border-line disabled:bg-sunken';
 
@@ -60,4 +65,94 @@ export function Button({
 /** For links that look like buttons. */
 export function buttonClass(options: VariantProps<typeof look>): string {
   return cn(look(options));
+}
+
+export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'aria-label' | 'title'> {
+  /** What it does; read aloud, and shown on hover and focus. */
+  label: string;
+  icon: ReactNode;
+  side?: 'top' | 'right' | 'bottom' | 'left';
+  /** For use inside a row. */
+  small?: boolean;
+}
+
+export function IconButton({
+  label,
+  icon,
+  side = 'top',
+  small = false,
+  className,
+  ...rest
+}: IconButtonProps) {
+  return (
+    <Tooltip text={label} side={side}>
+      <button
+        type="button"
+        {...rest}
+        aria-label={label}
+        className={cn(
+          'inline-flex shrink-0 cursor-pointer items-center justify-center rounded-corner text-muted transition-colors',
+          'hover:bg-hover hover:text-ink disabled:cursor-not-allowed disabled:opacity-50',
+          small ? 'size-7 pointer-coarse:size-9' : 'size-9 pointer-coarse:size-11',
+          'data-[state=open]:bg-hover data-[state=open]:text-ink [&_svg]:size-4',
+          className,
+        )}
+      >
+        {icon}
+      </button>
+    </Tooltip>
+  );
+}
+
+type CloseButtonProps = Omit<ComponentProps<'button'>, 'children'>;
+
+/** The cross in a corner. Without a tooltip, which would take the first Escape for itself. */
+export function CloseButton({ className, ...rest }: CloseButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-label="Close"
+      {...rest}
+      className={cn(
+        'inline-flex size-9 shrink-0 cursor-pointer items-center justify-center rounded-corner text-muted transition-colors',
+        'hover:bg-hover hover:text-ink pointer-coarse:size-11',
+        className,
+      )}
+    >
+      <X aria-hidden className="size-4" />
+    </button>
+  );
+}
+
+interface CopyButtonProps {
+  value: string;
+  /** What is copied, for the tooltip: "Copy the task id". */
+  label: string;
+  className?: string | undefined;
+}
+
+type Outcome = 'copied' | 'failed';
+
+export function CopyButton({ value, label, className }: CopyButtonProps) {
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  useEffect(() => {
+    if (outcome === null) return;
+    const timer = setTimeout(() => setOutcome(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [outcome]);
+  const words = outcome === 'copied' ? 'Copied' : 'Could not copy: select the text instead';
+  return (
+    <>
+      <IconButton
+        label={outcome === null ? label : words}
+        icon={outcome === 'copied' ? <Check aria-hidden /> : <Copy aria-hidden />}
+        onClick={async () => setOutcome((await copyText(value)) ? 'copied' : 'failed')}
+        small
+        className={className}
+      />
+      <span role="status" className="sr-only">
+        {outcome && words}
+      </span>
+    </>
+  );
 }

@@ -1,6 +1,6 @@
 import { Save, Undo2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useHotkeys } from '../hooks/useHotkeys.ts';
+import { useHotkeys } from '../lib/hotkey.ts';
 import { Button } from './Button.tsx';
 import { type LineMessage, TextEditor } from './TextEditor.tsx';
 

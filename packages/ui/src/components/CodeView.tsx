@@ -1,5 +1,5 @@
 import { cn } from '../lib/cn.ts';
-import { CopyButton } from './CopyButton.tsx';
+import { CopyButton } from './Button.tsx';
 
 interface CodeViewProps {
   code: string;

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import type { Keys } from '../lib/hotkey.ts';
 import { veilClass } from './Dialog.tsx';
-import { KeyCaps } from './KeyCaps.tsx';
+import { KeyCaps } from './ShortcutHelp.tsx';
 
 export interface Command {
   id: string;

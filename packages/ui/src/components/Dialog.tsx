@@ -1,8 +1,12 @@
-import { Dialog as Radix } from 'radix-ui';
+import { AlertDialog, Dialog as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
+import { SchemaForm } from '../form/SchemaForm.tsx';
+import type { JsonSchema } from '../form/schema.ts';
 import { useReturnFocus } from '../hooks/useReturnFocus.ts';
+import { useMediaQuery } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
-import { CloseButton } from './CloseButton.tsx';
+import { useHotkeys } from '../lib/hotkey.ts';
+import { Button, buttonClass, CloseButton } from './Button.tsx';
 
 interface DialogProps {
   open: boolean;
@@ -55,4 +59,144 @@ export function Dialog({ open, onClose, title, detail, actions, children, wide =
 /** Buttons at the end of a dialog; space alone when there are none. */
 export function DialogActions({ children }: { children: ReactNode }) {
   return <footer className="flex flex-wrap justify-end gap-2 p-6 pt-4 empty:pt-0">{children}</footer>;
+}
+
+interface ConfirmDialogProps {
+  open: boolean;
+  /** The question, naming the thing: "Delete the schedule morning-brief?" */
+  title: string;
+  /** What will be lost. */
+  detail: ReactNode;
+  /** What the button does, as a verb: "Delete". */
+  action: string;
+  onConfirm(): void;
+  onCancel(): void;
+}
+
+/** Asks before something that cannot be undone. What can be undone gets a toast with undo instead. */
+export function ConfirmDialog({ open, title, detail, action, onConfirm, onCancel }: ConfirmDialogProps) {
+  const returnFocus = useReturnFocus();
+  return (
+    <AlertDialog.Root open={open} onOpenChange={(next) => !next && onCancel()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Overlay className={veilClass} />
+        <AlertDialog.Content {...returnFocus} className={`${dialogClass} max-w-md`}>
+          <div className="px-6 pt-6">
+            <AlertDialog.Title className="text-20">{title}</AlertDialog.Title>
+            <AlertDialog.Description className="mt-2 text-14 text-muted">{detail}</AlertDialog.Description>
+          </div>
+          <DialogActions>
+            <AlertDialog.Cancel className={buttonClass({ variant: 'secondary' })}>Keep it</AlertDialog.Cancel>
+            <AlertDialog.Action className={buttonClass({ variant: 'danger' })} onClick={onConfirm}>
+              {action}
+            </AlertDialog.Action>
+          </DialogActions>
+        </AlertDialog.Content>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}
+
+interface FormDialogProps {
+  title: string;
+  schema: JsonSchema;
+  /** What stands in the fields at first. */
+  values?: Readonly<Record<string, unknown>> | undefined;
+  /** What the button does. */
+  action?: string;
+  onClose(): void;
+  /** Gives whether it was accepted; then the dialog closes. */
+  onSave(values: Readonly<Record<string, unknown>>): Promise<boolean>;
+}
+
+/** Writes one thing, by a form over the page. */
+export function FormDialog({ title, schema, values, action = 'Save', onClose, onSave }: FormDialogProps) {
+  const save = async (given: Readonly<Record<string, unknown>>) => {
+    if (await onSave(given)) onClose();
+  };
+  return (
+    <Dialog open wide onClose={onClose} title={title}>
+      <SchemaForm
+        schema={schema}
+        {...(values && { values })}
+        onSubmit={(given) => void save(given)}
+        actions={
+          <>
+            <Button onClick={onClose}>Leave it</Button>
+            <Button type="submit" variant="primary">
+              {action}
+            </Button>
+          </>
+        }
+      />
+    </Dialog>
+  );
+}
+
+interface SheetProps {
+  open: boolean;
+  onClose(): void;
+  title: string;
+  children: ReactNode;
+}
+
+/** Comes in from the right; on a phone from below. */
+export function Sheet({ open, onClose, title, children }: SheetProps) {
+  const returnFocus = useReturnFocus();
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={veilClass} />
+        <Radix.Content
+          {...returnFocus}
+          aria-describedby={undefined}
+          className={cn(
+            'fixed z-50 flex flex-col border-line bg-raised shadow-float',
+            'inset-x-0 bottom-0 max-h-[85dvh] animate-enter-bottom rounded-t-corner border-t data-[state=closed]:animate-leave-bottom',
+            'md:inset-y-0 md:right-0 md:left-auto md:max-h-none md:w-96 md:animate-enter-right md:rounded-none md:border-t-0 md:border-l md:data-[state=closed]:animate-leave-right',
+          )}
+        >
+          <header className="flex items-center gap-2 border-line border-b py-2 pr-2 pl-4">
+            <Radix.Title className="min-w-0 flex-1 truncate text-16">{title}</Radix.Title>
+            <Radix.Close asChild>
+              <CloseButton />
+            </Radix.Close>
+          </header>
+          <div className="min-h-0 flex-1 overflow-y-auto p-4 pb-[max(1rem,env(safe-area-inset-bottom))]">
+            {children}
+          </div>
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface InspectorProps {
+  open: boolean;
+  onClose(): void;
+  title: string;
+  children: ReactNode;
+}
+
+/** Details of what is selected: a column at the right, or a sheet where there is no room for one. */
+export function Inspector(props: InspectorProps) {
+  const wide = useMediaQuery('(min-width: 64rem)');
+  if (!wide) return <Sheet {...props} />;
+  return props.open ? <Column {...props} /> : null;
+}
+
+function Column({ onClose, title, children }: InspectorProps) {
+  useHotkeys([{ keys: 'escape', label: 'Close the inspector', run: onClose }]);
+  return (
+    <aside
+      aria-label={title}
+      className="sticky top-0 flex h-dvh w-96 shrink-0 animate-appear flex-col border-line border-l bg-raised"
+    >
+      <header className="flex items-center gap-2 border-line border-b py-2 pr-2 pl-4">
+        <h2 className="min-w-0 flex-1 truncate text-16">{title}</h2>
+        <CloseButton onClick={onClose} />
+      </header>
+      <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
+    </aside>
+  );
 }

@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { writeStored } from '../lib/storage.ts';
 import { Button } from './Button.tsx';
 import { Dialog } from './Dialog.tsx';
-import { TextField } from './TextField.tsx';
+import { TextField } from './Field.tsx';
 
 interface KeyPromptProps {
   /** The name under which the key is kept in local storage. */

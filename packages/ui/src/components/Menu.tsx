@@ -2,7 +2,7 @@ import { DropdownMenu } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cn } from '../lib/cn.ts';
 import type { Keys } from '../lib/hotkey.ts';
-import { KeyCaps } from './KeyCaps.tsx';
+import { KeyCaps } from './ShortcutHelp.tsx';
 
 export interface MenuItem {
   id: string;

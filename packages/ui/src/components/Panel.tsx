@@ -1,5 +1,8 @@
-import { type ReactNode, useId } from 'react';
+import { Fragment, type ReactNode, useEffect, useId, useRef } from 'react';
+import type { PagedList } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
+import { Button } from './Button.tsx';
+import { EmptyState, ErrorState, Skeleton } from './EmptyState.tsx';
 
 interface PanelProps {
   title: string;
@@ -35,5 +38,92 @@ export function Panel({ title, detail, actions, flush = false, className, childr
       </header>
       <div className={flush ? undefined : 'p-4'}>{children}</div>
     </section>
+  );
+}
+
+interface ListPanelProps<Item> {
+  title: string;
+  detail?: string;
+  actions?: ReactNode;
+  /** What the list holds, for the words of a failure: "the schedules". */
+  what: string;
+  list: PagedList<Item>;
+  /** What to say, and to do, while there is nothing. */
+  empty: { icon: ReactNode; title: string; next: string; action?: ReactNode };
+  itemKey(item: Item, index: number): string | number;
+  /** An <li>. */
+  children(item: Item): ReactNode;
+}
+
+/** A panel with a list in all its states. */
+export function ListPanel<Item>({ list, what, empty, itemKey, children, ...panel }: ListPanelProps<Item>) {
+  return (
+    <Panel {...panel} flush>
+      <PagedItems list={list} failed={`Loading ${what} failed.`} empty={<EmptyState {...empty} />}>
+        {(items) => (
+          <ul>
+            {items.map((item, index) => (
+              <Fragment key={itemKey(item, index)}>{children(item)}</Fragment>
+            ))}
+          </ul>
+        )}
+      </PagedItems>
+    </Panel>
+  );
+}
+
+interface PagedItemsProps<Item> {
+  list: PagedList<Item>;
+  /** What could not be loaded, when it could not: "The tasks could not be loaded." */
+  failed: string;
+  /** An EmptyState. */
+  empty: ReactNode;
+  children(items: readonly Item[]): ReactNode;
+}
+
+/** A list in all its states: loading, failed, empty, and page after page as one scrolls. */
+export function PagedItems<Item>({ list, failed, empty, children }: PagedItemsProps<Item>) {
+  const { items, error, reload } = list;
+  return (
+    <>
+      {error && (
+        <div className="p-4">
+          <ErrorState
+            what={failed}
+            why={error.message}
+            todo={error.advice}
+            action={
+              <Button size="small" onClick={reload}>
+                Try again
+              </Button>
+            }
+          />
+        </div>
+      )}
+      {items === undefined && !error && <Skeleton className="p-4" />}
+      {items !== undefined && (items.length === 0 ? empty : children(items))}
+      {list.hasMore && items !== undefined && <More list={list} />}
+    </>
+  );
+}
+
+// Loads on when it comes into view; the button is for those who do not scroll.
+function More<Item>({ list: { loading, more } }: { list: PagedList<Item> }) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (loading || place.current === null) return;
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && more(), {
+      rootMargin: '200px',
+    });
+    observer.observe(place.current);
+    return () => observer.disconnect();
+  }, [loading, more]);
+  return (
+    <div ref={place} className="flex justify-center p-3">
+      {/* Not disabled meanwhile: who presses it by keyboard would lose their place. */}
+      <Button size="small" aria-busy={loading || undefined} onClick={() => loading || more()}>
+        {loading ? 'Loading more' : 'Show more'}
+      </Button>
+    </div>
   );
 }

@@ -1,6 +1,25 @@
 import { useEffect, useState } from 'react';
-import { exactTime, relativeTime, wordsLastMs } from '../lib/relativeTime.ts';
 import { Tooltip } from './Tooltip.tsx';
+
+const SECOND = 1000;
+
+const MINUTE = 60 * SECOND;
+
+const HOUR = 60 * MINUTE;
+
+const DAY = 24 * HOUR;
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 365 * DAY],
+  ['month', 30 * DAY],
+  ['week', 7 * DAY],
+  ['day', DAY],
+  ['hour', HOUR],
+  ['minute', MINUTE],
+  ['second', SECOND],
+];
+
+const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
 interface RelativeTimeProps {
   /** Milliseconds since 1970, or an ISO time. */
@@ -34,4 +53,37 @@ function useNow(moment: number): number {
     return () => clearTimeout(timer);
   }, [moment, now]);
   return now;
+}
+
+/** A time as seen from now: "in 3 hours", "yesterday", "just now". */
+export function relativeTime(moment: number, now: number): string {
+  const distance = moment - now;
+  if (Math.abs(distance) < 10 * SECOND) return distance > SECOND ? 'in a moment' : 'just now';
+  const [unit, length] = unitFor(distance);
+  return words.format(unit === 'day' ? daysBetween(now, moment) : Math.trunc(distance / length), unit);
+}
+
+/** By the calendar: nine o'clock the day after tomorrow is no "tomorrow", however few hours that are. */
+function daysBetween(now: number, moment: number): number {
+  return Math.round((midnightOf(moment) - midnightOf(now)) / DAY);
+}
+
+function midnightOf(moment: number): number {
+  return new Date(moment).setHours(0, 0, 0, 0);
+}
+
+/** How long the words for a time stay true. */
+export function wordsLastMs(moment: number, now: number): number {
+  const distance = Math.abs(moment - now);
+  if (distance < MINUTE) return 5 * SECOND;
+  return distance < HOUR ? 30 * SECOND : 10 * MINUTE;
+}
+
+/** The same time to the second, with its zone. */
+function exactTime(moment: number): string {
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' }).format(moment);
+}
+
+function unitFor(distance: number): [Intl.RelativeTimeFormatUnit, number] {
+  return UNITS.find(([, length]) => Math.abs(distance) >= length) ?? ['second', SECOND];
 }

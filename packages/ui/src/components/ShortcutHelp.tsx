@@ -1,7 +1,6 @@
 import { useSyncExternalStore } from 'react';
-import { registeredHotkeys, watchHotkeys } from '../hooks/hotkeyRegistry.ts';
+import { isApple, type Keys, keyCaps, registeredHotkeys, watchHotkeys } from '../lib/hotkey.ts';
 import { Dialog } from './Dialog.tsx';
-import { KeyCaps } from './KeyCaps.tsx';
 
 /** Lists every shortcut that works on the page right now. */
 export function ShortcutHelp({ open, onClose }: { open: boolean; onClose(): void }) {
@@ -22,5 +21,21 @@ export function ShortcutHelp({ open, onClose }: { open: boolean; onClose(): void
         ))}
       </dl>
     </Dialog>
+  );
+}
+
+/** A shortcut as key caps, in the words of this machine. */
+export function KeyCaps({ keys }: { keys: Keys }) {
+  return (
+    <span className="inline-flex gap-1">
+      {keyCaps(keys, isApple(navigator.platform)).map((cap) => (
+        <kbd
+          key={cap}
+          className="inline-flex h-5 min-w-5 items-center justify-center rounded-small border border-line-strong bg-paper px-1 text-12 text-muted"
+        >
+          {cap}
+        </kbd>
+      ))}
+    </span>
   );
 }

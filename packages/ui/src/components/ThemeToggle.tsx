@@ -1,8 +1,7 @@
 import { Check, Monitor, Moon, Sun } from 'lucide-react';
 import { DropdownMenu } from 'radix-ui';
-import { useTheme } from '../hooks/useTheme.ts';
-import { THEME_CHOICES, type ThemeChoice } from '../theme/theme.ts';
-import { IconButton } from './IconButton.tsx';
+import { THEME_CHOICES, type ThemeChoice, useTheme } from '../hooks/useTheme.ts';
+import { IconButton } from './Button.tsx';
 import { menuClass, menuItemClass } from './Menu.tsx';
 
 export const THEME_ICONS = {

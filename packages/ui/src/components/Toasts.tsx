@@ -1,7 +1,6 @@
 import { Toast as Radix } from 'radix-ui';
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react';
-import { buttonClass } from './Button.tsx';
-import { CloseButton } from './CloseButton.tsx';
+import { buttonClass, CloseButton } from './Button.tsx';
 import { Lamp, type LampState } from './Lamp.tsx';
 
 export interface ToastContent {

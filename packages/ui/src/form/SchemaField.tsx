@@ -1,8 +1,5 @@
 import type { ReactNode } from 'react';
-import { CheckboxField } from '../components/CheckboxField.tsx';
-import { SelectField } from '../components/SelectField.tsx';
-import { TextAreaField } from '../components/TextAreaField.tsx';
-import { TextField } from '../components/TextField.tsx';
+import { CheckboxField, SelectField, TextAreaField, TextField } from '../components/Field.tsx';
 import { Unreadable } from './check.ts';
 import {
   choicesOf,
@@ -31,7 +28,7 @@ export function SchemaField(props: SchemaFieldProps) {
   const { schema, ui, value, onChange } = props;
   switch (kindOf(schema, ui)) {
     case 'toggle':
-      return <CheckboxField {...wordsOf(props)} checked={value === true} onChange={onChange} />;
+      return <CheckboxField {...labelsOf(props)} checked={value === true} onChange={onChange} />;
     case 'choice':
       return <ChoiceField {...props} />;
     case 'choices':
@@ -39,11 +36,11 @@ export function SchemaField(props: SchemaFieldProps) {
     case 'group':
       return <GroupField {...props} />;
     case 'number':
-      return <TextField {...wordsOf(props)} {...typing(props, readNumber)} inputMode="decimal" />;
+      return <TextField {...labelsOf(props)} {...typing(props, readNumber)} inputMode="decimal" />;
     case 'lines':
       return (
         <TextAreaField
-          {...wordsOf(props)}
+          {...labelsOf(props)}
           hint={schema.description ?? 'One on each line.'}
           value={Array.isArray(value) ? value.join('\n') : ''}
           onChange={(event) => onChange(event.target.value.split('\n'))}
@@ -51,15 +48,15 @@ export function SchemaField(props: SchemaFieldProps) {
         />
       );
     case 'json':
-      return <TextAreaField {...wordsOf(props)} {...typing(props, readJson, writeJson)} mono />;
+      return <TextAreaField {...labelsOf(props)} {...typing(props, readJson, writeJson)} mono />;
     case 'area':
-      return <TextAreaField {...wordsOf(props)} {...typing(props, (text) => text)} />;
+      return <TextAreaField {...labelsOf(props)} {...typing(props, (text) => text)} />;
     case 'text':
-      return <TextField {...wordsOf(props)} {...typing(props, (text) => text)} type={inputType(props)} />;
+      return <TextField {...labelsOf(props)} {...typing(props, (text) => text)} type={inputType(props)} />;
   }
 }
 
-function wordsOf({ name, schema, ui, required, error }: SchemaFieldProps) {
+function labelsOf({ name, schema, ui, required, error }: SchemaFieldProps) {
   const help = typeof ui['ui:help'] === 'string' ? ui['ui:help'] : undefined;
   const hint = schema.description ?? help;
   const label = labelOf(name, schema);
@@ -127,7 +124,7 @@ function ChoiceField(props: SchemaFieldProps) {
   const none = chosen === -1 || !props.required ? [{ value: '', label: 'Choose' }] : [];
   return (
     <SelectField
-      {...wordsOf(props)}
+      {...labelsOf(props)}
       options={[...none, ...options]}
       value={chosen === -1 ? '' : String(chosen)}
       onChange={({ target }) =>
@@ -140,7 +137,7 @@ function ChoiceField(props: SchemaFieldProps) {
 function ChoicesField(props: SchemaFieldProps) {
   const { schema, value, error, onChange } = props;
   const chosen: unknown[] = Array.isArray(value) ? value : [];
-  const { label, hint } = wordsOf(props);
+  const { label, hint } = labelsOf(props);
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="mb-1 font-medium text-14">{label}</legend>

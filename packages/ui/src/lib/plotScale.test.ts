@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { niceScale, runsOf } from './plotScale.ts';
+import { niceScale, runsOf } from '../components/Plot.tsx';
 
 it.each([
   [0, 1, [0, 1]],

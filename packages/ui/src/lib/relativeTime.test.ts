@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { relativeTime, wordsLastMs } from './relativeTime.ts';
+import { relativeTime, wordsLastMs } from '../components/RelativeTime.tsx';
 
 const NOW = new Date(2026, 0, 15, 12, 0, 0).getTime();
 const MINUTE = 60_000;

@@ -1,13 +1,12 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { ShortcutHelp } from '../components/ShortcutHelp.tsx';
-import { useHotkeys } from '../hooks/useHotkeys.ts';
-import { OperatorBanner } from '../operator/OperatorBanner.tsx';
+import { useHotkeys } from '../lib/hotkey.ts';
+import { OperatorBanner } from '../operator/OperatorProvider.tsx';
 import { BottomBar } from './BottomBar.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
-import type { Place, Section } from './frame.ts';
-import { Rail } from './Rail.tsx';
-import { SectionList } from './SectionList.tsx';
+import type { Place, Section } from './PageFrame.tsx';
+import { Rail, SectionList } from './Rail.tsx';
 import { useShellCommands } from './shellCommands.tsx';
 
 export interface AppShellProps extends Place {

@@ -1,9 +1,9 @@
 import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { cn } from '../lib/cn.ts';
-import { type Frame, shellServices } from './frame.ts';
 import { MoreSheet } from './MoreSheet.tsx';
-import { ServiceItem } from './ServiceItem.tsx';
+import { type Frame, shellServices } from './PageFrame.tsx';
+import { ServiceItem } from './Rail.tsx';
 
 const PLACES = 4;
 const ITEM = 'flex h-14 w-full flex-col items-center justify-center gap-1 rounded-corner text-12';

@@ -1,6 +1,6 @@
 import { Component, type ReactNode, useEffect } from 'react';
 import { Button } from '../components/Button.tsx';
-import { ErrorState } from '../components/ErrorState.tsx';
+import { ErrorState } from '../components/EmptyState.tsx';
 
 const ASK_AGAIN_MS = 2000;
 

@@ -1,15 +1,13 @@
 import { Search } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from '../components/Button.tsx';
+import { Sheet } from '../components/Dialog.tsx';
 import { Lamp } from '../components/Lamp.tsx';
-import { Sheet } from '../components/Sheet.tsx';
 import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
-import { useTheme } from '../hooks/useTheme.ts';
+import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
-import { operatorWords } from '../operator/OperatorButton.tsx';
-import { useOperator } from '../operator/OperatorProvider.tsx';
-import { THEME_CHOICES } from '../theme/theme.ts';
-import { type Frame, shellServices } from './frame.ts';
+import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
+import { type Frame, shellServices } from './PageFrame.tsx';
 import { SERVICES } from './services.tsx';
 
 interface MoreSheetProps {

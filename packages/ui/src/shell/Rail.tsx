@@ -1,10 +1,11 @@
 import { Keyboard, Search } from 'lucide-react';
-import { IconButton } from '../components/IconButton.tsx';
+import { IconButton } from '../components/Button.tsx';
+import { Lamp } from '../components/Lamp.tsx';
 import { ThemeToggle } from '../components/ThemeToggle.tsx';
-import { OperatorButton } from '../operator/OperatorButton.tsx';
-import { type Frame, shellServices } from './frame.ts';
-import { Mark } from './Mark.tsx';
-import { ServiceItem } from './ServiceItem.tsx';
+import { cn } from '../lib/cn.ts';
+import { OperatorButton } from '../operator/OperatorProvider.tsx';
+import { type Frame, type ShellService, shellServices } from './PageFrame.tsx';
+import { Mark, SERVICES } from './services.tsx';
 
 /** The slim rail at the left of a wide page. */
 export function Rail(frame: Frame) {
@@ -40,5 +41,78 @@ export function Rail(frame: Frame) {
         <ThemeToggle />
       </div>
     </header>
+  );
+}
+
+/** The sections of a page that has several, beside the rail. */
+export function SectionList({ service, sections, currentSection }: Frame) {
+  return (
+    <nav
+      aria-label="Sections"
+      className="sticky top-0 hidden h-dvh w-48 shrink-0 flex-col overflow-y-auto border-line border-r p-3 md:flex"
+    >
+      <p className="px-3 pt-2 pb-3 font-semibold text-16">{SERVICES[service].title}</p>
+      <ul className="flex flex-col gap-0.5">
+        {sections.map((section) => (
+          <li key={section.id}>
+            <a
+              href={section.href}
+              aria-current={section.id === currentSection ? 'page' : undefined}
+              className={cn(
+                'flex h-9 items-center gap-3 rounded-corner px-3 text-muted transition-colors hover:bg-hover hover:text-ink [&_svg]:size-4',
+                'aria-[current=page]:bg-hover aria-[current=page]:font-medium aria-[current=page]:text-ink',
+              )}
+            >
+              {section.icon}
+              {section.label}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** One service in the rail or the bottom bar: a link when it runs. */
+export function ServiceItem({
+  service,
+  className,
+}: {
+  service: ShellService;
+  className?: string | undefined;
+}) {
+  const { title, icon } = SERVICES[service.name];
+  const content = (
+    <>
+      <span className="relative">
+        <span className="block [&_svg]:size-5">{icon}</span>
+        <Lamp
+          state={service.state}
+          word={service.word}
+          dotOnly
+          size="small"
+          className="absolute -top-1.5 -right-3.5"
+        />
+      </span>
+      {title}
+    </>
+  );
+  const look = cn(
+    'flex flex-col items-center justify-center gap-1 rounded-corner border text-12 transition-colors',
+    service.current ? 'border-line bg-raised font-medium text-ink' : 'border-transparent text-muted',
+    className,
+  );
+  if (service.current) {
+    return (
+      <span aria-current="page" className={look}>
+        {content}
+      </span>
+    );
+  }
+  if (service.url === undefined) return <span className={look}>{content}</span>;
+  return (
+    <a href={service.url} className={cn(look, 'hover:bg-hover hover:text-ink')}>
+      {content}
+    </a>
   );
 }

@@ -1,6 +1,8 @@
 import { AudioLines, Bot, Telescope, Waypoints } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { ServiceName } from './serviceNames.ts';
+import type { LampState } from '../components/Lamp.tsx';
+
+export const SERVICE_NAMES = ['voice', 'agent', 'research', 'switchboard'] as const;
 
 interface Service {
   title: string;
@@ -41,3 +43,30 @@ export const SERVICES: Record<ServiceName, Service> = {
       'Connects agents, chat platforms and schedules. A message comes in, a route picks who answers, and every step can be followed.',
   },
 };
+
+export type ServiceName = (typeof SERVICE_NAMES)[number];
+
+/** Another service of the exchange, as this one sees it. */
+export interface ServiceLink {
+  name: ServiceName;
+  /** Where its page is; none when it does not run. */
+  url: string | undefined;
+  state: LampState;
+}
+
+/** The sign of Trunkline: a lit jack on the trunk line, its cord hanging down, so that it makes a T. */
+export function Mark({ className }: { className?: string }) {
+  return (
+    <svg viewBox="0 0 32 32" aria-hidden className={className}>
+      <path
+        d="M2.5 11.5h5m17 0h5M16 20v9"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2.5"
+        strokeLinecap="round"
+      />
+      <circle cx="16" cy="11.5" r="7.25" fill="none" stroke="currentColor" strokeWidth="2.5" />
+      <circle cx="16" cy="11.5" r="3.25" fill="var(--accent)" />
+    </svg>
+  );
+}

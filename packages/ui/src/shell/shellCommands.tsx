@@ -1,11 +1,9 @@
 import { Keyboard } from 'lucide-react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { THEME_ICONS, THEME_LABELS } from '../components/ThemeToggle.tsx';
-import { useTheme } from '../hooks/useTheme.ts';
-import { operatorWords } from '../operator/OperatorButton.tsx';
-import { useOperator } from '../operator/OperatorProvider.tsx';
-import { THEME_CHOICES } from '../theme/theme.ts';
-import { type Frame, shellServices } from './frame.ts';
+import { THEME_CHOICES, useTheme } from '../hooks/useTheme.ts';
+import { operatorWords, useOperator } from '../operator/OperatorProvider.tsx';
+import { type Frame, shellServices } from './PageFrame.tsx';
 import { SERVICES } from './services.tsx';
 
 /** What every page can do: go to a section or a service, change the theme, show the shortcuts. */

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Lamp } from '../components/Lamp.tsx';
 import { cn } from '../lib/cn.ts';
-import { type Place, type ShellService, shellServices } from '../shell/frame.ts';
+import { type Place, type ShellService, shellServices } from '../shell/PageFrame.tsx';
 import { SERVICES } from '../shell/services.tsx';
 
 /** The four services as jacks on one trunk line; a stretch between two live ones is lit. */

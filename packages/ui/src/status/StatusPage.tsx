@@ -3,14 +3,11 @@ import { type ReactNode, useMemo } from 'react';
 import type { Command } from '../components/CommandPalette.tsx';
 import { Lamp } from '../components/Lamp.tsx';
 import { AppShell } from '../shell/AppShell.tsx';
-import type { Section } from '../shell/frame.ts';
-import type { ServiceName } from '../shell/serviceNames.ts';
-import { SERVICES } from '../shell/services.tsx';
+import type { Section } from '../shell/PageFrame.tsx';
+import { SERVICES, type ServiceName } from '../shell/services.tsx';
 import { Exchange } from './Exchange.tsx';
-import { MissingPanel } from './MissingPanel.tsx';
-import { ReferencePanel } from './ReferencePanel.tsx';
-import { StatusPanel } from './StatusPanel.tsx';
-import { type HealthResource, useHealth } from './useHealth.ts';
+import { type HealthResource, useHealth } from './health.ts';
+import { MissingPanel, ReferencePanel, StatusPanel } from './StatusPanel.tsx';
 
 interface StatusPageProps {
   service: ServiceName;

@@ -1,15 +1,19 @@
-import { ChevronRight, RefreshCw } from 'lucide-react';
+import { ArrowUpRight, BookOpen, Check, ChevronRight, HeartPulse, RefreshCw } from 'lucide-react';
 import type { ReactNode } from 'react';
-import { Button } from '../components/Button.tsx';
-import { ErrorState } from '../components/ErrorState.tsx';
-import { IconButton } from '../components/IconButton.tsx';
+import { Button, CopyButton, IconButton } from '../components/Button.tsx';
+import { ErrorState, Skeleton } from '../components/EmptyState.tsx';
+import { Badge, Line } from '../components/Lamp.tsx';
 import { Panel } from '../components/Panel.tsx';
 import { RelativeTime } from '../components/RelativeTime.tsx';
-import { Skeleton } from '../components/Skeleton.tsx';
-import type { Fact, Health, HealthModel } from './health.ts';
-import { labelFor, splitFacts } from './labels.ts';
-import { ModelBadge } from './ModelNote.tsx';
-import type { HealthResource } from './useHealth.ts';
+import {
+  type Fact,
+  type Health,
+  type HealthModel,
+  type HealthResource,
+  labelFor,
+  type MissingPart,
+  splitFacts,
+} from './health.ts';
 
 interface StatusPanelProps {
   resource: HealthResource;
@@ -114,5 +118,99 @@ function Row({ label, children }: { label: string; children: ReactNode }) {
       <dt className="shrink-0 text-14 text-muted">{label}</dt>
       <dd className="min-w-0 text-right font-mono text-12 break-words">{children}</dd>
     </div>
+  );
+}
+
+/** Whether a real model answers. */
+export function ModelBadge({ model: { demo } }: { model: Pick<HealthModel, 'demo'> }) {
+  return demo ? <Badge tone="accent">Offline demo</Badge> : <Badge tone="live">Real model</Badge>;
+}
+
+interface DemoNoteProps {
+  health: Pick<Health, 'model'> | undefined;
+  /** Where a real model is set up; without it the variable is named. */
+  href?: string;
+}
+
+/** For a first page: says that the demo model answers, while no other is set up. */
+export function DemoNote({ health, href }: DemoNoteProps) {
+  if (!health?.model?.demo) return null;
+  return (
+    <p className="text-14 text-muted text-balance">
+      <ModelBadge model={health.model} /> A small demo model answers.{' '}
+      {href === undefined ? (
+        <>
+          Set <code className="text-12">LLM_GATEWAY_URL</code> for a real one.
+        </>
+      ) : (
+        <a href={href} className="text-accent-text underline underline-offset-2">
+          Set up a real model
+        </a>
+      )}
+    </p>
+  );
+}
+
+/** What to set for full function, variable by variable. */
+export function MissingPanel({ missing }: { missing: readonly MissingPart[] }) {
+  if (missing.length === 0) {
+    return (
+      <Panel title="Setup">
+        <p className="flex items-center gap-2 text-14">
+          <Check aria-hidden className="size-4 text-live-text" />
+          Nothing is missing.
+        </p>
+      </Panel>
+    );
+  }
+  return (
+    <Panel title="For full function" detail="It works without these; each one adds something." flush>
+      <ul>
+        {missing.map((part) => (
+          <li
+            key={`${part.what} ${part.variable}`}
+            className="border-line border-b px-4 py-3 last:border-b-0"
+          >
+            <p className="font-medium text-14">{part.what}</p>
+            {part.hint && <p className="text-12 text-muted">{part.hint}</p>}
+            {part.variable && <Variable name={part.variable} />}
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Variable({ name }: { name: string }) {
+  return (
+    <p className="mt-2 flex items-center justify-between gap-2 rounded-small bg-sunken pl-2">
+      <code className="min-w-0 truncate text-12">{name}</code>
+      <CopyButton value={name} label="Copy the variable" />
+    </p>
+  );
+}
+
+/** Where programs find the service. */
+export function ReferencePanel() {
+  const arrow = <ArrowUpRight aria-hidden className="size-4" />;
+  return (
+    <Panel title="For programs" flush>
+      <ul>
+        <Line
+          lead={<BookOpen aria-hidden />}
+          title="API documentation"
+          detail="Every route and what it takes"
+          href="/docs"
+          trail={arrow}
+        />
+        <Line
+          lead={<HeartPulse aria-hidden />}
+          title="Raw status"
+          detail={<code>/healthz</code>}
+          href="/healthz"
+          trail={arrow}
+        />
+      </ul>
+    </Panel>
   );
 }

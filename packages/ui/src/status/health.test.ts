@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readHealth } from './health.ts';
-import { labelFor, splitFacts } from './labels.ts';
+import { labelFor, readHealth, splitFacts } from './health.ts';
 
 const PAGE = 'http://192.168.1.20:7866/';
 

@@ -1,6 +1,14 @@
 // What a service says about itself at /healthz, made ready to be shown. Every part may be missing.
+
+import { useMemo } from 'react';
 import type { LampState } from '../components/Lamp.tsx';
-import { SERVICE_NAMES, type ServiceLink } from '../shell/serviceNames.ts';
+import { type Resource, useResource } from '../hooks/useResource.ts';
+import { SERVICE_NAMES, type ServiceLink } from '../shell/services.tsx';
+
+const REFRESH_MS = 10_000;
+
+// A service that is not ready answers 503 with the same body.
+const ACCEPTED = [503];
 
 export interface HealthModel {
   name: string;
@@ -127,4 +135,33 @@ function listOf(value: unknown): unknown[] {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+/** What a field is called on the page: its label, else its own name made readable. */
+export function labelFor(key: string, labels: Labels): string {
+  const words = key.replaceAll(/[._]+/g, ' ');
+  return labels[key] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** The facts that have a label, in the order of the labels, and the others as they came. */
+export function splitFacts(facts: readonly Fact[], labels: Labels): { named: Fact[]; others: Fact[] } {
+  const named = Object.keys(labels).flatMap((key) => facts.filter((fact) => fact.key === key));
+  return { named, others: facts.filter((fact) => labels[fact.key] === undefined) };
+}
+
+export interface HealthResource extends Omit<Resource<unknown>, 'body'> {
+  /** Undefined before the first answer, and while the service is not reached. */
+  health: Health | undefined;
+}
+
+/** The state of the page's own service, asked again every few seconds. */
+export function useHealth(): HealthResource {
+  const { body, ...rest } = useResource<unknown>('/healthz', { refreshMs: REFRESH_MS, accept: ACCEPTED });
+  const health = useMemo(
+    () => (body === undefined ? undefined : readHealth(body, window.location.href)),
+    [body],
+  );
+  return { ...rest, health: rest.error === undefined ? health : undefined };
 }
