@@ -116,7 +116,7 @@ describeWithBrowser('the page of a research job', () => {
     expect(lines.filter((line) => line.startsWith('Looking for gaps'))).toHaveLength(1);
   });
 
-  it('tells who judged each citation, how surely, and why the model did not, also on a phone', async () => {
+  it('shows what was not checked and why the model did not judge, also on a phone', async () => {
     const reworded = 'The Breton plant went into service during the sixties';
     stage.script.replace = (asked, request) => {
       if (asked === 'checks') return { fault: 'status', status: 401 };
@@ -126,13 +126,15 @@ describeWithBrowser('the page of a research job', () => {
     const { page } = await open(`#/research/${await finished()}`, PHONE);
     await page.getByText(/^The model did not judge every doubtful citation: .*LLM_API_KEY/).waitFor();
     await page
-      .getByText(/1 not sure/)
+      .getByText(/1 not checked/)
       .first()
       .waitFor();
     expect(await page.evaluate(flawsOf)).toEqual([]);
     await page.getByRole('tab', { name: /^Evidence/ }).click();
     const claims = page.getByRole('tabpanel').getByRole('listitem');
-    await claims.filter({ hasText: reworded }).getByText('Judged by rules that are not sure of it').waitFor();
+    const unchecked = claims.filter({ hasText: reworded });
+    await unchecked.getByText('Not checked', { exact: true }).waitFor();
+    await unchecked.getByText('No model judged it').waitFor();
   });
 
   it('can be used on a phone, by tap, in the dark', async () => {

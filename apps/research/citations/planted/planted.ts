@@ -57,7 +57,7 @@ export function heldOutSets(): string[] {
 }
 
 /** Where a set lies: the name of one in this folder, or the path of any text file. */
-export function fileOf(set: string): string {
+function fileOf(set: string): string {
   return set.endsWith('.txt') ? set : join(import.meta.dirname, `${set}.txt`);
 }
 
