@@ -16,7 +16,7 @@ export interface Answer<Data> {
 
 export type FlowStatus = 'active' | 'blocked' | 'complete';
 
-export type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
+type FlowStage = 'dispatched' | 'running' | 'error' | 'done';
 
 /** One dispatch of a skill, from request to answer. */
 export interface Flow {

@@ -12,7 +12,7 @@ import { holdsSecrets, redactEntry, redactText } from './redact.ts';
 import { type Seal, SealKeyMissing } from './seal.ts';
 
 /** Kinds that commands change; schedules have a command of their own. */
-export const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
+const commandKinds = ['agent', 'a2a', 'mcp', 'route', 'ceremony'] as const;
 
 export interface CommandSettings {
   bus: Bus;

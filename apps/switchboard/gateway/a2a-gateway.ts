@@ -21,7 +21,7 @@ export interface GatewayParts {
 }
 
 /** The switchboard as one A2A agent: each task is a request for a skill, untargeted ones for the helm's. */
-export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
+function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers): Executor {
   return {
     async *execute(request, signal) {
       const ending = new AbortController();
@@ -42,7 +42,7 @@ export function createGatewayExecutor(parts: GatewayParts, parked: ParkedAnswers
 }
 
 /** Only what becomes a request of its own needs room; what cannot be done ends the task. */
-export function admitTask(
+function admitTask(
   { task, metadata, resume }: ExecutionRequest,
   { humanInput, routing, limiter }: GatewayParts,
   parked: ParkedAnswers,
@@ -64,7 +64,7 @@ function* park(question: Answer, keep: () => void): Generator<ExecutionEvent> {
 }
 
 /** Hears what comes for a task that was parked before the start. */
-export function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Answers {
+function listenAgain(bus: Bus): (taskId: string) => (signal: AbortSignal) => Answers {
   const begin = async () => undefined;
   return (correlationId) => (signal) => listen(bus, { correlationId, signal, begin });
 }

@@ -52,7 +52,7 @@ export interface ControlParts {
   listedElsewhere: () => ReadonlyMap<string, string>;
 }
 
-/** The write API: each change is a command on the bus, which the registrar carries out and answers. */
+/** The write API: each change is a command on the bus, which the control plane carries out and answers. */
 export function mountControl(app: Hono<SwitchboardEnv>, parts: ControlParts): void {
   mountKind(app, '/api/agents', 'agent', parts);
   mountKind(app, '/api/external-agents', 'a2a', parts);

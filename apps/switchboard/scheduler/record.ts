@@ -22,7 +22,7 @@ export interface ScheduleJob extends Job {
 }
 
 /** Throws when a record cannot work although its fields are valid. */
-export function checkRecord({ topic, payload }: CronRecord): void {
+function checkRecord({ topic, payload }: CronRecord): void {
   if (payload.channel !== 'a2a' || matchesTopic('cron.#', topic)) return;
   // What is under `cron.` is journalled, so that a delivery goes on after a restart.
   throw new Error(
@@ -54,7 +54,7 @@ export function jobOf(entry: Entry, noted: number | undefined): ScheduleJob {
 }
 
 /** The newer of what the file and the ledger say. */
-export function lastFiredOf({ record }: Entry, noted: number | undefined): number | undefined {
+function lastFiredOf({ record }: Entry, noted: number | undefined): number | undefined {
   const written = record.lastFired === undefined ? undefined : Date.parse(record.lastFired);
   return written === undefined || noted === undefined ? (written ?? noted) : Math.max(written, noted);
 }

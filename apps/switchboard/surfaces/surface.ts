@@ -11,7 +11,7 @@ type OptionSet = Readonly<Record<string, Option<unknown>>>;
 /** The settings that a surface reads: its own, and those of the switchboard. */
 export type SurfaceOptions<Table extends OptionSet> = CoreOptions & OptionsOf<OptionTable<Table>>;
 
-export interface SurfaceDeps {
+interface SurfaceDeps {
   /** Sends, retries and records what goes out. */
   deliveries: Deliveries;
   leader: Leader;
@@ -19,7 +19,7 @@ export interface SurfaceDeps {
 }
 
 /** A running surface. The fields beyond a plugin's are what onboarding can use of the product. */
-export interface SurfacePlugin extends Omit<Plugin, 'name' | 'kind'> {
+interface SurfacePlugin extends Omit<Plugin, 'name' | 'kind'> {
   repositories?: Repositories;
   folders?: Folders;
 }

@@ -110,7 +110,7 @@ export async function followFolder<Schema extends z.ZodType>(
 ): Promise<Followed<z.output<Schema>[]>> {
   const directory = join(root, folder);
   const nameOf = (value: z.output<Schema>) => String((value as Record<string, unknown>)[key]);
-  const shelf = new FileCache<z.output<Schema>>({ directory, problems, nameOf, key });
+  const cache = new FileCache<z.output<Schema>>({ directory, problems, nameOf, key });
   const restrict = (file: string) => {
     if (confidential) restrictFile(join(directory, file), logger);
   };
@@ -119,20 +119,20 @@ export async function followFolder<Schema extends z.ZodType>(
     env,
     onChange: (change) => {
       restrict(change.file);
-      if (change.type === 'remove') shelf.remove(change.file);
-      else shelf.put(change.file, change.value);
+      if (change.type === 'remove') cache.remove(change.file);
+      else cache.put(change.file, change.value);
       changed(join(directory, change.file));
     },
     onError: (error, file) => {
       restrict(file);
-      shelf.refuse(file, error);
+      cache.refuse(file, error);
     },
   });
   for (const [file, value] of watch.entries) {
     restrict(file);
-    shelf.put(file, value);
+    cache.put(file, value);
   }
-  return { value: () => shelf.values(), close: () => watch.close() };
+  return { value: () => cache.values(), close: () => watch.close() };
 }
 
 interface ShelfSettings<Value> {

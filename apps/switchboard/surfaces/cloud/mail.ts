@@ -131,7 +131,7 @@ function isAutomatic(mail: gmail_v1.Schema$Message): boolean {
   return !/^(no\b.*)?$/i.test(headerOf(mail, 'auto-submitted').trim());
 }
 
-export function headerOf({ payload }: gmail_v1.Schema$Message, name: string): string {
+function headerOf({ payload }: gmail_v1.Schema$Message, name: string): string {
   return payload?.headers?.find((header) => header.name?.toLowerCase() === name)?.value ?? '';
 }
 
@@ -156,7 +156,7 @@ interface Letter {
 }
 
 /** A mail in the form that the API takes. Line ends in what came from outside cannot add headers. */
-export function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
+function encodeMail({ to, subject, text, inReplyTo }: Letter): string {
   const lines = [
     `To: ${oneLine(to)}`,
     `Subject: =?UTF-8?B?${Buffer.from(oneLine(subject)).toString('base64')}?=`,

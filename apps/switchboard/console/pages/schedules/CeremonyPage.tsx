@@ -104,7 +104,7 @@ function RunList({ runs }: Pick<Performed, 'runs'>) {
 }
 
 /** How one performance of a ceremony went. */
-export function RunWords({ run }: { run: CeremonyRun }) {
+function RunWords({ run }: { run: CeremonyRun }) {
   return (
     <p className="flex flex-wrap items-center gap-2 text-12">
       <Badge tone={TONES[run.status]}>{run.status}</Badge>
