@@ -65,9 +65,12 @@ function listen({ voice }: TestVoice): string[] {
 }
 
 const announced = (heard: string[]) =>
-  vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 30_000 }).then(() => heard[0]);
+  vi.waitFor(() => expect(heard).toHaveLength(1), { timeout: 100_000 }).then(() => heard[0]);
 
-describe('research by voice, with the services in one process', () => {
+// A whole job takes seconds on a quiet machine.
+const longTest = { timeout: 120_000 };
+
+describe('research by voice, with the services in one process', longTest, () => {
   async function startBoth() {
     const members: { name: string; url: string; state: 'live' }[] = [];
     const peers: Peers = {
@@ -105,7 +108,7 @@ describe('research by voice, with the services in one process', () => {
   });
 });
 
-describe('research by voice, with services of their own', () => {
+describe('research by voice, with services of their own', longTest, () => {
   async function startBoth(more: Record<string, string> = token) {
     const service = await startResearchService();
     const env = { ...modelVariables(), RESEARCH_URL: service.url, A2A_AUTH_TOKEN: 'token-of-voice', ...more };
@@ -117,7 +120,7 @@ describe('research by voice, with services of their own', () => {
     expect(await voice.say('Find out', { key: 'token-of-voice' })).toContain('The research has begun.');
     const waiting = () =>
       voice.voice.database.prepare<{ sender: string }>('SELECT sender FROM deliveries').all();
-    await vi.waitFor(() => expect(waiting()).toEqual([{ sender: 'Your research' }]), { timeout: 30_000 });
+    await vi.waitFor(() => expect(waiting()).toEqual([{ sender: 'Your research' }]), { timeout: 100_000 });
     expect(await announced(listen(voice))).toMatch(/^Your research says: /);
   });
 

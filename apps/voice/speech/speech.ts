@@ -58,7 +58,7 @@ export interface SpeechParts {
 }
 
 /** What works, for the health page. */
-export interface SpeechDescription {
+interface SpeechDescription {
   tts: string;
   stt: string;
   noise_filter: string;

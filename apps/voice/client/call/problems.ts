@@ -1,4 +1,5 @@
 // Words for everything that can keep a caller from talking: what, why, and what to do.
+import { errorMessage } from '@trunkline/std';
 import { ApiError } from '@trunkline/ui';
 
 export type ProblemCode =
@@ -97,12 +98,9 @@ export function problemOf(code: ProblemCode, more: Partial<Pick<Problem, 'why' |
 export function problemIn(error: unknown): Problem {
   if (error instanceof CallProblem) return error.problem;
   if (!(error instanceof ApiError)) {
-    const why = error instanceof Error ? error.message : String(error);
-    return problemOf('service-refused', { why });
+    return problemOf('service-refused', { why: errorMessage(error) });
   }
   if (error.status === 401) return problemOf('no-key');
   if (error.status === 0) return problemOf('service-unreachable');
   return problemOf('service-refused', { why: error.message, todo: error.advice });
 }
-
-// What is going on, in words.

@@ -22,7 +22,7 @@ interface Cloned {
 const UPLOAD_LIMIT_MS = 240_000;
 
 /** A recording from the microphone or a file, a name, and if wanted its words. */
-export function CloneForm({ onCloned }: { onCloned(): void }) {
+function CloneForm({ onCloned }: { onCloned(): void }) {
   const api = useApi();
   const toast = useToast();
   const [settings] = useCallSettings();

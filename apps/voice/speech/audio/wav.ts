@@ -36,7 +36,7 @@ export function isWav(bytes: Uint8Array): boolean {
 }
 
 /** Where the 16-bit mono samples of a file begin that is still coming in, and their rate; undefined while its head is not whole. */
-export function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } | undefined {
+function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = chunksOf(view);
   const data = chunks.find(({ name }) => name === 'data');

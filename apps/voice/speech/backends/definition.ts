@@ -31,7 +31,7 @@ export interface SpeechBackend<Options extends OptionSet = OptionSet> {
   diagnose?(options: ValuesOf<Options>): Promise<Diagnosis[]>;
 }
 
-export type ValuesOf<Options extends OptionSet> = OptionsOf<OptionTable<Options>>;
+type ValuesOf<Options extends OptionSet> = OptionsOf<OptionTable<Options>>;
 
 interface SynthesisDefinition<Values> {
   /** Speaks over the network: a caller waits only some seconds for its sound where another backend could speak. */
