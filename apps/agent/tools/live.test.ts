@@ -12,6 +12,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
+/** Programs take their time to start on a busy machine. */
+const longTest = { timeout: 60_000 };
+
 /** A whole agent whose model follows a script. */
 const commandsOn = 'filesystem: { run_command: true }';
 
@@ -66,7 +69,7 @@ describe('a whole agent', () => {
     ]);
   });
 
-  it('uses the tools of an MCP server', async () => {
+  it('uses the tools of an MCP server', longTest, async () => {
     const config = JSON.stringify({
       mcp: { servers: [{ name: 'box', command: process.execPath, args: [mcpProgram] }] },
     });
@@ -88,18 +91,22 @@ describe('a whole agent', () => {
     expect(textOf(await agent.send('multiply'))).toContain('42');
   });
 
-  it('takes the tools that an MCP server adds while it runs, also over server-sent events', async () => {
-    const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
-    cleanups.push(() => server.stop());
-    const servers = [{ name: 'box', transport: 'sse', url: server.url }];
-    const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
-    const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
-    expect(await names()).not.toContain('box_echo');
-    await agent.send('grow');
-    await waitFor(async () => (await names()).includes('box_echo'));
-  });
+  it(
+    'takes the tools that an MCP server adds while it runs, also over server-sent events',
+    longTest,
+    async () => {
+      const server = await startMcpServer({ transport: 'sse', tools: ['grow'] });
+      cleanups.push(() => server.stop());
+      const servers = [{ name: 'box', transport: 'sse', url: server.url }];
+      const agent = await scripted(calling('box_grow', {}), { config: JSON.stringify({ mcp: { servers } }) });
+      const names = async () => JSON.stringify(await (await agent.fetch('/api/tools')).json());
+      expect(await names()).not.toContain('box_echo');
+      await agent.send('grow');
+      await waitFor(async () => (await names()).includes('box_echo'));
+    },
+  );
 
-  it('shows what a dead MCP server wrote to stderr to the operator alone', async () => {
+  it('shows what a dead MCP server wrote to stderr to the operator alone', longTest, async () => {
     const servers = [{ name: 'box', command: process.execPath, args: [mcpProgram, 'broken'] }];
     const config = JSON.stringify({ mcp: { servers } });
     const seen = async (open: string) => {

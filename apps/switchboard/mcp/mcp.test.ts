@@ -15,6 +15,10 @@ const definition = (name: string, more: Json = {}) => ({
   ...more,
 });
 
+/** Programs take their time to start on a busy machine. */
+const patience = { timeoutMs: 45_000 };
+const longTest = { timeout: 60_000 };
+
 let board: TestSwitchboard;
 let seen: Observer;
 beforeAll(async () => {
@@ -31,10 +35,10 @@ const skillsOf = async (name: string) =>
     .find((agent: Json) => agent.name === name)
     ?.skills.map((skill: Json) => skill.name);
 
-it('registers the tools of a server as skills, live, by the write API [S085] [S132]', async () => {
+it('registers the tools of a server as skills, live, by the write API [S085] [S132]', longTest, async () => {
   const server = definition('sums', { env: { TOKEN: 'secret-value' } });
   expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
-  expect(await waitFor(() => skillsOf('sums'))).toEqual(['sums.add', 'sums.fail']);
+  expect(await waitFor(() => skillsOf('sums'), patience)).toEqual(['sums.add', 'sums.fail']);
   expect((await board.call('/api/mcp-servers', server)).status).toBe(409);
   expect((await board.call('/api/mcp-servers', { ...server, name: 'bad', transport: 'pigeon' })).status).toBe(
     400,
@@ -60,7 +64,7 @@ it('registers the tools of a server as skills, live, by the write API [S085] [S1
   expect((await board.call('/api/mcp-servers/sums')).status).toBe(404);
 });
 
-it('leaves what comes from the community off until it is enabled', async () => {
+it('leaves what comes from the community off until it is enabled', longTest, async () => {
   await board.call('/api/mcp-servers', definition('wild', { trust: 'community' }));
   await waitFor(async () =>
     (await board.call('/api/mcp-servers')).body.data.some(
@@ -72,10 +76,10 @@ it('leaves what comes from the community off until it is enabled', async () => {
     definition('wild', { trust: 'community', enabled: true, allowedTools: ['add'] }),
   );
   await board.fetch('/api/mcp-servers/wild', { method: 'PUT', body });
-  expect(await waitFor(() => skillsOf('wild'))).toEqual(['wild.add']);
+  expect(await waitFor(() => skillsOf('wild'), patience)).toEqual(['wild.add']);
 });
 
-it('tries a server out, and says why one cannot be used', async () => {
+it('tries a server out, and says why one cannot be used', longTest, async () => {
   const { body } = await board.call('/api/mcp-servers/test', definition('try'));
   expect(body.data.tools.map(({ name }: Json) => name)).toEqual(['add', 'fail']);
   expect(
@@ -85,17 +89,21 @@ it('tries a server out, and says why one cannot be used', async () => {
   await waitFor(async () => (await board.call('/api/mcp-servers/broken')).body.data?.error);
 });
 
-it('tries a server of the workspace and switches it off and on, keeping what its file says', async () => {
-  const server = definition('keeps', { env: { TOKEN: 'kept-value' } });
-  expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
-  await waitFor(() => skillsOf('keeps'));
-  const trial = await board.call('/api/mcp-servers/keeps/test', {});
-  expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
-  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
-  await waitFor(async () => (await skillsOf('keeps')) === undefined);
-  expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toContain('kept-value');
-  expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
-  expect(await waitFor(() => skillsOf('keeps'))).toEqual(['keeps.add', 'keeps.fail']);
-  expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);
-  expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
-});
+it(
+  'tries a server of the workspace and switches it off and on, keeping what its file says',
+  longTest,
+  async () => {
+    const server = definition('keeps', { env: { TOKEN: 'kept-value' } });
+    expect((await board.call('/api/mcp-servers', server)).status).toBe(201);
+    await waitFor(() => skillsOf('keeps'), patience);
+    const trial = await board.call('/api/mcp-servers/keeps/test', {});
+    expect(trial.body.data.tools.map(({ name }: Json) => name)).toContain('add');
+    expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: false })).status).toBe(200);
+    await waitFor(async () => (await skillsOf('keeps')) === undefined);
+    expect(readFileSync(join(board.workspace, 'mcp-servers.d/keeps.yaml'), 'utf8')).toContain('kept-value');
+    expect((await board.call('/api/mcp-servers/keeps/enabled', { enabled: true })).status).toBe(200);
+    expect(await waitFor(() => skillsOf('keeps'), patience)).toEqual(['keeps.add', 'keeps.fail']);
+    expect((await board.call('/api/mcp-servers/nobody/test', {})).status).toBe(404);
+    expect((await board.call('/api/mcp-servers/nobody/enabled', { enabled: true })).status).toBe(404);
+  },
+);

@@ -15,7 +15,8 @@ async function toolsWith(servers: string) {
   return { voice, tools, call };
 }
 
-describe('MCP servers', () => {
+// Programs take their time to start on a busy machine.
+describe('MCP servers', { timeout: 60_000 }, () => {
   it('bring their tools, over HTTP and as a process, under their names', async () => {
     const server = await startMcpServer({ tools: ['echo', 'fail'] });
     onTestFinished(() => server.stop());

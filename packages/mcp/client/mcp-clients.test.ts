@@ -9,6 +9,7 @@ const cleanups: (() => unknown)[] = [];
 const logger = { warn: (fields: object) => void warnings.push(fields as never) };
 /** Programs take their time to start on a busy machine. */
 const patience = { timeoutMs: 45_000 };
+const longTest = { timeout: 60_000 };
 
 beforeEach(() => {
   warnings = [];
@@ -55,7 +56,7 @@ async function serve(options: Parameters<typeof startMcpServer>[0]) {
   return { ...server, stop };
 }
 
-describe('a server that is a program', () => {
+describe('a server that is a program', longTest, () => {
   it('offers its tools under its own name', async () => {
     const { clients, call } = await open([program('add', 'echo', 'fail', 'variable', 'media')]);
     expect(clients.states).toEqual([
@@ -147,7 +148,7 @@ describe('a server that is a program', () => {
   });
 });
 
-describe('the list of servers', () => {
+describe('the list of servers', longTest, () => {
   it('leaves out with its reason what cannot be used; the others stay', async () => {
     const { clients } = await open([
       { name: 'gone', command: '/no/such/program' },
@@ -210,7 +211,7 @@ describe('the list of servers', () => {
   });
 });
 
-describe.each(['http', 'sse'] as const)('a server over %s', (transport) => {
+describe.each(['http', 'sse'] as const)('a server over %s', longTest, (transport) => {
   it('gets the headers with every request', async () => {
     const server = await serve({ transport, key: 'sesame' });
     const headers = { authorization: 'Bearer sesame', 'x-tenant': 'blue' };
@@ -262,7 +263,7 @@ describe.each(['http', 'sse'] as const)('a server over %s', (transport) => {
   });
 });
 
-describe('a server over streamable HTTP', () => {
+describe('a server over streamable HTTP', longTest, () => {
   it.each([404, 400])('that forgot the session (%i) is asked once more in a new one', async (status) => {
     const called: string[] = [];
     const server = await serve({ unknownSession: status, onCall: (words) => called.push(words) });
