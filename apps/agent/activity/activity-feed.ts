@@ -112,7 +112,7 @@ export class ActivityFeed {
         this.#database.prepare('DELETE FROM told WHERE id <= ?').run(lastInsertRowid - maxStored);
       return lastInsertRowid;
     } catch (error) {
-      this.#logger.warn({ error, event }, 'failed to store feed event');
+      this.#logger.warn({ err: error, event }, 'failed to store feed event');
       return undefined;
     }
   }

@@ -55,7 +55,7 @@ export class Telemetry {
     try {
       this.#insert(call);
     } catch (error) {
-      this.#logger.warn({ error, model: call.model }, 'failed to store model call');
+      this.#logger.warn({ err: error, model: call.model }, 'failed to store model call');
     }
   }
 

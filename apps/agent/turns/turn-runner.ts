@@ -239,14 +239,16 @@ export class TurnRunner {
   }
 
   #finish(event: EndEvent | ErrorEvent, request: TurnRequest, prepared: Prepared): void {
-    const { session: begun, options } = prepared;
+    const { session, options } = prepared;
     const { sessions, checkpoints } = this.#options;
     checkpoints.delete(request.taskId);
     const version = sessions.version(request.sessionId);
     const messages =
-      version === begun.version ? event.messages : appended(sessions.load(request.sessionId), event, request);
+      version === session.version
+        ? event.messages
+        : appended(sessions.load(request.sessionId), event, request);
     if (messages.length === 0) return;
-    const { owner = prepared.owner } = begun;
+    const { owner = prepared.owner } = session;
     sessions.save(request.sessionId, { messages, version: version + 1, owner });
     // What the operator adds to a conversation of somebody else stays theirs.
     const scope = owner === prepared.owner ? options.scope : owner;

@@ -180,7 +180,7 @@ function Deliveries({ id }: { id: string }) {
       failed="The deliveries could not be loaded."
       empty={
         <EmptyState
-          title="No webhook was told"
+          title="No deliveries yet"
           next="Register one with tasks/pushNotificationConfig/set; each attempt shows here."
         />
       }
