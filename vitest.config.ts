@@ -60,6 +60,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'live',
+          // Sound in real time is proven in the browser that people have.
+          env: { CHROMIUM_HEADLESS_SHELL: '0' },
           include: live,
           exclude: ignored,
           pool: 'forks',

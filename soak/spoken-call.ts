@@ -50,7 +50,12 @@ export async function openStage(script: ModelScript) {
         async hears(words: RegExp): Promise<string> {
           await waitFor(async () => words.test((await said('assistant')).join(' ')), patience);
           await waitFor(async () => Number(await sound.quietMs()) < 500, patience);
-          await waitFor(async () => Number(await sound.quietMs()) > 2000, patience);
+          // A busy machine may take longer than that between two sentences; the page shows that it is still speaking.
+          const speaking = page.getByRole('status').getByText('Speaking');
+          await waitFor(
+            async () => Number(await sound.quietMs()) > 2000 && (await speaking.count()) === 0,
+            patience,
+          );
           const { samples, sampleRate } = await sound.samples();
           const fresh = samples.subarray(heardUntil);
           heardUntil = samples.length;

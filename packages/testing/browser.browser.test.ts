@@ -30,6 +30,10 @@ describe('findChromium', () => {
     vi.stubEnv('CHROMIUM_PATH', '');
     vi.stubEnv('PATH', scratch.path);
     expect(findChromium()).toBe(join(scratch.path, 'chromium'));
+    writeFileSync(join(scratch.path, 'chromium-headless-shell'), '', { mode: 0o755 });
+    expect(findChromium()).toBe(join(scratch.path, 'chromium-headless-shell'));
+    vi.stubEnv('CHROMIUM_HEADLESS_SHELL', '0');
+    expect(findChromium()).toBe(join(scratch.path, 'chromium'));
     scratch.remove();
   });
 });

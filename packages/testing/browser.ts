@@ -51,13 +51,14 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/** Where Chromium is: CHROMIUM_PATH, the PATH, or Debian's place. */
+/** Where Chromium is: CHROMIUM_PATH, the PATH, or Debian's place. CHROMIUM_HEADLESS_SHELL=0 asks for the whole browser. */
 export function findChromium(): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin'].filter(Boolean);
   const named = process.env.CHROMIUM_PATH;
+  const names = process.env.CHROMIUM_HEADLESS_SHELL === '0' ? NAMES.slice(1) : NAMES;
   const candidates = [
     ...(named ? [named] : []),
-    ...folders.flatMap((folder) => NAMES.map((name) => join(folder, name))),
+    ...folders.flatMap((folder) => names.map((name) => join(folder, name))),
   ];
   return candidates.find(isExecutable);
 }
