@@ -7,7 +7,8 @@ import {
   temporaryDirectory,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { corpus, researcher, startResearch } from '../apps/research/fixtures/lab.ts';
+import { corpus, researcher } from '../apps/research/fixtures/lab.ts';
+import { startResearch } from '../apps/research/fixtures/service.ts';
 import { startVoice, type TestVoice } from '../apps/voice/voice.suite.ts';
 
 /** The model of both services: it researches for the one, and calls deep_research for the other. */

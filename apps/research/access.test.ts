@@ -2,7 +2,7 @@ import { anonymous, encodePrincipal, type Principal } from '@trunkline/identity'
 import type { Peers, Service } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startResearch } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 import { exposureWarning } from './routes/guards.ts';
 
 describe('RESEARCH_AUTH_TOKEN', () => {

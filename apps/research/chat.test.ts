@@ -9,7 +9,8 @@ import {
   waitFor,
 } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, corpus, startResearch } from './fixtures/lab.ts';
+import { clientOf, corpus } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 
 const home = temporaryDirectory();
 let search: SearchServer;

@@ -2,7 +2,8 @@ import type { Service } from '@trunkline/service';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { docxOf, pdfOf } from './fixtures/documents.ts';
-import { clientOf, startResearch } from './fixtures/lab.ts';
+import { clientOf } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 
 const home = temporaryDirectory();
 let service: Service;

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Asked, askedFor, clientOf, type Lab, startLab, startResearch } from './fixtures/lab.ts';
+import { type Asked, askedFor, clientOf, type Lab, startLab } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 
 let lab: Lab;
 let { client, model, search } = {} as Lab;

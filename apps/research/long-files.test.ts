@@ -3,7 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from '@trunkline/storage';
 import { temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, type Lab, startLab, startResearch } from './fixtures/lab.ts';
+import { clientOf, type Lab, startLab } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 import { migrations } from './store/schema.ts';
 
 const FACT = 'The harbour of Merrow was dredged in 1911 to a depth of 14 metres.';

@@ -1,7 +1,8 @@
 import type { Service } from '@trunkline/service';
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, corpus, type SeenEvent, startResearch } from './fixtures/lab.ts';
+import { clientOf, corpus, type SeenEvent } from './fixtures/lab.ts';
+import { startResearch } from './fixtures/service.ts';
 
 const home = temporaryDirectory();
 let search: SearchServer;

@@ -1,6 +1,7 @@
 import { temporaryDirectory } from '@trunkline/testing';
 import { describe, expect, it } from 'vitest';
-import { clientOf, startResearch } from '../fixtures/lab.ts';
+import { clientOf } from '../fixtures/lab.ts';
+import { startResearch } from '../fixtures/service.ts';
 import { mediawiki } from './mediawiki.ts';
 import { searxng } from './searxng.ts';
 import type { SourceClient, SourceDeps } from './source.ts';

@@ -1,7 +1,8 @@
 import { type SearchServer, startSearchServer, temporaryDirectory } from '@trunkline/testing';
 import { SearchError } from '@trunkline/tools';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { corpus, startResearch } from '../fixtures/lab.ts';
+import { corpus } from '../fixtures/lab.ts';
+import { startResearch } from '../fixtures/service.ts';
 import { toy } from '../fixtures/toy-source.ts';
 import { createSources, missingSources, sourceDefinitions } from './catalogue.ts';
 import { keyless } from './keyless.ts';
