@@ -1,4 +1,5 @@
 import { dirname, join, normalize } from 'node:path';
+import privateWords from './private-words.json' with { type: 'json' };
 
 type Sources = ReadonlyMap<string, string>;
 
@@ -25,32 +26,15 @@ function importsOf(file: string, sources: Sources): string[] {
   return [...new Set(targets)].filter((target) => sources.has(target));
 }
 
-/** Private words, and what the field says. */
-const dialect: readonly (readonly [RegExp, string])[] = [
-  [/\b(?:wordsOf|inWords)\b/g, 'errorMessage, formatDuration or a name that says what it gives'],
-  [/\b\w*Surroundings\b/g, 'ServiceContext or ...Deps'],
-  [/\b\w*[fF]amilySecret\b/g, 'serviceToken'],
-  [/\b(?:NewsDesk|Stash)\b/g, 'NotificationQueue, PendingStore'],
-  [/\b(?:HumanDesk|SearchDesk)\b/g, 'HumanInput, SearchAggregator'],
-  [/\bCourtesies\b/g, 'backchannel, reprompt'],
-  [/\b(?:Patience|withPatience)\b/g, 'endpointing, timeout'],
-  [/\bErrands?\b/g, 'jobs of the research service'],
-  [/\b(?:CeremonyHall|Conductor)\b/g, 'CeremonyService, CeremonyRunner'],
-  [/\b(?:A2aCourier|PushOutlet)\b/g, 'A2aDelivery, PushSender'],
-  [/\b(?:LateNotes|AfterFire|Registrar)\b/g, 'DeferredWrites, FireCompletion, ControlPlane'],
-  [/\b(?:OwnWords|Mouth)\b/g, 'EchoFilter, SpeechPlayer'],
-  [/\b(?:StormWatch|LifeWatch)\b/g, 'AlertRateLimiter, LivenessWatchdog'],
-  [/\b(?:Skill)?Shelf\b/g, 'FileCache, SkillRepository'],
-  [
-    /\b(?:Lanes?|LanePlace|InTurn|SessionLocks)\b/g,
-    'KeyedQueue, ConcurrencyLimiter or Mutex of @trunkline/std',
-  ],
-  [/\bGraphHolder\b/g, 'ActiveAgent'],
-];
+/** Private words as patterns of whole identifiers, and what the field says instead. */
+const dialect = Object.entries(privateWords).map(([word, better]) => ({
+  pattern: new RegExp(`\\b(?:${word})\\b`, 'g'),
+  better,
+}));
 
 export function dialectBreaches(file: string, text: string): string[] {
   const code = withoutComments(text);
-  return dialect.flatMap(([pattern, better]) =>
+  return dialect.flatMap(({ pattern, better }) =>
     [...new Set([...code.matchAll(pattern)].map(([word]) => word))].map(
       (word) => `${file}: ${word} is a private word; say ${better}`,
     ),
