@@ -139,7 +139,8 @@ export function createExchange(settings: ExchangeSettings): Exchange {
       await startRouter(bus, routing, questions);
     },
     async close() {
-      await Promise.all([longTasks.close(), runner.close(), broker?.close(), mcpServers.close()]);
+      broker?.close();
+      await Promise.all([longTasks.close(), runner.close(), mcpServers.close()]);
     },
   };
 }
