@@ -1,8 +1,8 @@
 export { createEmbeddedBus, type EmbeddedBusOptions } from './embedded/embedded-bus.ts';
 export { BusError, type BusErrorCode, NonRetryableError } from './errors.ts';
 export { maximumMessageBytes } from './message.ts';
-export type { NatsBusOptions } from './nats/connection.ts';
 export { createNatsBus } from './nats/create-nats-bus.ts';
+export type { NatsBusOptions } from './nats/options.ts';
 export type {
   Bus,
   BusLogger,

@@ -8,18 +8,8 @@ import {
 } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
-import type { CommonOptions } from '../options.ts';
 import type { BusLogger } from '../port.ts';
-
-const numbers = {
-  replicas: 1,
-  ackWaitMs: 30_000,
-  publishTimeoutMs: 30_000,
-  maxPending: 10_000,
-  connectTimeoutMs: 10_000,
-} as const;
-
-const prefixWords = 'use 1 to 32 letters, digits, "-" or "_"';
+import type { NatsAccess } from './options.ts';
 
 const reconnectEveryMs = 250;
 const pingEveryMs = 10_000;
@@ -156,57 +146,4 @@ function connectFailure(urls: readonly URL[], error: unknown): BusError {
   }
   const words = `NATS at ${place} cannot be reached: ${errorMessage(error)}. Start it, or correct NATS_URL and the TLS settings.`;
   return new BusError('connection_failed', words, { cause: error });
-}
-
-/** How to reach and enter the NATS servers. */
-export interface NatsAccess {
-  /** Addresses such as `nats://host:4222`, also several with commas between; `tls://` asks for TLS. */
-  servers: string;
-  user?: string;
-  password?: string;
-  token?: string;
-  /** Path of a `.creds` file. */
-  credentialsFile?: string;
-  /** Paths of PEM files; giving any asks for TLS. */
-  tls?: { caFile?: string; certificateFile?: string; keyFile?: string };
-}
-
-export interface NatsBusOptions extends CommonOptions, NatsAccess {
-  /** First token of all subjects and part of the names of streams; buses with the same prefix are one. Default `bus`. */
-  prefix?: string;
-  /** Copies of each stream in a cluster; default 1. */
-  replicas?: number;
-  /** After this time without a sign of life a message begun elsewhere is redelivered; default 30 seconds. */
-  ackWaitMs?: number;
-  /** How long a publish waits for a server that is away; default 30 seconds. */
-  publishTimeoutMs?: number;
-  /** How many publishes may wait at once; default 10,000. */
-  maxPending?: number;
-  /** How long the first connection may take; default 10 seconds. */
-  connectTimeoutMs?: number;
-}
-
-export interface NatsSettings {
-  prefix: string;
-  replicas: number;
-  ackWaitMs: number;
-  publishTimeoutMs: number;
-  maxPending: number;
-  connectTimeoutMs: number;
-}
-
-export function natsSettingsOf(options: NatsBusOptions): NatsSettings {
-  const settings: NatsSettings = { prefix: options.prefix ?? 'bus', ...numbers };
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(settings.prefix)) throw refused('prefix', settings.prefix, prefixWords);
-  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
-    const value = options[name] ?? numbers[name];
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw refused(name, value, 'give a whole number of at least 1');
-    settings[name] = value;
-  }
-  return settings;
-}
-
-function refused(name: string, value: unknown, remedy: string): BusError {
-  return new BusError('options_refused', `The bus option ${name} is ${JSON.stringify(value)}: ${remedy}.`);
 }

@@ -1,7 +1,7 @@
 import { type Settings, settingsOf, silentLogger } from '../options.ts';
 import type { Bus } from '../port.ts';
 import { DurableTopics } from '../topics/topic-index.ts';
-import { type NatsBusOptions, natsSettingsOf } from './connection.ts';
+import { type NatsBusOptions, natsSettingsOf } from './options.ts';
 
 /** A bus on NATS JetStream, shared by all processes with the same servers and prefix. Loads the NATS client only now. */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {

@@ -2,7 +2,7 @@ import { AckPolicy, type ConsumerConfig, type ConsumerInfo, DeliverPolicy } from
 import { type Msg, type MsgHdrs, nanos } from '@nats-io/transport-node';
 import type { DurableOptions } from '../delivery/attempts.ts';
 import type { Settings } from '../options.ts';
-import type { NatsSettings } from './connection.ts';
+import type { NatsSettings } from './options.ts';
 import { filterOf, found, type Resources } from './resources.ts';
 
 type NamedConfig = Partial<ConsumerConfig> & { durable_name: string };

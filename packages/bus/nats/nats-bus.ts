@@ -28,7 +28,7 @@ import type {
   Subscription,
 } from '../port.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
-import { type Connection, type NatsAccess, type NatsSettings, openConnection } from './connection.ts';
+import { type Connection, openConnection } from './connection.ts';
 import { DurableConsumers } from './durable-consumers.ts';
 import { NatsDeadLetters } from './nats-dead-letters.ts';
 import { NatsDurable } from './nats-durable.ts';
@@ -37,6 +37,7 @@ import { NatsLease, Presence } from './nats-lease.ts';
 import { NatsLive } from './nats-live.ts';
 import { NatsMemory } from './nats-memory.ts';
 import { NatsRetention } from './nats-retention.ts';
+import type { NatsAccess, NatsSettings } from './options.ts';
 import { Outbox } from './outbox.ts';
 import { openResources, type Resources, subjectOf } from './resources.ts';
 

@@ -1,7 +1,8 @@
 import { createInbox, headers, type Msg, type Subscription } from '@nats-io/transport-node';
 import { errorMessage } from '@trunkline/std';
 import { BusError } from '../errors.ts';
-import type { Connection, NatsSettings } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { NatsSettings } from './options.ts';
 
 /** Goes to one durable name only: a dead letter on its way back. */
 export const onlyForHeader = 'Trunkline-Only';

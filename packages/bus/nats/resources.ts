@@ -17,7 +17,8 @@ import type { Settings } from '../options.ts';
 import type { BusLogger, Message } from '../port.ts';
 import { percentEncoded } from '../topics/topic.ts';
 import type { DurableTopics } from '../topics/topic-index.ts';
-import type { Connection, NatsSettings } from './connection.ts';
+import type { Connection } from './connection.ts';
+import type { NatsSettings } from './options.ts';
 import { onlyForHeader } from './outbox.ts';
 
 /** Ends every subject: `>` of NATS needs one more token where `#` takes none. */
