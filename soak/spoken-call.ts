@@ -17,9 +17,10 @@ const rate = 16_000;
 /** All four services as one process, a browser, and a person with a voice and ears; the model alone is scripted. */
 export async function openStage(script: ModelScript) {
   const home = temporaryDirectory();
-  const voices = await openLocalVoices();
+  const voices = await openLocalVoices('am_michael');
   const model = await startModelServer({ script });
-  const environment = { INPROC_VOICE: 'piper' };
+  // Says a text the same way every time, unlike Piper.
+  const environment = { INPROC_VOICE: 'af_heart' };
   const fleet = await createFleet({ home: home.path, modelUrl: model.url, environment });
   const browser = await launchBrowser({ args: ['--autoplay-policy=no-user-gesture-required'] });
   return {

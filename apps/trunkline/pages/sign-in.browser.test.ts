@@ -99,9 +99,10 @@ describeWithBrowser('the operator signs in', () => {
     await page.getByLabel("Operator's key").fill(keyOf(fleet.home));
     await page.keyboard.press('Enter');
     await question.waitFor({ state: 'detached', ...SOON });
+    // The form holds the word too, so the service is asked until the change has arrived there.
+    const skills = () => page.evaluate(async () => (await fetch('/api/skills')).text());
+    await expect.poll(skills, SOON).toContain('tea');
     await page.getByText('tea').first().waitFor(SOON);
-    const skill = await page.evaluate(async () => (await fetch('/api/skills')).text());
-    expect(skill).toContain('tea');
   });
 
   describe.each(names)('on the page of %s', (name) => {

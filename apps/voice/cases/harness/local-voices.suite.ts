@@ -10,18 +10,20 @@ import { checkWeights, weights } from '../../speech/weights.ts';
 import type { Voices } from './voices.suite.ts';
 
 const rate = 16_000;
-const callerVoice = 'piper:60';
 const botVoice = 'piper';
 
 /** Whether the models that the cases need came with the installation. */
 export async function hasLocalVoices(): Promise<boolean> {
-  const needed = weights.filter(({ name }) => /Moonshine|Piper|Silero/.test(name));
+  const needed = weights.filter(({ name }) => /Moonshine|Piper|Kokoro|Silero/.test(name));
   const states = await Promise.all(needed.map((entry) => checkWeights(entry)));
   return states.every((state) => state === 'ready');
 }
 
-/** The models of this machine: Piper speaks for both sides, Silero and Moonshine listen. */
-export async function openLocalVoices() {
+/**
+ * The models of this machine: Piper speaks for the bot, Silero and Moonshine listen. Piper says a text a little differently
+ * each time, and some renderings are misheard; tests that need every word give the caller a voice of Kokoro.
+ */
+export async function openLocalVoices(callerVoice = 'piper:60') {
   const { path, remove } = temporaryDirectory();
   const env = { TTS_BACKEND: 'inprocess', INPROC_VOICE: botVoice, SIDECAR_URL: 'http://127.0.0.1:9' };
   const options = readOptions(voiceOptions, { env });
@@ -29,7 +31,7 @@ export async function openLocalVoices() {
   const speech = createSpeechParts(options, { sidecar, directory: path, logger: silent });
   const spoken = new Map<string, Int16Array>();
   const say = async (text: string) => {
-    const known = spoken.get(text) ?? (await soundOf(speech, text));
+    const known = spoken.get(text) ?? (await soundOf(speech, text, callerVoice));
     spoken.set(text, known);
     return known;
   };
@@ -49,9 +51,9 @@ export async function openLocalVoices() {
 const drop = () => undefined;
 const silent: Logger = { debug: drop, info: drop, warn: drop, error: drop, child: () => silent };
 
-async function soundOf(speech: SpeechParts, text: string): Promise<Int16Array> {
+async function soundOf(speech: SpeechParts, text: string, voice: string): Promise<Int16Array> {
   const frames: AudioFrame[] = [];
-  for await (const frame of speech.synthesizer.speak({ text, voice: callerVoice })) frames.push(frame);
+  for await (const frame of speech.synthesizer.speak({ text, voice })) frames.push(frame);
   return resampled(frames);
 }
 
