@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { environmentExample, referencePage } from '@trunkline/config';
 import { optionTables } from '../apps/trunkline/options.ts';
-import { licencePage } from './docs/licences.ts';
 import { routesPage, toolsPage, topicsPage } from './docs/reference.ts';
 import { readServices } from './docs/services.ts';
+import { licencePage } from './docs/supply-chain.ts';
 
 const root = process.cwd();
 const { services, tools } = await readServices();
