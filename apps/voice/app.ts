@@ -1,11 +1,18 @@
 import { join } from 'node:path';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
-import { type Missing, missingModel, type Service, type ServiceContext } from '@trunkline/service';
-import { createComponents, type Substitutes, type VoiceApp, type VoiceComponents } from './components.ts';
+import {
+  component,
+  type Missing,
+  missingModel,
+  type Service,
+  type ServiceContext,
+  startComponents,
+} from '@trunkline/service';
+import { type Substitutes, type VoiceApp, type VoiceComponents, voiceComponents } from './components.ts';
 import { renderVoiceError } from './errors.ts';
 import type { VoiceOptions } from './options.ts';
 import manifest from './package.json' with { type: 'json' };
-import { mountRoutes } from './routes/routes.ts';
+import { mountRoutes } from './routes/table.ts';
 import { createTranslator } from './speech/translator/app.ts';
 import type { User } from './users/user.ts';
 
@@ -17,51 +24,66 @@ export async function start(options: VoiceOptions, context: ServiceContext): Pro
 }
 
 /** Starts the service and gives its components too, for the tests, which may put others in their place. */
-export async function launch(options: VoiceOptions, context: ServiceContext, substitutes: Substitutes = {}) {
-  await using closing = new AsyncDisposableStack();
+export async function launch(options: VoiceOptions, context: ServiceContext, substitutes?: Substitutes) {
   const { logger, portVariable = 'PORT' } = context;
-  const voice = await createComponents({ options, context, substitutes }, closing);
-  const app = createVoiceApp(voice);
-  mountRoutes(app, voice);
-  servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
-  const server = await serve(app, { host: options.host, port: options.port, portVariable, logger });
-  closing.defer(() => server.stop());
-  voice.address.url = options.publicUrl ?? server.url;
-  await startTranslator(voice, closing);
-  voice.research.resume();
-  const running = closing.move();
+  const { host, port } = options;
+  const voice = voiceComponents(options, context, substitutes);
+  const app = component('routes', voice, createVoiceApp);
+  const server = component(
+    'server',
+    { app, address: voice.address },
+    async ({ app, address }) => {
+      const server = await serve(app, { host, port, portVariable, logger });
+      address.listen(server.url);
+      return server;
+    },
+    (server) => server.stop(),
+  );
+  const { sidecar, users, admission, research } = voice;
+  const translator = component(
+    'speech translator',
+    { sidecar, users, admission },
+    (deps) => startTranslator(options, context, deps),
+    (server) => server?.stop(),
+  );
+  const resumed = component('resumed research', { server, research }, ({ research }) => research.resume());
+  const { values, stop } = await startComponents({ ...voice, app, server, translator, resumed });
   const service: Service = {
-    url: server.url,
-    missing: () => missing(voice),
-    routes: () => listRoutes(app),
-    requiresKey: () => voice.users.source !== 'empty' || options.a2aAuthToken !== undefined,
-    stop: () => running.disposeAsync(),
+    url: values.server.url,
+    missing: () => missing(values),
+    routes: () => listRoutes(values.app),
+    requiresKey: () => values.users.source !== 'empty' || options.a2aAuthToken !== undefined,
+    stop,
   };
-  return { service, voice };
+  return { service, voice: values };
 }
 
 function createVoiceApp(voice: VoiceComponents): VoiceApp {
-  const { options, context, operator, logger, metrics } = voice;
-  return createApp<User>({
+  const { options, service, operator } = voice.context;
+  const app = createApp<User>({
     service: 'voice',
-    access: { operator, serviceToken: context.peers?.serviceToken },
+    access: { operator, serviceToken: service.peers?.serviceToken },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,
     description: manifest.description,
-    logger,
-    metrics,
+    logger: service.logger,
+    metrics: voice.metrics,
     renderError: renderVoiceError,
     allowedHosts: options.allowedHosts,
     publicUrl: options.publicUrl,
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({ status: 200, body: healthBody(voice) }),
   });
+  mountRoutes(app, voice);
+  servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
+  return app;
 }
 
 /** What the service says about itself to everyone. */
 function healthBody(voice: VoiceComponents) {
-  const { options, context, users, sessions, delegates, library, speech, gateway } = voice;
+  const { context, users, sessions, delegates, library, speech, gateway } = voice;
+  const { options, service } = context;
   return {
     status: 'ok',
     stt_backend: options.sttBackend,
@@ -80,7 +102,7 @@ function healthBody(voice: VoiceComponents) {
     speech: speech.describe(),
     model: gateway.describe(),
     missing: missing(voice),
-    services: context.services?.() ?? [],
+    services: service.services?.() ?? [],
   };
 }
 
@@ -99,26 +121,22 @@ function rosterHint({ users, admission }: VoiceComponents): string | undefined {
   return admission.operatorOnlyBecause();
 }
 
-async function startTranslator(voice: VoiceComponents, closing: AsyncDisposableStack): Promise<void> {
-  const {
-    translatorPort: port,
-    host,
-    sidecarSampleRate: sampleRate,
-    sidecarReferenceId: defaultVoice,
-  } = voice.options;
-  if (port === undefined) return;
-  const { sidecar, users, admission, options, logger } = voice;
+async function startTranslator(
+  options: VoiceOptions,
+  { logger }: ServiceContext,
+  deps: Pick<VoiceComponents, 'sidecar' | 'users' | 'admission'>,
+) {
+  const { translatorPort: port, host, allowedHosts } = options;
+  if (port === undefined) return undefined;
   const app = createTranslator({
-    sidecar,
-    sampleRate,
-    defaultVoice,
-    users,
-    admission,
+    ...deps,
+    sampleRate: options.sidecarSampleRate,
+    defaultVoice: options.sidecarReferenceId,
     version: manifest.version,
-    allowedHosts: options.allowedHosts,
+    allowedHosts,
     logger,
   });
   const server = await serve(app, { host, port, portVariable: 'TRANSLATOR_PORT', logger });
-  closing.defer(() => server.stop());
   logger.info({ url: server.url }, 'speech translator started');
+  return server;
 }

@@ -1,3 +1,5 @@
+import type { Metrics } from '@trunkline/http';
+
 /** Milliseconds from the moment the caller stopped speaking; null where a turn did not come so far. */
 export interface TurnLatency {
   /** The turn was taken for over. */
@@ -71,6 +73,17 @@ export class LatencyLog {
     });
     return Object.fromEntries(entries) as TurnLatency;
   }
+}
+
+/** Records the turns of calls, for `GET /api/metrics` and for Prometheus. */
+export function createLatencyLog(metrics: Metrics): LatencyLog {
+  const buckets = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 30];
+  const help = 'Time from the end of speech to each step of the answer.';
+  const seconds = metrics.histogram('turn_latency_seconds', help, ['step'], buckets);
+  return new LatencyLog((turn) => {
+    for (const [name, ms] of Object.entries(turn))
+      if (ms !== null) seconds.observe({ step: name.replace(/_ms$/, '') }, ms / 1000);
+  });
 }
 
 /** Counts what happens from the start of the process. */

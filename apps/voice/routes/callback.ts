@@ -1,13 +1,10 @@
 import { createKeyring, describeRoute, parseJson, refuseForeignName } from '@trunkline/http';
 import type { Context } from 'hono';
-import type { VoiceApp, VoiceComponents } from '../components.ts';
+import type { RouteDeps, VoiceApp } from '../components.ts';
 import { type CallbackGrant, type Pushed, readPushed } from '../delivery/callbacks.ts';
 import { voiceErrors } from '../errors.ts';
 
-type CallbackDeps = Pick<
-  VoiceComponents,
-  'delivery' | 'tokens' | 'questions' | 'admission' | 'options' | 'users'
->;
+type CallbackDeps = Pick<RouteDeps, 'delivery' | 'tokens' | 'questions' | 'admission' | 'options' | 'users'>;
 
 /** A caller of the callback; with a grant when it is a delegate that was asked something. */
 interface Sender {

@@ -1,6 +1,6 @@
 import { describeRoute, validate } from '@trunkline/http';
 import { z } from 'zod';
-import type { VoiceApp, VoiceComponents } from '../components.ts';
+import type { RouteDeps, VoiceApp } from '../components.ts';
 import { mediaErrors } from '../media/peer.ts';
 
 const longestSdp = 256 * 1024;
@@ -28,10 +28,7 @@ const candidatesSchema = z.object({
 });
 
 /** How a client connects: an offer, then candidates as they are found. */
-export function mountCalls(
-  app: VoiceApp,
-  { calls, options }: Pick<VoiceComponents, 'calls' | 'options'>,
-): void {
+export function mountCalls(app: VoiceApp, { calls, options }: Pick<RouteDeps, 'calls' | 'options'>): void {
   const { bad_offer, bad_candidate, connection_unknown, lines_busy, webrtc_missing } = mediaErrors;
 
   app.post(

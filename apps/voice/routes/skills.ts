@@ -2,13 +2,12 @@ import { allowCallers, describeRoute, validate } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { Skills, VoiceReferences } from '../api-types.ts';
-import type { VoiceApp, VoiceComponents } from '../components.ts';
+import type { RouteDeps, VoiceApp } from '../components.ts';
 import { voiceErrors } from '../errors.ts';
 import type { SkillLibrary } from '../skills/library.ts';
-import { isAllowed, type SkillSelection } from '../skills/selection.ts';
+import { isAllowed } from '../skills/selection.ts';
 import { findBackend } from '../speech/backends/registry.ts';
 import { CloneError } from '../speech/clone/cloner.ts';
-import type { UserDirectory } from '../users/directory.ts';
 import type { User } from '../users/user.ts';
 
 /** Name and description are shown to everyone; thirty seconds hold no more words than that. */
@@ -20,18 +19,9 @@ const uploadSchema = z.object({
   description: z.string().max(2000).optional(),
 });
 
-export interface SkillRouteOptions {
-  library: SkillLibrary;
-  selection: SkillSelection;
-  users: UserDirectory;
-}
+type SkillDeps = Pick<RouteDeps, 'library' | 'selection' | 'users'>;
 
-export function mountSkills(app: VoiceApp, options: SkillRouteOptions): void {
-  mountOwnSkill(app, options);
-  mountAdminSkill(app, options);
-}
-
-function mountOwnSkill(app: VoiceApp, { library, selection }: SkillRouteOptions): void {
+export function mountOwnSkill(app: VoiceApp, { library, selection }: SkillDeps): void {
   app.get('/api/skills', describeRoute({ summary: 'The skills the caller may choose from' }), (context) => {
     const user = context.get('caller');
     const assigned = selection.assignedTo(user);
@@ -61,7 +51,7 @@ function mountOwnSkill(app: VoiceApp, { library, selection }: SkillRouteOptions)
   );
 }
 
-function mountAdminSkill(app: VoiceApp, { library, selection, users }: SkillRouteOptions): void {
+export function mountAdminSkill(app: VoiceApp, { library, selection, users }: SkillDeps): void {
   app.post(
     '/api/admin/skills',
     describeRoute({ summary: 'Put a user on a skill', errors: [voiceErrors.admin_required] }),
@@ -84,7 +74,7 @@ function unknownSkill(slug: string, library: SkillLibrary) {
   return { error: `unknown skill: ${slug}`, available: library.slugs };
 }
 
-type VoiceDeps = Pick<VoiceComponents, 'options' | 'sidecar' | 'cloner' | 'counters'>;
+type VoiceDeps = Pick<RouteDeps, 'options' | 'sidecar' | 'cloner' | 'counters'>;
 
 /** Voices made from recordings. */
 export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }: VoiceDeps): void {

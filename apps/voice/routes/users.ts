@@ -2,13 +2,10 @@ import { describeRoute, validate } from '@trunkline/http';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import type { Account } from '../api-types.ts';
-import type { VoiceApp, VoiceComponents } from '../components.ts';
+import type { RouteDeps, VoiceApp } from '../components.ts';
 import { isVerbosity, verbosityLevels } from '../skills/skill.ts';
 
-type UserDeps = Pick<
-  VoiceComponents,
-  'users' | 'preferences' | 'options' | 'counters' | 'sessions' | 'latency'
->;
+type UserDeps = Pick<RouteDeps, 'users' | 'preferences' | 'options' | 'counters' | 'sessions' | 'latency'>;
 
 /** Who the caller is and what they have chosen, and the metrics that every user may see. */
 export function mountUsers(app: VoiceApp, { users, preferences, options, ...metrics }: UserDeps): void {
@@ -47,7 +44,7 @@ export function mountUsers(app: VoiceApp, { users, preferences, options, ...metr
   );
 }
 
-type Reloaded = Pick<VoiceComponents, 'users' | 'library' | 'selection' | 'delegates'>;
+type Reloaded = Pick<RouteDeps, 'users' | 'library' | 'selection' | 'delegates'>;
 
 /** Routes that read a configuration file again. A broken file changes nothing and is answered with its error. */
 export function mountReloads(app: VoiceApp, { users, library, selection, delegates }: Reloaded): void {

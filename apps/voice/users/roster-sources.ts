@@ -1,69 +1,86 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Environment } from '@trunkline/config';
+import type { Environment, Logger } from '@trunkline/config';
 import { writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
+import type { VoiceOptions } from '../options.ts';
 import { isMissingFile } from '../store/reload.ts';
 import type { RosterText } from './roster.ts';
 
-export interface SecretsSourceOptions {
-  apiUrl: string;
-  clientId: string;
-  clientSecret: string;
-  projectId: string;
-  environment: string;
-  secretPath: string;
-  timeoutMs?: number;
-}
+type SecretsOptions = Pick<
+  VoiceOptions,
+  | 'secretsApiUrl'
+  | 'secretsClientId'
+  | 'secretsClientSecret'
+  | 'secretsProjectId'
+  | 'secretsEnvironment'
+  | 'secretsPath'
+>;
 
 const secretName = 'USERS_YAML';
 const loginSchema = z.object({ accessToken: z.string().min(1) });
 const secretSchema = z.object({ secret: z.object({ secretValue: z.string() }) });
 
+/** The secrets manager, where all it needs is configured. */
+export function configuredSecrets(options: SecretsOptions, logger: Logger): RosterSource | undefined {
+  const { secretsClientId, secretsClientSecret, secretsProjectId } = options;
+  const given = [secretsClientId, secretsClientSecret, secretsProjectId].filter(
+    (value) => value !== undefined,
+  );
+  if (given.length === 3) return createSecretsSource(options);
+  if (given.length > 0)
+    logger.warn(
+      {},
+      'secrets manager needs SECRETS_CLIENT_ID, SECRETS_CLIENT_SECRET and SECRETS_PROJECT_ID; using users.yaml',
+    );
+  return undefined;
+}
+
 /** The roster as a secret of a secrets manager with Infisical's API. */
-export function createSecretsSource(options: SecretsSourceOptions): RosterSource {
+export function createSecretsSource(options: SecretsOptions, timeoutMs = 10_000): RosterSource {
   const name = `secret ${secretName}`;
+  const base = options.secretsApiUrl.replace(/\/+$/, '');
+  const call = <Schema extends z.ZodType>(step: string, path: string, request: RequestInit, schema: Schema) =>
+    callManager(step, `${base}${path}`, { ...request, signal: AbortSignal.timeout(timeoutMs) }, schema);
   return {
     origin: 'secrets_manager',
     name,
     async read() {
-      const { accessToken } = await logIn(options);
-      const { secret } = await fetchSecret(options, accessToken);
+      const { secretsClientId: clientId, secretsClientSecret: clientSecret } = options;
+      const login = {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ clientId, clientSecret }),
+      };
+      const { accessToken } = await call(
+        'the login',
+        '/api/v1/auth/universal-auth/login',
+        login,
+        loginSchema,
+      );
+      const query = new URLSearchParams({
+        workspaceId: options.secretsProjectId ?? '',
+        environment: options.secretsEnvironment,
+        secretPath: options.secretsPath,
+      });
+      const path = `/api/v3/secrets/raw/${secretName}?${query}`;
+      const headers = { authorization: `Bearer ${accessToken}` };
+      const { secret } = await call(secretName, path, { headers }, secretSchema);
       return { text: secret.secretValue, file: name, expand: false };
     },
   };
 }
 
-function logIn({ clientId, clientSecret, ...options }: SecretsSourceOptions) {
-  const request = {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ clientId, clientSecret }),
-  };
-  return call(options, '/api/v1/auth/universal-auth/login', request, loginSchema);
-}
-
-function fetchSecret(options: SecretsSourceOptions, accessToken: string) {
-  const { projectId, environment, secretPath } = options;
-  const query = new URLSearchParams({ workspaceId: projectId, environment, secretPath });
-  const request = { headers: { authorization: `Bearer ${accessToken}` } };
-  return call(options, `/api/v3/secrets/raw/${secretName}?${query}`, request, secretSchema);
-}
-
 /** Errors name the step and the status, never what was sent or came back. */
-async function call<Schema extends z.ZodType>(
-  { apiUrl, timeoutMs = 10_000 }: Pick<SecretsSourceOptions, 'apiUrl' | 'timeoutMs'>,
-  path: string,
+async function callManager<Schema extends z.ZodType>(
+  step: string,
+  url: string,
   request: RequestInit,
   schema: Schema,
 ): Promise<z.output<Schema>> {
-  const step = path.startsWith('/api/v1/') ? 'the login' : secretName;
-  const url = `${apiUrl.replace(/\/+$/, '')}${path}`;
-  const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch(
-    (cause: unknown) => {
-      throw new Error(`The secrets manager did not answer ${step}; check SECRETS_API_URL.`, { cause });
-    },
-  );
+  const response = await fetch(url, request).catch((cause: unknown) => {
+    throw new Error(`The secrets manager did not answer ${step}; check SECRETS_API_URL.`, { cause });
+  });
   if (!response.ok) throw new Error(`The secrets manager answered ${response.status} to ${step}.`);
   const parsed = schema.safeParse(await response.json());
   if (!parsed.success) throw new Error(`The secrets manager's answer to ${step} is not understood.`);

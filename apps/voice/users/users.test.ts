@@ -83,7 +83,7 @@ describe('who is calling', () => {
       secrets: undefined,
       file: { origin: 'file', name: 'users.yaml', ...file },
       marker: createRosterMarker(home),
-      logger: voice.logger,
+      logger: voice.context.service.logger,
       ...(retryMs && { retryMs }),
     });
     onTestFinished(() => users.stop());
@@ -167,16 +167,10 @@ describe('the secrets manager', () => {
   });
 
   it('is given up after its time, without its secret in the words', async () => {
-    const { manager } = await start({});
+    const { voice, manager } = await start({});
     manager.fault = 'stall';
-    const source = createSecretsSource({
-      ...credentials,
-      apiUrl: manager.url,
-      projectId: 'project',
-      environment: 'prod',
-      secretPath: '/',
-      timeoutMs: 20,
-    });
+    const { options } = voice.voice.context;
+    const source = createSecretsSource({ ...options, secretsApiUrl: manager.url }, 20);
     await expect(source.read()).rejects.toThrow(
       'The secrets manager did not answer the login; check SECRETS_API_URL.',
     );

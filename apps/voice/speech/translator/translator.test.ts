@@ -95,7 +95,7 @@ describe('speech translator', () => {
     const { sidecar, voice } = await start();
     sidecar.faults.set('/v1/tts', 'stall');
     const controller = new AbortController();
-    const { port } = new URL(`http://127.0.0.1:${voice.voice.options.translatorPort}`);
+    const { port } = new URL(`http://127.0.0.1:${voice.voice.context.options.translatorPort}`);
     const asked = fetch(`http://127.0.0.1:${port}/v1/audio/speech`, {
       ...json({ input: 'x' }),
       signal: controller.signal,
