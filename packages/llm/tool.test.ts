@@ -6,6 +6,7 @@ const context = { signal: new AbortController().signal, sessionId: 's', toolCall
 
 const add = defineTool({
   name: 'add',
+  effects: ['reads'],
   description: 'Adds two numbers.',
   input: z.object({ left: z.number(), right: z.number() }),
   execute: async ({ left, right }) => String(left + right),
@@ -13,6 +14,7 @@ const add = defineTool({
 
 const ask = defineTool({
   name: 'ask_human',
+  effects: ['reads'],
   description: 'Asks the human.',
   input: z.object({ question: z.string() }),
   pause: true,

@@ -12,18 +12,47 @@ export interface ToolContext {
   scope?: string | undefined;
 }
 
+/**
+ * What a call can do to the world. `reads` alone changes nothing anywhere, so that such a call may be cancelled at any
+ * time and made again. Policy decides by these, so declare all that a tool has.
+ *
+ * - `writes`: changes stored data: notes, memory, files, schedules.
+ * - `sends`: hands text to somebody else: a chat, a mail, an agent, the bus.
+ * - `spends`: costs money beyond the tokens of this turn.
+ * - `executes`: runs a program.
+ * - `configures`: changes what services or agents may do.
+ */
+export type Effect = (typeof effects)[number];
+
+export const effects = ['reads', 'writes', 'sends', 'spends', 'executes', 'configures'] as const;
+
+/** What a call is about, for rules and for the person who is asked. */
+export interface CallSubject {
+  path?: string;
+  /** The whole address of a network read; its host is matched too. */
+  url?: string;
+  host?: string;
+  command?: string;
+  /** A channel, an agent, a topic, an address of mail. */
+  recipient?: string;
+  /** It stays within our own services, which are told what this turn has read and decide for themselves. */
+  internal?: boolean;
+}
+
 interface ToolHead<Input> {
   name: string;
   description: string;
   input: z.ZodType<Input>;
+  effects: readonly Effect[];
+  /** Its output comes from outside the operator's trust: pages, mails, issues, other agents. */
+  external?: boolean;
+  subject?(input: Input): CallSubject;
 }
 
 /** A tool that runs here and answers with a string; a failure starts with `Error:`. */
 export interface RunningTool<Input = unknown> extends ToolHead<Input> {
   pause?: false;
   timeoutMs?: number;
-  /** It changes nothing anywhere, so that a call may be cancelled at any time and made again. */
-  readOnly?: boolean;
   /** Calls with the same key ask for the same thing. Without it, calls with the same arguments do. */
   callKey?(input: Input): string;
   /** Who is named as the source of a result that is announced later; the tool itself if left out. */
@@ -46,4 +75,15 @@ export function defineTool<Input>(tool: RunningTool<Input>): RunningTool<Input>;
 export function defineTool<Input>(tool: PausingTool<Input>): PausingTool<Input>;
 export function defineTool<Input>(tool: Tool<Input>): Tool<Input> {
   return tool;
+}
+
+/** Whether a call changes nothing anywhere. */
+export function isReadOnly({ effects }: Pick<Tool, 'effects'>): boolean {
+  return effects.every((effect) => effect === 'reads');
+}
+
+/** The subject of a network read. Text that is no address is left to the tool, which refuses it. */
+export function urlSubject(url: string): CallSubject {
+  const address = URL.parse(url.trim());
+  return address === null ? {} : { url: address.href, host: address.hostname };
 }

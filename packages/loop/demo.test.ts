@@ -8,12 +8,14 @@ const memory: string[] = [];
 const tools = [
   defineTool({
     name: 'calculator',
+    effects: ['reads'],
     description: 'Calculates.',
     input: z.object({ expression: z.string() }),
     execute: async ({ expression }) => (expression === '2+2' ? '2+2 = 4' : 'Error: division by zero'),
   }),
   defineTool({
     name: 'memory_ingest',
+    effects: ['writes'],
     description: 'Stores.',
     input: z.object({ content: z.string(), domain: z.string().default('general') }),
     execute: async ({ content, domain }) =>
@@ -21,6 +23,7 @@ const tools = [
   }),
   defineTool({
     name: 'memory_recall',
+    effects: ['reads'],
     description: 'Recalls.',
     input: z.object({ query: z.string(), k: z.int().default(5) }),
     execute: async ({ query }) =>

@@ -114,6 +114,7 @@ describe('pause', () => {
       description: 'Form',
       input: z.unknown(),
       pause: true as const,
+      effects: ['reads'] as const,
     };
     const input = { title: 'Trip', description: 'Where to?', steps: [] };
     const { last } = await play([calling(['request_user_input', input])], { tools: [form] });

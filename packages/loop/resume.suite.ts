@@ -8,6 +8,7 @@ const [file = '', answer = '', url = ''] = process.argv.slice(2);
 
 const shout = defineTool({
   name: 'shout',
+  effects: ['reads'],
   description: 'Shouts.',
   input: z.object({ text: z.string() }),
   execute: async ({ text }) => text.toUpperCase(),

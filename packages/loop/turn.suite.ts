@@ -90,6 +90,7 @@ export function spokenIn(events: TurnEvent[]): string {
 
 export const add = defineTool({
   name: 'add',
+  effects: ['reads'],
   description: 'Adds two numbers.',
   input: z.object({ left: z.number(), right: z.number().default(1) }),
   execute: async ({ left, right }) => String(left + right),
@@ -97,6 +98,7 @@ export const add = defineTool({
 
 export const askHuman = defineTool({
   name: 'ask_human',
+  effects: ['reads'],
   description: 'Asks the human.',
   input: z.object({ question: z.string() }),
   pause: true,
@@ -111,6 +113,7 @@ export function toolOf(
   return defineTool({
     name,
     description: name,
+    effects: ['reads'],
     input: z.unknown(),
     execute: (input, { signal }) => execute(input, signal),
     ...more,

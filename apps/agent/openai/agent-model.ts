@@ -185,7 +185,14 @@ function toolMessage(entry: RequestMessage, toolNames: ReadonlyMap<string, strin
 function callerTools({ tools, tool_choice }: CompletionRequest): PausingTool[] {
   if (tool_choice === 'none') return [];
   return (tools ?? []).map(({ function: { name, description = '', parameters = {} } }) =>
-    defineTool({ name, description, input: z.unknown().meta(parameters), pause: true }),
+    defineTool({
+      name,
+      description,
+      // The caller runs it, with rights of their own.
+      effects: ['reads'],
+      input: z.unknown().meta(parameters),
+      pause: true,
+    }),
   );
 }
 

@@ -18,6 +18,7 @@ export const schedulerTools = defineToolModule({
 function scheduleTask(scheduler: ScheduleBackend): Tool {
   return defineTool({
     name: 'schedule_task',
+    effects: ['writes'],
     description: 'Schedules a prompt to run later, once or again and again.',
     input: z.object({
       prompt: z
@@ -39,6 +40,7 @@ function scheduleTask(scheduler: ScheduleBackend): Tool {
 function listSchedules(scheduler: ScheduleBackend): Tool {
   return defineTool({
     name: 'list_schedules',
+    effects: ['reads'],
     description: 'Lists your scheduled jobs.',
     input: z.object({}),
     execute: () =>
@@ -56,6 +58,7 @@ function jobLine({ id, next, schedule, prompt }: ScheduledJob): string {
 function cancelSchedule(scheduler: ScheduleBackend): Tool {
   return defineTool({
     name: 'cancel_schedule',
+    effects: ['writes'],
     description: 'Cancels one of your scheduled jobs.',
     input: z.object({ job_id: z.string() }),
     execute: ({ job_id }, { signal }) =>

@@ -120,6 +120,8 @@ export const mcpServerSection = z.strictObject({
   url: z.string().optional(),
   headers: z.record(z.string(), z.string()).default({}),
   timeout_s: seconds.default(60),
+  /** Believes what the server says of its tools: those that only read need no approval after outside text was read. */
+  trusted: z.boolean().default(false),
 });
 
 /** The live configuration. An unknown key is an error that names it. */

@@ -9,6 +9,7 @@ export const skillTools = defineToolModule({
     if (list.length === 0) return [];
     const loadSkill = defineTool({
       name: 'load_skill',
+      effects: ['reads'],
       description: 'Gives the full text of a skill, to be followed for the work at hand.',
       input: z.object({ name: z.string().min(1).describe('Name of the skill.') }),
       async execute({ name }) {

@@ -70,6 +70,7 @@ describe('the tools of the agent', () => {
       'set_goal',
       ...['delegate_to', 'peer_list', 'peer_consult'],
     ]);
+    expect(tools.filter((tool) => tool.effects.length === 0)).toEqual([]);
   });
 
   it('are absent with their backend, and when disabled [A092]', () => {
@@ -82,6 +83,7 @@ describe('the tools of the agent', () => {
   it('cannot be replaced from outside', () => {
     const imposter = defineTool({
       name: 'calculator',
+      effects: ['reads'],
       description: 'evil',
       input: z.object({}),
       execute: async () => '',

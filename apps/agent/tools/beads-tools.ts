@@ -18,6 +18,7 @@ const priority = z.number().int().min(0).max(4);
 function beadsCreate(beads: BeadsStore): Tool {
   return defineTool({
     name: 'beads_create',
+    effects: ['writes'],
     description: 'Puts an issue on the task board.',
     input: z.object({
       title,
@@ -36,6 +37,7 @@ function beadsCreate(beads: BeadsStore): Tool {
 function beadsList(beads: BeadsStore): Tool {
   return defineTool({
     name: 'beads_list',
+    effects: ['reads'],
     description: 'Lists the issues on the task board, the most urgent first.',
     input: z.object({ include_closed: z.boolean().default(false) }),
     execute: ({ include_closed }) =>
@@ -49,6 +51,7 @@ function beadsList(beads: BeadsStore): Tool {
 function beadsUpdate(beads: BeadsStore): Tool {
   return defineTool({
     name: 'beads_update',
+    effects: ['writes'],
     description: 'Changes an issue on the task board.',
     input: z.object({
       issue_id: issueId,
@@ -70,6 +73,7 @@ function beadsUpdate(beads: BeadsStore): Tool {
 function beadsClose(beads: BeadsStore): Tool {
   return defineTool({
     name: 'beads_close',
+    effects: ['writes'],
     description: 'Closes an issue on the task board.',
     input: z.object({ issue_id: issueId, reason: z.string().max(2000).optional() }),
     execute: ({ issue_id, reason }) =>

@@ -46,6 +46,7 @@ export function readPeers(env?: Environment): Peer[] {
 export function createPeerList(peers: readonly Peer[]): Tool {
   return defineTool({
     name: 'peer_list',
+    effects: ['reads'],
     description: 'Lists the peer agents. Prefer delegate_to where it is offered.',
     input: z.object({}),
     execute: async () => peers.map(({ name, url }) => `${name} (${new URL(url).origin})`).join('\n'),
@@ -55,6 +56,9 @@ export function createPeerList(peers: readonly Peer[]): Tool {
 export function createPeerConsult(peers: readonly Peer[]): Tool {
   return defineTool({
     name: 'peer_consult',
+    effects: ['sends'],
+    external: true,
+    subject: ({ name }) => ({ recipient: name }),
     description: 'Asks a peer agent and gives its answer. Prefer delegate_to where it is offered.',
     input: z.object({
       name: z.string().describe('As peer_list gives it.'),

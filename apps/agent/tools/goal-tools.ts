@@ -37,6 +37,7 @@ const nobodyToAsk =
 export function createSetGoal({ goals, commandDirectory }: SetGoalOptions): ApprovedTool {
   const tool: RunningTool<z.output<typeof input>> = defineTool({
     name: 'set_goal',
+    effects: ['writes'],
     description:
       'Sets what this conversation is to reach. Work goes on until the check succeeds or gives up.',
     input,

@@ -20,6 +20,8 @@ export const inboxTools = defineToolModule({
 function checkInbox(inbox: InboxStore): Tool {
   return defineTool({
     name: 'check_inbox',
+    effects: ['reads'],
+    external: true,
     description:
       'Gives the items that came in from outside and marks them delivered. Items of priority now have started a turn already.',
     input,

@@ -26,6 +26,7 @@ export const memoryTools = defineToolModule({
 function memoryIngest(knowledge: KnowledgeStore): Tool {
   return defineTool({
     name: 'memory_ingest',
+    effects: ['writes'],
     description: 'Stores something to remember for later conversations.',
     input: z.object({
       content: z.string().max(100_000),
@@ -52,6 +53,7 @@ function memoryIngest(knowledge: KnowledgeStore): Tool {
 function memoryRecall(knowledge: KnowledgeStore): Tool {
   return defineTool({
     name: 'memory_recall',
+    effects: ['reads'],
     description: 'Finds what was stored earlier, by its words and its meaning.',
     input: z.object({
       query: z.string(),
@@ -68,6 +70,7 @@ function memoryRecall(knowledge: KnowledgeStore): Tool {
 function memoryList(knowledge: KnowledgeStore): Tool {
   return defineTool({
     name: 'memory_list',
+    effects: ['reads'],
     description: 'Lists what was stored, the most recent first.',
     input: z.object({
       domain: z.string().optional(),
@@ -85,6 +88,7 @@ function memoryList(knowledge: KnowledgeStore): Tool {
 function memoryStats(knowledge: KnowledgeStore): Tool {
   return defineTool({
     name: 'memory_stats',
+    effects: ['reads'],
     description: 'Counts what is stored, by domain and in total.',
     input: z.object({}),
     execute: (_, context) =>
@@ -103,6 +107,7 @@ export function createDailyLog(
 ): Tool {
   return defineTool({
     name: 'daily_log',
+    effects: ['writes'],
     description: "Adds an entry to today's log.",
     input: z.object({ content: z.string().max(20_000) }),
     execute: ({ content }, context) =>

@@ -14,6 +14,7 @@ function notesList(notes: NotesStore): Tool {
   const flag = (isOn: boolean) => (isOn ? 'on' : 'off');
   return defineTool({
     name: 'notes_list',
+    effects: ['reads'],
     description: 'Lists the tabs of the notes and whether you may read or write each.',
     input: z.object({}),
     async execute() {
@@ -31,6 +32,7 @@ function notesList(notes: NotesStore): Tool {
 function notesRead(notes: NotesStore): Tool {
   return defineTool({
     name: 'notes_read',
+    effects: ['reads'],
     description: 'Reads a tab of the notes, or every tab that is shared with you.',
     input: z.object({ tab: z.string().default('').describe('Name of the tab; empty for all of them.') }),
     execute: ({ tab }) =>
@@ -47,6 +49,7 @@ function readAll(notes: NotesStore): string {
 function notesWrite(notes: NotesStore): Tool {
   return defineTool({
     name: 'notes_write',
+    effects: ['writes'],
     description: 'Adds to a tab of the notes, or replaces its content. Ten earlier versions are kept.',
     input: z.object({
       tab: z.string().describe('Name of an existing tab.'),
@@ -65,6 +68,7 @@ function notesWrite(notes: NotesStore): Tool {
 function notesRevert(notes: NotesStore): Tool {
   return defineTool({
     name: 'notes_revert',
+    effects: ['writes'],
     description: 'Takes a tab of the notes back to an earlier version.',
     input: z.object({
       tab: z.string(),

@@ -147,6 +147,7 @@ function paragraphs(texts: string[]): string {
 
 const askHuman = defineTool({
   name: 'ask_human',
+  effects: ['reads'],
   description:
     'Asks the person a question and waits for the answer. Use it only when you cannot go on without something that only the person knows or decides.',
   input: z.object({ question: z.string().min(1).describe('The question, in full.') }),
@@ -155,6 +156,7 @@ const askHuman = defineTool({
 
 const requestUserInput = defineTool({
   name: 'request_user_input',
+  effects: ['reads'],
   description:
     'Shows the person a form of one or more steps and waits; the answer is a JSON text. Use it when you need several values at once.',
   input: z.object({

@@ -24,6 +24,7 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
   const timeoutMs = deps.graph.limits.turnTimeoutMs;
   const task = defineTool({
     name: 'task',
+    effects: ['reads'],
     description: 'Hands one piece of work to a helper and gives back its result.',
     input: order,
     timeoutMs,
@@ -31,6 +32,7 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
   });
   const batch = defineTool({
     name: 'task_batch',
+    effects: ['reads'],
     description: `Hands up to ${maxTasks} pieces of work to helpers at once and gives back all results in order.`,
     input: orders,
     timeoutMs,

@@ -22,6 +22,8 @@ export function createChatTools(deps: ChatToolDeps): Tool[] {
 function searchWeb(deps: ChatToolDeps): Tool {
   return defineTool({
     name: 'searchWeb',
+    effects: ['reads'],
+    external: true,
     description:
       "Searches the web and the user's own files. Gives a JSON list of results with number, title, url and snippet.",
     input: z.object({
@@ -37,6 +39,8 @@ function searchWeb(deps: ChatToolDeps): Tool {
 function searchEncyclopedia(deps: ChatToolDeps): Tool {
   return defineTool({
     name: 'searchEncyclopedia',
+    effects: ['reads'],
+    external: true,
     description:
       'Searches the encyclopedia. Gives a JSON list of results with number, title, url and snippet.',
     input: z.object({ query: z.string().min(1) }),
@@ -52,6 +56,7 @@ function searchEncyclopedia(deps: ChatToolDeps): Tool {
 
 const askClarification: Tool = defineTool({
   name: 'askClarification',
+  effects: ['reads'],
   description: 'Asks the user one question when the request cannot be answered without it.',
   input: z.object({ question: z.string().min(1) }),
   pause: true,

@@ -39,8 +39,8 @@ function searchTool({ aggregator }: McpDeps) {
       categories: z.enum(CATEGORIES).optional(),
       limit: z.number().int().min(1).max(20).default(8),
     }),
-    readOnly: true,
-    openWorld: true,
+    effects: ['reads'],
+    external: true,
     async execute({ query, categories, limit }, { signal }): Promise<ServedResult> {
       const request = { text: query, categories, limit };
       const { results, troubles } = await aggregator.search(
@@ -63,8 +63,8 @@ function deepResearchTool(deps: McpDeps) {
     description:
       'Researches a topic in minutes and gives a report in Markdown; each citation was checked against the page it cites.',
     input: z.object({ topic: z.string().min(2).max(2000) }),
-    readOnly: true,
-    openWorld: true,
+    effects: ['reads'],
+    external: true,
     timeoutMs: RESEARCH_MS,
     // The report stands in the library.
     survivesDisconnect: true,

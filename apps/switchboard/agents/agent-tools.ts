@@ -58,6 +58,8 @@ function publishEvent({ bus }: ToolParts, work: Work, owner: ToolOwner) {
   const allowed = publishes.join(', ') || 'none';
   return defineTool({
     name: 'publish_event',
+    effects: ['sends'],
+    subject: ({ topic }) => ({ recipient: topic }),
     description: `Publishes an event onto the message bus. Topics that this agent may publish to: ${allowed}.`,
     input: z.object({
       topic: z.string().describe('Segments between dots, such as deploy.finished'),
@@ -94,6 +96,7 @@ function refusalOf(topic: string, { name, publishes }: ToolOwner): string | unde
 function getIncidents({ incidents }: ToolParts) {
   return defineTool({
     name: 'get_incidents',
+    effects: ['reads'],
     description: 'Lists incidents, those that are not resolved unless all are asked for.',
     input: z.object({ all: z.boolean().default(false) }),
     async execute({ all }) {
@@ -109,6 +112,7 @@ function getIncidents({ incidents }: ToolParts) {
 function reportIncident({ incidents }: ToolParts, work: Work, agent: string) {
   return defineTool({
     name: 'report_incident',
+    effects: ['writes'],
     description: 'Reports a new incident.',
     input: z.object({
       title: z.string().min(1),
@@ -126,6 +130,7 @@ function reportIncident({ incidents }: ToolParts, work: Work, agent: string) {
 function getProjects({ projects }: ToolParts) {
   return defineTool({
     name: 'get_projects',
+    effects: ['reads'],
     description: 'Lists the projects of the organisation.',
     input: z.object({}),
     async execute() {
@@ -144,6 +149,7 @@ function projectLine({ slug, name, github, defaultBranch }: Project): string {
 function getCeremonies({ ceremonies }: ToolParts) {
   return defineTool({
     name: 'get_ceremonies',
+    effects: ['reads'],
     description: 'Lists the ceremonies: what agents do at set times.',
     input: z.object({}),
     async execute() {
@@ -159,6 +165,8 @@ function getCeremonies({ ceremonies }: ToolParts) {
 function runCeremony({ bus, ceremonies }: ToolParts, work: Work, agent: string) {
   return defineTool({
     name: 'run_ceremony',
+    effects: ['executes'],
+    subject: ({ id }) => ({ recipient: id }),
     description: 'Begins a ceremony now. It goes on by itself; its outcome is not waited for.',
     input: z.object({ id: z.string().describe('The id of a ceremony, as get_ceremonies lists it.') }),
     async execute({ id }) {
@@ -207,6 +215,9 @@ export function builtInTools(
 function runs({ subject, approve }: ApprovedTool): Tool {
   return defineTool({
     name: 'run_command',
+    effects: ['executes'],
+    external: true,
+    subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the directory of the file tools.',
     input,
     timeoutMs: commandTimeoutMs + 5000,
@@ -228,6 +239,9 @@ function asksFirst(
 ): Tool {
   return defineTool({
     name: 'run_command',
+    effects: ['executes'],
+    external: true,
+    subject: ({ command }) => ({ command }),
     description:
       'Runs a shell command in the directory of the file tools, after the operator has approved it.',
     input,

@@ -220,6 +220,7 @@ export function createApprovalRules({ access, approvers, url }: ApprovalSettings
 export function createAskHuman(humanInput: HumanInput, correlationId: string, { tell }: SkillContext): Tool {
   return defineTool({
     name: 'ask_human',
+    effects: ['reads'],
     description: 'Asks a person a question and gives the answer. Use it only when you cannot go on without.',
     input: z.object({ question: z.string().min(1) }),
     timeoutMs: askLimitMs + 5000,

@@ -64,7 +64,10 @@ export class McpServers {
   }
 
   #enabled(): McpServer[] {
-    return this.#options.servers().filter(isEnabled);
+    return this.#options
+      .servers()
+      .filter(isEnabled)
+      .map((server) => ({ ...server, trusted: server.trust !== 'community' }));
   }
 
   #store({ server: { name }, tools }: McpClient<McpServer>): void {

@@ -170,6 +170,8 @@ function createSearchKnowledge(
 ): Tool {
   return defineTool({
     name: 'search_knowledge',
+    effects: ['reads'],
+    external: true,
     description: 'Finds earlier conversations and documents by their meaning.',
     input: z.object({
       query: z.string().min(1).max(2000),

@@ -22,6 +22,8 @@ const input = z.object({ query: z.string().min(1).describe('What to find out, as
 export function createDeepResearch(jobs: ResearchJobs, userId: string): Tool {
   return defineTool({
     name: 'deep_research',
+    effects: ['spends'],
+    subject: () => ({ recipient: 'research', internal: true }),
     description:
       'Starts thorough research that takes minutes. It returns at once; the user is told the answer when it is ready. Use it for questions that need several sources.',
     input,

@@ -1,3 +1,4 @@
+import { isReadOnly } from '@trunkline/llm';
 import { mcpProgram, startMcpServer, waitFor } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startPeer } from '../peer.suite.ts';
@@ -21,7 +22,7 @@ describe('MCP servers', { timeout: 60_000 }, () => {
     const server = await startMcpServer({ tools: ['echo', 'fail'] });
     onTestFinished(() => server.stop());
     const { voice, tools, call } = await toolsWith(
-      `servers:\n  - {name: net, transport: http, url: "${server.url}"}\n  - {name: own, transport: stdio, command: "${process.execPath}", args: ["${mcpProgram}", echo, fail]}`,
+      `servers:\n  - {name: net, trusted: true, transport: http, url: "${server.url}"}\n  - {name: own, trusted: true, transport: stdio, command: "${process.execPath}", args: ["${mcpProgram}", echo, fail]}`,
     );
     const names = tools.map(({ name }) => name).filter((name) => /^(net|own)_/.test(name));
     expect(names.sort()).toEqual(['net_echo', 'net_fail', 'own_echo', 'own_fail']);
@@ -33,7 +34,7 @@ describe('MCP servers', { timeout: 60_000 }, () => {
       own_echo: 1,
       net_fail: 1,
     });
-    const readOnly = tools.filter((tool) => !tool.pause && tool.readOnly).map(({ name }) => name);
+    const readOnly = tools.filter((tool) => !tool.pause && isReadOnly(tool)).map(({ name }) => name);
     expect(readOnly).toEqual(expect.arrayContaining(['net_echo', 'own_echo', 'web_search']));
     expect(readOnly).not.toContain('net_fail');
     expect(tools.find(({ name }) => name === 'net_echo')?.input.safeParse({}).success).toBe(false);

@@ -12,14 +12,17 @@ export interface McpServersOptions {
 
 const name = z.string().regex(/^[A-Za-z0-9_-]{1,32}$/, 'expected up to 32 letters, digits, - or _');
 const texts = z.record(z.string(), z.string());
+const trusted = z.boolean().optional();
 const address = z.strictObject({
   name,
+  trusted,
   transport: z.enum(['http', 'sse']),
   url: z.url(),
   headers: texts.optional(),
 });
 const program = z.strictObject({
   name,
+  trusted,
   transport: z.literal('stdio'),
   command: z.string().min(1),
   args: z.array(z.string()).optional(),

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { isReadOnly } from '@trunkline/llm';
 import { freePort, mcpProgram, startChild, startMcpServer, waitFor } from '@trunkline/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -70,7 +71,9 @@ describe('a server that is a program', longTest, () => {
       properties: { a: { type: 'number' }, b: { description: 'second' } },
       required: ['a', 'b'],
     });
-    expect(clients.tools.filter(({ readOnly }) => readOnly).map(({ name }) => name)).toEqual(['box_echo']);
+    expect(clients.tools.filter(isReadOnly)).toEqual([]);
+    const trusted = await open([{ ...program('add', 'echo'), trusted: true }]);
+    expect(trusted.clients.tools.filter(isReadOnly).map(({ name }) => name)).toEqual(['box_echo']);
     expect(await call('box_add', { a: 2, b: 3 })).toBe('5');
     await expect(call('box_add', { a: 'x' })).rejects.toThrow(z.ZodError);
     expect(await call('box_fail')).toBe('Error: it broke');

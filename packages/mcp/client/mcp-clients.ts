@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { defineTool, type RunningTool } from '@trunkline/llm';
+import { defineTool, type Effect, type RunningTool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 import { McpClient, type McpClientOptions } from './mcp-client.ts';
@@ -105,14 +105,15 @@ export function toTools(client: Caller): RunningTool[] {
   return tools;
 }
 
-function toTool(client: Caller, { name, description, inputSchema, readOnly }: McpTool): RunningTool {
+function toTool(client: Caller, tool: McpTool): RunningTool {
+  const { name, description, inputSchema } = tool;
   const server = client.server.name;
   return defineTool({
     name: `${server}_${name}`.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, MAX_NAME),
     description: description || `${name} of ${server}`,
     input: inputOf(inputSchema),
     timeoutMs: client.callTimeoutMs + RECONNECT_MS,
-    readOnly: readOnly === true,
+    ...effectsOf(tool, client.server.trusted),
     async execute(input, { signal }) {
       try {
         const { text, failed } = await client.call(name, input, signal);
@@ -123,6 +124,16 @@ function toTool(client: Caller, { name, description, inputSchema, readOnly }: Mc
       }
     },
   }) as RunningTool;
+}
+
+/**
+ * What a tool may do, by its annotations. Anybody can write those, so that of a server that the operator does not
+ * trust they can only add effects.
+ */
+function effectsOf({ readOnly, destructive, openWorld }: McpTool, trusted = false) {
+  const only: Effect[] = trusted && readOnly ? ['reads'] : ['reads', 'writes', 'sends'];
+  const effects: Effect[] = destructive ? [...only, 'executes'] : only;
+  return { effects, external: !(trusted && openWorld === false) };
 }
 
 /** A schema that Zod cannot read lets any object through: the server checks it anyway. */

@@ -30,6 +30,8 @@ export interface McpServerConfig {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Limit of one tool call. */
   timeoutMs?: number | undefined;
+  /** The operator believes what the server says of its tools: which only read, and which stay within it. */
+  trusted?: boolean | undefined;
 }
 
 export interface McpTool {
@@ -37,6 +39,9 @@ export interface McpTool {
   description: string;
   inputSchema: object;
   readOnly?: boolean;
+  destructive?: boolean;
+  /** False: its results come from the server itself, not from the world. */
+  openWorld?: boolean;
 }
 
 export interface McpCallResult {
@@ -202,6 +207,8 @@ async function listTools(client: Client, signal: AbortSignal): Promise<McpTool[]
         description: description.slice(0, MAX_DESCRIPTION),
         inputSchema,
         ...(annotations?.readOnlyHint === true && { readOnly: true }),
+        ...(annotations?.destructiveHint === true && { destructive: true }),
+        ...(annotations?.openWorldHint === false && { openWorld: false }),
       });
     cursor = result.nextCursor;
     if (cursor === undefined) break;

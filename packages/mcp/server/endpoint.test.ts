@@ -28,18 +28,20 @@ const untilAbort = (name: string, signal: AbortSignal) =>
 
 const add = defineTool({
   name: 'add',
+  effects: ['reads'],
   description: 'Adds.',
   input: z.object({ a: z.number(), b: z.number() }),
-  readOnly: true,
   execute: async ({ a, b }) => (b === 0 ? 'Error: nothing to add' : String(a + b)),
 });
 const whoami = defineServedTool({
+  effects: ['writes'],
   name: 'whoami',
   description: 'Names the caller.',
   input: z.object({}),
   execute: async (_input, { principal, scope, sessionId }) => `${principal?.id} ${scope} ${sessionId}`,
 });
 const slow = defineServedTool({
+  effects: ['reads'],
   name: 'slow',
   description: 'Never ends.',
   input: z.object({}),
@@ -50,12 +52,14 @@ const slow = defineServedTool({
   },
 });
 const short = defineServedTool({
+  effects: ['reads'],
   name: 'short',
   description: 'Ends at its limit.',
   input: z.object({}),
   execute: (_input, { signal }) => untilAbort('short', signal),
 });
 const report = defineServedTool({
+  effects: ['reads'],
   name: 'report',
   description: 'Gives a report.',
   input: z.object({}),

@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { untilAborted } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
-import type { ToolContext } from '@trunkline/llm';
+import { type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
 
@@ -34,9 +34,9 @@ export interface ServedTool<Input = unknown> {
   name: string;
   description: string;
   input: z.ZodType<Input>;
-  readOnly?: boolean;
-  /** It deals with things beyond this service, such as the web. */
-  openWorld?: boolean;
+  effects: readonly Effect[];
+  /** Its output comes from outside the operator's trust, such as the web. */
+  external?: boolean;
   timeoutMs?: number;
   /** A call goes on when its client's connection breaks, for the result can be found elsewhere. */
   survivesDisconnect?: boolean;
@@ -195,13 +195,17 @@ export class McpEndpoint {
   }
 }
 
-function describe({ name, description, input, readOnly, openWorld }: ServedTool) {
+function describe(tool: ServedTool) {
+  const { name, description, input, external } = tool;
   const { $schema: _named, ...inputSchema } = z.toJSONSchema(input, { io: 'input', unrepresentable: 'any' });
   return {
     name,
     description,
     inputSchema: { ...inputSchema, type: 'object' as const },
-    annotations: { ...(readOnly && { readOnlyHint: true }), ...(openWorld && { openWorldHint: true }) },
+    annotations: {
+      ...(isReadOnly(tool) && { readOnlyHint: true }),
+      ...(external && { openWorldHint: true }),
+    },
   };
 }
 

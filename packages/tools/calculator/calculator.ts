@@ -27,7 +27,7 @@ const input = z.object({
 export function createCalculator(): Tool {
   return defineTool({
     name: 'calculator',
-    readOnly: true,
+    effects: ['reads'],
     description:
       'Evaluates arithmetic: + - * / // (floor division) % (modulo) ** (power), unary minus and parentheses.',
     input,

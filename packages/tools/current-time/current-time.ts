@@ -13,7 +13,7 @@ const input = z.object({
 export function createCurrentTime({ now = () => new Date() }: CurrentTimeOptions = {}): Tool {
   return defineTool({
     name: 'current_time',
-    readOnly: true,
+    effects: ['reads'],
     description: 'Tells the current date and time in a time zone.',
     input,
     async execute({ timezone }) {

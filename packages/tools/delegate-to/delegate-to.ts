@@ -14,6 +14,9 @@ export function createDelegateTo({ delegates, timeoutMs = 120_000 }: DelegateToO
   const byName = new Map(delegates.map((delegate) => [delegate.name, delegate]));
   return defineTool({
     name: 'delegate_to',
+    effects: ['sends'],
+    external: true,
+    subject: ({ target }) => ({ recipient: target, ...(byName.get(target)?.internal && { internal: true }) }),
     description: `Hands a task to another agent and gives its answer. Targets:\n${delegates.map(line).join('\n')}`,
     input: inputFor([...byName.keys()]),
     timeoutMs: Math.max(timeoutMs, ...delegates.map((delegate) => delegate.timeoutMs ?? 0)) + 5000,
@@ -89,6 +92,8 @@ export interface Delegate {
   description: string;
   /** How long its answers may take; that of the tool when left out. */
   timeoutMs?: number | undefined;
+  /** One of our own: it is told what the asking turn has read, and decides for itself. */
+  internal?: boolean;
   /** The answer to a query; a `DelegateError` when there is none. */
   ask(query: string, context: DelegateContext): Promise<string>;
 }

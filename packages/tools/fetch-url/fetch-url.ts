@@ -5,7 +5,7 @@ import {
   type GuardedResponse,
   HttpError,
 } from '@trunkline/http';
-import { defineTool, type Tool } from '@trunkline/llm';
+import { defineTool, type Tool, urlSubject } from '@trunkline/llm';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
 import { ParserError, parsePage } from '../parsing/parser-pool.ts';
@@ -36,7 +36,9 @@ export function createFetchUrl(options: FetchUrlOptions = {}): Tool {
   const fetch = createGuardedFetch({ ...options, maxBytes: MOST_BYTES, overflow: 'cut' });
   return defineTool({
     name: 'fetch_url',
-    readOnly: true,
+    effects: ['reads'],
+    external: true,
+    subject: ({ url }) => urlSubject(url),
     description: 'Fetches a web page, text file or PDF and gives its readable text.',
     input,
     async execute({ url, max_chars }, { signal }) {

@@ -33,6 +33,8 @@ export function fileTools(directory: string): Tool[] {
 function createEditFile(sandbox: Pick<WorkspaceSandbox, 'read' | 'write'>): Tool {
   return defineTool({
     name: 'edit_file',
+    effects: ['writes'],
+    subject: ({ path }) => ({ path }),
     description: 'Replaces one piece of text in a file of the workspace.',
     input,
     execute: ({ path, old_text, new_text }) =>
@@ -61,6 +63,8 @@ function textOf(content: Buffer): string | undefined {
 function createListDir(sandbox: Pick<WorkspaceSandbox, 'list'>): Tool {
   return defineTool({
     name: 'list_dir',
+    effects: ['reads'],
+    subject: ({ path }) => ({ path }),
     description: 'Lists a directory of the workspace; directories end with a slash.',
     input: z.object({ path: z.string().default('.') }),
     execute: ({ path }) =>

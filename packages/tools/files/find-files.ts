@@ -14,6 +14,8 @@ const input = z.object({
 export function createFindFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'find_files',
+    effects: ['reads'],
+    subject: ({ path }) => ({ path }),
     description: 'Finds files of the workspace by name.',
     input,
     execute: ({ pattern, path }, { signal }) =>

@@ -14,6 +14,8 @@ const input = z.object({
 export function createReadFile(sandbox: Pick<WorkspaceSandbox, 'read'>): Tool {
   return defineTool({
     name: 'read_file',
+    effects: ['reads'],
+    subject: ({ path }) => ({ path }),
     description: 'Reads lines of a text file of the workspace.',
     input,
     execute: ({ path, start_line, max_lines }) =>

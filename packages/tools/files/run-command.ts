@@ -44,6 +44,9 @@ export function createRunCommand({
   sweep ??= endAbandonedProcesses();
   const tool: Tool = defineTool({
     name: 'run_command',
+    effects: ['executes'],
+    external: true,
+    subject: ({ command }) => ({ command }),
     description: 'Runs a shell command in the workspace, after the operator has approved it.',
     input,
     pause: true,

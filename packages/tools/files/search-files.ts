@@ -20,6 +20,8 @@ const input = z.object({
 export function createSearchFiles(sandbox: WorkspaceSandbox): Tool {
   return defineTool({
     name: 'search_files',
+    effects: ['reads'],
+    subject: ({ path }) => ({ path }),
     description: 'Searches the text files of the workspace and gives the lines that hold the words.',
     input,
     execute: ({ query, path }, { signal }) =>

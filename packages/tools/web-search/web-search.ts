@@ -13,7 +13,8 @@ const input = z.object({
 export function createWebSearch(engine: SearchEngine): Tool {
   return defineTool({
     name: 'web_search',
-    readOnly: true,
+    effects: ['reads'],
+    external: true,
     description: 'Searches the web and gives titles, addresses and snippets.',
     input,
     async execute({ query, max_results }, { signal }) {

@@ -173,6 +173,8 @@ function createChatTools(api: ApiClient): Tool[] {
 function createChatSend(api: ApiClient): Tool {
   return defineTool({
     name: 'chat_send',
+    effects: ['sends'],
+    subject: ({ channel_id }) => ({ recipient: channel_id }),
     description: 'Sends a message to a chat channel; a long one goes out as several.',
     input: z.object({ channel_id: snowflake, content: z.string() }),
     execute: ({ channel_id, content }, { signal }) =>
@@ -207,6 +209,8 @@ async function sendAll(
 function createChatRead(api: ApiClient): Tool {
   return defineTool({
     name: 'chat_read',
+    effects: ['reads'],
+    external: true,
     description: 'Reads the messages of a chat channel, the newest first.',
     input: z.object({
       channel_id: snowflake,
@@ -229,6 +233,8 @@ function messageLine({ id, content, timestamp, author }: z.output<typeof message
 function createChatReact(api: ApiClient): Tool {
   return defineTool({
     name: 'chat_react',
+    effects: ['sends'],
+    subject: ({ channel_id }) => ({ recipient: channel_id }),
     description: 'Puts an emoji on a chat message.',
     input: z.object({ channel_id: snowflake, message_id: snowflake, emoji: z.string().min(1).max(100) }),
     execute: ({ channel_id, message_id, emoji }, { signal }) =>

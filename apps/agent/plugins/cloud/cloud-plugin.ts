@@ -99,6 +99,7 @@ function cloudTools(options: CloudToolOptions): Tool[] {
 function connect({ consent }: CloudToolOptions): Tool {
   return defineTool({
     name: 'cloud_connect',
+    effects: ['configures'],
     description: 'Gives an address that the person opens to connect mail and calendar.',
     input: z.object({}),
     execute: () =>
@@ -111,6 +112,8 @@ function connect({ consent }: CloudToolOptions): Tool {
 function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
   return defineTool({
     name: 'cloud_mail_today',
+    effects: ['reads'],
+    external: true,
     description: "Lists today's mail.",
     input: z.object({ limit: z.number().int().default(20).describe('From 1 to 50.') }),
     execute: ({ limit }, { signal }) =>
@@ -140,6 +143,8 @@ async function mailLine(mail: ApiClient, id: string, signal: AbortSignal): Promi
 function calendarToday({ calendar, timezone, now }: CloudToolOptions): Tool {
   return defineTool({
     name: 'cloud_calendar_today',
+    effects: ['reads'],
+    external: true,
     description: "Lists today's appointments.",
     input: z.object({}),
     execute: (_input, { signal }) =>

@@ -73,7 +73,7 @@ function toPlugin(directory: string, manifest: Manifest, options: ExternalPlugin
 }
 
 function toTool(
-  { id, timeout_s }: Manifest,
+  { id, timeout_s, permissions }: Manifest,
   { name, description, parameters }: PluginToolHead,
   running: PluginProcess,
 ): Tool {
@@ -82,6 +82,9 @@ function toTool(
     description,
     input: z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]),
     timeoutMs: timeout_s * 1000 + 5000,
+    // Its process has no files; what its tools can do beyond answering goes through the network.
+    effects: permissions.network.length === 0 ? ['reads'] : ['reads', 'writes', 'sends'],
+    external: true,
     execute: (input, { signal }) => orRefusal(() => running.call(name, input, signal), signal),
   });
 }

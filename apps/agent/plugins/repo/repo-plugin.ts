@@ -86,6 +86,8 @@ function repoTools(api: ApiClient): Tool[] {
 function getPr(api: ApiClient): Tool {
   return defineTool({
     name: 'repo_get_pr',
+    effects: ['reads'],
+    external: true,
     description: 'Reads a pull request.',
     input: z.object({ repo, number }),
     execute: (input, { signal }) =>
@@ -101,6 +103,8 @@ function getPr(api: ApiClient): Tool {
 function getIssue(api: ApiClient): Tool {
   return defineTool({
     name: 'repo_get_issue',
+    effects: ['reads'],
+    external: true,
     description: 'Reads an issue.',
     input: z.object({ repo, number }),
     execute: (input, { signal }) =>
@@ -114,6 +118,8 @@ function getIssue(api: ApiClient): Tool {
 function listIssues(api: ApiClient): Tool {
   return defineTool({
     name: 'repo_list_issues',
+    effects: ['reads'],
+    external: true,
     description: 'Lists the issues of a repository, without pull requests.',
     input: z.object({
       repo,
@@ -133,6 +139,8 @@ function listIssues(api: ApiClient): Tool {
 function getCommitDiff(api: ApiClient): Tool {
   return defineTool({
     name: 'repo_get_commit_diff',
+    effects: ['reads'],
+    external: true,
     description: 'Reads the changes of a commit.',
     input: z.object({ repo, sha: z.string().regex(/^(?!\.+$)[\w./-]{1,200}$/, 'a commit or branch') }),
     execute: (input, { signal }) =>

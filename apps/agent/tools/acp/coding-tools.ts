@@ -22,6 +22,9 @@ export function createCodeWith(agents: readonly CodingAgent[]) {
   const input = z.object({ agent: z.enum([first, ...others]), task: z.string().min(1).max(50_000) });
   const head = {
     name: 'code_with',
+    effects: ['executes'] as const,
+    external: true,
+    subject: ({ agent, task }: z.output<typeof input>) => ({ recipient: agent, command: task }),
     description: `Gives a coding task to an agent that works in its own directory: ${[first, ...others].join(', ')}.`,
     input,
   };

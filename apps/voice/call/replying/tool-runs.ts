@@ -1,5 +1,5 @@
 import type { Logger } from '@trunkline/config';
-import type { RunningTool, Tool, ToolContext } from '@trunkline/llm';
+import { isReadOnly, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
 import { toolTimeoutMs } from '../../turn/persona.ts';
@@ -59,7 +59,7 @@ export class ToolRuns {
   /** The tool as a reply calls it. A preemptive reply may be thrown away, so no tool runs before it is committed. */
   wrap(tool: Tool, { userId, committed, started }: ReplyContext): Tool {
     if (tool.pause) return tool;
-    const isShared = tool.readOnly !== true;
+    const isShared = !isReadOnly(tool);
     return {
       ...tool,
       ...(isShared && { timeoutMs: limitOf(tool) + graceMs }),

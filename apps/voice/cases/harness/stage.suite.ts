@@ -166,7 +166,7 @@ export class Stage {
     return defineTool({
       name,
       description: name,
-      readOnly,
+      effects: readOnly ? ['reads'] : ['writes'],
       input: z.object({}),
       execute: async () => {
         this.ran.push({ name, at: this.clock.now() });
