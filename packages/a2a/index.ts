@@ -12,13 +12,12 @@ export type {
   RemoteState,
 } from './client/remote-agent.ts';
 export { RemoteAgentError, type RemoteErrorCode } from './client/remote-agent.ts';
-export type { ProtocolVersion } from './dialects/version.ts';
 export type { TaskEngine } from './engine/engine.ts';
 export type { ExecutionEvent, ExecutionRequest, Executor, TaskObserver } from './engine/executor.ts';
 export { toolCallMediaType } from './engine/turn.ts';
 export { A2aError, requireStored } from './errors/a2a-error.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
-export type { Artifact, Message, Part, Task, TaskState, Usage } from './protocol/model.ts';
+export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';
 export type { PushDelivery } from './push/push-store.ts';
 export type { Loaded } from './registry/external-agents.ts';
 export {

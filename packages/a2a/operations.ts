@@ -1,5 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import type { Dialect, TaskView } from './dialects/dialect.ts';
+import { stateOfName } from './dialects/dialects.ts';
 import {
   findPushConfig,
   readPushTarget,
@@ -16,7 +17,7 @@ import {
   optionalText,
   requiredId,
 } from './dialects/read/values.ts';
-import { stateOfName } from './dialects/v10/names.ts';
+
 import type { TaskEngine } from './engine/engine.ts';
 import { Feed } from './engine/feed.ts';
 import type { LiveTask, Outcome } from './engine/live-task.ts';
@@ -47,6 +48,16 @@ export interface Call {
   extensions: readonly string[];
   /** Where a reader was when its stream broke off. */
   lastEventId?: string;
+}
+
+type StreamingOperation = 'stream' | 'subscribe';
+
+/** The operations by the names under which the transports list them. */
+export type OperationName = keyof Operations;
+
+/** Whether the operation answers with a stream of events. */
+export function isStreaming(name: OperationName): name is StreamingOperation {
+  return name === 'stream' || name === 'subscribe';
 }
 
 /** Everything a caller can ask for, whatever the version and the transport. Results are in the caller's dialect. */

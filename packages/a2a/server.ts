@@ -11,7 +11,6 @@ import {
   mountCard,
 } from './card/agent-card.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import type { ProtocolVersion } from './dialects/version.ts';
 import { type EngineOptions, TaskEngine } from './engine/engine.ts';
 import type { Executor, TaskObserver } from './engine/executor.ts';
 import {
@@ -20,7 +19,7 @@ import {
   createCredentialsGuard,
 } from './http/credentials-guard.ts';
 import { Operations } from './operations.ts';
-import type { Logger } from './protocol/model.ts';
+import type { Logger, ProtocolVersion } from './protocol/model.ts';
 import { createPushGuard, type PushGuardOptions } from './push/delivery.ts';
 import { PushService } from './push/push-service.ts';
 import { mountRest } from './rest/rest-routes.ts';

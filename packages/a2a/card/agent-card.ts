@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { AppEnv } from '@trunkline/http';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { Dialect } from '../dialects/dialect.ts';
-import type { ProtocolVersion } from '../dialects/version.ts';
 import type { SchemeName } from '../http/credentials-guard.ts';
 import { versionHeader } from '../http/stream.ts';
+import type { ProtocolVersion } from '../protocol/model.ts';
 
 /** The card of 0.3, which tells of the newer interfaces too. */
 function cardV03(agent: AgentDescription, facts: ServerFacts): object {

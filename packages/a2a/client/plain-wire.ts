@@ -1,6 +1,7 @@
+import { stateOfName } from '../dialects/dialects.ts';
 import { readParts } from '../dialects/read/send.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
-import { stateOfName } from '../dialects/v10/names.ts';
+
 import type { Artifact, Message, Part } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
 import {
@@ -80,41 +81,52 @@ function parse(text: string): unknown {
 /** 0.3's task or message, or 1.0's wrapped in their names. */
 function readResult(result: JsonObject, agent: RemoteAgent): RemoteReply {
   try {
-    const message = isObject(result.message) ? result.message : result;
-    if (result.kind === 'message' || message !== result) {
-      return replyOfMessage(partsOf(message.parts), optionalText(message.contextId));
-    }
+    if (result.kind === 'message') return readReply(result);
+    if (isObject(result.message)) return readReply(result.message);
     return readTask(isObject(result.task) ? result.task : result);
   } catch (cause) {
     throw new RemoteAgentError('agent_unreadable', agent, '', { cause });
   }
 }
 
-function readTask(task: JsonObject): RemoteReply {
-  const status = isObject(task.status) ? task.status : {};
+/** A plain message instead of a task. */
+export function readReply(message: JsonObject): RemoteReply {
+  return replyOfMessage(partsOf(message.parts), optionalText(message.contextId));
+}
+
+/** A task in the JSON of either version. */
+export function readTask(task: JsonObject): RemoteReply {
+  const { state, message } = readStatus(task.status);
   const artifacts = Array.isArray(task.artifacts) ? task.artifacts.filter(isObject) : [];
   return replyOfTask({
     id: optionalText(task.id) ?? '',
     contextId: optionalText(task.contextId) ?? '',
-    state: readState(status.state),
+    state,
     artifacts: artifacts.map(readArtifact),
-    statusMessage: isObject(status.message) ? readMessage(status.message) : undefined,
+    statusMessage: message,
   });
 }
 
-function readState(name: unknown): RemoteState {
-  return ((typeof name === 'string' ? stateOfName(name) : undefined) ?? 'unknown') as RemoteState;
+export function readStatus(given: unknown): { state: RemoteState; message: Message | undefined } {
+  const { state, message } = isObject(given) ? given : {};
+  return {
+    state: (typeof state === 'string' ? stateOfName(state) : undefined) ?? 'unknown',
+    message: isObject(message) ? readMessage(message) : undefined,
+  };
 }
 
-function readArtifact(artifact: JsonObject): Artifact {
+export function readArtifact(artifact: JsonObject): Artifact {
   const name = optionalText(artifact.name);
   const artifactId = optionalText(artifact.artifactId) ?? '';
   return { artifactId, ...(name !== undefined && { name }), parts: partsOf(artifact.parts) };
 }
 
 function readMessage(message: JsonObject): Message {
-  const messageId = optionalText(message.messageId) ?? '';
-  return { messageId, role: 'agent', parts: partsOf(message.parts) };
+  return {
+    messageId: optionalText(message.messageId) ?? '',
+    role: 'agent',
+    parts: partsOf(message.parts),
+  };
 }
 
 function partsOf(parts: unknown): Part[] {

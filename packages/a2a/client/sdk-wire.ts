@@ -1,13 +1,13 @@
 import {
   type AgentCard,
-  Role,
-  type Artifact as SdkArtifact,
+  Artifact as ArtifactCodec,
+  Message as MessageCodec,
   type Message as SdkMessage,
-  type Part as SdkPart,
-  TaskState as SdkState,
   type Task as SdkTask,
-  type SendMessageRequest,
+  SendMessageRequest,
+  TaskStatus as StatusCodec,
   type StreamResponse,
+  Task as TaskCodec,
 } from '@a2a-js/sdk';
 import {
   type Client,
@@ -15,8 +15,10 @@ import {
   JsonRpcTransportFactory,
   RestTransportFactory,
 } from '@a2a-js/sdk/client';
-import { type Artifact, type Message, type Part, textOf } from '../protocol/model.ts';
+import type { JsonObject } from '../dialects/read/values.ts';
+import { type Artifact, type Message, textOf } from '../protocol/model.ts';
 import type { Fetch } from './agent-fetch.ts';
+import { readArtifact, readReply, readStatus, readTask } from './plain-wire.ts';
 import {
   answerOf,
   type OutgoingMessage,
@@ -25,20 +27,8 @@ import {
   type RemoteEvent,
   type RemoteReply,
   type RemoteState,
-  replyOfMessage,
   replyOfTask,
 } from './remote-agent.ts';
-
-const states: Partial<Record<SdkState, RemoteState>> = {
-  [SdkState.TASK_STATE_SUBMITTED]: 'submitted',
-  [SdkState.TASK_STATE_WORKING]: 'working',
-  [SdkState.TASK_STATE_COMPLETED]: 'completed',
-  [SdkState.TASK_STATE_FAILED]: 'failed',
-  [SdkState.TASK_STATE_CANCELED]: 'canceled',
-  [SdkState.TASK_STATE_INPUT_REQUIRED]: 'input-required',
-  [SdkState.TASK_STATE_REJECTED]: 'rejected',
-  [SdkState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
-};
 
 /** A client of the official SDK for this agent, in the best version and transport that its card offers. */
 export async function sdkClient(agent: RemoteAgent, card: AgentCard, send: Fetch): Promise<Client> {
@@ -71,14 +61,16 @@ export async function* readStream(
         break;
       case 'statusUpdate': {
         const { status } = payload.value;
-        const message = status?.message && fromMessage(status.message);
-        task.enter(fromState(status?.state), message);
-        yield { type: 'status', state: task.state, text: message === undefined ? '' : textOf(message.parts) };
+        const { state, message } = readStatus(status && StatusCodec.toJSON(status));
+        task.enter(state, message);
+        yield { type: 'status', state, text: message === undefined ? '' : textOf(message.parts) };
         break;
       }
-      case 'artifactUpdate':
-        yield* task.add(payload.value.artifact && fromArtifact(payload.value.artifact), payload.value.append);
+      case 'artifactUpdate': {
+        const { artifact, append } = payload.value;
+        if (artifact) yield* task.add(readArtifact(ArtifactCodec.toJSON(artifact) as JsonObject), append);
         break;
+      }
       default:
         break;
     }
@@ -89,26 +81,21 @@ export async function* readStream(
 /** The task as the frames so far tell it. */
 class GrowingTask {
   #reply: RemoteReply = { state: 'unknown', text: '', statusText: '', artifacts: [] };
-  #message: Parameters<typeof replyOfTask>[0]['statusMessage'];
+  #message: Message | undefined;
   readonly #artifacts = new Map<string, Artifact>();
-
-  get state() {
-    return this.#reply.state;
-  }
 
   replace(reply: RemoteReply): void {
     this.#reply = reply;
     for (const artifact of reply.artifacts) this.#artifacts.set(artifact.artifactId, artifact);
   }
 
-  enter(state: RemoteReply['state'], message: Parameters<typeof replyOfTask>[0]['statusMessage']): void {
+  enter(state: RemoteState, message: Message | undefined): void {
     this.#reply = { ...this.#reply, state };
     this.#message = message;
   }
 
   /** New text of the answer is told as it comes; everything else as an artifact. */
-  *add(artifact: Artifact | undefined, append: boolean): Generator<RemoteEvent> {
-    if (artifact === undefined) return;
+  *add(artifact: Artifact, append: boolean): Generator<RemoteEvent> {
     const before = this.#artifacts.get(artifact.artifactId);
     this.#artifacts.set(artifact.artifactId, merge(before, artifact, append));
     const text = textOf(artifact.parts);
@@ -136,89 +123,20 @@ function merge(before: Artifact | undefined, more: Artifact, append: boolean): A
   return { ...before, parts: [...before.parts.slice(0, -1), joined, ...more.parts.slice(1)] };
 }
 
-/** Between the SDK's objects and ours. */
-
 export function toRequest(message: OutgoingMessage): SendMessageRequest {
-  const { text, contextId = '', taskId = '', messageId, metadata } = message;
-  return {
-    tenant: '',
-    message: {
-      messageId: messageId ?? crypto.randomUUID(),
-      contextId,
-      taskId,
-      role: Role.ROLE_USER,
-      parts: [
-        {
-          content: { $case: 'text', value: text },
-          metadata: undefined,
-          filename: '',
-          mediaType: 'text/plain',
-        },
-      ],
-      metadata,
-      extensions: [],
-      referenceTaskIds: [],
-    },
-    configuration: configurationOf(message),
+  const { text, contextId, taskId, messageId = crypto.randomUUID(), metadata, push } = message;
+  const parts = [{ text, mediaType: 'text/plain' }];
+  return SendMessageRequest.fromJSON({
+    message: { messageId, contextId, taskId, role: 'ROLE_USER', parts, metadata },
+    configuration: push && { taskPushNotificationConfig: push },
     metadata,
-  };
-}
-
-function configurationOf({ push }: OutgoingMessage): SendMessageRequest['configuration'] {
-  if (push === undefined) return undefined;
-  const place = { tenant: '', id: '', taskId: '', authentication: undefined };
-  return {
-    acceptedOutputModes: [],
-    taskPushNotificationConfig: { ...place, ...push },
-    returnImmediately: false,
-  };
-}
-
-export function fromResult(result: SdkTask | SdkMessage): RemoteReply {
-  if ('messageId' in result) return replyOfMessage(result.parts.map(fromPart), result.contextId || undefined);
-  return fromTask(result);
-}
-
-export function fromTask(task: SdkTask): RemoteReply {
-  return replyOfTask({
-    id: task.id,
-    contextId: task.contextId,
-    state: fromState(task.status?.state),
-    artifacts: task.artifacts.map(fromArtifact),
-    statusMessage: task.status?.message && fromMessage(task.status.message),
   });
 }
 
-function fromArtifact({ artifactId, name, parts }: SdkArtifact): Artifact {
-  return { artifactId, ...(name !== '' && { name }), parts: parts.map(fromPart) };
+export function fromResult(result: SdkTask | SdkMessage): RemoteReply {
+  return 'messageId' in result ? readReply(MessageCodec.toJSON(result) as JsonObject) : fromTask(result);
 }
 
-function fromMessage({ messageId, parts }: SdkMessage): Message {
-  return { messageId, role: 'agent', parts: parts.map(fromPart) };
-}
-
-function fromState(state: SdkState | undefined): RemoteState {
-  return (state === undefined ? undefined : states[state]) ?? 'unknown';
-}
-
-function fromPart({ content, metadata, filename, mediaType }: SdkPart): Part {
-  const extra = metadata === undefined ? {} : { metadata };
-  switch (content?.$case) {
-    case 'text':
-      return { type: 'text', text: content.value, ...extra };
-    case 'data':
-      return { type: 'data', data: content.value, ...extra };
-    case 'url':
-      return { type: 'file', uri: content.value, name: filename, mediaType, ...extra };
-    case 'raw':
-      return {
-        type: 'file',
-        bytes: Buffer.from(content.value).toString('base64'),
-        name: filename,
-        mediaType,
-        ...extra,
-      };
-    default:
-      return { type: 'text', text: '' };
-  }
+export function fromTask(task: SdkTask): RemoteReply {
+  return readTask(TaskCodec.toJSON(task) as JsonObject);
 }

@@ -11,7 +11,7 @@ import {
   restKit,
   taskOf,
   waiting,
-} from './kit-v10.ts';
+} from './kit-v10.suite.ts';
 import { targetOfThisFile } from './target.suite.ts';
 
 /** Streams, notifications and bindings as the public kit for 1.0 demands them. */

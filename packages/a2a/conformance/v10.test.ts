@@ -11,7 +11,7 @@ import {
   stateOf,
   taskOf,
   waiting,
-} from './kit-v10.ts';
+} from './kit-v10.suite.ts';
 import { targetOfThisFile } from './target.suite.ts';
 
 /** What the public kit for 1.0 demands, in its order; its own names for the demands stand in the titles. */

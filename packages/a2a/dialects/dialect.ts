@@ -1,57 +1,137 @@
 import type { TaskPage } from '../engine/task-memory.ts';
-import type { Message, Task, TaskEvent } from '../protocol/model.ts';
+import type {
+  Artifact,
+  ArtifactEvent,
+  Message,
+  Part,
+  ProtocolVersion,
+  StatusEvent,
+  Task,
+  TaskEvent,
+  TaskState,
+} from '../protocol/model.ts';
 import type { PushConfig } from '../push/push-store.ts';
-import type { ProtocolVersion } from './version.ts';
 
 /** How much of a task a caller wants to see. */
 export interface TaskView {
-  /** At most so many of the last messages; all when left out. */
+  /** At most this many of the last messages; all if undefined. */
   historyLength?: number;
   /** Default true. */
   artifacts?: boolean;
 }
 
-/** One spelling of the protocol: what the engine knows, as the wire has it. */
-export interface Dialect {
-  readonly name: 'v03' | 'v03-rest' | 'v10';
-  readonly version: ProtocolVersion;
-  /** Where the versions differ in behaviour, 1.0 refuses what the 0.3 wire of the contract lets pass. */
-  readonly strict: boolean;
-  /** Messages come as the JSON of protocol buffers: data parts are wrapped once more, and flags that are off are left out. */
-  readonly protobuf: boolean;
-  task(task: Task, view?: TaskView): object;
-  /** The result of a message: the task it led to, or the plain reply. */
-  taskResult(task: Task, view?: TaskView): object;
-  messageResult(message: Message): object;
-  /** A frame of a stream. */
-  taskFrame(task: Task): object;
-  eventFrame(task: TaskPlace, event: TaskEvent): object;
-  page(page: TaskPage, view: TaskView): object;
-  pushConfig(config: PushConfig): object;
-  pushConfigs(configs: readonly PushConfig[]): object;
-  /** The answer to a deletion. */
-  readonly deleted: object | null;
-  /** What a webhook gets. */
-  pushBody(task: Task, event: TaskEvent): object;
-  readonly contentType: string;
-}
-
+/** Which task an event belongs to. */
 export interface TaskPlace {
   id: string;
   contextId: string;
 }
 
-let lastTime = { milliseconds: 0, text: '' };
-
-/** Times of one answer are mostly the same, and their text is not cheap to make. */
-export function timestamp(milliseconds: number): string {
-  if (milliseconds !== lastTime.milliseconds || lastTime.text === '') {
-    lastTime = { milliseconds, text: new Date(milliseconds).toISOString() };
-  }
-  return lastTime.text;
+/** What a dialect says and how it behaves; `createDialect` builds the encoders from it. */
+interface Spelling {
+  readonly name: 'v03' | 'v03-rest' | 'v10';
+  readonly version: ProtocolVersion;
+  /** 1.0 refuses what the 0.3 wire of the contract lets pass. */
+  readonly strict: boolean;
+  /** Messages come as protocol buffers in JSON: data parts are wrapped once more, and flags that are off are left out. */
+  readonly protobuf: boolean;
+  readonly contentType: string;
+  /** Objects name their `kind`; otherwise results and frames are wrapped in the name of what they hold. */
+  readonly hasKinds: boolean;
+  /** Empty lists are left out, unless the caller asked for them. */
+  readonly omitsEmptyLists: boolean;
+  readonly partsField: 'parts' | 'content';
+  state(state: TaskState): string;
+  role(role: Message['role']): string;
+  part(part: Part): object;
+  /** The fields of a task, and of a status update, in which the versions differ. */
+  taskFields(task: Task): object;
+  statusFields(event: StatusEvent): object;
+  /** Never holds the token. */
+  pushConfig(config: PushConfig): object;
+  pushConfigList(configs: object[]): object;
+  /** The answer to a deletion. */
+  readonly deleted: object | null;
 }
 
-export function recentHistory(task: Task, { historyLength }: TaskView): readonly Message[] {
-  if (historyLength === undefined) return task.history;
-  return historyLength === 0 ? [] : task.history.slice(-historyLength);
+/** Encodes what the engine knows for the wire. */
+export interface Dialect extends Spelling {
+  task(task: Task, view?: TaskView): object;
+  artifact(artifact: Artifact): object;
+  /** The result of a message: the task it led to, or the plain reply. */
+  taskResult(task: Task, view?: TaskView): object;
+  messageResult(message: Message): object;
+  /** A frame of a stream. */
+  eventFrame(task: TaskPlace, event: TaskEvent): object;
+  page(page: TaskPage, view: TaskView): object;
+  pushConfigs(configs: readonly PushConfig[]): object;
+}
+
+export function createDialect(spelling: Spelling): Dialect {
+  const { hasKinds, omitsEmptyLists, partsField } = spelling;
+  const kind = (name: string) => (hasKinds ? { kind: name } : {});
+  const wrap = (name: string, value: object) => (hasKinds ? value : { [name]: value });
+  const list = (items: object[], isWanted = false) =>
+    omitsEmptyLists && !isWanted && items.length === 0 ? undefined : items;
+
+  const encodeMessage = ({ messageId, role, parts, taskId, contextId, metadata }: Message) => ({
+    ...kind('message'),
+    messageId,
+    role: spelling.role(role),
+    [partsField]: parts.map(spelling.part),
+    taskId,
+    contextId,
+    metadata,
+  });
+  const encodeArtifact = (artifact: Artifact) => ({ ...artifact, parts: artifact.parts.map(spelling.part) });
+  const encodeStatus = (state: TaskState, at: number, message: Message | undefined) => ({
+    state: spelling.state(state),
+    timestamp: new Date(at).toISOString(),
+    message: message && encodeMessage(message),
+  });
+  const encodeTask = (task: Task, { historyLength, artifacts }: TaskView = {}) => ({
+    ...kind('task'),
+    id: task.id,
+    contextId: task.contextId,
+    status: encodeStatus(task.state, task.updatedAt, task.statusMessage),
+    artifacts: artifacts === false ? undefined : list(task.artifacts.map(encodeArtifact), artifacts),
+    history: list(recent(task.history, historyLength).map(encodeMessage)),
+    ...spelling.taskFields(task),
+  });
+  const encodeStatusEvent = ({ id, contextId }: TaskPlace, event: StatusEvent) => ({
+    ...kind('status-update'),
+    taskId: id,
+    contextId,
+    status: encodeStatus(event.state, event.at, event.message),
+    ...spelling.statusFields(event),
+  });
+  const encodeArtifactEvent = (
+    { id, contextId }: TaskPlace,
+    { artifact, append, lastChunk }: ArtifactEvent,
+  ) => ({
+    ...kind('artifact-update'),
+    taskId: id,
+    contextId,
+    artifact: encodeArtifact(artifact),
+    append,
+    lastChunk,
+  });
+
+  return {
+    ...spelling,
+    task: encodeTask,
+    artifact: encodeArtifact,
+    taskResult: (task, view) => wrap('task', encodeTask(task, view)),
+    messageResult: (message) => wrap('message', encodeMessage(message)),
+    eventFrame(task, event) {
+      if (event.type === 'status') return wrap('statusUpdate', encodeStatusEvent(task, event));
+      if (event.type === 'artifact') return wrap('artifactUpdate', encodeArtifactEvent(task, event));
+      return wrap('message', encodeMessage(event.message));
+    },
+    page: (page, view) => ({ ...page, tasks: page.tasks.map((task) => encodeTask(task, view)) }),
+    pushConfigs: (configs) => spelling.pushConfigList(configs.map(spelling.pushConfig)),
+  };
+}
+
+function recent(history: readonly Message[], length = history.length): readonly Message[] {
+  return length === 0 ? [] : history.slice(-length);
 }

@@ -70,7 +70,7 @@ describe('memory and disk', () => {
     other.close();
     const { stored } = send(engine, 'x');
     expect(await stored).toBe(false);
-    expect(logger.errors()).toContain('a2a-tasks.db could not be written; trying again');
+    expect(logger.errors()).toContain('failed to write a2a-tasks.db; retrying');
   });
 });
 
@@ -141,7 +141,7 @@ describe('a disk that fails for a while', () => {
     await outcome(engine, 'x');
     const showTable = hideTable(settings.path, 'task_events');
     await clock.advanceBy(25 * 60 * 60 * 1000);
-    expect(logger.errors()).toContain('old tasks could not be removed; trying again');
+    expect(logger.errors()).toContain('failed to delete expired tasks; retrying');
     showTable();
     await clock.advanceBy(5 * 60 * 1000);
     expect(engine.list({}).totalSize).toBe(0);

@@ -8,7 +8,8 @@ import type { TaskState } from '../protocol/model.ts';
 import { TaskEngine } from './engine.ts';
 import type { ExecutionEvent } from './executor.ts';
 import { Feed } from './feed.ts';
-import type { EmittedEvent, LiveTask } from './live-task.ts';
+import type { LiveTask } from './live-task.ts';
+import type { NumberedEvent } from './task-store.ts';
 
 /** What a caller, the agent or a reader may do next; numbers choose among what is there. */
 type Action =
@@ -112,7 +113,7 @@ class World {
     this.readers.push(reader);
     feed.open({
       task: (_task, sequence) => reader.seen.splice(0, 1, sequence),
-      event: (emitted: EmittedEvent) => reader.seen.push(emitted.sequence),
+      event: (emitted: NumberedEvent) => reader.seen.push(emitted.sequence),
       end: () => undefined,
     });
   }

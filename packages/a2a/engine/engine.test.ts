@@ -34,7 +34,7 @@ describe('states', () => {
     const failed = await outcome(breaks.engine, 'x');
     expect(failed.state).toBe('failed');
     expect(JSON.stringify(failed)).not.toContain('sk-secret');
-    expect(breaks.logger.errors()).toEqual(['the executor of a task failed']);
+    expect(breaks.logger.errors()).toEqual(['executor failed']);
     const full = start(async function* () {
       yield { type: 'progress', text: 'begun' };
       throw new StorageError('disk_full', 'The database /secret/place cannot grow.');

@@ -153,7 +153,7 @@ export class TaskEngine {
     try {
       this.#store.deleteBefore(now - lifetimeMs);
     } catch (error) {
-      this.#options.logger.error({ err: error }, 'old tasks could not be removed; trying again');
+      this.#options.logger.error({ err: error }, 'failed to delete expired tasks; retrying');
     }
   }
 
@@ -258,7 +258,7 @@ export class TaskEngine {
     } catch (error) {
       this.#options.logger.error(
         { err: error, taskId: live.id },
-        'failed to delete the task of a plain reply',
+        'failed to delete task of plain reply',
       );
     }
   }

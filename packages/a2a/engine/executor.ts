@@ -76,7 +76,7 @@ export class TaskObservers {
       try {
         news(observer);
       } catch (error) {
-        this.#logger.error({ err: error }, 'an observer of tasks failed');
+        this.#logger.error({ err: error }, 'task observer failed');
       }
     }
   }

@@ -1,12 +1,13 @@
 import { isTerminal, type Task } from '../protocol/model.ts';
 import type { TaskEngine } from './engine.ts';
-import type { EmittedEvent, LiveTask } from './live-task.ts';
+import type { LiveTask } from './live-task.ts';
+import type { NumberedEvent } from './task-store.ts';
 
 /** Where the feed goes: a stream to a caller. */
 export interface FeedOutlet {
   /** The task as it stood after the event of that number. */
   task(task: Task, sequence: number): void;
-  event(emitted: EmittedEvent): void;
+  event(emitted: NumberedEvent): void;
   end(): void;
 }
 
@@ -22,7 +23,7 @@ const mostWaiting = 10_000;
 export class Feed {
   readonly #live: LiveTask;
   readonly #until: FeedOptions['until'];
-  #waiting: EmittedEvent[] = [];
+  #waiting: NumberedEvent[] = [];
   #first: { task: Task; sequence: number } | undefined;
   #outlet: FeedOutlet | undefined;
   readonly #unsubscribe: () => void;
@@ -35,17 +36,14 @@ export class Feed {
 
   /** Begins with the first event after that number: nothing twice, nothing left out. */
   static after(engine: TaskEngine, live: LiveTask, sequence: number, options: FeedOptions): Feed {
-    const missed = engine
-      .eventsAfter(live, sequence)
-      .map((event): EmittedEvent => ({ ...event, encoded: {} }));
-    return new Feed(live, options, undefined, missed);
+    return new Feed(live, options, undefined, engine.eventsAfter(live, sequence));
   }
 
   private constructor(
     live: LiveTask,
     options: FeedOptions,
     first: { task: Task; sequence: number } | undefined,
-    missed: EmittedEvent[],
+    missed: NumberedEvent[],
   ) {
     this.#live = live;
     this.#until = options.until;
@@ -87,7 +85,7 @@ export class Feed {
     this.#outlet?.end();
   }
 
-  #take(emitted: EmittedEvent): void {
+  #take(emitted: NumberedEvent): void {
     if (this.#ended) return;
     if (this.#outlet === undefined) {
       this.#keep(emitted);
@@ -97,12 +95,12 @@ export class Feed {
     if (this.#isLast(emitted)) this.close();
   }
 
-  #keep(emitted: EmittedEvent): void {
+  #keep(emitted: NumberedEvent): void {
     if (this.#waiting.length < mostWaiting) this.#waiting.push(emitted);
     else this.close();
   }
 
-  #isLast({ event }: EmittedEvent): boolean {
+  #isLast({ event }: NumberedEvent): boolean {
     if (event.type === 'message') return true;
     return event.type === 'status' && this.#endsWith(event.state);
   }

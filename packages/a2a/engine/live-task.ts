@@ -10,14 +10,8 @@ import {
   type Usage,
 } from '../protocol/model.ts';
 import type { NumberedEvent } from './task-store.ts';
-import type { Storable } from './task-writer.ts';
 
-/** An event as it goes to readers, with room for its forms by dialect, so that many readers share one. */
-export interface EmittedEvent extends NumberedEvent {
-  readonly encoded: Record<string, string>;
-}
-
-export type EventListener = (emitted: EmittedEvent) => void;
+export type EventListener = (emitted: NumberedEvent) => void;
 
 /** How a turn ended for the one who waits for it: the task as it was then, or a plain message. */
 export type Outcome = { task: Task } | { message: Message };
@@ -30,7 +24,7 @@ export interface StatusChange {
 }
 
 /** A task in memory: its present form, those who follow it, and what is not on disk yet. */
-export class LiveTask implements Storable {
+export class LiveTask {
   readonly id: string;
   /** Finds the task again when its request is repeated. */
   readonly requestKey: string | undefined;
@@ -41,7 +35,7 @@ export class LiveTask implements Storable {
   #task: Task;
   #sequence: number;
   #stored: boolean;
-  #unsaved: EmittedEvent[] = [];
+  #unsaved: NumberedEvent[] = [];
   readonly #listeners = new Set<EventListener>();
   #owner: EventListener | undefined;
   #waiting: ((outcome: Outcome) => void)[] = [];
@@ -158,18 +152,19 @@ export class LiveTask implements Storable {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  unsaved(): readonly EmittedEvent[] {
+  unsaved(): readonly NumberedEvent[] {
     return this.#unsaved;
   }
 
-  markSaved(sequence: number): void {
+  /** Told right after a commit: the task and all its events so far are on disk. */
+  markSaved(): void {
     this.#stored = true;
-    this.#unsaved = this.#unsaved.filter((emitted) => emitted.sequence > sequence);
+    this.#unsaved = [];
   }
 
   #emit(event: TaskEvent): void {
     this.#sequence += 1;
-    const emitted: EmittedEvent = { sequence: this.#sequence, event, encoded: {} };
+    const emitted = { sequence: this.#sequence, event };
     this.#unsaved.push(emitted);
     for (const listener of this.#listeners) listener(emitted);
     this.#owner?.(emitted);

@@ -1,25 +1,7 @@
 import type { Clock, Timer } from '@trunkline/schedule';
-import type { Logger, Task } from '../protocol/model.ts';
-import type { NumberedEvent, TaskStore } from './task-store.ts';
-
-/** What the writer needs of a task in memory. */
-export interface Storable {
-  readonly id: string;
-  readonly requestKey: string | undefined;
-  /** It has a row already. */
-  readonly stored: boolean;
-  /** The task as it stands. */
-  snapshot(): Task;
-  /** The events that are not on disk yet. */
-  unsaved(): readonly NumberedEvent[];
-  /** Told after a commit: the task and its events up to this number are on disk. */
-  markSaved(sequence: number): void;
-}
-
-interface Batch {
-  stored: Promise<boolean>;
-  settle(stored: boolean): void;
-}
+import type { Logger } from '../protocol/model.ts';
+import type { LiveTask } from './live-task.ts';
+import type { TaskStore } from './task-store.ts';
 
 /** Events of a running task may wait this long, as a crash would fail the task anyway. */
 const eventDelayMs = 250;
@@ -30,9 +12,10 @@ export class TaskWriter {
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #tasks = new Map<string, Storable>();
-  readonly #events = new Map<string, Storable>();
-  #batch: Batch | undefined;
+  readonly #tasks = new Map<string, LiveTask>();
+  readonly #events = new Map<string, LiveTask>();
+  /** Resolves with whether the tasks that wait now were stored. */
+  #batch: PromiseWithResolvers<boolean> | undefined;
   #eventTimer: Timer | undefined;
 
   constructor(store: TaskStore, clock: Clock, logger: Logger) {
@@ -42,13 +25,13 @@ export class TaskWriter {
   }
 
   /** Resolves when the task and its events are on disk: with false when they could not be written. */
-  saveTask(task: Storable): Promise<boolean> {
+  saveTask(task: LiveTask): Promise<boolean> {
     this.#tasks.set(task.id, task);
     if (this.#batch === undefined) {
-      this.#batch = createBatch();
+      this.#batch = Promise.withResolvers();
       setImmediate(() => this.#writeTasks());
     }
-    return this.#batch.stored;
+    return this.#batch.promise;
   }
 
   /** Nothing of this task is to be kept. */
@@ -57,13 +40,13 @@ export class TaskWriter {
     this.#events.delete(id);
   }
 
-  saveEventsSoon(task: Storable): void {
+  saveEventsSoon(task: LiveTask): void {
     this.#events.set(task.id, task);
     this.#eventTimer ??= this.#clock.setTimer(eventDelayMs, () => this.#writeEvents());
   }
 
   /** Writes the events of one task now, so that they can be read back. */
-  saveEventsNow(task: Storable): void {
+  saveEventsNow(task: LiveTask): void {
     this.#events.delete(task.id);
     this.#write([task], () => this.#save(task));
   }
@@ -89,8 +72,11 @@ export class TaskWriter {
     });
     // One without a row is dropped by its engine, so it must not be written later.
     const kept = tasks.filter((task) => task.stored);
-    if (!stored && kept.length > 0) this.#clock.setTimer(retryDelayMs, () => this.#again(kept));
-    batch?.settle(stored);
+    if (!stored && kept.length > 0)
+      this.#clock.setTimer(retryDelayMs, () => {
+        for (const task of kept) void this.saveTask(task);
+      });
+    batch?.resolve(stored);
   }
 
   #writeEvents(): void {
@@ -98,44 +84,28 @@ export class TaskWriter {
     this.#eventTimer = undefined;
     const tasks = takeAll(this.#events);
     const stored = this.#write(tasks, (task) => this.#store.saveEvents(task.id, task.unsaved()));
-    if (!stored) this.#clock.setTimer(retryDelayMs, () => this.#eventsAgain(tasks));
-  }
-
-  #again(tasks: readonly Storable[]): void {
-    for (const task of tasks) void this.saveTask(task);
-  }
-
-  #eventsAgain(tasks: readonly Storable[]): void {
-    for (const task of tasks) this.saveEventsSoon(task);
+    if (!stored)
+      this.#clock.setTimer(retryDelayMs, () => {
+        for (const task of tasks) this.saveEventsSoon(task);
+      });
   }
 
   /** All or nothing; says whether it went well. */
-  #write(tasks: readonly Storable[], save: (task: Storable) => void): boolean {
+  #write(tasks: readonly LiveTask[], save: (task: LiveTask) => void): boolean {
     if (tasks.length === 0) return true;
     try {
-      const last = tasks.map((task) => task.unsaved().at(-1)?.sequence ?? 0);
-      this.#atOnce(tasks, save);
-      tasks.forEach((task, index) => {
-        task.markSaved(last[index] ?? 0);
+      this.#store.transaction(() => {
+        for (const task of tasks) save(task);
       });
+      for (const task of tasks) task.markSaved();
       return true;
     } catch (error) {
-      this.#logger.error({ err: error }, 'a2a-tasks.db could not be written; trying again');
+      this.#logger.error({ err: error }, 'failed to write a2a-tasks.db; retrying');
       return false;
     }
   }
 
-  /** One new row is whole by itself and needs no transaction. */
-  #atOnce(tasks: readonly Storable[], save: (task: Storable) => void): void {
-    const [first] = tasks;
-    const saveAll = () => {
-      for (const task of tasks) save(task);
-    };
-    if (tasks.length === 1 && first?.stored === false) saveAll();
-    else this.#store.transaction(saveAll);
-  }
-
-  #save(task: Storable): void {
+  #save(task: LiveTask): void {
     if (task.stored) {
       this.#store.update(task.snapshot());
       this.#store.saveEvents(task.id, task.unsaved());
@@ -145,13 +115,8 @@ export class TaskWriter {
   }
 }
 
-function takeAll(map: Map<string, Storable>): Storable[] {
+function takeAll(map: Map<string, LiveTask>): LiveTask[] {
   const all = [...map.values()];
   map.clear();
   return all;
-}
-
-function createBatch(): Batch {
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  return { stored: promise, settle: resolve };
 }

@@ -177,7 +177,7 @@ export async function runTurn(
     if (isCurrent()) turn.complete();
   } catch (error) {
     if (!isCurrent()) return;
-    logger.error({ err: error, taskId: live.id }, 'the executor of a task failed');
+    logger.error({ err: error, taskId: live.id }, 'executor failed');
     turn.fail(reasonFor(error));
   }
 }

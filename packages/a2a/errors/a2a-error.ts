@@ -92,6 +92,6 @@ export function errorDetails(error: A2aError): object[] {
 /** Callers learn nothing of an unforeseen failure; the log does. */
 export function reportError(error: unknown, logger: Logger): A2aError {
   const reported = toA2aError(error);
-  if (reported.reason === 'INTERNAL_ERROR') logger.error({ err: error }, 'an A2A request failed');
+  if (reported.reason === 'INTERNAL_ERROR') logger.error({ err: error }, 'A2A request failed');
   return reported;
 }

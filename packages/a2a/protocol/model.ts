@@ -1,3 +1,5 @@
+export type ProtocolVersion = '0.3' | '1.0';
+
 /** Which state may follow which: the contract's table, with the two states that A2A adds. */
 const transitions: Record<TaskState, readonly TaskState[]> = {
   working: ['working', 'input-required', 'auth-required', 'completed', 'failed', 'canceled', 'rejected'],

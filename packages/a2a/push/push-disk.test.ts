@@ -16,7 +16,7 @@ describe('a disk that does not take what is noted of webhooks', () => {
     const showTable = hide(agent, 'push_deliveries');
     await rpc(agent, 'message/send', sending('hi', { url: hook.url }));
     await waitFor(() => hook.states().includes('completed'));
-    await waitFor(() => agent.logger.errors().includes('a2a-push.db could not be written'));
+    await waitFor(() => agent.logger.errors().includes('failed to write a2a-push.db'));
     await clock.advanceBy(6 * 60 * 1000);
     showTable();
     const { result } = await rpc(agent, 'message/send', sending('again', { url: hook.url }));

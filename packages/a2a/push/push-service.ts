@@ -1,7 +1,6 @@
 import type { Clock, Timer } from '@trunkline/schedule';
-import { pushDialect } from '../dialects/dialects.ts';
+import { pushNotification } from '../dialects/dialects.ts';
 import type { PushTarget } from '../dialects/read/send.ts';
-import type { ProtocolVersion } from '../dialects/version.ts';
 import type { TaskObserver } from '../engine/executor.ts';
 import type { LiveTask } from '../engine/live-task.ts';
 import { A2aError, invalidParams } from '../errors/a2a-error.ts';
@@ -9,6 +8,7 @@ import {
   isTerminal,
   type Logger,
   lastStatus,
+  type ProtocolVersion,
   type StatusEvent,
   type Task,
   type TaskEvent,
@@ -141,10 +141,12 @@ export class PushService implements TaskObserver {
   }
 
   #notify(config: PushConfig, task: Task, event: StatusEvent): void {
-    const { contentType, pushBody } = pushDialect(config.version);
     this.#channel(config).offer({
       urgent: event.state !== 'working',
-      write: () => ({ state: event.state, contentType, body: JSON.stringify(pushBody(task, event)) }),
+      write: () => {
+        const { contentType, body } = pushNotification(config.version, task, event);
+        return { state: event.state, contentType, body: JSON.stringify(body) };
+      },
     });
   }
 
@@ -171,7 +173,7 @@ export class PushService implements TaskObserver {
   #record(delivery: PushDelivery): void {
     this.#note(() => this.#store.record(delivery));
     if (delivery.outcome === 'delivered') return;
-    this.#options.logger.warn({ ...delivery }, 'a push notification was not delivered');
+    this.#options.logger.warn({ ...delivery }, 'failed to deliver push notification');
   }
 
   /** Nobody waits for these writes: a disk that does not take them is told in the log, and notifications go on. */
@@ -179,7 +181,7 @@ export class PushService implements TaskObserver {
     try {
       write();
     } catch (error) {
-      this.#options.logger.error({ err: error }, 'a2a-push.db could not be written');
+      this.#options.logger.error({ err: error }, 'failed to write a2a-push.db');
     }
   }
 

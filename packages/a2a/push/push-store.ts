@@ -1,6 +1,5 @@
 import { type Database, type Migration, openDatabase } from '@trunkline/storage';
-import type { ProtocolVersion } from '../dialects/version.ts';
-import type { TaskState } from '../protocol/model.ts';
+import type { ProtocolVersion, TaskState } from '../protocol/model.ts';
 
 const migrations: Migration[] = [
   `

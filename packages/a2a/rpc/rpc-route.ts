@@ -6,15 +6,12 @@ import {
   type RouteContext,
 } from '@trunkline/http';
 import type { Dialect } from '../dialects/dialect.ts';
-import { chooseDialect } from '../dialects/dialects.ts';
+import { chooseDialect, v10 } from '../dialects/dialects.ts';
 import { isObject, type JsonObject } from '../dialects/read/values.ts';
-import { v10 } from '../dialects/v10/dialect.ts';
-import type { ProtocolVersion } from '../dialects/version.ts';
-import type { Feed } from '../engine/feed.ts';
 import { A2aError, errorDetails, invalidParams, reportError } from '../errors/a2a-error.ts';
-import { callExtensions, openStream, requireJson, versionHeader } from '../http/stream.ts';
-import type { Call, Operations } from '../operations.ts';
-import type { Logger } from '../protocol/model.ts';
+import { callOf, openStream, requireJson, versionHeader } from '../http/stream.ts';
+import { isStreaming, type OperationName, type Operations } from '../operations.ts';
+import type { Logger, ProtocolVersion } from '../protocol/model.ts';
 
 export interface RpcRouteOptions {
   operations: Operations;
@@ -47,18 +44,23 @@ async function answerOne(
   context: RouteContext,
   body: unknown,
   dialect: Dialect,
-  options: RpcRouteOptions,
+  { operations, checkOrigin, logger }: RpcRouteOptions,
 ): Promise<Response> {
   try {
-    const request = readRequest(body);
-    const method = findMethod(dialect.version, request.method);
-    if (method.kind === 'stream') return await answerStream(context, request, method, dialect, options);
-    const result = await method.call(options.operations, callOf(context, request, dialect));
-    return request.id === undefined ? noAnswer() : jsonAnswer(context, resultText(request.id, result));
+    const { id, method, params } = readRequest(body);
+    const operation = findOperation(dialect.version, method);
+    const call = callOf(context, dialect, params);
+    if (isStreaming(operation)) {
+      checkOrigin(context.req);
+      const feed = await operations[operation](call);
+      return openStream(context, feed, dialect, (frame) => wrapResult(id ?? null, frame));
+    }
+    const result = await operations[operation](call);
+    return id === undefined ? noAnswer() : jsonAnswer(context, resultText(id, result));
   } catch (error) {
     if (error instanceof HttpError) throw error;
     // A wrong request without an id cannot be told from one that forgot it, so it is answered too.
-    const reported = reportError(error, options.logger);
+    const reported = reportError(error, logger);
     const text = errorText(idOf(body) ?? null, reported, dialect);
     return reported.retryAfterSeconds === undefined ? jsonAnswer(context, text) : later(text, reported);
   }
@@ -67,19 +69,6 @@ async function answerOne(
 /** JSON-RPC answers errors with 200, but what may be sent again is told to HTTP clients in their own way. */
 function later(text: string, { binding, headers }: A2aError): Response {
   return new Response(text, { status: binding.status, headers: { ...jsonHeaders, ...headers } });
-}
-
-async function answerStream(
-  context: RouteContext,
-  request: RpcRequest,
-  method: Extract<Method, { kind: 'stream' }>,
-  dialect: Dialect,
-  options: RpcRouteOptions,
-): Promise<Response> {
-  options.checkOrigin(context.req);
-  const feed = await method.call(options.operations, callOf(context, request, dialect));
-  const id = request.id ?? null;
-  return openStream(context, feed, dialect, (frame) => wrapResult(id, frame));
 }
 
 /** Answers in the order of the requests; notifications have none. */
@@ -108,25 +97,14 @@ async function answerInBatch(
   try {
     const request = readRequest(body);
     id = request.id;
-    const method = findMethod(dialect.version, request.method);
-    if (method.kind === 'stream') throw noStreamInBatch(request.method);
-    const result = await method.call(operations, callOf(context, request, dialect));
+    const operation = findOperation(dialect.version, request.method);
+    if (isStreaming(operation)) throw noStreamInBatch(request.method);
+    const result = await operations[operation](callOf(context, dialect, request.params));
     return id === undefined ? undefined : resultText(id, result);
   } catch (error) {
     const reported = reportError(error, logger);
     return id === undefined ? undefined : errorText(id, reported, dialect);
   }
-}
-
-function callOf(context: RouteContext, request: RpcRequest, dialect: Dialect) {
-  const lastEventId = context.req.header('last-event-id');
-  return {
-    dialect,
-    params: request.params,
-    principal: context.get('principal'),
-    extensions: callExtensions(context),
-    ...(lastEventId !== undefined && { lastEventId }),
-  };
 }
 
 function noStreamInBatch(method: string): A2aError {
@@ -141,75 +119,39 @@ function noAnswer(): Response {
   return new Response(null, { status: 204 });
 }
 
-/** A method that is answered once. */
-interface PlainMethod {
-  kind: 'plain';
-  call(operations: Operations, call: Call): object | null | Promise<object | null>;
-}
-
-/** A method that is answered with a stream. */
-interface StreamMethod {
-  kind: 'stream';
-  call(operations: Operations, call: Call): Feed | Promise<Feed>;
-}
-
-type Method = PlainMethod | StreamMethod;
-
-const send: Method = { kind: 'plain', call: (operations, call) => operations.send(call) };
-
-const stream: Method = { kind: 'stream', call: (operations, call) => operations.stream(call) };
-
-const get: Method = { kind: 'plain', call: (operations, call) => operations.get(call) };
-
-const list: Method = { kind: 'plain', call: (operations, call) => operations.list(call) };
-
-const cancel: Method = { kind: 'plain', call: (operations, call) => operations.cancel(call) };
-
-const subscribe: Method = { kind: 'stream', call: (operations, call) => operations.subscribe(call) };
-
-const setPush: Method = { kind: 'plain', call: (operations, call) => operations.setPush(call) };
-
-const getPush: Method = { kind: 'plain', call: (operations, call) => operations.getPush(call) };
-
-const listPush: Method = { kind: 'plain', call: (operations, call) => operations.listPush(call) };
-
-const deletePush: Method = { kind: 'plain', call: (operations, call) => operations.deletePush(call) };
-
-const card: Method = { kind: 'plain', call: (operations, call) => operations.card(call) };
-
-const methods: Record<ProtocolVersion, ReadonlyMap<string, Method>> = {
-  '0.3': new Map<string, Method>([
-    ['message/send', send],
-    ['message/stream', stream],
-    ['message/sendStream', stream],
-    ['tasks/get', get],
-    ['tasks/list', list],
-    ['tasks/cancel', cancel],
-    ['tasks/resubscribe', subscribe],
-    ['tasks/pushNotificationConfig/set', setPush],
-    ['tasks/pushNotificationConfig/get', getPush],
-    ['tasks/pushNotificationConfig/list', listPush],
-    ['tasks/pushNotificationConfig/delete', deletePush],
-    ['agent/getAuthenticatedExtendedCard', card],
-  ]),
-  '1.0': new Map<string, Method>([
-    ['SendMessage', send],
-    ['SendStreamingMessage', stream],
-    ['GetTask', get],
-    ['ListTasks', list],
-    ['CancelTask', cancel],
-    ['SubscribeToTask', subscribe],
-    ['CreateTaskPushNotificationConfig', setPush],
-    ['GetTaskPushNotificationConfig', getPush],
-    ['ListTaskPushNotificationConfigs', listPush],
-    ['DeleteTaskPushNotificationConfig', deletePush],
-    ['GetExtendedAgentCard', card],
-  ]),
+const methods: Record<ProtocolVersion, Readonly<Record<string, OperationName>>> = {
+  '0.3': {
+    'message/send': 'send',
+    'message/stream': 'stream',
+    'message/sendStream': 'stream',
+    'tasks/get': 'get',
+    'tasks/list': 'list',
+    'tasks/cancel': 'cancel',
+    'tasks/resubscribe': 'subscribe',
+    'tasks/pushNotificationConfig/set': 'setPush',
+    'tasks/pushNotificationConfig/get': 'getPush',
+    'tasks/pushNotificationConfig/list': 'listPush',
+    'tasks/pushNotificationConfig/delete': 'deletePush',
+    'agent/getAuthenticatedExtendedCard': 'card',
+  },
+  '1.0': {
+    SendMessage: 'send',
+    SendStreamingMessage: 'stream',
+    GetTask: 'get',
+    ListTasks: 'list',
+    CancelTask: 'cancel',
+    SubscribeToTask: 'subscribe',
+    CreateTaskPushNotificationConfig: 'setPush',
+    GetTaskPushNotificationConfig: 'getPush',
+    ListTaskPushNotificationConfigs: 'listPush',
+    DeleteTaskPushNotificationConfig: 'deletePush',
+    GetExtendedAgentCard: 'card',
+  },
 };
 
-function findMethod(version: ProtocolVersion, name: string): Method {
-  const method = methods[version].get(name);
-  if (method !== undefined) return method;
+function findOperation(version: ProtocolVersion, name: string): OperationName {
+  const operation = Object.hasOwn(methods[version], name) ? methods[version][name] : undefined;
+  if (operation !== undefined) return operation;
   throw new A2aError('METHOD_NOT_FOUND', `Method not found: ${name.slice(0, 200)}`);
 }
 

@@ -129,7 +129,7 @@ async function recorded(entry: Entry, context: AttemptContext): Promise<number> 
   try {
     return await context.ledger.attempts(entry);
   } catch (error) {
-    warn(entry, error, 'The number of attempts could not be read', context);
+    warn(entry, error, 'failed to read attempt count', context);
     return 0;
   }
 }
@@ -139,7 +139,7 @@ async function record(entry: Entry, attempts: number, context: AttemptContext): 
   try {
     await context.ledger.record(entry, attempts);
   } catch (error) {
-    warn(entry, error, 'The number of attempts was not kept', context);
+    warn(entry, error, 'failed to store attempt count', context);
   }
 }
 
@@ -192,7 +192,7 @@ async function bury(entry: Entry, attempts: number, words: string, context: Atte
       await context.ledger.bury(entry, attempts, words);
       return context.ledger.finish(entry);
     } catch (error) {
-      warn(entry, error, 'A dead letter could not be stored', context);
+      warn(entry, error, 'failed to store dead letter', context);
       if (error instanceof BusError && error.code === 'stopped') return;
       await pause(round, context);
     }

@@ -140,7 +140,7 @@ export class DurableDelivery implements Runnable {
     };
     handleEntry(entry, member, this.#attempts).then(end, (error: unknown) => {
       const details = { durable: this.options.name, messageId: entry.message.id, err: error };
-      this.#context.logger.error(details, 'A message was left unfinished; it comes again after a restart');
+      this.#context.logger.error(details, 'failed to finish message; redelivered after restart');
       end();
     });
   }

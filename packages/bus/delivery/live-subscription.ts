@@ -196,7 +196,7 @@ export class LiveSubscription implements Runnable {
       policy,
       dropped: drops.sinceLog,
     };
-    this.#context.logger.warn(details, 'A slow subscriber lost messages: its queue is full');
+    this.#context.logger.warn(details, 'subscriber queue full; messages dropped');
     drops.loggedAt = now;
     drops.sinceLog = 0;
   }
@@ -303,7 +303,7 @@ export class FailureReporter {
   report(failure: Failure): void {
     const { message, error } = failure;
     const details = describe(failure);
-    this.#logger.error({ ...details, err: error }, 'A subscriber failed');
+    this.#logger.error({ ...details, err: error }, 'subscriber failed');
     if (message.topic === errorTopic) return;
     this.#publish({
       topic: errorTopic,

@@ -64,7 +64,7 @@ export class CursorSaver {
       this.#keep(write);
       this.#logger.error(
         { err: error },
-        'Cursors were not saved, which is tried again: until then their messages may come again after a restart',
+        'failed to save cursors; retrying',
       );
     }
   }

@@ -245,7 +245,7 @@ class DurableFeed {
       }
     } catch (error) {
       const details = { durable: this.name, err: error };
-      this.#context.delivery.logger.error(details, 'The journal could not be read; trying again');
+      this.#context.delivery.logger.error(details, 'failed to read journal; retrying');
       setTimeout(() => this.refill(), readAgainMs).unref();
     }
     this.#reading = false;

@@ -197,7 +197,7 @@ class EmbeddedBus implements Bus {
     this.#durable.close();
     const idle = () => this.#liveIdle() && this.#durable.idle && this.#appender.pending === 0;
     if (!(await drained(idle, this.#settings.drainTimeoutMs))) {
-      this.#logger.warn(this.status(), 'The bus stops while handlers are still at work');
+      this.#logger.warn(this.status(), 'bus stopped with handlers running');
     }
     this.#stopped = true;
     this.#abort.abort();
@@ -220,10 +220,10 @@ class EmbeddedBus implements Bus {
       const { forgotten, deadLettersLost } = await this.#journal.call('maintain', names);
       this.#durable.drop(forgotten);
       if (forgotten.length > 0)
-        this.#logger.warn({ forgotten }, 'Durable names without subscriber were forgotten');
-      if (deadLettersLost > 0) this.#logger.warn({ deadLettersLost }, 'The oldest dead letters were dropped');
+        this.#logger.warn({ forgotten }, 'durable names without subscriber forgotten');
+      if (deadLettersLost > 0) this.#logger.warn({ deadLettersLost }, 'oldest dead letters dropped');
     } catch (error) {
-      this.#logger.error({ err: error }, 'The journal could not be tidied up');
+      this.#logger.error({ err: error }, 'failed to prune journal');
     }
   }
 

@@ -146,7 +146,7 @@ describe('the embedded bus', () => {
     expect(kept.length).toBeGreaterThan(5);
     await vi.waitFor(() => {
       expect(logger.lines).toContainEqual(
-        expect.objectContaining({ level: 'warn', text: 'The oldest dead letters were dropped' }),
+        expect.objectContaining({ level: 'warn', text: 'oldest dead letters dropped' }),
       );
     }, patience);
     await bus.stop();

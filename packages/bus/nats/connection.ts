@@ -43,16 +43,16 @@ export class Connection {
     try {
       await this.nats.flush();
     } catch (error) {
-      this.#logger.warn({ err: error }, 'NATS went away while waiting for it');
+      this.#logger.warn({ err: error }, 'failed to flush NATS connection');
     }
   }
 
   async #watch(): Promise<void> {
     for await (const { type } of this.nats.status()) {
-      if (type === 'disconnect') this.#change(false, 'The connection to NATS is lost; reconnecting');
-      if (type === 'reconnect') this.#change(true, 'The connection to NATS is back');
+      if (type === 'disconnect') this.#change(false, 'NATS connection lost; reconnecting');
+      if (type === 'reconnect') this.#change(true, 'NATS connection restored');
     }
-    this.#change(false, 'The connection to NATS is closed');
+    this.#change(false, 'NATS connection closed');
   }
 
   #change(connected: boolean, words: string): void {

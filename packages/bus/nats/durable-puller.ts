@@ -206,7 +206,7 @@ export class DurablePuller implements PullTarget {
       if (this.#wanted && !this.#detached) await this.#remake();
     } catch (error) {
       const { logger } = this.#context.delivery;
-      logger.warn({ durable: this.name, err: error }, 'A durable name cannot be reached on NATS');
+      logger.warn({ durable: this.name, err: error }, 'failed to reach durable consumer');
     }
     this.#recovering = false;
     this.ask();
@@ -215,7 +215,7 @@ export class DurablePuller implements PullTarget {
   async #remake(): Promise<void> {
     const { connection, consumers, delivery } = this.#context;
     if (!connection.connected || (await consumers.info(this.name)) !== undefined) return;
-    delivery.logger.warn({ durable: this.name }, 'NATS lost a durable name; it begins anew');
+    delivery.logger.warn({ durable: this.name }, 'durable consumer lost; recreating');
     await consumers.ensure(this.delivery.options);
   }
 

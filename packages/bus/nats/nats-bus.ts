@@ -196,7 +196,7 @@ class NatsBus implements Bus {
     clearInterval(this.#maintenance);
     this.#durable.close();
     if (!(await this.#drained())) {
-      this.#setup.logger.warn(this.status(), 'The bus stops while handlers are still at work');
+      this.#setup.logger.warn(this.status(), 'bus stopped with handlers running');
     }
     this.#stopped = true;
     this.#abort.abort();
@@ -225,7 +225,7 @@ class NatsBus implements Bus {
     } catch (error) {
       this.#setup.logger.warn(
         { lease: lease.name, err: error },
-        'A lease could not be released; it ends by itself',
+        'failed to release lease; it expires',
       );
     }
   }
@@ -237,7 +237,7 @@ class NatsBus implements Bus {
       await this.#durable.checkpoint();
       await this.#retention.prune();
     } catch (error) {
-      this.#setup.logger.warn({ err: error }, 'The journal on NATS could not be tidied up');
+      this.#setup.logger.warn({ err: error }, 'failed to prune journal');
     }
     this.#maintaining = false;
   }

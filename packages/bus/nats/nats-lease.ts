@@ -144,7 +144,7 @@ export class NatsLease implements Lease {
         if (entry !== null && holder !== undefined) await this.#followIfGone(entry, holder);
       }
     } catch {
-      this.#logger.warn({ lease: this.name, err: error }, 'A lease could not be renewed');
+      this.#logger.warn({ lease: this.name, err: error }, 'failed to renew lease');
     }
   }
 

@@ -65,7 +65,7 @@ export class NatsLive {
   }
 
   #lost(pattern: string, error: Error): void {
-    this.#context.logger.error({ pattern, err: error }, 'NATS ended a subscription');
+    this.#context.logger.error({ pattern, err: error }, 'NATS ended subscription');
   }
 }
 

@@ -83,8 +83,8 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     expect((await bus.request('question', 1, { timeoutMs: 10_000 })).payload).toBe('answer');
     expect(logger.lines.map(({ text }) => text)).toEqual(
       expect.arrayContaining([
-        'The connection to NATS is lost; reconnecting',
-        'The connection to NATS is back',
+        'NATS connection lost; reconnecting',
+        'NATS connection restored',
       ]),
     );
   });

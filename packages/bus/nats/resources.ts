@@ -171,10 +171,10 @@ export function readMessage(received: Received, logger: BusLogger): Message | un
     const { id, topic, correlationId } = message;
     if ([id, topic, correlationId].every((field) => typeof field === 'string')) return message;
   } catch (error) {
-    logger.warn({ subject: received.subject, err: error }, 'Something that is no message came over NATS');
+    logger.warn({ subject: received.subject, err: error }, 'failed to read message from NATS');
     return undefined;
   }
-  logger.warn({ subject: received.subject }, 'A message without id, topic or correlation came over NATS');
+  logger.warn({ subject: received.subject }, 'message from NATS lacks id, topic or correlation');
   return undefined;
 }
 

@@ -258,7 +258,7 @@ export function describeDelivery(createWorld: WorldFactory): void {
       await bus.stop();
       expect(signal.aborted).toBe(true);
       expect(logger.lines.map(({ text }) => text)).toContain(
-        'The bus stops while handlers are still at work',
+        'bus stopped with handlers running',
       );
     });
   });

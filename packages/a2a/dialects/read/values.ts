@@ -18,15 +18,8 @@ function own(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-const snakeNames = new Map<string, string>();
-
-/** Only names from our own code come here, so the few of them are worth keeping. */
 function snakeCase(name: string): string {
-  const known = snakeNames.get(name);
-  if (known !== undefined) return known;
-  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  snakeNames.set(name, snake);
-  return snake;
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** An id that may be left out; the empty text counts as absent, as in protocol buffers. */
