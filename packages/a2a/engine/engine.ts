@@ -256,10 +256,7 @@ export class TaskEngine {
     try {
       this.#store.delete(live.id);
     } catch (error) {
-      this.#options.logger.error(
-        { err: error, taskId: live.id },
-        'failed to delete task of plain reply',
-      );
+      this.#options.logger.error({ err: error, taskId: live.id }, 'failed to delete task of plain reply');
     }
   }
 

@@ -62,10 +62,7 @@ export class CursorSaver {
     } catch (error) {
       this.#writes.delete(write);
       this.#keep(write);
-      this.#logger.error(
-        { err: error },
-        'failed to save cursors; retrying',
-      );
+      this.#logger.error({ err: error }, 'failed to save cursors; retrying');
     }
   }
 

@@ -223,10 +223,7 @@ class NatsBus implements Bus {
     try {
       if (this.#connection.connected) await lease.release();
     } catch (error) {
-      this.#setup.logger.warn(
-        { lease: lease.name, err: error },
-        'failed to release lease; it expires',
-      );
+      this.#setup.logger.warn({ lease: lease.name, err: error }, 'failed to release lease; it expires');
     }
   }
 

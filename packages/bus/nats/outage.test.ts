@@ -82,10 +82,7 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
     });
     expect((await bus.request('question', 1, { timeoutMs: 10_000 })).payload).toBe('answer');
     expect(logger.lines.map(({ text }) => text)).toEqual(
-      expect.arrayContaining([
-        'NATS connection lost; reconnecting',
-        'NATS connection restored',
-      ]),
+      expect.arrayContaining(['NATS connection lost; reconnecting', 'NATS connection restored']),
     );
   });
 

@@ -257,9 +257,7 @@ export function describeDelivery(createWorld: WorldFactory): void {
       expect(signal.aborted).toBe(false);
       await bus.stop();
       expect(signal.aborted).toBe(true);
-      expect(logger.lines.map(({ text }) => text)).toContain(
-        'bus stopped with handlers running',
-      );
+      expect(logger.lines.map(({ text }) => text)).toContain('bus stopped with handlers running');
     });
   });
 }
