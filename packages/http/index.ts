@@ -1,5 +1,4 @@
-export type { HealthReport } from './app/app.ts';
-export { type App, type AppOptions, createApp, listRoutes, type RouteEntry } from './app/app.ts';
+export { type App, type AppOptions, createApp, type HealthReport } from './app/app.ts';
 export type { AppEnv, Logger, RequestContext, RouteContext } from './app/context.ts';
 export {
   type AccessOptions,
@@ -14,7 +13,7 @@ export { requireOperator } from './callers/operator-routes.ts';
 export type { ErrorReply, FailedRequest, RenderError } from './errors/http-error.ts';
 export { defineErrors, type ErrorKind, HttpError, type HttpErrorOptions } from './errors/http-error.ts';
 export type { AddressPolicyOptions, Lookup } from './fetch/address-policy.ts';
-export { assertPublicUrl, untilAborted } from './fetch/address-policy.ts';
+export { assertPublicUrl } from './fetch/address-policy.ts';
 export {
   createGuardedFetch,
   type GuardedFetch,
@@ -31,6 +30,7 @@ export {
   refuseForeignName,
 } from './origins/origin-guard.ts';
 export { type PagesOptions, servePages } from './pages/serve-pages.ts';
+export { listRoutes, type RouteEntry } from './routes/list-routes.ts';
 export { type RunningServer, type ServeOptions, StartError, serve } from './server/serve.ts';
 export { type ReceivedEvent, readSse } from './sse/read-sse.ts';
 export type { SseFrame, SsePullOptions, SsePushOptions, SseSource, SseSubscriber } from './sse/sse.ts';

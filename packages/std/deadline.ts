@@ -87,10 +87,20 @@ export async function withTimeout<Result>(
   const deadline = new Deadline(options);
   try {
     deadline.signal.throwIfAborted();
-    return await Promise.race([work(deadline.signal), whenAborted(deadline.signal)]);
+    return await untilAborted(work(deadline.signal), deadline.signal);
   } finally {
     deadline.clear();
   }
+}
+
+/** Rejects with the signal's reason as soon as it fires; work that cannot be aborted goes on unobserved. */
+export function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }
 
 /** Rejects with the signal's reason when it fires; never resolves. */

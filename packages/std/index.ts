@@ -1,5 +1,12 @@
 export { CircuitBreaker, type CircuitBreakerOptions, type CircuitState } from './circuit-breaker.ts';
-export { Deadline, type DeadlineOptions, TimeoutError, whenAborted, withTimeout } from './deadline.ts';
+export {
+  Deadline,
+  type DeadlineOptions,
+  TimeoutError,
+  untilAborted,
+  whenAborted,
+  withTimeout,
+} from './deadline.ts';
 export { formatDuration } from './duration.ts';
 export { errorMessage, toError } from './error-message.ts';
 export {

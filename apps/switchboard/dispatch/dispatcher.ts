@@ -1,7 +1,6 @@
 import { type Bus, type Delivery, type Message, NonRetryableError } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { untilAborted } from '@trunkline/http';
-import { Deadline, errorMessage, type Slot } from '@trunkline/std';
+import { Deadline, errorMessage, type Slot, untilAborted } from '@trunkline/std';
 import type { Flow } from '../api-types.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { AgentLimiter } from './agent-limiter.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { callerGuard, createKeyring } from '../callers/caller-guard.ts';
+import { getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
-import { getRequest, rawClient, startApp } from '../test-kit.ts';
 
 describe('request ids', () => {
   it('makes one, echoes it and binds it to the logger', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { rawClient, startApp } from '../test-kit.ts';
+import { rawClient, startApp } from '../fixtures/test-kit.ts';
 import { validate } from '../validation/validate.ts';
 
 async function start(options = {}) {

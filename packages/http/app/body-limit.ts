@@ -7,19 +7,13 @@ const JSON_TYPE = /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i;
 
 const FORM_TYPE = /^multipart\/form-data\s*(;|$)/i;
 
-export interface BodyLimits {
-  /** Bytes allowed where no path says otherwise. */
-  default: number;
-  /** By path or path prefix; the longest that fits counts. */
-  paths: Readonly<Record<string, number>>;
-}
-
 /** How many bytes a body may have at a path. */
 export type BodyLimit = (path: string) => number;
 
-export function createBodyLimit(limits: BodyLimits): BodyLimit {
-  const paths = Object.entries(limits.paths).sort(([left], [right]) => right.length - left.length);
-  return (path) => paths.find(([prefix]) => isBelow(path, prefix))?.[1] ?? limits.default;
+/** Of the paths and path prefixes with a limit of their own, the longest that fits counts. */
+export function createBodyLimit(defaultLimit: number, limits: Readonly<Record<string, number>>): BodyLimit {
+  const paths = Object.entries(limits).sort(([left], [right]) => right.length - left.length);
+  return (path) => paths.find(([prefix]) => isBelow(path, prefix))?.[1] ?? defaultLimit;
 }
 
 /** Refuses a body by its declared length. */

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Principal } from '@trunkline/identity';
+import type { Context, MiddlewareHandler } from 'hono';
+import { routePath } from 'hono/route';
 import type { HeaderReader } from '../callers/credentials.ts';
-import { type RenderError, respondToError } from '../errors/http-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import {
-  type KitVariables,
-  type Logger,
-  type RequestCheck,
-  type RequestContext,
-  runChecks,
-} from './context.ts';
+import { type BodyLimit, capBody } from './body-limit.ts';
+import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
 
 /** What an answer that is no page needs: nothing may be loaded by it or framed. */
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
@@ -42,49 +39,51 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 const SANE_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/;
 
-export interface FrameOptions {
+interface FrameOptions {
   logger: Logger;
   metrics: Metrics | undefined;
-  renderError: RenderError;
   allowedHosts: readonly string[];
   checks: readonly RequestCheck[];
+  limitOf: BodyLimit;
   identify: (request: HeaderReader) => Principal;
+  respondToError: (thrown: unknown, context: RequestContext) => Response;
 }
 
-/** What goes round every request, whoever finds its route. */
-export class RequestFrame {
-  readonly #options: FrameOptions;
+/** Goes round every request: what comes before any route, and what every answer gets, failures included. */
+export function frameRequest(options: FrameOptions): MiddlewareHandler {
+  const { logger, metrics, allowedHosts, checks, limitOf, identify, respondToError } = options;
+  return async (context: Context<AppEnv>, next) => {
+    const startedAt = performance.now();
+    const requestId = chooseRequestId(context.req.header('x-request-id'));
+    const standardHeaders = { ...SECURITY_HEADERS, 'x-request-id': requestId };
+    context.set('requestId', requestId);
+    context.set('logger', logger.child({ requestId }));
+    context.set('metrics', metrics);
+    context.set('standardHeaders', standardHeaders);
+    context.set('allowedHosts', allowedHosts);
+    context.set('principal', identify(context.req));
+    try {
+      const answer = runChecks(checks, context);
+      if (answer === undefined) {
+        capBody(context.req, limitOf);
+        await next();
+      } else context.res = answer;
+    } catch (thrown) {
+      // Hono hands only real Error objects to its error handler.
+      context.res = respondToError(thrown, context);
+    }
+    if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, standardHeaders);
+    record(context, startedAt);
+  };
+}
 
-  constructor(options: FrameOptions) {
-    this.#options = options;
+/** The answer of the first check that has one. */
+function runChecks(checks: readonly RequestCheck[], context: RequestContext): Response | undefined {
+  for (const check of checks) {
+    const answer = check(context);
+    if (answer !== undefined) return answer;
   }
-
-  /** What handlers find in their context; the id is the caller's where it gave a sane one. */
-  begin(request: HeaderReader): KitVariables {
-    const { logger, metrics, allowedHosts, identify } = this.#options;
-    const requestId = chooseRequestId(request.header('x-request-id'));
-    return {
-      requestId,
-      logger: new RequestLogger(logger, requestId),
-      metrics,
-      standardHeaders: standardHeaders(requestId),
-      allowedHosts,
-      principal: identify(request),
-    };
-  }
-
-  /** Throws for a request that no route may see, or answers it. */
-  check(context: RequestContext): Response | undefined {
-    return runChecks(this.#options.checks, context);
-  }
-
-  refuse(thrown: unknown, context: RequestContext): Response {
-    return respondToError(thrown, context, this.#options.renderError);
-  }
-
-  record(context: RequestContext, answered: AnsweredRequest): void {
-    recordRequest(context, this.#options.logger, answered);
-  }
+  return undefined;
 }
 
 /** Keeps the id a caller or proxy gave when it is harmless in logs and headers, else makes one. */
@@ -92,75 +91,38 @@ function chooseRequestId(given: string | undefined): string {
   return given !== undefined && SANE_ID.test(given) ? given : randomUUID();
 }
 
-/** A logger that says which request each line belongs to; made only when a line is written, as most requests write none. */
-class RequestLogger implements Logger {
-  readonly #parent: Logger;
-  readonly #requestId: string;
-  #own: Logger | undefined;
-
-  constructor(parent: Logger, requestId: string) {
-    this.#parent = parent;
-    this.#requestId = requestId;
-  }
-
-  debug(fields: object, message: string): void {
-    this.#logger.debug(fields, message);
-  }
-
-  info(fields: object, message: string): void {
-    this.#logger.info(fields, message);
-  }
-
-  warn(fields: object, message: string): void {
-    this.#logger.warn(fields, message);
-  }
-
-  error(fields: object, message: string): void {
-    this.#logger.error(fields, message);
-  }
-
-  child(fields: Record<string, unknown>): Logger {
-    return this.#logger.child(fields);
-  }
-
-  get #logger(): Logger {
-    this.#own ??= this.#parent.child({ requestId: this.#requestId });
-    return this.#own;
+/** Adds the headers that the answer does not set itself. A response that came out of fetch is read-only and copied first. */
+function addHeaders(context: Context, headers: Readonly<Record<string, string>>): void {
+  const missing = Object.entries(headers).filter(([name]) => !context.res.headers.has(name));
+  try {
+    for (const [name, value] of missing) context.res.headers.set(name, value);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const copy = new Response(context.res.body, context.res);
+    for (const [name, value] of missing) copy.headers.set(name, value);
+    context.res = copy;
   }
 }
 
-interface AnsweredRequest {
-  /** The pattern, never the path: paths are without number and would fill the memory of the metrics. */
-  route: string;
-  status: number;
-  /** With its query. */
-  url: string;
-  startedAt: number;
-}
-
-/** One line and one measurement a request, when its answer begins. */
-function recordRequest(context: RequestContext, logger: Logger, answered: AnsweredRequest): void {
-  const { route, status, url, startedAt } = answered;
+/** Logs and measures a request when its answer begins. */
+function record(context: Context<AppEnv>, startedAt: number): void {
   const seconds = (performance.now() - startedAt) / 1000;
-  const { method, path } = context.req;
-  context
-    .get('metrics')
-    ?.http.requestSeconds.observe({ method: knownMethod(method), route, status }, seconds);
+  const { method, path, url } = context.req;
+  const { status } = context.res;
+  // The pattern, never the path: paths are without number and would fill the memory of the metrics.
+  const route = routePath(context);
+  const labels = { method: METHODS.has(method) ? method : 'other', route, status };
+  context.get('metrics')?.http.requestSeconds.observe(labels, seconds);
   const fields = {
-    requestId: context.get('requestId'),
     method,
     path,
     query: safeQuery(url),
     route,
     status,
-    ms: round(seconds * 1000),
+    ms: Math.round(seconds * 10_000) / 10,
   };
-  if (status < 400) logger.debug(fields, 'request');
-  else logger.info(fields, 'request');
-}
-
-function knownMethod(method: string): string {
-  return METHODS.has(method) ? method : 'other';
+  if (status < 400) context.get('logger').debug(fields, 'request');
+  else context.get('logger').info(fields, 'request');
 }
 
 /** The query string with the values of secrets blotted out. */
@@ -170,32 +132,4 @@ function safeQuery(url: string): string | undefined {
   const query = new URLSearchParams(url.slice(start + 1));
   for (const name of new Set(query.keys())) if (SECRET_NAME.test(name)) query.set(name, 'redacted');
   return query.toString();
-}
-
-function round(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
-}
-
-/** The headers of every answer; an answer that sets one itself keeps its own. */
-function standardHeaders(requestId: string): Record<string, string> {
-  return { ...SECURITY_HEADERS, 'x-request-id': requestId };
-}
-
-/** A response that came out of fetch cannot be changed and is copied first. */
-export function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
-  try {
-    addMissing(response.headers, headers);
-    return response;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const copy = new Response(response.body, response);
-    addMissing(copy.headers, headers);
-    return copy;
-  }
-}
-
-function addMissing(target: Headers, headers: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(headers)) {
-    if (!target.has(name)) target.set(name, value);
-  }
 }

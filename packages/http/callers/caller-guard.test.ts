@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { defineErrors } from '../errors/http-error.ts';
-import { startApp, type TestCaller } from '../test-kit.ts';
+import { startApp, type TestCaller } from '../fixtures/test-kit.ts';
 import { allowCallers, type CallerGuardOptions, callerGuard, createKeyring } from './caller-guard.ts';
 
 const roster = createKeyring<TestCaller>([

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { encodePrincipal, operatorAccess, type Principal, principalHeader } from '@trunkline/identity';
 import { temporaryDirectory } from '@trunkline/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { startApp } from '../test-kit.ts';
+import { startApp } from '../fixtures/test-kit.ts';
 import { callerGuard, createKeyring } from './caller-guard.ts';
 import { requireOperator } from './operator-routes.ts';
 

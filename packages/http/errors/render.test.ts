@@ -1,7 +1,7 @@
 import { HTTPException } from 'hono/http-exception';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { eventually, rawClient, startApp } from '../test-kit.ts';
+import { eventually, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { ValidationError, validate } from '../validation/validate.ts';
 import { defineErrors, type RenderError } from './http-error.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { assertPublicUrl, type Lookup } from './address-policy.ts';
+import { code, failure, lookupOf, startWeb, text } from './fixtures/test-web.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { code, failure, lookupOf, startWeb, text } from './test-web.ts';
 
 describe('what may be asked for', () => {
   it.each([

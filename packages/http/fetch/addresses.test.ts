@@ -1,6 +1,6 @@
 import { BlockList } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { addBlock, embeddedIpv4, refusedKind } from './address-policy.ts';
+import { addBlock, embeddedIpv4, refusedKind } from './special-addresses.ts';
 
 describe('refusedKind', () => {
   it.each([

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { eventually } from '../test-kit.ts';
+import { eventually } from '../fixtures/test-kit.ts';
 import { assertPublicUrl, type Lookup } from './address-policy.ts';
+import { code, failure, open, startWeb, text } from './fixtures/test-web.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { code, failure, open, startWeb, text } from './test-web.ts';
 
 describe('size', () => {
   it('lets exactly the limit through and refuses more', async () => {

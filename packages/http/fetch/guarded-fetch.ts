@@ -1,11 +1,7 @@
-import type { RequestInit, Response, Response as UndiciResponse } from 'undici';
+import type { RequestInit, Response } from 'undici';
 import { HttpError } from '../errors/http-error.ts';
-import {
-  type AddressPolicyOptions,
-  createAddressPolicy,
-  fetchErrors,
-  parseFetchableUrl,
-} from './address-policy.ts';
+import { type AddressPolicyOptions, createAddressPolicy, parseFetchableUrl } from './address-policy.ts';
+import { fetchErrors } from './fetch-errors.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -95,8 +91,8 @@ function firstRequest(url: URL, request: GuardedRequest, userAgent: string): Out
 async function followRedirects(
   first: OutgoingRequest,
   maxRedirects: number,
-  send: (request: OutgoingRequest) => Promise<UndiciResponse>,
-): Promise<UndiciResponse> {
+  send: (request: OutgoingRequest) => Promise<Response>,
+): Promise<Response> {
   let request = first;
   for (let count = 0; ; count += 1) {
     const response = await send(request);
@@ -107,10 +103,7 @@ async function followRedirects(
   }
 }
 
-async function toGuardedResponse(
-  response: UndiciResponse,
-  limits: { maxBytes: number; overflow: 'refuse' | 'cut' },
-): Promise<GuardedResponse> {
+async function toGuardedResponse(response: Response, limits: ReadLimits): Promise<GuardedResponse> {
   const { body, truncated } = await readLimited(response, limits);
   const declared = response.headers.get('content-type') ?? '';
   return {

@@ -1,8 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import type { Lookup } from './address-policy.ts';
+import { code, open, startWeb } from './fixtures/test-web.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
-import { code, open, startWeb } from './test-web.ts';
 
 describe('redirects', () => {
   const redirect =

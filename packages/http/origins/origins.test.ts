@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startApp } from '../test-kit.ts';
+import { startApp } from '../fixtures/test-kit.ts';
 import { createOriginCheck } from './origin-guard.ts';
 
 async function statusWith(allowed: readonly string[], origin?: string) {

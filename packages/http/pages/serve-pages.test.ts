@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startApp } from '../test-kit.ts';
+import { startApp } from '../fixtures/test-kit.ts';
 import { type PagesOptions, servePages, takesGzip } from './serve-pages.ts';
 
 const HTML = `<!doctype html><title>page</title>${'<p>text</p>'.repeat(200)}`;

@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { listRoutes } from '../app/app.ts';
 import type { AppEnv } from '../app/context.ts';
-import { startApp, type TestCaller } from '../test-kit.ts';
+import { startApp, type TestCaller } from '../fixtures/test-kit.ts';
 import { validate } from '../validation/validate.ts';
+import { listRoutes } from './list-routes.ts';
 
 it('lists every method and path once, those of mounted parts included, and no middleware', async () => {
   const { app } = await startApp((main) => {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { collectingLogger, eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { sse } from '../sse/sse.ts';
 import { streamText } from '../stream/response-stream.ts';
-import { collectingLogger, eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { StartError, serve, toStartError } from './serve.ts';
 
 /** A promise and the function that settles it. */

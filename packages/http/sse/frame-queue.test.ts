@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameQueue } from './frame-queue.ts';
+import { FrameQueue } from './sse.ts';
 
 const drain = (queue: FrameQueue) => {
   const frames = [];

@@ -1,7 +1,7 @@
 import { EventEmitter, on } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
-import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
+import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { type ReceivedEvent, readSse } from './read-sse.ts';
 import { formatSseFrame, type SseFrame, sse } from './sse.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { createMetrics } from '../metrics/metrics.ts';
-import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
 import { readSse } from './read-sse.ts';
 import { type SsePushOptions, type SseSubscriber, sse } from './sse.ts';
 

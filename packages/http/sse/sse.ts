@@ -1,27 +1,141 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { RequestContext } from '../app/context.ts';
-import { openResponseStream, pumpPull, type ResponseStream } from '../stream/response-stream.ts';
-import { type Chunk, FrameQueue, type QueueLimits } from './frame-queue.ts';
-
-const LINE_BREAK = /\r\n|\r|\n/;
+import { type Chunk, openResponseStream, pumpPull, type ResponseStream } from '../stream/response-stream.ts';
 
 const DEFAULT_QUEUE: QueueLimits = { frames: 1024, bytes: 1024 * 1024 };
+const DEFAULT_KEEPALIVE_MS = 15_000;
 
-interface OutletOptions {
-  queue: QueueLimits;
-  overflow: 'drop-oldest' | 'close';
-  onDrop: (frames: number) => void;
+/** An event, or the bytes of a frame formatted once for many readers. */
+export type SseFrame = SseEvent | Uint8Array;
+
+export interface SseSource {
+  /** What the client saw last, from its `Last-Event-ID` header. */
+  readonly lastEventId: string | undefined;
+  /** Aborted when the client leaves or the server stops. */
+  readonly signal: AbortSignal;
+}
+
+export interface SseSubscriber extends SseSource {
+  send(frame: SseFrame): void;
+  /** Ends the stream after what was sent. */
+  end(): void;
+}
+
+interface QueueLimits {
+  frames: number;
+  bytes: number;
+}
+
+interface SseSharedOptions {
+  /** A comment goes out this often; default 15 seconds. */
+  keepaliveMs?: number;
+  /** How long a reader may take nothing before it is cut off; default 60 seconds. */
+  stallMs?: number;
+  /** A comment to begin with, such as `connected`. */
+  greeting?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** A source that waits for the reader: the next event is asked for when the last one fitted. */
+export interface SsePullOptions extends SseSharedOptions {
+  events: (source: SseSource) => AsyncIterable<SseFrame>;
+}
+
+/** A source that does not wait: frames queue up to a limit, then the overflow rule applies. */
+export interface SsePushOptions extends SseSharedOptions {
+  /** Begins sending and gives back what stops it. */
+  subscribe: (subscriber: SseSubscriber) => () => void;
+  /** Default 1024 frames and 1 MiB. */
+  queue?: QueueLimits;
+  /** `drop-oldest` (default) loses the oldest frames; `close` cuts the reader off, who may resume by `Last-Event-ID`. */
+  overflow?: 'drop-oldest' | 'close';
+  onDrop?: (frames: number) => void;
+}
+
+export interface SseEvent {
+  id?: string;
+  event?: string;
+  data?: string;
+  /** Milliseconds the client should wait before it reconnects. */
+  retry?: number;
+  /** Ignored by clients; keeps connections open. */
+  comment?: string;
+}
+
+/** Answers with a stream of server-sent events: `return sse(c, { events })`. */
+export function sse(context: RequestContext, options: SsePullOptions | SsePushOptions): Response {
+  const headers = sseHeaders(options);
+  if (context.req.method === 'HEAD') return new Response(null, { headers });
+  const stream = openResponseStream(context, { ...options, headers });
+  if (options.greeting !== undefined) stream.write(formatSseFrame({ comment: options.greeting }));
+  keepAlive(stream, options.keepaliveMs ?? DEFAULT_KEEPALIVE_MS);
+  const source = { lastEventId: lastEventId(context), signal: stream.signal };
+  if ('events' in options) void pumpPull(context, stream, () => options.events(source), toChunk);
+  else pumpPush(context, stream, source, options);
+  return RESPONSE_ALREADY_SENT;
+}
+
+function sseHeaders(options: SseSharedOptions): Record<string, string> {
+  return {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache',
+    'x-accel-buffering': 'no',
+    ...options.headers,
+  };
+}
+
+function lastEventId(context: RequestContext): string | undefined {
+  const value = context.req.header('last-event-id');
+  return value === '' ? undefined : value;
+}
+
+/** A reader that lags gets no comment: bytes are already waiting for it. */
+function keepAlive(stream: ResponseStream, everyMs: number): void {
+  if (stream.signal.aborted) return;
+  const timer = setInterval(() => {
+    if (!stream.lagging) stream.write(formatSseFrame({ comment: 'keepalive' }));
+  }, everyMs).unref();
+  stream.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+}
+
+/** One event as the text that goes over the wire. */
+export function formatSseFrame(event: SseEvent): string {
+  let frame = '';
+  if (event.comment !== undefined) frame += field('', event.comment);
+  if (event.retry !== undefined) frame += `retry: ${Math.max(0, Math.trunc(event.retry))}\n`;
+  if (event.id !== undefined) frame += `id: ${oneLine(event.id)}\n`;
+  if (event.event !== undefined) frame += `event: ${oneLine(event.event)}\n`;
+  if (event.data !== undefined) frame += field('data', event.data);
+  return `${frame}\n`;
+}
+
+/** What is written for an event; bytes are a frame formatted before. */
+function toChunk(frame: SseFrame): Chunk {
+  return frame instanceof Uint8Array ? frame : formatSseFrame(frame);
+}
+
+function field(name: string, value: string): string {
+  const lines = value.split(/\r\n|\r|\n/);
+  return lines.map((line) => `${name}: ${line}\n`).join('');
+}
+
+/** A line break would start a field of its own; readers drop an id that holds NUL. */
+function oneLine(value: string): string {
+  return value.replace(/[\r\n\0]+/g, ' ');
 }
 
 /** Writes what the reader takes at once and queues the rest, up to its limits. */
 class StreamSender {
   readonly #stream: ResponseStream;
-  readonly #options: OutletOptions;
+  readonly #options: Required<Pick<SsePushOptions, 'queue' | 'overflow' | 'onDrop'>>;
   readonly #queue: FrameQueue;
   #blocked = false;
   #ending = false;
 
-  constructor(stream: ResponseStream, options: OutletOptions) {
+  constructor(
+    stream: ResponseStream,
+    options: Required<Pick<SsePushOptions, 'queue' | 'overflow' | 'onDrop'>>,
+  ) {
     this.#stream = stream;
     this.#options = options;
     this.#queue = new FrameQueue(options.queue);
@@ -89,120 +203,41 @@ function pumpPush(
   }
 }
 
-/** An event, or the bytes of a frame formatted once for many readers. */
-export type SseFrame = SseEvent | Uint8Array;
+/** Frames that wait for a slow reader; never holds more than its limits allow. */
+export class FrameQueue {
+  readonly #limits: QueueLimits;
+  readonly #frames: Chunk[] = [];
+  #bytes = 0;
 
-export interface SseSource {
-  /** What the client saw last, from its `Last-Event-ID` header. */
-  readonly lastEventId: string | undefined;
-  /** Aborted when the client leaves or the server stops. */
-  readonly signal: AbortSignal;
-}
+  constructor(limits: QueueLimits) {
+    this.#limits = limits;
+  }
 
-export interface SseSubscriber extends SseSource {
-  send(frame: SseFrame): void;
-  /** Ends the stream after what was sent. */
-  end(): void;
-}
+  get length(): number {
+    return this.#frames.length;
+  }
 
-interface SseSharedOptions {
-  /** A comment goes out this often; default 15 seconds. */
-  keepaliveMs?: number;
-  /** How long a reader may take nothing before it is cut off; default 60 seconds. */
-  stallMs?: number;
-  /** A comment to begin with, such as `connected`. */
-  greeting?: string;
-  headers?: Readonly<Record<string, string>>;
-}
+  get bytes(): number {
+    return this.#bytes;
+  }
 
-/** A source that waits for the reader: the next event is asked for when the last one fitted. */
-export interface SsePullOptions extends SseSharedOptions {
-  events: (source: SseSource) => AsyncIterable<SseFrame>;
-}
+  fits(chunk: Chunk): boolean {
+    return this.length < this.#limits.frames && this.#bytes + chunk.length <= this.#limits.bytes;
+  }
 
-/** A source that does not wait: frames queue up to a limit, then the overflow rule applies. */
-export interface SsePushOptions extends SseSharedOptions {
-  /** Begins sending and gives back what stops it. */
-  subscribe: (subscriber: SseSubscriber) => () => void;
-  /** Default 1024 frames and 1 MiB. */
-  queue?: QueueLimits;
-  /** `drop-oldest` (default) loses the oldest frames; `close` cuts the reader off, who may resume by `Last-Event-ID`. */
-  overflow?: 'drop-oldest' | 'close';
-  onDrop?: (frames: number) => void;
-}
+  /** Adds the newest frame. Returns how many were lost to make room: the oldest, or a frame larger than the queue. */
+  push(chunk: Chunk): number {
+    if (chunk.length > this.#limits.bytes) return 1;
+    let dropped = 0;
+    for (; !this.fits(chunk); dropped += 1) this.shift();
+    this.#frames.push(chunk);
+    this.#bytes += chunk.length;
+    return dropped;
+  }
 
-export interface SseEvent {
-  id?: string;
-  event?: string;
-  data?: string;
-  /** Milliseconds the client should wait before it reconnects. */
-  retry?: number;
-  /** Ignored by clients; keeps connections open. */
-  comment?: string;
-}
-
-/** One event as the text that goes over the wire. */
-export function formatSseFrame(event: SseEvent): string {
-  let frame = '';
-  if (event.comment !== undefined) frame += field('', event.comment);
-  if (event.retry !== undefined) frame += `retry: ${Math.max(0, Math.trunc(event.retry))}\n`;
-  if (event.id !== undefined) frame += `id: ${oneLine(event.id)}\n`;
-  if (event.event !== undefined) frame += `event: ${oneLine(event.event)}\n`;
-  if (event.data !== undefined) frame += field('data', event.data);
-  return `${frame}\n`;
-}
-
-/** What is written for an event; bytes are a frame formatted before. */
-function toChunk(frame: SseEvent | Uint8Array): string | Uint8Array {
-  return frame instanceof Uint8Array ? frame : formatSseFrame(frame);
-}
-
-function field(name: string, value: string): string {
-  if (!LINE_BREAK.test(value)) return `${name}: ${value}\n`;
-  const lines = value.split(LINE_BREAK);
-  return lines.map((line) => `${name}: ${line}\n`).join('');
-}
-
-/** A line break would start a field of its own; readers drop an id that holds NUL. */
-function oneLine(value: string): string {
-  return value.replace(/[\r\n\0]+/g, ' ');
-}
-
-const DEFAULT_KEEPALIVE_MS = 15_000;
-const KEEPALIVE_FRAME = Buffer.from(formatSseFrame({ comment: 'keepalive' }));
-
-/** Answers with a stream of server-sent events: `return sse(c, { events })`. */
-export function sse(context: RequestContext, options: SsePullOptions | SsePushOptions): Response {
-  const headers = sseHeaders(options);
-  if (context.req.method === 'HEAD') return new Response(null, { headers });
-  const stream = openResponseStream(context, { ...options, headers });
-  if (options.greeting !== undefined) stream.write(formatSseFrame({ comment: options.greeting }));
-  keepAlive(stream, options.keepaliveMs ?? DEFAULT_KEEPALIVE_MS);
-  const source = { lastEventId: lastEventId(context), signal: stream.signal };
-  if ('events' in options) void pumpPull(context, stream, () => options.events(source), toChunk);
-  else pumpPush(context, stream, source, options);
-  return RESPONSE_ALREADY_SENT;
-}
-
-function sseHeaders(options: SseSharedOptions): Record<string, string> {
-  return {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache',
-    'x-accel-buffering': 'no',
-    ...options.headers,
-  };
-}
-
-function lastEventId(context: RequestContext): string | undefined {
-  const value = context.req.header('last-event-id');
-  return value === '' ? undefined : value;
-}
-
-/** A reader that lags gets no comment: bytes are already waiting for it. */
-function keepAlive(stream: ResponseStream, everyMs: number): void {
-  if (stream.signal.aborted) return;
-  const timer = setInterval(() => {
-    if (!stream.lagging) stream.write(KEEPALIVE_FRAME);
-  }, everyMs).unref();
-  stream.signal.addEventListener('abort', () => clearInterval(timer), { once: true });
+  shift(): Chunk | undefined {
+    const chunk = this.#frames.shift();
+    this.#bytes -= chunk?.length ?? 0;
+    return chunk;
+  }
 }

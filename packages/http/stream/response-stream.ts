@@ -74,7 +74,7 @@ export class ResponseStream implements OpenStream {
   }
 
   /** False when the reader lags: wait for `drained()` before writing more. */
-  write(chunk: string | Uint8Array): boolean {
+  write(chunk: Chunk): boolean {
     if (this.closed) return true;
     const accepted = this.#outgoing.write(chunk);
     if (!accepted) this.#stallTimer ??= setTimeout(() => this.destroy(), this.#stallMs).unref();
@@ -125,7 +125,7 @@ export function answerText(
   return RESPONSE_ALREADY_SENT;
 }
 
-type Chunk = string | Uint8Array;
+export type Chunk = string | Uint8Array;
 
 /** Takes one piece at a time and waits for the reader between them. A source that fails breaks the stream off. */
 export async function pumpPull<Piece>(

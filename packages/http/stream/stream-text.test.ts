@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { eventually, getRequest, rawClient, startApp } from '../test-kit.ts';
+import { eventually, getRequest, rawClient, startApp } from '../fixtures/test-kit.ts';
 import { streamText } from './response-stream.ts';
 
 describe('streamText', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { startApp } from '../test-kit.ts';
+import { startApp } from '../fixtures/test-kit.ts';
 import { readJson, ValidationError, validate } from './validate.ts';
 
 const renderError = (error: Error) => ({

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { untilAborted } from '@trunkline/http';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, untilAborted } from '@trunkline/std';
 import type {
   McpCallResult,
   McpServerConfig,

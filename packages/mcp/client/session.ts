@@ -14,8 +14,7 @@ import {
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { redact } from '@trunkline/config';
-import { untilAborted } from '@trunkline/http';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, untilAborted } from '@trunkline/std';
 
 /** An MCP server: a program that speaks over its standard streams, or an address. */
 export interface McpServerConfig {

@@ -12,10 +12,9 @@ import {
   type ServerNotification,
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
-import { untilAborted } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import { type Effect, isReadOnly, type ToolContext } from '@trunkline/llm';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, untilAborted } from '@trunkline/std';
 import { z } from 'zod';
 
 export interface ServedToolContext extends ToolContext {

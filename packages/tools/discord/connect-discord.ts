@@ -1,4 +1,4 @@
-import { untilAborted } from '@trunkline/http';
+import { untilAborted } from '@trunkline/std';
 import type { Client } from 'discord.js';
 
 export interface DiscordSettings<Bot> {

@@ -11,8 +11,8 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { bundlePages } from '../build/bundle.ts';
+import { sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { cutWords, isFocused, openPalette, seenFocus } from './pageChecks.suite.ts';
-import { type PageServer, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
 const PHONE: WindowOptions = {
@@ -24,14 +24,14 @@ const DESKTOP: WindowOptions = { viewport: { width: 1440, height: 900 } };
 
 describeWithBrowser('the gallery of all parts', () => {
   const scratch = temporaryDirectory();
-  let server: PageServer;
+  let server: TestService;
   let browser: TestBrowser;
   let gallery: TestPage;
   let streams = 0;
 
   beforeAll(async () => {
     const output = join(scratch.path, 'gallery');
-    await bundlePages({ source: import.meta.dirname, output, assets: 'assets' });
+    await bundlePages({ source: join(import.meta.dirname, 'fixtures'), output, assets: 'assets' });
     server = await servePages(output, {
       '/api/secret': (request, response) => {
         const right = request.headers['x-api-key'] === 'open sesame';

@@ -12,8 +12,8 @@ import {
 } from '@trunkline/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { ensurePages } from '../build/ensure.ts';
+import { type Route, sendJson, servePages, type TestService } from '../fixtures/testServer.ts';
 import { openPalette } from './pageChecks.suite.ts';
-import { type PageServer, type Route, sendJson, servePages } from './testServer.ts';
 
 const SOON = { timeout: 10_000 };
 const MOST_SCRIPT = 150_000;
@@ -50,7 +50,7 @@ describeWithBrowser('the first page', () => {
 
   describe.each(APPS)('of $app', ({ app, title, shown }) => {
     let directory: string;
-    let server: PageServer;
+    let server: TestService;
     let opened: TestPage | undefined;
 
     beforeAll(async () => {
@@ -103,7 +103,7 @@ describeWithBrowser('the first page', () => {
 });
 
 describeWithBrowser('a page whose service', () => {
-  let server: PageServer;
+  let server: TestService;
   let opened: TestPage;
   let browser: TestBrowser;
   let health: Route;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
+import { sendJson, startService, type TestService } from '../../fixtures/testServer.ts';
 import { ApiError, type ApiOptions, createApi } from './api.ts';
-import { sendJson, startService, type TestService } from './testService.ts';
 
 let service: TestService | undefined;
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, it, vi } from 'vitest';
+import { sendJson, startService, type TestService } from '../../fixtures/testServer.ts';
 import {
   type EventStream,
   type EventStreamOptions,
@@ -7,7 +8,6 @@ import {
   type StreamEvent,
   type StreamState,
 } from './eventStream.ts';
-import { sendJson, startService, type TestService } from './testService.ts';
 
 const SOON = { timeout: 10_000 };
 let service: TestService | undefined;
@@ -43,6 +43,27 @@ it('follows events and tells its state', async () => {
   const { events, names } = follow(service.url, { headers: () => ({ 'x-api-key': 'secret' }) });
   await vi.waitFor(() => expect(events).toEqual([{ id: '1', event: 'text-delta', data: 'secret' }]), SOON);
   expect(names()).toEqual(['connecting', 'open']);
+});
+
+it('keeps the last id and the pause that the stream asks for, however it is cut', async () => {
+  const text =
+    'retry: 1\r\n\r\nid: 7\r\ndata: a\r\ndata: b\r\n\r\ndata: c\r\n\r\nevent: none\r\n\r\ndata: never ended';
+  let connections = 0;
+  service = await startService(async (_request, response) => {
+    connections += 1;
+    startStream(response);
+    if (connections > 1) return;
+    for (const character of text)
+      await new Promise<void>((resolve) => response.write(character, () => resolve()));
+    response.end();
+  });
+  const { events, states } = follow(service.url, { firstPauseMs: 3_600_000 });
+  await vi.waitFor(() => expect(connections).toBe(2), SOON);
+  expect(events).toEqual([
+    { id: '7', event: 'message', data: 'a\nb' },
+    { id: '7', event: 'message', data: 'c' },
+  ]);
+  expect(states).toContainEqual(expect.objectContaining({ name: 'waiting', pauseMs: 1 }));
 });
 
 it('connects again after a loss and goes on after the last event', async () => {

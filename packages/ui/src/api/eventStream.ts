@@ -1,3 +1,4 @@
+import { createParser } from 'eventsource-parser';
 import { type ApiError, answerError, asApiError, unreachedError } from './api.ts';
 
 const FIRST_PAUSE_MS = 500;
@@ -117,19 +118,23 @@ async function readEvents(
   position: Position,
   silence: SilenceWatch,
 ): Promise<void> {
-  const parser = sseParser(position.lastEventId);
+  const parser = createParser({
+    onEvent({ id = position.lastEventId, event = 'message', data }) {
+      position.lastEventId = id;
+      // On its own, so that a failure of the listener does not count as one of the connection.
+      queueMicrotask(() => options.onEvent({ id, event, data }));
+    },
+    onRetry(milliseconds) {
+      position.retryMs = milliseconds;
+    },
+  });
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
     silence.restart();
     position.failures = 0;
-    for (const event of parser.push(value)) {
-      position.lastEventId = event.id;
-      // On its own, so that a failure of the listener is not taken for one of the line.
-      queueMicrotask(() => options.onEvent(event));
-    }
-    position.retryMs = parser.retryMs() ?? position.retryMs;
+    parser.feed(value);
   }
 }
 
@@ -176,51 +181,4 @@ export interface StreamEvent {
   /** "message" when the stream names none. */
   event: string;
   data: string;
-}
-
-interface SseParser {
-  /** Takes the next piece of the stream and gives the events that it completes. */
-  push(text: string): StreamEvent[];
-  /** The pause before reconnecting that the stream asked for. */
-  retryMs(): number | undefined;
-}
-
-/** Reads text/event-stream, however it is cut into pieces. */
-export function sseParser(lastEventId = ''): SseParser {
-  let rest = '';
-  let id = lastEventId;
-  let event = '';
-  let data: string[] = [];
-  let retry: number | undefined;
-
-  function takeField(line: string): void {
-    const colon = line.indexOf(':');
-    const name = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
-    if (name === 'data') data.push(value);
-    else if (name === 'event') event = value;
-    else if (name === 'id' && !value.includes('\0')) id = value;
-    else if (name === 'retry' && /^\d+$/.test(value)) retry = Number(value);
-  }
-
-  // An empty line ends an event; one without data is none.
-  function takeLine(line: string): StreamEvent[] {
-    if (line !== '') {
-      takeField(line);
-      return [];
-    }
-    const finished = data.length === 0 ? [] : [{ id, event: event || 'message', data: data.join('\n') }];
-    event = '';
-    data = [];
-    return finished;
-  }
-
-  return {
-    push(text) {
-      const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? '';
-      return lines.flatMap(takeLine);
-    },
-    retryMs: () => retry,
-  };
 }

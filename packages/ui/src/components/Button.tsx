@@ -2,7 +2,6 @@ import { cva, type VariantProps } from 'class-variance-authority';
 import { Check, Copy, X } from 'lucide-react';
 import { type ComponentProps, type ReactNode, useEffect, useState } from 'react';
 import { cn } from '../lib/cn.ts';
-import { copyText } from '../lib/storage.ts';
 import { Tooltip } from './Tooltip.tsx';
 
 const SHOWN_MS = 2_000;
@@ -155,4 +154,31 @@ export function CopyButton({ value, label, className }: CopyButtonProps) {
       </span>
     </>
   );
+}
+
+/** Puts text on the clipboard; false when the browser refuses. */
+async function copyText(text: string): Promise<boolean> {
+  // The clipboard is closed to pages over plain http on another machine; the old way still works there.
+  if (navigator.clipboard === undefined) return copyBySelection(text);
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const focused = document.activeElement;
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  // Inside an open dialog, since it takes the focus back from everything outside.
+  (focused?.closest('[role=dialog]') ?? document.body).append(area);
+  area.select();
+  const copied = document.execCommand('copy');
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  return copied;
 }
