@@ -1,41 +1,25 @@
 import { Progress, useHashRoute } from '@trunkline/ui';
-import { type ComponentType, lazy, type ReactNode, Suspense } from 'react';
+import { Suspense } from 'react';
 import { AgentShell } from '../shared/AgentShell.tsx';
+import { consolePages } from './console-pages.tsx';
 import { LiveProvider } from './live.ts';
 
 /** The page at "/app": everything the agent keeps and does. Each part is loaded when it is opened. */
 export function ConsolePage() {
-  const [named = ''] = useHashRoute();
-  const section = named in PAGES ? named : FIRST;
-  const Page = PAGES[section];
+  const [named] = useHashRoute();
+  const shown = consolePages.find(({ id }) => id === named) ?? consolePages[0];
   return (
-    <AgentShell section={section}>
+    <AgentShell pages={consolePages} section={shown.id}>
       <LiveProvider>
-        <Suspense fallback={<Loading />}>{Page && <Page key={section} />}</Suspense>
+        <Suspense fallback={<Loading />}>
+          <shown.Page key={shown.id} />
+        </Suspense>
       </LiveProvider>
     </AgentShell>
   );
 }
 
-const FIRST = 'activity';
-
-const PAGES: Record<string, ComponentType> = {
-  activity: lazy(() => import('../pages/activity/ActivityPage.tsx')),
-  tasks: lazy(() => import('../pages/tasks/TasksPage.tsx')),
-  schedules: lazy(() => import('../pages/schedules/SchedulesPage.tsx')),
-  memory: lazy(() => import('../pages/memory/MemoryPage.tsx')),
-  notes: lazy(() => import('../pages/notes/NotesPage.tsx')),
-  board: lazy(() => import('../pages/board/BoardPage.tsx')),
-  goals: lazy(() => import('../pages/goals/GoalsPage.tsx')),
-  helpers: lazy(() => import('../pages/helpers/HelpersPage.tsx')),
-  skills: lazy(() => import('../pages/skills/SkillsPage.tsx')),
-  connections: lazy(() => import('../pages/connections/ConnectionsPage.tsx')),
-  telemetry: lazy(() => import('../pages/telemetry/TelemetryPage.tsx')),
-  audit: lazy(() => import('../pages/audit/AuditPage.tsx')),
-  settings: lazy(() => import('../pages/settings/SettingsPage.tsx')),
-};
-
-function Loading(): ReactNode {
+function Loading() {
   return (
     <div className="mx-auto max-w-xl p-8">
       <Progress words="Loading" />

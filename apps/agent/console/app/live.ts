@@ -11,16 +11,27 @@ export function useLive(parts: readonly ConsolePart[], reload: () => void): void
   live.useLiveReload((changed) => changed.some((part) => parts.includes(part)), reload);
 }
 
-/** A short list that the service gives out at once, under a name in its answer; loaded again when a part changes. */
-export function useWholeList<Item>(
+interface ListAnswer<Item> {
+  [name: string]: Item[] | string | number | null;
+}
+
+/**
+ * A list that the service gives out under a name in its answer, loaded again when a part changes. Where the answer tells
+ * of more, the next page is asked for with the query `cursor`.
+ */
+export function useLiveList<Item>(
   path: string,
   name: string,
   parts: readonly ConsolePart[],
+  cursor = 'before',
 ): PagedList<Item> {
-  const list = usePages<Item, Record<string, Item[]>>({
+  const list = usePages<Item, ListAnswer<Item>>({
     key: path,
-    path: () => path,
-    read: (body) => ({ items: body[name] ?? [], next: null }),
+    path: (next) => (next === undefined ? path : `${path}&${cursor}=${encodeURIComponent(next)}`),
+    read: ({ [name]: items, next, next_page }) => ({
+      items: items as Item[],
+      next: (next ?? next_page ?? null) as string | number | null,
+    }),
   });
   useLive(parts, list.reload);
   return list;

@@ -1,4 +1,4 @@
-import { Button, CopyButton, TextField, useApi, useAttempt, useOperator } from '@trunkline/ui';
+import { Button, CopyButton, TextField, useOperator, useSend } from '@trunkline/ui';
 import { ShieldQuestion } from 'lucide-react';
 import { type ReactNode, useId, useState } from 'react';
 import type { ApprovalView } from '../../approvals/approvals.ts';
@@ -57,8 +57,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function Answer({ id }: { id: string }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const [sending, setSending] = useState(false);
   const [note, setNote] = useState('');
   const { status, ask } = useOperator();
@@ -75,7 +74,7 @@ function Answer({ id }: { id: string }) {
   const answer = async (approve: boolean) => {
     setSending(true);
     const body = { approve, ...(!approve && note.trim() !== '' && { note: note.trim() }) };
-    await attempt(() => api.request(`/api/approvals/${id}`, { body }));
+    await send(`/api/approvals/${id}`, { body });
     setSending(false);
   };
   return (

@@ -13,12 +13,11 @@ import {
   readStored,
   SelectField,
   TextField,
-  usePages,
   writeStored,
 } from '@trunkline/ui';
 import { Ellipsis, MessageSquarePlus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useLive } from '../app/live.ts';
+import { useLiveList } from '../app/live.ts';
 import type { ChatOrigin, ChatSource, ChatSummary, TurnState } from './wire.ts';
 
 const SOURCES: readonly { value: ChatSource; label: string }[] = [
@@ -157,16 +156,8 @@ const LAMPS: Partial<Record<TurnState, { state: LampState; word: string }>> = {
 
 /** Conversations of a source, the newest first, filtered by their first words. */
 export function useChats(search: string, from: ChatSource): PagedList<ChatSummary> {
-  const query = `limit=30&from=${from}&q=${encodeURIComponent(search)}`;
-  const list = usePages<ChatSummary, { sessions: ChatSummary[]; next: string | null }>({
-    key: query,
-    path: (cursor) =>
-      `/api/chat/sessions?${query}${cursor === undefined ? '' : `&before=${encodeURIComponent(cursor)}`}`,
-    read: ({ sessions, next }) => ({ items: sessions, next }),
-  });
-  // Others begin conversations too.
-  useLive(['tasks'], list.reload);
-  return list;
+  const path = `/api/chat/sessions?limit=30&from=${from}&q=${encodeURIComponent(search)}`;
+  return useLiveList(path, 'sessions', ['tasks']);
 }
 
 /** Whose conversations are shown; the choice outlasts the page. */

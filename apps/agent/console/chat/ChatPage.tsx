@@ -5,14 +5,14 @@ import {
   ConfirmDialog,
   Inspector,
   Sheet,
-  useApi,
-  useAttempt,
   useHashRoute,
   useHotkeys,
   useMediaQuery,
+  useSend,
 } from '@trunkline/ui';
 import { Activity as ActivityIcon, MessageSquarePlus, PanelLeft } from 'lucide-react';
 import { type ReactNode, useCallback, useState } from 'react';
+import { consolePages } from '../app/console-pages.tsx';
 import { ActivityList, useActivity } from '../shared/ActivityList.tsx';
 import { AgentShell } from '../shared/AgentShell.tsx';
 import { ChatList, chatAddress, newSessionId, useChats, useSource } from './ChatList.tsx';
@@ -62,6 +62,7 @@ export function ChatPage() {
   const title = listed?.title ?? conversation.title ?? 'New chat';
   return (
     <AgentShell
+      pages={consolePages}
       section="chat"
       commands={commandsOf(startNew, () => setShowActivity(true))}
       inspector={
@@ -126,12 +127,10 @@ function ChatColumn({ open, onClose, children }: { open: boolean; onClose(): voi
 }
 
 function useForget(reload: () => void, onGone: (sessionId: string) => void) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   return async (sessionId: string) => {
     const path = `/api/chat/sessions/${encodeURIComponent(sessionId)}`;
-    const gone = await attempt(() => api.request(path, { method: 'DELETE' }), { title: 'Chat forgotten.' });
-    if (gone) onGone(sessionId);
+    if (await send(path, { method: 'DELETE' }, { title: 'Chat forgotten.' })) onGone(sessionId);
     reload();
   };
 }

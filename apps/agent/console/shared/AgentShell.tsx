@@ -8,27 +8,14 @@ import {
   type Section,
   useHealth,
 } from '@trunkline/ui';
-import {
-  Activity,
-  BookOpen,
-  Brain,
-  CalendarClock,
-  ChartLine,
-  Flag,
-  KanbanSquare,
-  ListChecks,
-  MessageSquare,
-  Plug,
-  ScrollText,
-  Settings2,
-  StickyNote,
-  Users,
-} from 'lucide-react';
+import { MessageSquare } from 'lucide-react';
 import { createContext, type ReactNode, useContext } from 'react';
 import { useLiveState } from '../app/live.ts';
 import '@trunkline/ui/styles.css';
 
 interface AgentShellProps {
+  /** The sections of the console. */
+  pages: readonly Section[];
   section: string;
   commands?: readonly Command[];
   inspector?: ReactNode;
@@ -36,7 +23,7 @@ interface AgentShellProps {
 }
 
 /** The frame of both pages of the agent. */
-export function AgentShell({ section, commands = [], inspector, children }: AgentShellProps) {
+export function AgentShell({ pages, section, commands = [], inspector, children }: AgentShellProps) {
   const resource = useHealth();
   const { health } = resource;
   return (
@@ -45,7 +32,8 @@ export function AgentShell({ section, commands = [], inspector, children }: Agen
         service="agent"
         state={stateOf(resource)}
         services={health?.services}
-        sections={sectionsFor(factOf(resource, 'ui'))}
+        // Where the chat page is not served, it is left out.
+        sections={factOf(resource, 'ui') === 'console' ? pages : [CHAT, ...pages]}
         currentSection={section}
         commands={commands}
         inspector={inspector}
@@ -75,35 +63,6 @@ function stateOf({ health, error }: HealthResource) {
 }
 
 const CHAT: Section = { id: 'chat', label: 'Chat', icon: <MessageSquare aria-hidden />, href: '/' };
-
-const inConsole = (id: string, label: string, icon: Section['icon']): Section => ({
-  id,
-  label,
-  icon,
-  href: `/app#/${id}`,
-});
-
-/** The sections of the console; the first is shown when none is named. */
-const CONSOLE: readonly Section[] = [
-  inConsole('activity', 'Activity', <Activity aria-hidden />),
-  inConsole('tasks', 'Tasks', <ListChecks aria-hidden />),
-  inConsole('schedules', 'Schedules', <CalendarClock aria-hidden />),
-  inConsole('memory', 'Memory', <Brain aria-hidden />),
-  inConsole('notes', 'Notes', <StickyNote aria-hidden />),
-  inConsole('board', 'Board', <KanbanSquare aria-hidden />),
-  inConsole('goals', 'Goals', <Flag aria-hidden />),
-  inConsole('helpers', 'Helpers', <Users aria-hidden />),
-  inConsole('skills', 'Skills', <BookOpen aria-hidden />),
-  inConsole('connections', 'Connections', <Plug aria-hidden />),
-  inConsole('telemetry', 'Telemetry', <ChartLine aria-hidden />),
-  inConsole('audit', 'Audit log', <ScrollText aria-hidden />),
-  inConsole('settings', 'Settings', <Settings2 aria-hidden />),
-];
-
-/** What both pages lead to; where the chat page is not served, it is left out. */
-function sectionsFor(ui: string | undefined): readonly Section[] {
-  return ui === 'console' ? CONSOLE : [CHAT, ...CONSOLE];
-}
 
 /** A part of the console, with the line on which its changes come. */
 export function PageFrame(props: Omit<PageFrameProps, 'stream'>) {

@@ -1,7 +1,7 @@
 import { AlertDialog, Dialog as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { SchemaForm } from '../form/SchemaForm.tsx';
-import type { JsonSchema } from '../form/schema.ts';
+import type { FormValues, JsonSchema } from '../form/schema.ts';
 import { useReturnFocus } from '../hooks/useReturnFocus.ts';
 import { useMediaQuery } from '../hooks/useTheme.ts';
 import { cn } from '../lib/cn.ts';
@@ -99,31 +99,50 @@ export function ConfirmDialog({ open, title, detail, action, onConfirm, onCancel
 
 interface FormDialogProps {
   title: string;
+  /** One sentence on what this is for. */
+  detail?: string;
   schema: JsonSchema;
   /** What stands in the fields at first. */
-  values?: Readonly<Record<string, unknown>> | undefined;
+  values?: FormValues | undefined;
   /** What the button does. */
   action?: string;
   onClose(): void;
   /** Gives whether it was accepted; then the dialog closes. */
-  onSave(values: Readonly<Record<string, unknown>>): Promise<boolean>;
+  onSave(values: FormValues): Promise<boolean>;
+  /** Tries the values out before they are saved, and shows the result itself. */
+  onTest?: ((values: FormValues) => Promise<void>) | undefined;
 }
 
 /** Writes one thing, by a form over the page. */
-export function FormDialog({ title, schema, values, action = 'Save', onClose, onSave }: FormDialogProps) {
-  const save = async (given: Readonly<Record<string, unknown>>) => {
-    if (await onSave(given)) onClose();
+export function FormDialog(props: FormDialogProps) {
+  const { title, detail, schema, values, action = 'Save', onClose, onSave, onTest } = props;
+  const wish = useRef<'save' | 'test'>('save');
+  const [busy, setBusy] = useState(false);
+  const submit = async (given: FormValues) => {
+    setBusy(true);
+    if (wish.current === 'test') await onTest?.(given);
+    else if (await onSave(given)) onClose();
+    setBusy(false);
+  };
+  const wants = (next: 'save' | 'test') => () => {
+    wish.current = next;
   };
   return (
-    <Dialog open wide onClose={onClose} title={title}>
+    <Dialog open wide onClose={onClose} title={title} detail={detail}>
       <SchemaForm
         schema={schema}
         {...(values && { values })}
-        onSubmit={(given) => void save(given)}
+        disabled={busy}
+        onSubmit={(given) => void submit(given)}
         actions={
           <>
             <Button onClick={onClose}>Leave it</Button>
-            <Button type="submit" variant="primary">
+            {onTest && (
+              <Button type="submit" busy={busy} onClick={wants('test')}>
+                Test
+              </Button>
+            )}
+            <Button type="submit" variant="primary" busy={busy} onClick={wants('save')}>
               {action}
             </Button>
           </>

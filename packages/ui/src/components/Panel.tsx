@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode, useEffect, useId, useRef } from 'react';
-import type { PagedList } from '../hooks/useResource.ts';
+import type { PagedList, Resource } from '../hooks/useResource.ts';
 import { cn } from '../lib/cn.ts';
 import { Button } from './Button.tsx';
 import { EmptyState, ErrorState, Skeleton } from './EmptyState.tsx';
@@ -69,6 +69,25 @@ export function ListPanel<Item>({ list, what, empty, itemKey, children, ...panel
         )}
       </PagedItems>
     </Panel>
+  );
+}
+
+interface LoadedProps<Body> {
+  resource: Resource<Body>;
+  /** What could not be loaded, when it could not: "The board could not be loaded." */
+  failed: string;
+  /** How many rows of text to come. */
+  rows?: number;
+  children(body: Body): ReactNode;
+}
+
+/** Something the service holds in all its states; what is shown stays when loading it again fails. */
+export function Loaded<Body>({ resource: { body, error }, failed, rows = 6, children }: LoadedProps<Body>) {
+  return (
+    <>
+      {error && <ErrorState what={failed} why={error.message} todo={error.advice} />}
+      {body === undefined ? !error && <Skeleton rows={rows} /> : children(body)}
+    </>
   );
 }
 

@@ -91,6 +91,13 @@ export function useAttempt(): Attempt {
   );
 }
 
+/** Sends a request to the service; says in a toast what came of it. Gives whether it succeeded. */
+export function useSend(): (path: string, request: ApiRequest, done?: ToastContent) => Promise<boolean> {
+  const api = useApi();
+  const attempt = useAttempt();
+  return (path, request, done) => attempt(() => api.request(path, request), done);
+}
+
 /** One page of a list, and where the next begins. */
 export interface ListPage<Item> {
   items: readonly Item[];

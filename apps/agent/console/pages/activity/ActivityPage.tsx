@@ -7,15 +7,13 @@ import {
   SchemaForm,
   SelectField,
   Tabs,
-  useApi,
-  useAttempt,
-  usePages,
+  useSend,
 } from '@trunkline/ui';
 import { Check, Inbox } from 'lucide-react';
 import { useState } from 'react';
 import type { FeedEvent } from '../../../activity/activity-feed.ts';
 import type { InboxItem } from '../../../stores/inbox-store.ts';
-import { useLive } from '../../app/live.ts';
+import { useLiveList } from '../../app/live.ts';
 import { ActivityList, useActivity } from '../../shared/ActivityList.tsx';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
@@ -83,22 +81,15 @@ function Feed() {
 
 /** What waits for the agent, and a way to put something there. */
 function InboxPanel() {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const [round, setRound] = useState(0);
-  const list = usePages<InboxItem, { items: InboxItem[]; next: string | null }>({
-    key: 'inbox',
-    path: (cursor) => `/api/inbox?include_delivered=true&limit=50${cursor ? `&after=${cursor}` : ''}`,
-    read: ({ items, next }) => ({ items, next }),
-  });
-  useLive(['inbox', 'tasks'], list.reload);
+  const path = '/api/inbox?include_delivered=true&limit=50';
+  const list = useLiveList<InboxItem>(path, 'items', ['inbox', 'tasks'], 'after');
   const add = async (values: Readonly<Record<string, unknown>>) => {
     const body = { ...values, source: 'console' };
-    if (await attempt(() => api.request('/api/inbox', { body }), { title: 'It is in the inbox.' }))
-      setRound((count) => count + 1);
+    if (await send('/api/inbox', { body }, { title: 'It is in the inbox.' })) setRound((count) => count + 1);
   };
-  const deliver = ({ id }: InboxItem) =>
-    void attempt(() => api.request(`/api/inbox/${id}/deliver`, { method: 'POST' }));
+  const deliver = ({ id }: InboxItem) => void send(`/api/inbox/${id}/deliver`, { method: 'POST' });
   return (
     <div className="grid items-start gap-4 lg:grid-cols-[3fr_2fr]">
       <ListPanel

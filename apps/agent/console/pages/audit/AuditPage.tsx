@@ -1,17 +1,8 @@
-import {
-  CodeView,
-  duration,
-  Lamp,
-  ListPanel,
-  RelativeTime,
-  SelectField,
-  TextField,
-  usePages,
-} from '@trunkline/ui';
+import { CodeView, duration, Lamp, ListPanel, RelativeTime, SelectField, TextField } from '@trunkline/ui';
 import { ChevronRight, ScrollText } from 'lucide-react';
 import { useState } from 'react';
-import type { AuditLine, AuditPage as AuditLines } from '../../../stores/audit-log.ts';
-import { useLive } from '../../app/live.ts';
+import type { AuditLine } from '../../../stores/audit-log.ts';
+import { useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 interface Filters {
@@ -36,12 +27,7 @@ export default function AuditPage() {
       value.trim() === '' ? [] : [[name, value.trim()]],
     ),
   ).toString();
-  const list = usePages<AuditLine, AuditLines>({
-    key: query,
-    path: (cursor) => `/api/audit?limit=50&${query}${cursor === undefined ? '' : `&before=${cursor}`}`,
-    read: ({ lines, next }) => ({ items: lines, next }),
-  });
-  useLive(['audit'], list.reload);
+  const list = useLiveList<AuditLine>(`/api/audit?limit=50&${query}`, 'lines', ['audit']);
   const filtered = query !== '';
   return (
     <PageFrame

@@ -1,13 +1,4 @@
-import {
-  Badge,
-  Button,
-  ErrorState,
-  FormDialog,
-  Skeleton,
-  useApi,
-  useAttempt,
-  useResource,
-} from '@trunkline/ui';
+import { Badge, Button, FormDialog, Loaded, useResource, useSend } from '@trunkline/ui';
 import { Plus } from 'lucide-react';
 import { type DragEvent, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import type { Issue } from '../../../stores/beads-store.ts';
@@ -58,19 +49,18 @@ const NONE: readonly Issue[] = [];
 
 /** The task board that you and the agent share. */
 export default function BoardPage() {
-  const api = useApi();
-  const attempt = useAttempt();
-  const { body, error, reload } = useResource<{ issues: Issue[] }>('/api/beads/issues?include_closed=true');
+  const send = useSend();
+  const board = useResource<{ issues: Issue[] }>('/api/beads/issues?include_closed=true');
   const [edited, setEdited] = useState<Issue | 'new' | null>(null);
   const focus = useRef<string | null>(null);
-  useLive(['board'], reload);
-  const { issues, put } = useMoves(body?.issues ?? NONE);
+  useLive(['board'], board.reload);
+  const { issues, put } = useMoves(board.body?.issues ?? NONE);
   const move = async (id: string, status: IssueState, byKeyboard = false) => {
     focus.current = byKeyboard ? id : null;
     put(id, status);
-    const path = `/api/beads/issues/${id}`;
-    if (!(await attempt(() => api.request(path, { method: 'PATCH', body: { status } })))) put(id, undefined);
-    reload();
+    const moved = await send(`/api/beads/issues/${id}`, { method: 'PATCH', body: { status } });
+    if (!moved) put(id, undefined);
+    board.reload();
   };
   return (
     <PageFrame
@@ -83,23 +73,23 @@ export default function BoardPage() {
         </Button>
       }
     >
-      {error && <ErrorState what="The board could not be loaded." why={error.message} todo={error.advice} />}
-      {body === undefined && !error && <Skeleton rows={8} />}
-      {body && (
-        <div className="grid auto-cols-[minmax(11rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
-          {COLUMNS.map(({ state, title }) => (
-            <Column
-              key={state}
-              state={state}
-              title={title}
-              issues={issues.filter(({ status }) => status === state)}
-              focus={focus}
-              onMove={(id, status, byKeyboard) => void move(id, status, byKeyboard)}
-              onOpen={setEdited}
-            />
-          ))}
-        </div>
-      )}
+      <Loaded resource={board} failed="The board could not be loaded." rows={8}>
+        {() => (
+          <div className="grid auto-cols-[minmax(11rem,1fr)] grid-flow-col gap-3 overflow-x-auto pb-2">
+            {COLUMNS.map(({ state, title }) => (
+              <Column
+                key={state}
+                state={state}
+                title={title}
+                issues={issues.filter(({ status }) => status === state)}
+                focus={focus}
+                onMove={(id, status, byKeyboard) => void move(id, status, byKeyboard)}
+                onOpen={setEdited}
+              />
+            ))}
+          </div>
+        )}
+      </Loaded>
       {edited !== null && (
         <IssueDialog issue={edited === 'new' ? undefined : edited} onClose={() => setEdited(null)} />
       )}
@@ -123,15 +113,12 @@ function useMoves(known: readonly Issue[]) {
 }
 
 function IssueDialog({ issue, onClose }: { issue: Issue | undefined; onClose(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const save = (values: Readonly<Record<string, unknown>>) => {
     const body = { description: '', ...values };
-    const write =
-      issue === undefined
-        ? () => api.request('/api/beads/issues', { body })
-        : () => api.request(`/api/beads/issues/${issue.id}`, { method: 'PATCH', body });
-    return attempt(write, { title: issue === undefined ? 'It is on the board.' : 'Saved.' });
+    return issue === undefined
+      ? send('/api/beads/issues', { body }, { title: 'It is on the board.' })
+      : send(`/api/beads/issues/${issue.id}`, { method: 'PATCH', body }, { title: 'Saved.' });
   };
   return (
     <FormDialog

@@ -1,9 +1,10 @@
-import { Badge, Lamp, type LampState, ListPanel, SwitchField, Tabs, TextField } from '@trunkline/ui';
+import { Badge, Lamp, type LampState, ListPanel, Tabs, TextField } from '@trunkline/ui';
 import { Plug, Wrench } from 'lucide-react';
 import { useState } from 'react';
 import type { PluginState } from '../../../plugins/open-plugins.ts';
-import { useConfig, useLive, useWholeList } from '../../app/live.ts';
+import { useConfig, useLive, useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
+import { SwitchRow } from '../../shared/SwitchRow.tsx';
 import { DelegatesTab } from './DelegatesTab.tsx';
 import { McpTab } from './McpTab.tsx';
 
@@ -46,7 +47,7 @@ interface ToolHead {
 /** Every tool that is on. */
 function ToolsTab() {
   const [words, setWords] = useState('');
-  const list = useWholeList<ToolHead>('/api/tools', 'tools', ['config']);
+  const list = useLiveList<ToolHead>('/api/tools', 'tools', ['config']);
   const fits = ({ name, description }: ToolHead) =>
     `${name} ${description}`.toLowerCase().includes(words.toLowerCase());
   return (
@@ -83,7 +84,7 @@ function ToolsTab() {
 /** Plugins, each switched on and off; where one lacks something, it says what. */
 function PluginsTab() {
   const { config, change, reload } = useConfig();
-  const list = useWholeList<PluginState>('/api/plugins', 'plugins', ['config']);
+  const list = useLiveList<PluginState>('/api/plugins', 'plugins', ['config']);
   useLive(['config'], reload);
   const enable = (id: string, on: boolean) => {
     const { enabled, disabled } = config?.plugins ?? { enabled: [], disabled: [] };
@@ -121,27 +122,23 @@ interface RowProps {
 }
 
 function Row({ plugin, enabled, onEnable }: RowProps) {
-  const { lamp, word } = LAMPS[plugin.state];
+  const { id, description, state, reason, unenforced, tools } = plugin;
+  const { lamp, word } = LAMPS[state];
   return (
-    <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
-      <div className="min-w-0 flex-1 basis-64">
-        <p className="flex items-center gap-3 font-medium">
-          {plugin.id} <Lamp state={lamp} word={word} />
+    <SwitchRow
+      name={id}
+      lead={<Lamp state={lamp} word={word} />}
+      tools={tools}
+      enabled={enabled}
+      onEnable={onEnable}
+    >
+      <p className="text-muted">{description}</p>
+      {reason && <p className="text-12 text-waiting-text first-letter:uppercase">{reason}</p>}
+      {unenforced && (
+        <p className="text-12 text-waiting-text">
+          Denied but not enforced on this system: {unenforced.join(', ')}
         </p>
-        <p className="text-muted">{plugin.description}</p>
-        {plugin.reason && <p className="text-12 text-waiting-text first-letter:uppercase">{plugin.reason}</p>}
-        {plugin.unenforced && (
-          <p className="text-12 text-waiting-text">
-            Denied but not enforced on this system: {plugin.unenforced.join(', ')}
-          </p>
-        )}
-        <p className="mt-1 flex flex-wrap gap-1">
-          {plugin.tools.map((tool) => (
-            <Badge key={tool}>{tool}</Badge>
-          ))}
-        </p>
-      </div>
-      <SwitchField label={`Use ${plugin.id}`} checked={enabled} onChange={onEnable} />
-    </li>
+      )}
+    </SwitchRow>
   );
 }

@@ -1,7 +1,7 @@
-import { Button, hashRoute, Lamp, type LampState, ListPanel, useApi, useAttempt } from '@trunkline/ui';
+import { Button, hashRoute, Lamp, type LampState, ListPanel, useSend } from '@trunkline/ui';
 import { Flag, Trash2 } from 'lucide-react';
 import type { Goal } from '../../../stores/goals/goal-store.ts';
-import { useWholeList } from '../../app/live.ts';
+import { useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
@@ -13,7 +13,7 @@ const STATES: Record<Goal['status'], { lamp: LampState; word: string }> = {
 
 /** What conversations are to reach, and how far they are. */
 export default function GoalsPage() {
-  const list = useWholeList<Goal>('/api/goals', 'goals', ['goals', 'tasks']);
+  const list = useLiveList<Goal>('/api/goals', 'goals', ['goals', 'tasks']);
   return (
     <PageFrame
       title="Goals"
@@ -37,16 +37,10 @@ export default function GoalsPage() {
 }
 
 function Row({ goal }: { goal: Goal }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const { lamp, word } = STATES[goal.status];
-  const drop = () =>
-    void attempt(
-      () => api.request(`/api/goals/${encodeURIComponent(goal.session_id)}`, { method: 'DELETE' }),
-      {
-        title: 'Goal dropped.',
-      },
-    );
+  const path = `/api/goals/${encodeURIComponent(goal.session_id)}`;
+  const drop = () => void send(path, { method: 'DELETE' }, { title: 'Goal dropped.' });
   return (
     <li className="flex items-start gap-3 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] last:border-b-0">
       <div className="min-w-0 flex-1">

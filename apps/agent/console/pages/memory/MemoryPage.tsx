@@ -5,18 +5,16 @@ import {
   FormDialog,
   IconButton,
   ListPanel,
-  type PagedList,
   RelativeTime,
   SelectField,
   TextField,
-  useApi,
-  useAttempt,
-  usePages,
   useResource,
+  useSend,
 } from '@trunkline/ui';
 import { Brain, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import { useLive } from '../../app/live.ts';
+import type { Chunk } from '../../../stores/knowledge/knowledge-store.ts';
+import { useLive, useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const CONTENT = { type: 'string', title: 'What to remember', maxLength: 100_000 };
@@ -38,6 +36,7 @@ const NEW = {
 const EDIT = { type: 'object', required: ['content'], properties: { content: CONTENT } };
 
 const CALM_MS = 250;
+const PARTS = ['memory', 'config'] as const;
 const NOTHING = {
   title: 'Nothing is remembered yet',
   next: 'Say in the chat: remember that my door code is 4711. Or write it here.',
@@ -50,12 +49,14 @@ export default function MemoryPage() {
   const [domain, setDomain] = useState('');
   const [edited, setEdited] = useState<Chunk | 'new' | null>(null);
   const search = useCalm(words.trim());
-  const list = useChunks(search, domain);
+  const from = domain === '' ? '' : `&domain=${encodeURIComponent(domain)}`;
+  const path =
+    search === ''
+      ? `/api/knowledge/chunks?limit=50${from}`
+      : `/api/knowledge/search?k=20&q=${encodeURIComponent(search)}`;
+  const list = useLiveList<Chunk>(path, search === '' ? 'chunks' : 'results', PARTS);
   const stats = useResource<{ domains: { domain: string; chunks: number }[] }>('/api/knowledge/stats');
-  useLive(['memory', 'config'], () => {
-    list.reload();
-    stats.reload();
-  });
+  useLive(PARTS, stats.reload);
   return (
     <PageFrame
       title="Memory"
@@ -99,19 +100,6 @@ export default function MemoryPage() {
   );
 }
 
-function useChunks(search: string, domain: string): PagedList<Chunk> {
-  const query = search === '' ? `list ${domain}` : `search ${search}`;
-  const from = domain === '' ? '' : `&domain=${encodeURIComponent(domain)}`;
-  return usePages<Chunk, { chunks?: Chunk[]; results?: Chunk[]; next?: string | null }>({
-    key: query,
-    path: (cursor) => {
-      if (search !== '') return `/api/knowledge/search?k=20&q=${encodeURIComponent(search)}`;
-      return `/api/knowledge/chunks?limit=50${from}${cursor === undefined ? '' : `&before=${encodeURIComponent(cursor)}`}`;
-    },
-    read: ({ chunks, results, next }) => ({ items: chunks ?? results ?? [], next: next ?? null }),
-  });
-}
-
 // What is typed counts when the person pauses.
 function useCalm(text: string): string {
   const [calm, setCalm] = useState(text);
@@ -131,24 +119,18 @@ function domainOptions(domains: readonly { domain: string; chunks: number }[]) {
 }
 
 function Row({ chunk, onEdit }: { chunk: Chunk; onEdit(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
-  const again = () => {
-    const { content, domain, heading } = chunk;
-    return api.request('/api/knowledge/chunks', { body: { content, domain, heading } });
-  };
+  const send = useSend();
+  const { content, domain, heading } = chunk;
+  const undo = () => void send('/api/knowledge/chunks', { body: { content, domain, heading } });
   const forget = () =>
-    void attempt(() => api.request(`/api/knowledge/chunks/${chunk.id}`, { method: 'DELETE' }), {
-      title: 'Forgotten.',
-      undo: () => void attempt(again),
-    });
+    void send(`/api/knowledge/chunks/${chunk.id}`, { method: 'DELETE' }, { title: 'Forgotten.', undo });
   return (
     <li className="flex items-start gap-2 border-line border-b px-4 py-3 [contain-intrinsic-size:auto_5rem] [content-visibility:auto] last:border-b-0">
       <div className="min-w-0 flex-1">
-        {chunk.heading && <p className="font-medium break-words">{chunk.heading}</p>}
-        <p className="line-clamp-6 whitespace-pre-wrap break-words">{chunk.content}</p>
+        {heading && <p className="font-medium break-words">{heading}</p>}
+        <p className="line-clamp-6 whitespace-pre-wrap break-words">{content}</p>
         <p className="mt-1 flex items-center gap-2 text-12 text-muted">
-          <Badge>{chunk.domain}</Badge>
+          <Badge>{domain}</Badge>
           <RelativeTime at={chunk.updated_at} />
         </p>
       </div>
@@ -160,14 +142,12 @@ function Row({ chunk, onEdit }: { chunk: Chunk; onEdit(): void }) {
 
 /** Writes something new into the memory, or mends what is there. */
 function ChunkDialog({ chunk, onClose }: { chunk: Chunk | undefined; onClose(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const save = (body: Readonly<Record<string, unknown>>) => {
-    const write =
-      chunk === undefined
-        ? () => api.request('/api/knowledge/chunks', { body })
-        : () => api.request(`/api/knowledge/chunks/${chunk.id}`, { method: 'PUT', body });
-    return attempt(write, { title: 'Remembered.' });
+    const done = { title: 'Remembered.' };
+    return chunk === undefined
+      ? send('/api/knowledge/chunks', { body }, done)
+      : send(`/api/knowledge/chunks/${chunk.id}`, { method: 'PUT', body }, done);
   };
   return (
     <FormDialog
@@ -178,12 +158,4 @@ function ChunkDialog({ chunk, onClose }: { chunk: Chunk | undefined; onClose(): 
       onSave={save}
     />
   );
-}
-
-interface Chunk {
-  id: number;
-  domain: string;
-  heading: string;
-  content: string;
-  updated_at: string;
 }

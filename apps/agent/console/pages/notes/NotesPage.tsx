@@ -1,21 +1,19 @@
 import {
   Button,
   ConfirmDialog,
-  Dialog,
   EmptyState,
-  ErrorState,
+  FormDialog,
+  Loaded,
   Panel,
   plural,
   RelativeTime,
-  Skeleton,
   SwitchField,
   Tabs,
   TextAreaField,
   TextField,
-  useApi,
-  useAttempt,
   useHotkeys,
   useResource,
+  useSend,
 } from '@trunkline/ui';
 import { History, Plus, Save, StickyNote, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
@@ -23,25 +21,26 @@ import type { NotesTab, NotesWorkspace } from '../../../stores/notes/notes-store
 import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
+const NEW_TAB = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string', title: 'Name', pattern: '\\S' } },
+};
+
 /** The notebook that you and the agent share, as far as each tab allows. */
 export default function NotesPage() {
-  const api = useApi();
-  const attempt = useAttempt();
-  const { body, error, reload } = useResource<NotesWorkspace>('/api/notes/workspace');
+  const send = useSend();
+  const notes = useResource<NotesWorkspace>('/api/notes/workspace');
+  const { body, reload } = notes;
   const [open, setOpen] = useState<string>();
   const [adding, setAdding] = useState(false);
   const [deleting, setDeleting] = useState<NotesTab | null>(null);
   useLive(['notes'], reload);
   const save = async (workspace: NotesWorkspace, title: string) => {
-    const saved = await attempt(
-      () => api.request('/api/notes/workspace', { method: 'PUT', body: workspace }),
-      { title },
-    );
+    const saved = await send('/api/notes/workspace', { method: 'PUT', body: workspace }, { title });
     reload();
     return saved;
   };
-  const tabs = body === undefined ? [] : tabsOf(body);
-  const current = tabs.find(({ id }) => id === open) ?? tabs[0];
   return (
     <PageFrame
       title="Notes"
@@ -52,41 +51,29 @@ export default function NotesPage() {
         </Button>
       }
     >
-      {error && <ErrorState what="The notes could not be loaded." why={error.message} todo={error.advice} />}
-      {body === undefined && !error && <Skeleton rows={6} />}
-      {body && current && (
-        <Tabs
-          label="Tabs of the notebook"
-          value={current.id}
-          onChange={setOpen}
-          tabs={tabs.map((tab) => ({
-            id: tab.id,
-            label: tab.name,
-            content: (
-              <NoteEditor
-                key={tab.id}
-                tab={tab}
-                onSave={(changed) => save(withTab(body, changed), 'Saved.')}
-                onDelete={() => setDeleting(tab)}
-              />
-            ),
-          }))}
-        />
-      )}
-      {body && !current && (
-        <EmptyState
-          icon={<StickyNote aria-hidden />}
-          title="No tabs yet"
-          next="Make one with the button above."
-        />
-      )}
+      <Loaded resource={notes} failed="The notes could not be loaded.">
+        {(workspace) => (
+          <NoteTabs
+            tabs={tabsOf(workspace)}
+            open={open}
+            onOpen={setOpen}
+            onSave={(changed) => save(withTab(workspace, changed), 'Saved.')}
+            onDelete={setDeleting}
+          />
+        )}
+      </Loaded>
       {adding && body && (
-        <NewTab
+        <FormDialog
+          title="New tab"
+          detail="The agent may read it; let it write when you want to."
+          schema={NEW_TAB}
+          action="Make it"
           onClose={() => setAdding(false)}
-          onAdd={async (name) => {
-            const tab = newTab(body, name);
-            if (await save(withTab(body, tab), 'Tab made.')) setOpen(tab.id);
-            setAdding(false);
+          onSave={async ({ name }) => {
+            const tab = newTab(body, String(name).trim());
+            const saved = await save(withTab(body, tab), 'Tab made.');
+            if (saved) setOpen(tab.id);
+            return saved;
           }}
         />
       )}
@@ -105,30 +92,36 @@ export default function NotesPage() {
   );
 }
 
-function NewTab({ onClose, onAdd }: { onClose(): void; onAdd(name: string): Promise<void> }) {
-  const [name, setName] = useState('');
+interface NoteTabsProps {
+  tabs: readonly NotesTab[];
+  /** The id of the tab that was opened last. */
+  open: string | undefined;
+  onOpen(id: string): void;
+  onSave(tab: NotesTab): Promise<boolean>;
+  onDelete(tab: NotesTab): void;
+}
+
+function NoteTabs({ tabs, open, onOpen, onSave, onDelete }: NoteTabsProps) {
+  const current = tabs.find(({ id }) => id === open) ?? tabs[0];
+  if (current === undefined)
+    return (
+      <EmptyState
+        icon={<StickyNote aria-hidden />}
+        title="No tabs yet"
+        next="Make one with the button above."
+      />
+    );
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title="New tab"
-      detail="The agent may read it; let it write when you want to."
-    >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (name.trim() !== '') void onAdd(name.trim());
-        }}
-      >
-        <TextField label="Name" autoFocus value={name} onChange={(event) => setName(event.target.value)} />
-        <div className="flex justify-end">
-          <Button type="submit" variant="primary" disabled={name.trim() === ''}>
-            Make it
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+    <Tabs
+      label="Tabs of the notebook"
+      value={current.id}
+      onChange={onOpen}
+      tabs={tabs.map((tab) => ({
+        id: tab.id,
+        label: tab.name,
+        content: <NoteEditor key={tab.id} tab={tab} onSave={onSave} onDelete={() => onDelete(tab)} />,
+      }))}
+    />
   );
 }
 

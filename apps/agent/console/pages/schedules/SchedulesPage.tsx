@@ -7,13 +7,12 @@ import {
   Panel,
   RelativeTime,
   SchemaForm,
-  useApi,
-  useAttempt,
+  useSend,
 } from '@trunkline/ui';
 import { CalendarClock, CirclePlay, Pause, Play, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { ScheduledJob as Job } from '../../../scheduler/schedule-backend.ts';
-import { useWholeList } from '../../app/live.ts';
+import { useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 
 const FORM = {
@@ -37,13 +36,11 @@ const FORM = {
 
 /** Prompts that run later, once or again and again. */
 export default function SchedulesPage() {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const [round, setRound] = useState(0);
-  const list = useWholeList<Job>('/api/scheduler/jobs', 'jobs', ['schedules', 'config']);
+  const list = useLiveList<Job>('/api/scheduler/jobs', 'jobs', ['schedules', 'config']);
   const add = async (body: Readonly<Record<string, unknown>>) => {
-    const added = await attempt(() => api.request('/api/scheduler/jobs', { body }), { title: 'Scheduled.' });
-    if (added) setRound((count) => count + 1);
+    if (await send('/api/scheduler/jobs', { body }, { title: 'Scheduled.' })) setRound((count) => count + 1);
   };
   return (
     <PageFrame title="Schedules" intro="What the agent does later, by the clock.">
@@ -122,22 +119,16 @@ function State({ job }: { job: Job }) {
   return job.paused ? <Badge tone="waiting">Paused</Badge> : <Lamp state="idle" word="Waits" />;
 }
 
-function useJobActions(job: Job) {
-  const api = useApi();
-  const attempt = useAttempt();
-  const path = `/api/scheduler/jobs/${encodeURIComponent(job.id)}`;
+function useJobActions({ id, prompt, schedule }: Job) {
+  const send = useSend();
+  const path = `/api/scheduler/jobs/${encodeURIComponent(id)}`;
   const post = (action: string, title: string) => () =>
-    void attempt(() => api.request(`${path}/${action}`, { method: 'POST' }), { title });
-  const again = () =>
-    api.request('/api/scheduler/jobs', { body: { prompt: job.prompt, when: job.schedule, job_id: job.id } });
+    void send(`${path}/${action}`, { method: 'POST' }, { title });
+  const undo = () => void send('/api/scheduler/jobs', { body: { prompt, when: schedule, job_id: id } });
   return {
     run: post('run', 'Running now. The activity shows what comes of it.'),
     pause: post('pause', 'Paused.'),
     resume: post('resume', 'It goes on.'),
-    cancel: () =>
-      void attempt(() => api.request(path, { method: 'DELETE' }), {
-        title: 'Schedule cancelled.',
-        undo: () => void attempt(again),
-      }),
+    cancel: () => void send(path, { method: 'DELETE' }, { title: 'Schedule cancelled.', undo }),
   };
 }

@@ -1,20 +1,20 @@
 import {
   Button,
   CheckedEditor,
-  ErrorState,
   hashRoute,
   Lamp,
   type LineMessage,
+  Loaded,
   ModelBadge,
   Panel,
   SelectField,
-  Skeleton,
   Tabs,
   TextField,
   useApi,
   useAttempt,
   useHashRoute,
   useResource,
+  useSend,
 } from '@trunkline/ui';
 import { RadioTower } from 'lucide-react';
 import { type ReactNode, useCallback, useState } from 'react';
@@ -47,10 +47,10 @@ export default function SettingsPage() {
 
 /** The configuration as text. */
 function ConfigEditor() {
-  const { body, error, reload } = useResource<{ file: string; text: string }>('/api/config');
+  const resource = useResource<{ file: string; text: string }>('/api/config');
   const api = useApi();
-  const attempt = useAttempt();
-  useLive(['config'], reload);
+  const send = useSend();
+  useLive(['config'], resource.reload);
   const check = useCallback(
     async (text: string, signal: AbortSignal) => {
       const request = { body: { text }, signal };
@@ -59,36 +59,40 @@ function ConfigEditor() {
     [api],
   );
   const save = async (text: string, before: string) => {
-    const write = () => api.request('/api/config', { method: 'PUT', body: { text, before } });
-    const saved = await attempt(write, { title: 'Saved.', detail: 'It takes effect in a moment.' });
-    if (saved) reload();
+    const done = { title: 'Saved.', detail: 'It takes effect in a moment.' };
+    const saved = await send('/api/config', { method: 'PUT', body: { text, before } }, done);
+    if (saved) resource.reload();
     return saved;
   };
-  if (error && !body)
-    return (
-      <ErrorState what="The configuration could not be loaded." why={error.message} todo={error.advice} />
-    );
-  if (body === undefined) return <Skeleton rows={10} />;
   return (
-    <div className="flex flex-col gap-3">
-      <p className="font-mono text-12 break-all text-muted">{body.file}</p>
-      <CheckedEditor label="The configuration" saved={body.text} check={check} save={save} />
-    </div>
+    <Loaded resource={resource} failed="The configuration could not be loaded." rows={10}>
+      {({ file, text }) => (
+        <div className="flex flex-col gap-3">
+          <p className="font-mono text-12 break-all text-muted">{file}</p>
+          <CheckedEditor label="The configuration" saved={text} check={check} save={save} />
+        </div>
+      )}
+    </Loaded>
   );
 }
 
 /** Sets up the model in three steps: where it is, whether it answers, and which one to use. */
 function ModelSetup() {
-  const { body, error, reload } = useResource<ModelView>('/api/config/model');
-  useLive(['config'], reload);
-  if (error)
-    return <ErrorState what="The settings could not be loaded." why={error.message} todo={error.advice} />;
-  if (body === undefined) return <Skeleton rows={6} />;
+  const resource = useResource<ModelView>('/api/config/model');
+  useLive(['config'], resource.reload);
   return (
-    <div className="flex flex-col gap-4">
-      <Present settings={body} />
-      <Wizard key={`${body.api_base} ${body.model}`} settings={body} onSaved={reload} />
-    </div>
+    <Loaded resource={resource} failed="The settings could not be loaded.">
+      {(settings) => (
+        <div className="flex flex-col gap-4">
+          <Present settings={settings} />
+          <Wizard
+            key={`${settings.api_base} ${settings.model}`}
+            settings={settings}
+            onSaved={resource.reload}
+          />
+        </div>
+      )}
+    </Loaded>
   );
 }
 

@@ -1,22 +1,11 @@
-import {
-  Badge,
-  Button,
-  ConfirmDialog,
-  Dialog,
-  FormDialog,
-  hashRoute,
-  IconButton,
-  ListPanel,
-  SwitchField,
-  TextAreaField,
-  useApi,
-  useAttempt,
-} from '@trunkline/ui';
+import { Button, ConfirmDialog, FormDialog, hashRoute, IconButton, ListPanel, useSend } from '@trunkline/ui';
 import { BookOpen, MessageSquare, Pencil, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { useConfig, useLive, useWholeList } from '../../app/live.ts';
+import type { StoredSkill as Skill } from '../../../skills/skill-repository.ts';
+import { useConfig, useLive, useLiveList } from '../../app/live.ts';
 import { newSessionId } from '../../chat/ChatList.tsx';
 import { PageFrame } from '../../shared/AgentShell.tsx';
+import { SwitchRow } from '../../shared/SwitchRow.tsx';
 
 const FORM = {
   type: 'object',
@@ -34,13 +23,19 @@ const FORM = {
   },
 };
 
+const TRIAL = {
+  type: 'object',
+  required: ['text'],
+  properties: { text: { type: 'string', title: 'Say something', maxLength: 200_000 } },
+};
+
 /** Texts that tell the agent how something is done here. */
 export default function SkillsPage() {
   const [edited, setEdited] = useState<Skill | 'new' | null>(null);
   const [tried, setTried] = useState<Skill | null>(null);
   const [deleting, setDeleting] = useState<Skill | null>(null);
   const { config, change, reload } = useConfig();
-  const list = useWholeList<Skill>('/api/skills', 'skills', ['config']);
+  const list = useLiveList<Skill>('/api/skills', 'skills', ['config']);
   useLive(['config'], reload);
   const enable = (name: string, on: boolean) => {
     const others = (config?.skills.disabled ?? []).filter((disabled) => disabled !== name);
@@ -100,36 +95,34 @@ interface RowProps {
 }
 
 function Row({ skill, onEnable, onEdit, onTry, onDelete }: RowProps) {
+  const { name, description, tools, enabled } = skill;
   return (
-    <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
-      <div className="min-w-0 flex-1 basis-64">
-        <p className="font-medium">{skill.name}</p>
-        <p className="break-words text-muted">{skill.description}</p>
-        <p className="mt-1 flex flex-wrap gap-1">
-          {(skill.tools ?? []).map((tool) => (
-            <Badge key={tool}>{tool}</Badge>
-          ))}
-        </p>
-      </div>
-      <SwitchField label={`Use ${skill.name}`} checked={skill.enabled} onChange={onEnable} />
-      <div className="flex">
-        <IconButton
-          small
-          label={`Try ${skill.name}`}
-          icon={<MessageSquare aria-hidden />}
-          disabled={!skill.enabled}
-          onClick={onTry}
-        />
-        <IconButton small label={`Edit ${skill.name}`} icon={<Pencil aria-hidden />} onClick={onEdit} />
-        <IconButton small label={`Delete ${skill.name}`} icon={<Trash2 aria-hidden />} onClick={onDelete} />
-      </div>
-    </li>
+    <SwitchRow
+      name={name}
+      tools={tools}
+      enabled={enabled}
+      onEnable={onEnable}
+      actions={
+        <>
+          <IconButton
+            small
+            label={`Try ${name}`}
+            icon={<MessageSquare aria-hidden />}
+            disabled={!enabled}
+            onClick={onTry}
+          />
+          <IconButton small label={`Edit ${name}`} icon={<Pencil aria-hidden />} onClick={onEdit} />
+          <IconButton small label={`Delete ${name}`} icon={<Trash2 aria-hidden />} onClick={onDelete} />
+        </>
+      }
+    >
+      <p className="break-words text-muted">{description}</p>
+    </SwitchRow>
   );
 }
 
 function DeleteSkill({ skill, onClose }: { skill: Skill | null; onClose(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   return (
     <ConfirmDialog
       open={skill !== null}
@@ -140,7 +133,7 @@ function DeleteSkill({ skill, onClose }: { skill: Skill | null; onClose(): void 
       onConfirm={() => {
         if (skill) {
           const path = `/api/skills/${encodeURIComponent(skill.slug)}`;
-          void attempt(() => api.request(path, { method: 'DELETE' }), { title: 'Skill deleted.' });
+          void send(path, { method: 'DELETE' }, { title: 'Skill deleted.' });
         }
         onClose();
       }}
@@ -150,55 +143,35 @@ function DeleteSkill({ skill, onClose }: { skill: Skill | null; onClose(): void 
 
 /** Begins a chat that follows the skill. */
 function TrySkill({ skill, onClose }: { skill: Skill; onClose(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
-  const [text, setText] = useState('');
-  const begin = async () => {
+  const send = useSend();
+  const begin = async ({ text }: Readonly<Record<string, unknown>>) => {
     const session = newSessionId();
-    const body = { text: text.trim(), skill: skill.name };
-    const started = await attempt(() => api.request(`/api/chat/sessions/${session}/messages`, { body }));
+    const body = { text, skill: skill.name };
+    const started = await send(`/api/chat/sessions/${session}/messages`, { body });
     if (started) window.location.assign(`/${hashRoute('chat', session)}`);
+    return started;
   };
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <FormDialog
       title={`Try ${skill.name}`}
       detail="Begins a chat in which the agent follows it."
-    >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (text.trim() !== '') void begin();
-        }}
-      >
-        <TextAreaField
-          label="Say something"
-          autoFocus
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <div className="flex justify-end">
-          <Button type="submit" variant="primary" disabled={text.trim() === ''}>
-            Begin the chat
-          </Button>
-        </div>
-      </form>
-    </Dialog>
+      schema={TRIAL}
+      action="Begin the chat"
+      onClose={onClose}
+      onSave={begin}
+    />
   );
 }
 
 /** Writes a skill. */
 function SkillDialog({ skill, onClose }: { skill: Skill | undefined; onClose(): void }) {
-  const api = useApi();
-  const attempt = useAttempt();
+  const send = useSend();
   const save = (values: Readonly<Record<string, unknown>>) => {
     const { tools, ...rest } = values;
     const listed = Array.isArray(tools) ? tools.filter((tool) => tool !== '') : [];
     const body = { ...rest, ...(listed.length > 0 && { tools: listed }) };
     const path = `/api/skills/${encodeURIComponent(skill?.slug ?? slugOf(String(values.name)))}`;
-    return attempt(() => api.request(path, { method: 'PUT', body }), { title: 'Skill saved.' });
+    return send(path, { method: 'PUT', body }, { title: 'Skill saved.' });
   };
   return (
     <FormDialog
@@ -221,13 +194,4 @@ function slugOf(name: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 60);
-}
-
-interface Skill {
-  slug: string;
-  name: string;
-  description: string;
-  tools?: string[];
-  body: string;
-  enabled: boolean;
 }

@@ -6,39 +6,40 @@ import {
   dollars,
   duration,
   EmptyState,
-  ErrorState,
   Lamp,
+  Loaded,
   MarkdownView,
   PagedItems,
   RelativeTime,
-  Skeleton,
   Tabs,
   useApi,
-  useAttempt,
-  usePages,
   useResource,
+  useSend,
 } from '@trunkline/ui';
 import { Square } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
-import { useLive, useWholeList } from '../../app/live.ts';
+import { useLive, useLiveList } from '../../app/live.ts';
 import { QuestionCard } from '../../chat/QuestionCard.tsx';
 import { isOpen } from '../../chat/wire.ts';
 import { type Delivery, STATES, type TaskEvent, type TaskPart, type TaskSummary } from './wire.ts';
 
 /** One task: request, result, events and deliveries. */
 export function TaskDetail({ id }: { id: string }) {
-  const api = useApi();
-  const attempt = useAttempt();
-  const [tab, setTab] = useState('events');
-  const { body, error, reload } = useResource<{ task: TaskSummary }>(`/api/tasks/${encodeURIComponent(id)}`);
-  useLive(['tasks'], reload);
-  if (error)
-    return <ErrorState what="The task could not be loaded." why={error.message} todo={error.advice} />;
-  if (body === undefined) return <Skeleton rows={6} />;
-  const { task } = body;
   const path = `/api/tasks/${encodeURIComponent(id)}`;
-  const stop = () =>
-    void attempt(() => api.request(`${path}/cancel`, { method: 'POST' }), { title: 'Task stopped.' });
+  const resource = useResource<{ task: TaskSummary }>(path);
+  useLive(['tasks'], resource.reload);
+  return (
+    <Loaded resource={resource} failed="The task could not be loaded.">
+      {({ task }) => <Details task={task} path={path} reload={resource.reload} />}
+    </Loaded>
+  );
+}
+
+function Details({ task, path, reload }: { task: TaskSummary; path: string; reload(): void }) {
+  const api = useApi();
+  const send = useSend();
+  const [tab, setTab] = useState('events');
+  const stop = () => void send(`${path}/cancel`, { method: 'POST' }, { title: 'Task stopped.' });
   const answer = async (text: string) => {
     await api.request(`${path}/answer`, { body: { text } });
     reload();
@@ -73,8 +74,8 @@ export function TaskDetail({ id }: { id: string }) {
         value={tab}
         onChange={setTab}
         tabs={[
-          { id: 'events', label: 'Events', content: <EventLog id={id} /> },
-          { id: 'webhooks', label: 'Webhooks', content: <Deliveries id={id} /> },
+          { id: 'events', label: 'Events', content: <EventLog path={path} /> },
+          { id: 'webhooks', label: 'Webhooks', content: <Deliveries path={path} /> },
         ]}
       />
     </div>
@@ -125,14 +126,8 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 /** Everything that happened to a task, in its order. */
-function EventLog({ id }: { id: string }) {
-  const path = `/api/tasks/${encodeURIComponent(id)}/events`;
-  const list = usePages<TaskEvent, { events: TaskEvent[]; next: number | null }>({
-    key: path,
-    path: (cursor) => `${path}?limit=100&after=${cursor ?? 0}`,
-    read: ({ events, next }) => ({ items: events, next }),
-  });
-  useLive(['tasks'], list.reload);
+function EventLog({ path }: { path: string }) {
+  const list = useLiveList<TaskEvent>(`${path}/events?limit=100`, 'events', ['tasks'], 'after');
   return (
     <PagedItems
       list={list}
@@ -171,9 +166,8 @@ function partsText(parts: readonly TaskPart[] = []): string {
 }
 
 /** Each attempt to tell a webhook of a task. */
-function Deliveries({ id }: { id: string }) {
-  const path = `/api/tasks/${encodeURIComponent(id)}/deliveries`;
-  const list = useWholeList<Delivery>(path, 'deliveries', ['tasks']);
+function Deliveries({ path }: { path: string }) {
+  const list = useLiveList<Delivery>(`${path}/deliveries`, 'deliveries', ['tasks']);
   return (
     <PagedItems
       list={list}

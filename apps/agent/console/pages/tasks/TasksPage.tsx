@@ -9,11 +9,10 @@ import {
   SelectField,
   Skeleton,
   useHashRoute,
-  usePages,
 } from '@trunkline/ui';
 import { ListChecks } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { useLive } from '../../app/live.ts';
+import { useLiveList } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
 import { STATES, type TaskSummary } from './wire.ts';
 
@@ -26,14 +25,8 @@ const FILTERS = [
 export default function TasksPage() {
   const [, opened] = useHashRoute();
   const [state, setState] = useState('');
-  const query = `limit=50${state === '' ? '' : `&state=${state}`}`;
-  const list = usePages<TaskSummary, { tasks: TaskSummary[]; next_page: string | null }>({
-    key: query,
-    path: (cursor) =>
-      `/api/tasks?${query}${cursor === undefined ? '' : `&page=${encodeURIComponent(cursor)}`}`,
-    read: ({ tasks, next_page }) => ({ items: tasks, next: next_page }),
-  });
-  useLive(['tasks'], list.reload);
+  const path = `/api/tasks?limit=50${state === '' ? '' : `&state=${state}`}`;
+  const list = useLiveList<TaskSummary>(path, 'tasks', ['tasks'], 'page');
   const close = () => {
     window.location.hash = hashRoute('tasks');
   };
