@@ -1,8 +1,9 @@
-import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
+import { type AppEnv, describeRoute, sse } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ActivityFeed } from '../activity/activity-feed.ts';
 import type { LiveChanges } from '../activity/live-changes.ts';
+import { jsonRoutes } from './json-routes.ts';
 
 const query = z.object({
   limit: z.coerce.number().int().min(1).max(100).default(50),
@@ -22,17 +23,12 @@ export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed })
       overflow: 'drop-oldest',
     }),
   );
-  app.get(
-    '/api/activity',
-    describeRoute({ summary: 'Recent events of the feed, the newest first' }),
-    validate('query', query),
-    (context) => {
-      const { limit, before } = context.req.valid('query');
-      const events = feed.events(limit + 1, before);
-      const page = events.slice(0, limit);
-      return context.json({ events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null });
-    },
-  );
+  const activity = { summary: 'Recent events of the feed, the newest first', query };
+  jsonRoutes(app).get('/api/activity', activity, ({ query: { limit, before } }) => {
+    const events = feed.events(limit + 1, before);
+    const page = events.slice(0, limit);
+    return { events: page, next: events.length > limit ? (page.at(-1)?.id ?? null) : null };
+  });
 }
 
 /** Tells open consoles what to load again. Stands before the routes whose changes it reports. */

@@ -1,12 +1,12 @@
 import { A2aError, type TaskEngine } from '@trunkline/a2a';
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { type ActivityFeed, activityContext } from '../activity/activity-feed.ts';
 import { actingFor } from '../approvals/approvals.ts';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
-import { fromStore } from './console/errors.ts';
+import { jsonRoutes } from './json-routes.ts';
 
 const windowMs = 60_000;
 
@@ -41,43 +41,24 @@ const maxFires = 8;
 /** What comes from outside: it waits for the agent to look, or starts a turn when it is urgent. */
 export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRoutes): void {
   const limit = new TurnRateLimit(maxFires);
-  app.post(
-    '/api/inbox',
-    describeRoute({ summary: 'Put something into the inbox' }),
-    validate('json', newItem),
-    async (context) => {
-      const { text, priority, source, dedup_key } = context.req.valid('json');
-      const item = await fromStore(() => inbox.add({ text, priority, source, dedupKey: dedup_key }));
-      if (item === undefined) return context.json({ ok: true, deduped: true });
-      feed.inboxItem({ id: String(item.id), priority, source: source ?? null, text });
-      return context.json({
-        ok: true,
-        item,
-        fired: priority === 'now' && limit.take() && (await fire(engine, item, context.get('principal'))),
-      });
-    },
-  );
-  app.get(
-    '/api/inbox',
-    describeRoute({ summary: 'What is in the inbox' }),
-    validate('query', query),
-    (context) => {
-      const { include_delivered, limit, ...given } = context.req.valid('query');
-      const found = inbox.list({ ...given, includeDelivered: include_delivered, limit: limit + 1 });
-      const items = found.slice(0, limit);
-      const last = found.length > limit ? items.at(-1) : undefined;
-      return context.json({ items, next: last === undefined ? null : `${last.priority}.${last.id}` });
-    },
-  );
-  app.post(
-    '/api/inbox/:id/deliver',
-    describeRoute({ summary: 'Mark an item as delivered' }),
-    validate('param', place),
-    async (context) => {
-      const item = await fromStore(() => inbox.deliver(context.req.valid('param').id));
-      return context.json({ ok: true, item });
-    },
-  );
+  const { get, post } = jsonRoutes(app);
+  const add = { summary: 'Put something into the inbox', json: newItem };
+  post('/api/inbox', add, async ({ json: { text, priority, source, dedup_key }, principal }) => {
+    const item = inbox.add({ text, priority, source, dedupKey: dedup_key });
+    if (item === undefined) return { ok: true, deduped: true };
+    feed.inboxItem({ id: String(item.id), priority, source: source ?? null, text });
+    const fired = priority === 'now' && limit.take() && (await fire(engine, item, principal));
+    return { ok: true, item, fired };
+  });
+  get('/api/inbox', { summary: 'What is in the inbox', query }, ({ query: given }) => {
+    const { include_delivered, limit: most, ...rest } = given;
+    const found = inbox.list({ ...rest, includeDelivered: include_delivered, limit: most + 1 });
+    const items = found.slice(0, most);
+    const last = found.length > most ? items.at(-1) : undefined;
+    return { items, next: last === undefined ? null : `${last.priority}.${last.id}` };
+  });
+  const deliver = { summary: 'Mark an item as delivered', param: place };
+  post('/api/inbox/:id/deliver', deliver, ({ param: { id } }) => ({ ok: true, item: inbox.deliver(id) }));
 }
 
 function itemAt(cursor: string): Pick<InboxItem, 'priority' | 'id'> {

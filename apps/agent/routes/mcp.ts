@@ -1,4 +1,4 @@
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Tool } from '@trunkline/llm';
 import { type McpServerState, type McpToolEvent, mountMcpEndpoint } from '@trunkline/mcp';
@@ -8,6 +8,7 @@ import { mcpServerSection } from '../setup/config-schema.ts';
 import { withoutQuestions } from '../turns/graph.ts';
 import { operatorScope } from '../turns/memory-scope.ts';
 import { consoleErrors } from './console/errors.ts';
+import { jsonRoutes } from './json-routes.ts';
 
 export type { McpServerState };
 
@@ -32,17 +33,14 @@ export interface McpRoutes {
 
 /** The agent's tools for MCP clients, and the servers that it takes tools from. */
 export function mountMcp(app: Hono<AppEnv>, routes: McpRoutes): void {
-  app.get('/api/mcp/servers', describeRoute({ summary: 'MCP servers that give tools' }), (context) => {
-    const isOperator = routes.isOperator(context.get('principal'));
+  const { get, post } = jsonRoutes(app);
+  get('/api/mcp/servers', { summary: 'MCP servers that give tools' }, ({ principal }) => {
+    const isOperator = routes.isOperator(principal);
     const shown = ({ stderr, ...state }: McpServerState) => ({ ...state, ...(isOperator && { stderr }) });
-    return context.json({ servers: routes.servers().map(shown) });
+    return { servers: routes.servers().map(shown) };
   });
-  app.post(
-    '/api/mcp/servers/test',
-    describeRoute({ summary: 'See whether an MCP server answers' }),
-    validate('json', mcpServerSection),
-    async (context) => context.json({ server: await routes.tryServer(context.req.valid('json')) }),
-  );
+  const trial = { summary: 'See whether an MCP server answers', json: mcpServerSection };
+  post('/api/mcp/servers/test', trial, async ({ json }) => ({ server: await routes.tryServer(json) }));
   const { name, version } = routes;
   const close = mountMcpEndpoint(app, {
     summary: 'The tools of the agent for MCP clients',

@@ -132,19 +132,8 @@ function cut(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-interface AuditTrail {
-  record(entry: {
-    sessionId: string;
-    tool: string;
-    args: unknown;
-    result: string;
-    durationMs: number;
-    success: boolean;
-  }): void;
-}
-
 /** Puts every tool call of every turn, those of helpers included, into the audit log. */
-export function observeForAudit(log: AuditTrail, isOn: () => boolean): TurnObserver {
+export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boolean): TurnObserver {
   const inputs = new Map<string, unknown>();
   const remember = (call: string, input: unknown) => {
     inputs.set(call, input);
@@ -239,9 +228,9 @@ async function* linesBackwards(path: string, end: number): AsyncGenerator<{ text
       const bytes = Buffer.concat([chunk, rest]);
       let stop = bytes.length;
       for (
-        let at = bytes.lastIndexOf(10, stop - 1);
+        let at = bytes.lastIndexOf(NEWLINE, stop - 1);
         at !== -1;
-        at = at === 0 ? -1 : bytes.lastIndexOf(10, at - 1)
+        at = at === 0 ? -1 : bytes.lastIndexOf(NEWLINE, at - 1)
       ) {
         const text = bytes.toString('utf8', at + 1, stop);
         if (text !== '') yield { text, start: position + at + 1 };

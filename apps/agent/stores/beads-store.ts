@@ -23,7 +23,8 @@ export interface Issue {
 }
 
 export type NewIssue = Pick<Issue, 'title' | 'description' | 'priority' | 'issue_type'>;
-export type IssueChange = Partial<NewIssue & Pick<Issue, 'status' | 'reason'>>;
+type Changeable = NewIssue & Pick<Issue, 'status' | 'reason'>;
+export type IssueChange = { [Field in keyof Changeable]?: Changeable[Field] | undefined };
 
 const schema = `CREATE TABLE issues (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -111,6 +112,6 @@ function unknown(id: string): StoreError {
   return new StoreError('not_found', `no such issue ${id}.`);
 }
 
-function given(change: IssueChange): IssueChange {
+function given(change: IssueChange): Partial<Changeable> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }

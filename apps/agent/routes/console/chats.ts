@@ -1,5 +1,5 @@
 import { type Message, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
-import { type AppEnv, describeRoute, sse, validate } from '@trunkline/http';
+import { type AppEnv, describeRoute, sse } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -10,7 +10,8 @@ import { converse, type MayAnswer, taskText } from '../../turns/converse.ts';
 import { joiningMetadata } from '../../turns/executor.ts';
 import type { SessionMemory } from '../../turns/session-memory.ts';
 import { plainMessages, type SessionStore } from '../../turns/session-store.ts';
-import { consoleErrors, fromEngine } from './errors.ts';
+import { jsonRoutes } from '../json-routes.ts';
+import { consoleErrors } from './errors.ts';
 
 const body = z.object({
   message: z.string().trim().min(1),
@@ -51,58 +52,40 @@ const newMessage = z.object({
 
 /** Conversations as the chat page shows them. */
 export function mountChats(app: Hono<AppEnv>, routes: ChatPageRoutes): void {
-  const { chats, recorder, mayJoin } = routes;
-  app.get(
-    '/api/chat/sessions',
-    describeRoute({ summary: 'Conversations, the newest first' }),
-    validate('query', listQuery),
-    (context) => {
-      const { limit, q, from, before } = context.req.valid('query');
-      const origins = chatSources[from];
-      const found = chats.list({ limit: limit + 1, search: q, origins, before: cursorOf(before) });
-      const sessions = found.slice(0, limit);
-      const last = found.length > limit ? sessions.at(-1) : undefined;
-      const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
-      const own = sessions.filter(({ session_id }) => mayJoin(session_id, context.get('principal')));
-      return context.json({ sessions: own, next });
-    },
-  );
-  app.get(
-    '/api/chat/sessions/:id',
-    describeRoute({ summary: 'The last turns of a conversation' }),
-    validate('query', turnsQuery),
-    (context) => {
-      const { limit, before } = context.req.valid('query');
-      const id = context.req.param('id');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
-      const found = chats.turns(id, limit + 1, before);
-      const page = found.slice(-limit);
-      return context.json({
-        chat: chats.chat(id) ?? null,
-        turns: page.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
-        next: found.length > limit ? (page[0]?.number ?? null) : null,
-      });
-    },
-  );
-  mountMessages(app, routes);
-}
-
-function mountMessages(app: Hono<AppEnv>, { engine, recorder, mayJoin }: ChatPageRoutes): void {
-  app.post(
-    '/api/chat/sessions/:id/messages',
-    describeRoute({ summary: 'Say something in a conversation, or answer a question in it' }),
-    validate('param', z.object({ id: sessionId })),
-    validate('json', newMessage),
-    async (context) => {
-      const { task_id, skill, ...said } = context.req.valid('json');
-      const { id } = context.req.valid('param');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
-      const message = chatMessage(id, said, task_id);
-      const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
-      const task = await fromEngine(() => start(engine, message, metadata, context.get('principal')));
-      return context.json({ task_id: task.id, turn: recorder.find(task.id) });
-    },
-  );
+  const { engine, chats, recorder, mayJoin } = routes;
+  const { get, post } = jsonRoutes(app);
+  const list = { summary: 'Conversations, the newest first', query: listQuery };
+  get('/api/chat/sessions', list, ({ query: { limit, q, from, before }, principal }) => {
+    const origins = chatSources[from];
+    const found = chats.list({ limit: limit + 1, search: q, origins, before: cursorOf(before) });
+    const sessions = found.slice(0, limit);
+    const last = found.length > limit ? sessions.at(-1) : undefined;
+    const next = last === undefined ? null : `${last.updated_at}.${last.session_id}`;
+    return { sessions: sessions.filter(({ session_id }) => mayJoin(session_id, principal)), next };
+  });
+  const turns = { summary: 'The last turns of a conversation', query: turnsQuery };
+  get('/api/chat/sessions/:id', turns, ({ param: { id }, query: { limit, before }, principal }) => {
+    if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
+    const found = chats.turns(id, limit + 1, before);
+    const page = found.slice(-limit);
+    return {
+      chat: chats.chat(id) ?? null,
+      turns: page.map(({ turn }) => recorder.find(turn.task_id) ?? turn),
+      next: found.length > limit ? (page[0]?.number ?? null) : null,
+    };
+  });
+  const say = {
+    summary: 'Say something in a conversation, or answer a question in it',
+    param: z.object({ id: sessionId }),
+    json: newMessage,
+  };
+  post('/api/chat/sessions/:id/messages', say, async ({ param: { id }, json, principal }) => {
+    const { task_id, skill, ...said } = json;
+    if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
+    const metadata = { ...chatMetadata, ...joiningMetadata, ...(skill !== undefined && { skill }) };
+    const task = await start(engine, chatMessage(id, said, task_id), metadata, principal);
+    return { task_id: task.id, turn: recorder.find(task.id) };
+  });
   app.get(
     '/api/chat/turns/:id/events',
     describeRoute({
@@ -185,47 +168,29 @@ export function mountChat(
   app: Hono<AppEnv>,
   { engine, sessions, memory, chats, mayAnswer, mayJoin, isOpen }: ChatRoutes,
 ): void {
-  app.post(
-    '/api/chat',
-    describeRoute({ summary: 'Say something and get the answer' }),
-    validate('json', body),
-    async (context) => {
-      const principal = context.get('principal');
-      const standard = isOpen || principal.kind === 'operator' ? 'api-default' : 'api-guest';
-      const { message, session_id = standard } = context.req.valid('json');
-      if (!mayJoin(session_id, principal)) throw consoleErrors.chat_of_others();
-      const task = await fromEngine(() =>
-        converse(
-          engine,
-          {
-            contextId: session_id,
-            text: message,
-            principal,
-            metadata: chatMetadata,
-          },
-          mayAnswer,
-        ),
-      );
-      return context.json({
-        response: taskText(task),
-        messages: plainMessages(sessions.load(session_id).messages),
-        state: task.state,
-        task_id: task.id,
-      });
-    },
-  );
-  app.delete(
-    '/api/chat/sessions/:id',
-    describeRoute({ summary: 'Forget a conversation' }),
-    async (context) => {
-      const id = context.req.param('id');
-      if (!mayJoin(id, context.get('principal'))) throw consoleErrors.chat_of_others();
-      for (const task of openTasks(engine, id)) engine.cancel(task, false);
-      await memory.forget(id);
-      const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
-      return context.json({ ok: true, deleted });
-    },
-  );
+  const route = jsonRoutes(app);
+  const say = { summary: 'Say something and get the answer', json: body };
+  route.post('/api/chat', say, async ({ json, principal }) => {
+    const standard = isOpen || principal.kind === 'operator' ? 'api-default' : 'api-guest';
+    const { message: text, session_id: contextId = standard } = json;
+    if (!mayJoin(contextId, principal)) throw consoleErrors.chat_of_others();
+    const said = { contextId, text, principal, metadata: chatMetadata };
+    const task = await converse(engine, said, mayAnswer);
+    return {
+      response: taskText(task),
+      messages: plainMessages(sessions.load(contextId).messages),
+      state: task.state,
+      task_id: task.id,
+    };
+  });
+  const forget = { summary: 'Forget a conversation' };
+  route.delete('/api/chat/sessions/:id', forget, async ({ param: { id }, principal }) => {
+    if (!mayJoin(id, principal)) throw consoleErrors.chat_of_others();
+    for (const task of openTasks(engine, id)) engine.cancel(task, false);
+    await memory.forget(id);
+    const deleted = [sessions.delete(id), chats.delete(id)].includes(true);
+    return { ok: true, deleted };
+  });
 }
 
 /** The tasks of a conversation that run or wait. */

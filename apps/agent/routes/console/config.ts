@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigError, parseYaml } from '@trunkline/config';
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import { createModelGateway, type ModelGateway } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { parseDocument } from 'yaml';
@@ -10,6 +10,7 @@ import { type AgentOptions, agentOptions } from '../../options.ts';
 import type { LiveConfig } from '../../setup/config-file.ts';
 import type { AgentConfig } from '../../setup/config-schema.ts';
 import { type GivenKey, isSameEndpoint, type ModelSettings } from '../../setup/setup.ts';
+import { type JsonRoutes, jsonRoutes } from '../json-routes.ts';
 import { consoleErrors } from './errors.ts';
 
 export interface ConfigRoutes {
@@ -62,74 +63,51 @@ export function mountConfig(app: Hono<AppEnv>, routes: ConfigRoutes): void {
     config: live.config,
   });
   const changed = (change: (before: string) => Promise<void>) =>
-    live.exclusively(() => orRefusal(async () => change((await read()).text)));
-  app.get('/api/config', describeRoute({ summary: 'The live configuration' }), async (context) =>
-    context.json(await read()),
-  );
-  app.put(
-    '/api/config',
-    describeRoute({
-      summary: 'Replace the live configuration',
-      description: `Nothing changes when the text is not valid, or when \`before\` is given and is not what stands in the file: then somebody else changed it. ${keyWords}`,
-    }),
-    validate('json', z.object({ text, api_key: apiKey, before: text.optional() })),
-    async (context) => {
-      const given = context.req.valid('json');
-      await changed((before) => {
-        if (given.before !== undefined && given.before !== before) throw consoleErrors.config_changed();
-        return replace(routes, before, given.text, given.api_key);
-      });
-      return context.json({ ok: true });
-    },
-  );
-  app.patch(
-    '/api/config',
-    describeRoute({
-      summary: 'Change some values of the live configuration',
-      description: `Comments stay; nothing changes when the result is not valid. ${keyWords}`,
-    }),
-    validate('json', changes),
-    async (context) => {
-      const given = context.req.valid('json');
-      await changed((before) => replace(routes, before, withChanges(before, given.changes), given.api_key));
-      return context.json({ ok: true });
-    },
-  );
-  app.post(
-    '/api/config/check',
-    describeRoute({ summary: 'What is wrong with a text as the configuration' }),
-    validate('json', z.object({ text })),
-    (context) => context.json({ problems: live.check(context.req.valid('json').text).map(problemOf) }),
-  );
-  mountModel(app, routes);
+    live.exclusively(async () => change((await read()).text));
+  const route = jsonRoutes(app);
+  route.get('/api/config', { summary: 'The live configuration' }, read);
+  const whole = {
+    summary: 'Replace the live configuration',
+    description: `Nothing changes when the text is not valid, or when \`before\` is given and is not what stands in the file: then somebody else changed it. ${keyWords}`,
+    json: z.object({ text, api_key: apiKey, before: text.optional() }),
+  };
+  route.put('/api/config', whole, async ({ json: given }) => {
+    await changed((before) => {
+      if (given.before !== undefined && given.before !== before) throw consoleErrors.config_changed();
+      return replace(routes, before, given.text, given.api_key);
+    });
+    return { ok: true };
+  });
+  const some = {
+    summary: 'Change some values of the live configuration',
+    description: `Comments stay; nothing changes when the result is not valid. ${keyWords}`,
+    json: changes,
+  };
+  route.patch('/api/config', some, async ({ json: given }) => {
+    await changed((before) => replace(routes, before, withChanges(before, given.changes), given.api_key));
+    return { ok: true };
+  });
+  const check = { summary: 'What is wrong with a text as the configuration', json: z.object({ text }) };
+  route.post('/api/config/check', check, ({ json }) => ({ problems: live.check(json.text).map(problemOf) }));
+  mountModel(route, routes);
 }
 
 /** The model: what is set, whether it answers, and setting it. */
-function mountModel(app: Hono<AppEnv>, routes: ConfigRoutes): void {
-  app.get('/api/config/model', describeRoute({ summary: 'The model that is set' }), (context) => {
-    return context.json(modelView(routes));
+function mountModel({ get, post }: JsonRoutes, routes: ConfigRoutes): void {
+  get('/api/config/model', { summary: 'The model that is set' }, () => modelView(routes));
+  const trial = { summary: 'Try the model, or the one given', json: modelGiven.nullish() };
+  post('/api/config/test-model', trial, ({ json }) => {
+    const given = settingsGiven(json ?? {}, routes.settings());
+    const isOther = Object.keys(given).length > 0;
+    const gateway = isOther ? createModelGateway({ ...routes.settings(), ...given }) : routes.gateway();
+    return gateway.check(AbortSignal.timeout(checkLimitMs));
   });
-  app.post(
-    '/api/config/test-model',
-    describeRoute({ summary: 'Try the model, or the one given' }),
-    validate('json', modelGiven.nullish()),
-    async (context) => {
-      const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
-      const isOther = Object.keys(given).length > 0;
-      const gateway = isOther ? createModelGateway({ ...routes.settings(), ...given }) : routes.gateway();
-      return context.json(await gateway.check(AbortSignal.timeout(checkLimitMs)));
-    },
-  );
-  app.post(
-    '/api/config/setup',
-    describeRoute({ summary: 'Complete the setup' }),
-    validate('json', modelGiven.nullish()),
-    async (context) => {
-      const given = settingsGiven(context.req.valid('json') ?? {}, routes.settings());
-      await routes.live.exclusively(() => orRefusal(() => routes.setUp(given)));
-      return context.json({ ok: true, setup_complete: true });
-    },
-  );
+  const setup = { summary: 'Complete the setup', json: modelGiven.nullish() };
+  post('/api/config/setup', setup, async ({ json }) => {
+    const given = settingsGiven(json ?? {}, routes.settings());
+    await routes.live.exclusively(() => routes.setUp(given));
+    return { ok: true, setup_complete: true };
+  });
 }
 
 export type { ModelCheck } from '@trunkline/llm';
@@ -170,15 +148,6 @@ function settingsGiven(
     ...(api_key !== undefined && { apiKey: api_key }),
     ...(model !== undefined && { model }),
   };
-}
-
-async function orRefusal<Value>(work: () => Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    throw consoleErrors.config_invalid({ words: error.message }, { cause: error });
-  }
 }
 
 /** The text with some values changed; comments stay where they are. */

@@ -1,4 +1,5 @@
 import { A2aError } from '@trunkline/a2a';
+import { ConfigError } from '@trunkline/config';
 import { defineErrors, HttpError } from '@trunkline/http';
 import { ScheduleError } from '@trunkline/schedule';
 import { StoreError } from '../../stores/store-error.ts';
@@ -54,23 +55,14 @@ export function loaded<Part>(part: Part | undefined, what: string): Part {
   return part;
 }
 
-/** Gives what the work gives; a refusal of the task engine becomes the answer that says so. */
-export async function fromEngine<Value>(work: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof A2aError)) throw error;
-    throw new HttpError(error.reason.toLowerCase(), error.binding.status, error.message, { cause: error });
-  }
-}
-
-/** Gives what the work gives; a refusal of a store or of the scheduler becomes the answer that says so. */
-export async function fromStore<Value>(work: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof ScheduleError) throw new HttpError(error.code, 400, error.message, { cause: error });
-    if (!(error instanceof StoreError)) throw error;
-    throw new HttpError(error.code, statuses[error.code], error.message, { cause: error });
-  }
+/** The answer to a refusal of a store, the scheduler, the task engine or the configuration; any other error stays. */
+export function asHttpError(error: unknown): unknown {
+  if (error instanceof A2aError)
+    return new HttpError(error.reason.toLowerCase(), error.binding.status, error.message, { cause: error });
+  if (error instanceof ScheduleError) return new HttpError(error.code, 400, error.message, { cause: error });
+  if (error instanceof StoreError)
+    return new HttpError(error.code, statuses[error.code], error.message, { cause: error });
+  if (error instanceof ConfigError)
+    return consoleErrors.config_invalid({ words: error.message }, { cause: error });
+  return error;
 }

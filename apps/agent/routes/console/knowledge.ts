@@ -1,8 +1,10 @@
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
-import type { Context, Hono } from 'hono';
+import type { AppEnv } from '@trunkline/http';
+import type { Principal } from '@trunkline/identity';
+import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Chunk, KnowledgeStore } from '../../stores/knowledge/knowledge-store.ts';
 import { operatorScope, type ScopeRequest } from '../../turns/memory-scope.ts';
+import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors, loaded } from './errors.ts';
 
 const search = z.object({
@@ -31,91 +33,62 @@ export interface KnowledgeRoutes {
   scopeOf(request: ScopeRequest): string;
 }
 
-/** What somebody sees of all memories. */
-interface Sight {
-  /** Where they write. */
-  own: string;
-  /** What they read; all scopes when undefined. */
-  reads: string | undefined;
-}
-
 /** The memory of the agent, as the console searches and mends it: the operator all of it, others their own. */
 export function mountKnowledge(app: Hono<AppEnv>, { topK, scopeOf, ...routes }: KnowledgeRoutes): void {
   const knowledge = () => loaded(routes.knowledge(), 'The knowledge store');
-  const sightOf = (context: Context<AppEnv>): Sight => {
-    const own = scopeOf({ principal: context.get('principal'), sessionId: '' });
-    return { own, reads: own === operatorScope ? undefined : own };
+  const ownScope = (principal: Principal) => scopeOf({ principal, sessionId: '' });
+  /** The scope that somebody reads; undefined stands for all. */
+  const readScope = (principal: Principal) => {
+    const own = ownScope(principal);
+    return own === operatorScope ? undefined : own;
   };
-  app.get(
-    '/api/knowledge/search',
-    describeRoute({ summary: 'Look something up in the knowledge store' }),
-    validate('query', search),
-    async (context) => {
-      const { q, k = topK() } = context.req.valid('query');
-      return context.json({ results: await knowledge().recall(q, k, sightOf(context).reads) });
-    },
-  );
-  app.get(
-    '/api/knowledge/chunks',
-    describeRoute({ summary: 'All that is remembered, the newest first' }),
-    validate('query', pageQuery),
-    (context) => {
-      const { limit, domain, before } = context.req.valid('query');
-      const found = knowledge().page(limit + 1, {
-        domain,
-        before: placeOf(before),
-        scope: sightOf(context).reads,
-      });
-      const chunks = found.slice(0, limit);
-      return context.json({ chunks, next: found.length > limit ? cursorOf(chunks.at(-1)) : null });
-    },
-  );
-  app.get('/api/knowledge/stats', describeRoute({ summary: 'How much each domain holds' }), (context) =>
-    context.json({ domains: knowledge().stats(sightOf(context).reads) }),
-  );
-  mountChanges(app, knowledge, sightOf);
-}
-
-function mountChanges(
-  app: Hono<AppEnv>,
-  knowledge: () => KnowledgeStore,
-  sightOf: (context: Context<AppEnv>) => Sight,
-): void {
-  const require = (context: Context<AppEnv>, id: number) => {
-    const { reads } = sightOf(context);
+  const require = (principal: Principal, id: number) => {
+    const scope = readScope(principal);
     const chunk = knowledge().get(id);
-    if (chunk === undefined || (reads !== undefined && chunk.scope !== reads))
+    if (chunk === undefined || (scope !== undefined && chunk.scope !== scope))
       throw consoleErrors.not_found({ what: `chunk ${id}` });
   };
-  app.post(
-    '/api/knowledge/chunks',
-    describeRoute({ summary: 'Remember something' }),
-    validate('json', newChunk),
-    (context) =>
-      context.json({
-        chunk: knowledge().ingest({ ...context.req.valid('json'), scope: sightOf(context).own }),
-      }),
+  const route = jsonRoutes(app);
+  route.get(
+    '/api/knowledge/search',
+    { summary: 'Look something up in the knowledge store', query: search },
+    async ({ query: { q, k = topK() }, principal }) => ({
+      results: await knowledge().recall(q, k, readScope(principal)),
+    }),
   );
-  app.put(
-    '/api/knowledge/chunks/:id',
-    describeRoute({ summary: 'Mend what is remembered' }),
-    validate('param', place),
-    validate('json', newChunk.pick({ content: true })),
-    (context) => {
-      const { id } = context.req.valid('param');
-      require(context, id);
-      return context.json({ chunk: knowledge().edit(id, context.req.valid('json').content) });
+  route.get(
+    '/api/knowledge/chunks',
+    { summary: 'All that is remembered, the newest first', query: pageQuery },
+    ({ query: { limit, domain, before }, principal }) => {
+      const wanted = { domain, before: placeOf(before), scope: readScope(principal) };
+      const found = knowledge().page(limit + 1, wanted);
+      const chunks = found.slice(0, limit);
+      return { chunks, next: found.length > limit ? cursorOf(chunks.at(-1)) : null };
     },
   );
-  app.delete(
+  route.get('/api/knowledge/stats', { summary: 'How much each domain holds' }, ({ principal }) => ({
+    domains: knowledge().stats(readScope(principal)),
+  }));
+  route.post(
+    '/api/knowledge/chunks',
+    { summary: 'Remember something', json: newChunk },
+    ({ json, principal }) => ({ chunk: knowledge().ingest({ ...json, scope: ownScope(principal) }) }),
+  );
+  route.put(
     '/api/knowledge/chunks/:id',
-    describeRoute({ summary: 'Forget something' }),
-    validate('param', place),
-    (context) => {
-      const { id } = context.req.valid('param');
-      require(context, id);
+    { summary: 'Mend what is remembered', param: place, json: newChunk.pick({ content: true }) },
+    ({ param: { id }, json, principal }) => {
+      require(principal, id);
+      return { chunk: knowledge().edit(id, json.content) };
+    },
+  );
+  route.delete(
+    '/api/knowledge/chunks/:id',
+    { summary: 'Forget something', param: place },
+    ({ param: { id }, principal }) => {
+      require(principal, id);
       knowledge().remove(id);
-      return context.json({ ok: true });
+      return { ok: true };
     },
   );
 }

@@ -1,6 +1,7 @@
 import type { TaskEngine } from '@trunkline/a2a';
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
+import type { TurnEvent } from '@trunkline/loop';
 import { type Delegate, DelegateError } from '@trunkline/tools';
 import type { Hono } from 'hono';
 import { z } from 'zod';
@@ -10,7 +11,7 @@ import { actingFor } from '../../approvals/approvals.ts';
 import type { PluginState } from '../../plugins/open-plugins.ts';
 import type { ScopeRequest } from '../../turns/memory-scope.ts';
 import { runSubagent, Spending } from '../../turns/subagents.ts';
-import type { TurnObserver } from '../../turns/turn-runner.ts';
+import { jsonRoutes } from '../json-routes.ts';
 import { consoleErrors } from './errors.ts';
 
 const trial = z.object({ query: z.string().trim().min(1).default('Are you there? Answer in one word.') });
@@ -21,7 +22,7 @@ export interface RuntimeRoutes {
   active: ActiveAgent;
   engine: TaskEngine;
   telemetry: Telemetry;
-  observers: readonly TurnObserver[];
+  observe(sessionId: string, event: TurnEvent): void;
   /** Whose memories a turn may use. */
   scopeOf(request: ScopeRequest): string;
   /** What else the console shows of the service. */
@@ -37,70 +38,42 @@ const order = z.object({ prompt: z.string().trim().min(1) });
 
 /** What runs: the state of the service, its tools, helpers and skills, and what it has cost. */
 export function mountRuntime(app: Hono<AppEnv>, routes: RuntimeRoutes): void {
-  const { active, engine, telemetry } = routes;
+  const { active, engine, telemetry, scopeOf, observe } = routes;
+  const { get, post } = jsonRoutes(app);
   const startedAt = new Date().toISOString();
-  app.get('/api/runtime/status', describeRoute({ summary: 'State of the service' }), (context) =>
-    context.json({
-      ...routes.facts(),
-      graph_compiled: active.isReady,
-      started_at: startedAt,
-      running_turns: engine.running,
-      tasks_in_memory: engine.inMemory,
-    }),
-  );
-  app.get('/api/tools', describeRoute({ summary: 'Tools of the agent' }), async (context) => {
+  get('/api/runtime/status', { summary: 'State of the service' }, () => ({
+    ...routes.facts(),
+    graph_compiled: active.isReady,
+    started_at: startedAt,
+    running_turns: engine.running,
+    tasks_in_memory: engine.inMemory,
+  }));
+  get('/api/tools', { summary: 'Tools of the agent' }, async () => {
     const { tools, humanTools } = await active.current();
     const listed = [...tools, ...humanTools];
-    return context.json({
+    return {
       tools: listed.map(({ name, description, pause }) => ({ name, description, waits: pause === true })),
-    });
+    };
   });
-  app.get('/api/telemetry', describeRoute({ summary: 'Cost and latency by model' }), (context) =>
-    context.json(telemetry.report()),
-  );
-  app.get(
-    '/api/telemetry/series',
-    describeRoute({ summary: 'Cost, tokens and latency over time' }),
-    validate('query', span),
-    (context) => {
-      const { minutes, steps } = context.req.valid('query');
-      return context.json(telemetry.series(minutes, steps));
-    },
-  );
-  mountSubagents(app, routes);
-}
-
-function mountSubagents(app: Hono<AppEnv>, { active, observers, scopeOf }: RuntimeRoutes): void {
-  app.get('/api/subagents', describeRoute({ summary: 'Helpers of the agent' }), async (context) =>
-    context.json({ subagents: (await active.current()).subagents }),
-  );
-  app.post(
-    '/api/subagents/:name/run',
-    describeRoute({ summary: 'Give a helper one piece of work' }),
-    validate('json', order),
-    async (context) => {
-      const compiled = await active.current();
-      const name = context.req.param('name');
-      if (!compiled.subagents.some((subagent) => subagent.name === name)) {
-        throw consoleErrors.not_found({ what: `subagent named ${name}` });
-      }
-      const sessionId = `console-${crypto.randomUUID()}`;
-      const principal = actingFor(context.get('principal'));
-      const result = await runSubagent(
-        name,
-        context.req.valid('json').prompt,
-        { sessionId, principal, scope: scopeOf({ principal, sessionId }), signal: context.req.raw.signal },
-        {
-          graph: compiled,
-          spending: new Spending(compiled.limits),
-          onEvent: (event) => {
-            for (const observer of observers) observer.turnEvent?.(sessionId, event);
-          },
-        },
-      );
-      return context.json({ ok: !result.startsWith('Error:'), result });
-    },
-  );
+  get('/api/telemetry', { summary: 'Cost and latency by model' }, () => telemetry.report());
+  const series = { summary: 'Cost, tokens and latency over time', query: span };
+  get('/api/telemetry/series', series, ({ query }) => telemetry.series(query.minutes, query.steps));
+  get('/api/subagents', { summary: 'Helpers of the agent' }, async () => ({
+    subagents: (await active.current()).subagents,
+  }));
+  const work = { summary: 'Give a helper one piece of work', json: order };
+  post('/api/subagents/:name/run', work, async ({ param: { name }, json, principal: asker, signal }) => {
+    const graph = await active.current();
+    if (!graph.subagents.some((subagent) => subagent.name === name))
+      throw consoleErrors.not_found({ what: `subagent named ${name}` });
+    const sessionId = `console-${crypto.randomUUID()}`;
+    const principal = actingFor(asker);
+    const context = { sessionId, principal, scope: scopeOf({ principal, sessionId }), signal };
+    const spending = new Spending(graph.limits);
+    const onEvent = (event: TurnEvent) => observe(sessionId, event);
+    const result = await runSubagent(name, json.prompt, context, { graph, spending, onEvent });
+    return { ok: !result.startsWith('Error:'), result };
+  });
 }
 
 interface DelegateRoutes {
@@ -110,23 +83,17 @@ interface DelegateRoutes {
 
 /** Those the agent may hand work to, and the plugins that give it tools. */
 export function mountDelegates(app: Hono<AppEnv>, { delegates, plugins }: DelegateRoutes): void {
-  app.get('/api/plugins', describeRoute({ summary: 'Plugins and their state' }), (context) =>
-    context.json({ plugins: plugins() }),
-  );
-  app.get('/api/delegates', describeRoute({ summary: 'Delegates of the agent' }), (context) =>
-    context.json({ delegates: delegates().map(({ name, description }) => ({ name, description })) }),
-  );
-  app.post(
-    '/api/delegates/:name/test',
-    describeRoute({ summary: 'Ask a delegate something' }),
-    validate('json', trial.prefault({})),
-    async (context) => {
-      const name = context.req.param('name');
-      const delegate = delegates().find((candidate) => candidate.name === name);
-      if (delegate === undefined) throw consoleErrors.not_found({ what: `delegate named ${name}` });
-      return context.json(await tryOut(delegate, context.req.valid('json').query, context.get('principal')));
-    },
-  );
+  const { get, post } = jsonRoutes(app);
+  get('/api/plugins', { summary: 'Plugins and their state' }, () => ({ plugins: plugins() }));
+  get('/api/delegates', { summary: 'Delegates of the agent' }, () => ({
+    delegates: delegates().map(({ name, description }) => ({ name, description })),
+  }));
+  const ask = { summary: 'Ask a delegate something', json: trial.prefault({}) };
+  post('/api/delegates/:name/test', ask, async ({ param: { name }, json, principal }) => {
+    const delegate = delegates().find((candidate) => candidate.name === name);
+    if (delegate === undefined) throw consoleErrors.not_found({ what: `delegate named ${name}` });
+    return await tryOut(delegate, json.query, principal);
+  });
 }
 
 async function tryOut(

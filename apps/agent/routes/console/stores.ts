@@ -1,4 +1,4 @@
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ScheduleBackend } from '../../scheduler/schedule-backend.ts';
@@ -6,7 +6,8 @@ import { type SkillRepository, skillSlug } from '../../skills/skill-repository.t
 import type { AuditLog } from '../../stores/audit-log.ts';
 import { ISSUE_STATES, ISSUE_TYPES } from '../../stores/beads-store.ts';
 import type { AgentStores } from '../../stores/stores.ts';
-import { consoleErrors, fromStore, loaded } from './errors.ts';
+import { jsonRoutes } from '../json-routes.ts';
+import { consoleErrors, loaded } from './errors.ts';
 
 const newJob = z.object({
   prompt: z.string().trim().min(1),
@@ -21,7 +22,7 @@ const newSkill = z.object({
   body: z.string().trim().min(1).max(100_000),
 });
 
-const query = z.object({
+const auditQuery = z.object({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   tool: z.string().min(1).optional(),
   session: z.string().min(1).optional(),
@@ -52,68 +53,32 @@ const issueChange = z.object({
 const boardQuery = z.object({ include_closed: z.stringbool().default(false) });
 
 /** What the agent keeps, as the console reads and changes it. */
-export function mountStores(app: Hono<AppEnv>, stores: Stores): void {
-  mountNotes(app, stores);
-  mountBoard(app, stores);
-  app.get('/api/goals', describeRoute({ summary: 'Goals of all sessions' }), async (context) =>
-    context.json({ goals: await stores.goals.list() }),
-  );
-  app.delete('/api/goals/:session', describeRoute({ summary: 'Drop a goal' }), async (context) => {
-    await stores.goals.remove(context.req.param('session'));
-    return context.json({ ok: true });
+export function mountStores(app: Hono<AppEnv>, { notes, beads, goals }: Stores): void {
+  const route = jsonRoutes(app);
+  route.get('/api/notes/workspace', { summary: 'The notes' }, () => notes.workspace());
+  const replace = { summary: 'Replace the notes', json: z.looseObject({}) };
+  route.put('/api/notes/workspace', replace, ({ json }) => notes.replace(json));
+  route.get('/api/beads/issues', { summary: 'The task board', query: boardQuery }, ({ query }) => ({
+    issues: beads.list(query.include_closed),
+  }));
+  const create = { summary: 'Put an issue on the board', json: newIssue };
+  route.post('/api/beads/issues', create, ({ json }) => ({ issue: beads.create(json) }));
+  const change = { summary: 'Change an issue', json: issueChange };
+  route.patch('/api/beads/issues/:id', change, ({ param, json }) => ({
+    issue: beads.update(param.id, json),
+  }));
+  route.get('/api/goals', { summary: 'Goals of all sessions' }, async () => ({ goals: await goals.list() }));
+  route.delete('/api/goals/:session', { summary: 'Drop a goal' }, async ({ param }) => {
+    await goals.remove(param.session);
+    return { ok: true };
   });
-}
-
-function mountNotes(app: Hono<AppEnv>, stores: Stores): void {
-  app.get('/api/notes/workspace', describeRoute({ summary: 'The notes' }), (context) =>
-    context.json(stores.notes.workspace()),
-  );
-  app.put(
-    '/api/notes/workspace',
-    describeRoute({ summary: 'Replace the notes' }),
-    validate('json', z.looseObject({})),
-    async (context) => context.json(await fromStore(() => stores.notes.replace(context.req.valid('json')))),
-  );
-}
-
-function mountBoard(app: Hono<AppEnv>, stores: Stores): void {
-  app.get(
-    '/api/beads/issues',
-    describeRoute({ summary: 'The task board' }),
-    validate('query', boardQuery),
-    (context) => context.json({ issues: stores.beads.list(context.req.valid('query').include_closed) }),
-  );
-  app.post(
-    '/api/beads/issues',
-    describeRoute({ summary: 'Put an issue on the board' }),
-    validate('json', newIssue),
-    async (context) =>
-      context.json({ issue: await fromStore(() => stores.beads.create(context.req.valid('json'))) }),
-  );
-  app.patch(
-    '/api/beads/issues/:id',
-    describeRoute({ summary: 'Change an issue' }),
-    validate('json', issueChange),
-    async (context) => {
-      const change = Object.fromEntries(
-        Object.entries(context.req.valid('json')).filter(([, value]) => value !== undefined),
-      );
-      const issue = await fromStore(() => stores.beads.update(context.req.param('id'), change));
-      return context.json({ issue });
-    },
-  );
 }
 
 /** The audit log: what the tools were called with, by whom, and their results. */
 export function mountAudit(app: Hono<AppEnv>, { audit }: { audit: AuditLog | undefined }): void {
-  app.get(
-    '/api/audit',
-    describeRoute({ summary: 'Calls of tools, the newest first' }),
-    validate('query', query),
-    async (context) => {
-      const { limit, before, q, ...filter } = context.req.valid('query');
-      return context.json(await loaded(audit, 'The audit log').read({ ...filter, search: q }, limit, before));
-    },
+  const calls = { summary: 'Calls of tools, the newest first', query: auditQuery };
+  jsonRoutes(app).get('/api/audit', calls, ({ query: { limit, before, q, ...filter } }) =>
+    loaded(audit, 'The audit log').read({ ...filter, search: q }, limit, before),
   );
 }
 
@@ -124,26 +89,23 @@ interface SkillRoutes {
 
 /** The skills of the agent: those it may follow, and those that are switched off. */
 export function mountSkills(app: Hono<AppEnv>, { skills, onSkillsChange }: SkillRoutes): void {
-  app.get('/api/skills', describeRoute({ summary: 'Skills of the agent' }), async (context) =>
-    context.json({ skills: await skills.all() }),
-  );
-  app.put(
-    '/api/skills/:slug',
-    describeRoute({ summary: 'Write a skill', description: 'The slug is the folder it is kept in.' }),
-    validate('json', newSkill),
-    async (context) => {
-      const slug = context.req.param('slug');
-      if (skillSlug(slug) !== slug) throw consoleErrors.config_invalid({ words: badSlug(slug) });
-      await skills.write(slug, context.req.valid('json'));
-      onSkillsChange();
-      return context.json({ ok: true });
-    },
-  );
-  app.delete('/api/skills/:slug', describeRoute({ summary: 'Delete a skill' }), async (context) => {
-    const slug = context.req.param('slug');
+  const route = jsonRoutes(app);
+  route.get('/api/skills', { summary: 'Skills of the agent' }, async () => ({ skills: await skills.all() }));
+  const write = {
+    summary: 'Write a skill',
+    description: 'The slug is the folder it is kept in.',
+    json: newSkill,
+  };
+  route.put('/api/skills/:slug', write, async ({ param: { slug }, json }) => {
+    if (skillSlug(slug) !== slug) throw consoleErrors.config_invalid({ words: badSlug(slug) });
+    await skills.write(slug, json);
+    onSkillsChange();
+    return { ok: true };
+  });
+  route.delete('/api/skills/:slug', { summary: 'Delete a skill' }, async ({ param: { slug } }) => {
     if (!(await skills.remove(slug))) throw consoleErrors.not_found({ what: `skill in the folder ${slug}` });
     onSkillsChange();
-    return context.json({ ok: true });
+    return { ok: true };
   });
 }
 
@@ -157,33 +119,27 @@ export function mountScheduler(
   routes: { scheduler(): ScheduleBackend | undefined },
 ): void {
   const scheduler = () => loaded(routes.scheduler(), 'The scheduler');
-  app.get('/api/scheduler/jobs', describeRoute({ summary: 'Scheduled jobs' }), async (context) =>
-    context.json({ jobs: await scheduler().list() }),
-  );
-  app.post(
-    '/api/scheduler/jobs',
-    describeRoute({ summary: 'Schedule a prompt' }),
-    validate('json', newJob),
-    async (context) => {
-      const { prompt, when, job_id } = context.req.valid('json');
-      const principal = context.get('principal');
-      const job = await fromStore(() => scheduler().add({ prompt, when, jobId: job_id, principal }));
-      return context.json({ job });
-    },
-  );
-  const actions = { pause: 'Let a job rest', resume: 'Go on with a job', run: 'Run a job now' } as const;
-  for (const [action, summary] of Object.entries(actions)) {
-    app.post(`/api/scheduler/jobs/:id/${action}`, describeRoute({ summary }), async (context) => {
-      const control = loaded(scheduler().control, 'The control of schedules kept by a switchboard');
-      await fromStore(() =>
-        control[action === 'run' ? 'runNow' : (action as 'pause' | 'resume')](context.req.param('id')),
-      );
-      return context.json({ ok: true });
+  const control = () => loaded(scheduler().control, 'The control of schedules kept by a switchboard');
+  const route = jsonRoutes(app);
+  route.get('/api/scheduler/jobs', { summary: 'Scheduled jobs' }, async () => ({
+    jobs: await scheduler().list(),
+  }));
+  const schedule = { summary: 'Schedule a prompt', json: newJob };
+  route.post('/api/scheduler/jobs', schedule, async ({ json: { prompt, when, job_id }, principal }) => ({
+    job: await scheduler().add({ prompt, when, jobId: job_id, principal }),
+  }));
+  const actions = {
+    pause: { summary: 'Let a job rest', act: (id: string) => control().pause(id) },
+    resume: { summary: 'Go on with a job', act: (id: string) => control().resume(id) },
+    run: { summary: 'Run a job now', act: (id: string) => control().runNow(id) },
+  };
+  for (const [action, { summary, act }] of Object.entries(actions))
+    route.post(`/api/scheduler/jobs/:id/${action}`, { summary }, ({ param }) => {
+      act(param.id);
+      return { ok: true };
     });
-  }
-  app.delete('/api/scheduler/jobs/:id', describeRoute({ summary: 'Cancel a job' }), async (context) => {
-    const id = context.req.param('id');
+  route.delete('/api/scheduler/jobs/:id', { summary: 'Cancel a job' }, async ({ param: { id } }) => {
     if (!(await scheduler().cancel(id))) throw consoleErrors.not_found({ what: `job ${id}` });
-    return context.json({ ok: true });
+    return { ok: true };
   });
 }

@@ -5,14 +5,15 @@ import {
   type TaskEngine,
   type TaskObserver,
 } from '@trunkline/a2a';
-import { type AppEnv, describeRoute, validate } from '@trunkline/http';
+import type { AppEnv } from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
 import { mayApprove, viewOf } from '../../approvals/approvals.ts';
 import type { CheckpointStore, WaitingApproval } from '../../turns/checkpoint-store.ts';
 import { taskText } from '../../turns/converse.ts';
-import { consoleErrors, fromEngine } from './errors.ts';
+import { jsonRoutes } from '../json-routes.ts';
+import { consoleErrors } from './errors.ts';
 
 const approvalAnswer = z.object({
   approve: z.boolean(),
@@ -42,74 +43,44 @@ export interface TaskRoutes {
   deliveries(taskId: string): readonly PushDelivery[];
 }
 
-/** Tasks as the console shows them. */
+/** Tasks as the console shows them, and what a person can do with one. */
 export function mountTasks(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
-  mountOneTask(app, { engine, deliveries });
-  app.get(
-    '/api/tasks',
-    describeRoute({ summary: 'Tasks, the newest first' }),
-    validate('query', query),
-    async (context) => {
-      const { state, context_id, limit, page } = context.req.valid('query');
-      const wanted = {
-        pageSize: limit,
-        ...(state !== undefined && { state }),
-        ...(context_id !== undefined && { contextId: context_id }),
-        ...(page !== undefined && { pageToken: page }),
-      };
-      const found = await fromEngine(() => engine.list(wanted));
-      const tasks = found.tasks.map(summaryOf);
-      return context.json({ tasks, total: found.totalSize, next_page: found.nextPageToken || null });
-    },
-  );
-}
-
-/** One task: its events and deliveries, and what a person can do with it. */
-function mountOneTask(app: Hono<AppEnv>, { engine, deliveries }: TaskRoutes): void {
-  app.get('/api/tasks/:id', describeRoute({ summary: 'One task' }), (context) =>
-    context.json({ task: summaryOf(known(engine, context.req.param('id'))) }),
-  );
-  app.post('/api/tasks/:id/cancel', describeRoute({ summary: 'Stop a task' }), (context) => {
-    const { id } = known(engine, context.req.param('id'));
-    return context.json({ task: summaryOf(engine.cancel(id, false).task) });
+  const { get, post } = jsonRoutes(app);
+  const list = { summary: 'Tasks, the newest first', query };
+  get('/api/tasks', list, ({ query: { state, context_id, limit, page } }) => {
+    const found = engine.list({
+      pageSize: limit,
+      ...(state !== undefined && { state }),
+      ...(context_id !== undefined && { contextId: context_id }),
+      ...(page !== undefined && { pageToken: page }),
+    });
+    const tasks = found.tasks.map(summaryOf);
+    return { tasks, total: found.totalSize, next_page: found.nextPageToken || null };
   });
-  app.post(
-    '/api/tasks/:id/answer',
-    describeRoute({ summary: 'Answer the question of a task' }),
-    validate('json', answer),
-    async (context) => {
-      const { id, contextId } = known(engine, context.req.param('id'));
-      const parts = [{ type: 'text' as const, text: context.req.valid('json').text }];
-      const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId: id, contextId };
-      const live = await fromEngine(async () => {
-        const command = { message, metadata: {}, principal: context.get('principal'), strict: true };
-        const started = engine.start(command);
-        await requireStored(started.stored);
-        return started.live;
-      });
-      return context.json({ task: summaryOf(live.snapshot()) });
-    },
-  );
-  app.get(
-    '/api/tasks/:id/events',
-    describeRoute({ summary: 'What happened to a task, the oldest first' }),
-    validate('query', eventQuery),
-    (context) => {
-      const { id } = known(engine, context.req.param('id'));
-      const { limit, after } = context.req.valid('query');
-      const events = engine.eventsAfter(engine.find(id), after);
-      const page = events.slice(0, limit).map(({ sequence, event }) => ({ sequence, ...event }));
-      return context.json({
-        events: page,
-        next: events.length > limit ? (page.at(-1)?.sequence ?? null) : null,
-      });
-    },
-  );
-  app.get(
-    '/api/tasks/:id/deliveries',
-    describeRoute({ summary: 'Notifications of a task to its webhooks' }),
-    (context) => context.json({ deliveries: deliveries(known(engine, context.req.param('id')).id) }),
-  );
+  get('/api/tasks/:id', { summary: 'One task' }, ({ param }) => ({
+    task: summaryOf(known(engine, param.id)),
+  }));
+  post('/api/tasks/:id/cancel', { summary: 'Stop a task' }, ({ param }) => {
+    const { id } = known(engine, param.id);
+    return { task: summaryOf(engine.cancel(id, false).task) };
+  });
+  const reply = { summary: 'Answer the question of a task', json: answer };
+  post('/api/tasks/:id/answer', reply, async ({ param, json, principal }) => {
+    const { id, contextId } = known(engine, param.id);
+    const { live, stored } = engine.start(answerTo({ taskId: id, contextId }, json.text, principal));
+    await requireStored(stored);
+    return { task: summaryOf(live.snapshot()) };
+  });
+  const log = { summary: 'What happened to a task, the oldest first', query: eventQuery };
+  get('/api/tasks/:id/events', log, ({ param, query: { limit, after } }) => {
+    const { id } = known(engine, param.id);
+    const events = engine.eventsAfter(engine.find(id), after);
+    const page = events.slice(0, limit).map(({ sequence, event }) => ({ sequence, ...event }));
+    return { events: page, next: events.length > limit ? (page.at(-1)?.sequence ?? null) : null };
+  });
+  get('/api/tasks/:id/deliveries', { summary: 'Notifications of a task to its webhooks' }, ({ param }) => ({
+    deliveries: deliveries(known(engine, param.id).id),
+  }));
 }
 
 function known(engine: TaskEngine, id: string): Task {
@@ -157,31 +128,23 @@ interface ApprovalRoutes {
 /** What waits for the operator's approval. */
 export function mountApprovals(app: Hono<AppEnv>, routes: ApprovalRoutes): void {
   const { engine, operator } = routes;
+  const { get, post } = jsonRoutes(app);
   const guard = requireApprover(operator);
-  app.get(
-    '/api/approvals',
-    describeRoute({ summary: 'What waits for an approval, exactly as it would run' }),
+  const list = { summary: 'What waits for an approval, exactly as it would run', guard };
+  get('/api/approvals', list, () => ({ approvals: waiting(routes).map(described(engine)) }));
+  const decision = {
+    summary: 'Approve or deny what waits',
+    description: 'For the operator in person, or an approver whom the operator paired. An id counts once.',
     guard,
-    (context) => context.json({ approvals: waiting(routes).map(described(engine)) }),
-  );
-  app.post(
-    '/api/approvals/:id',
-    describeRoute({
-      summary: 'Approve or deny what waits',
-      description: 'For the operator in person, or an approver whom the operator paired. An id counts once.',
-    }),
-    guard,
-    validate('json', approvalAnswer),
-    async (context) => {
-      const id = context.req.param('id');
-      const found = waiting(routes).find(({ approval }) => approval.id === id);
-      if (found === undefined) throw consoleErrors.approval_gone({ id });
-      const { approve, note } = context.req.valid('json');
-      const text = approve ? 'yes' : ['no', note].filter(Boolean).join(': ');
-      await fromEngine(() => engine.start(answerTo(found.taskId, text, context.get('principal'))));
-      return context.json({ ok: true, id, approved: approve, task_id: found.taskId });
-    },
-  );
+    json: approvalAnswer,
+  };
+  post('/api/approvals/:id', decision, ({ param: { id }, json: { approve, note }, principal }) => {
+    const taskId = waiting(routes).find(({ approval }) => approval.id === id)?.taskId;
+    if (taskId === undefined) throw consoleErrors.approval_gone({ id });
+    const text = approve ? 'yes' : ['no', note].filter(Boolean).join(': ');
+    engine.start(answerTo({ taskId }, text, principal));
+    return { ok: true, id, approved: approve, task_id: taskId };
+  });
 }
 
 function requireApprover(operator: OperatorAccess): MiddlewareHandler {
@@ -211,8 +174,8 @@ function nameOf({ kind, id, via }: Principal): string {
   return via.length === 0 ? who : `${who}, by way of ${via.join(', ')}`;
 }
 
-function answerTo(taskId: string, text: string, principal: Principal) {
+function answerTo(place: { taskId: string; contextId?: string }, text: string, principal: Principal) {
   const parts = [{ type: 'text' as const, text }];
-  const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, taskId };
+  const message = { messageId: crypto.randomUUID(), role: 'user' as const, parts, ...place };
   return { message, metadata: {}, principal, strict: true };
 }
