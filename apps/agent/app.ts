@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { mountAuditLog } from '@trunkline/audit';
 import {
   type App,
   createApp,
@@ -68,11 +69,11 @@ function createAgentApp(
   agent: Agent,
   { services = () => [], logger }: ServiceContext,
 ): { app: App; close(): Promise<void> } {
-  const { options, operator, serviceToken, ui } = agent.context;
+  const { options, operator, audit, serviceToken, ui } = agent.context;
   const health = () => ({ ...facts(agent), missing: missingParts(agent), services: services() });
   const app = createApp({
     service: 'agent',
-    access: { operator, serviceToken },
+    access: { operator, serviceToken, audit },
     a2aOrigins: options.allowedOrigins,
     homePath: ui === 'console' ? '/app' : '/',
     version: manifest.version,
@@ -84,6 +85,7 @@ function createAgentApp(
     publicUrl: options.publicUrl,
     health: () => healthReport(agent.active.isReady, health()),
   });
+  mountAuditLog(app, audit, operator);
   const close = mountRoutes(app, agent, () => facts(agent));
   mountPages(app, ui);
   return { app, close };

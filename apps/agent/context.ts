@@ -1,8 +1,9 @@
 import type { A2aCredentials } from '@trunkline/a2a';
+import type { AuditLog } from '@trunkline/audit';
 import { ConfigError, type Environment, type Logger, readVariable } from '@trunkline/config';
 import { isLoopbackHost } from '@trunkline/http';
 import type { OperatorAccess } from '@trunkline/identity';
-import { operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
+import { auditOf, operatorOf, type Peers, type ServiceContext } from '@trunkline/service';
 import type { AgentOptions } from './options.ts';
 import type { Keys } from './routes/guards.ts';
 import type { LiveConfig } from './setup/config-file.ts';
@@ -16,6 +17,7 @@ export interface AgentContext {
   env: Environment | undefined;
   peers: Peers | undefined;
   operator: OperatorAccess;
+  audit: AuditLog;
   /** Shown by our own services, and by this one when it calls itself. */
   serviceToken: string;
   /** The folder of the configuration. */
@@ -45,6 +47,7 @@ export async function createContext(
     env,
     peers,
     operator: operatorOf(options, service),
+    audit: auditOf(options, service),
     serviceToken: peers?.serviceToken ?? crypto.randomUUID(),
     directory,
     live,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { createA2aServer } from '@trunkline/a2a';
+import { mountAuditLog } from '@trunkline/audit';
 import { readVariable } from '@trunkline/config';
 import {
   type AppEnv,
@@ -14,6 +15,7 @@ import {
 import { createModelGateway } from '@trunkline/llm';
 import { mountOpenAiApi, openAiErrorBody } from '@trunkline/openai-api';
 import {
+  auditOf,
   missingModel,
   operatorOf,
   type Peers,
@@ -71,9 +73,10 @@ export async function start(
   const missing = () => [...missingModel(gateway.describe()), ...missingSources(definitions, sources)];
   const guard = tokenGuard(options.authToken);
   const operator = operatorOf(options, context);
+  const audit = auditOf(options, context);
   const app = createApp({
     service: 'research',
-    access: { operator, serviceToken: context.peers?.serviceToken },
+    access: { operator, serviceToken: context.peers?.serviceToken, audit },
     uploadPaths: ['/api/files'],
     version: manifest.version,
     description: manifest.description,
@@ -96,6 +99,7 @@ export async function start(
     }),
   });
   mountGuards(app, guard);
+  mountAuditLog(app, audit, operator);
   const closeMcp = mountRoutes(app, components);
   const address = { url: '' };
   const a2a = openA2a(options, components, {

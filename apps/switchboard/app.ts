@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { mountAuditLog } from '@trunkline/audit';
 import {
   type App,
   createApp,
@@ -79,11 +80,11 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
 
 function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext): App<Caller> {
   const { context, bus, models } = switchboard;
-  const { options, operator, peers, logger } = context;
+  const { options, operator, audit, peers, logger } = context;
   const { services = () => [] } = service;
   const app = createApp<Caller>({
     service: 'switchboard',
-    access: { operator, serviceToken: peers?.serviceToken },
+    access: { operator, serviceToken: peers?.serviceToken, audit },
     version: manifest.version,
     description: manifest.description,
     logger,
@@ -103,6 +104,7 @@ function createSwitchboardApp(switchboard: Switchboard, service: ServiceContext)
       },
     }),
   });
+  mountAuditLog(app, audit, operator);
   mountRoutes(app, switchboard);
   const pages = join(import.meta.dirname, 'dist');
   servePages(app, { directory: pages, base: '/app', index: 'app.html' });

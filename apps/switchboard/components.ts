@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { readVariables } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
 import {
+  auditOf,
   type ComponentValues,
   component,
   operatorOf,
@@ -41,6 +42,7 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     home,
     logger,
     operator: operatorOf(options, service),
+    audit: auditOf(options, service),
     peers,
     address: new ServiceAddress(options.publicUrl),
   }));

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { mountAuditLog } from '@trunkline/audit';
 import { createApp, listRoutes, serve, servePages } from '@trunkline/http';
 import {
   component,
@@ -59,10 +60,10 @@ export async function launch(options: VoiceOptions, context: ServiceContext, sub
 }
 
 function createVoiceApp(voice: VoiceComponents): VoiceApp {
-  const { options, service, operator } = voice.context;
+  const { options, service, operator, audit } = voice.context;
   const app = createApp<User>({
     service: 'voice',
-    access: { operator, serviceToken: service.peers?.serviceToken },
+    access: { operator, serviceToken: service.peers?.serviceToken, audit },
     a2aOrigins: options.a2aAllowedOrigins,
     uploadPaths: ['/api/voice/clone'],
     version: manifest.version,
@@ -75,6 +76,7 @@ function createVoiceApp(voice: VoiceComponents): VoiceApp {
     bodyLimits: { '/api/voice/clone': 32 * megabyte },
     health: () => ({ status: 200, body: healthBody(voice) }),
   });
+  mountAuditLog(app, audit, operator);
   mountRoutes(app, voice);
   servePages(app, { directory: join(import.meta.dirname, 'dist'), assets: 'static' });
   return app;

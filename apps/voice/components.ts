@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { type A2aServer, createA2aClient, createA2aServer } from '@trunkline/a2a';
+import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
 import { anonymous, type OperatorAccess, type Principal } from '@trunkline/identity';
 import { createModelGateway, type Tool } from '@trunkline/llm';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import {
+  auditOf,
   type ComponentValues,
   component,
   operatorOf,
@@ -67,6 +69,7 @@ interface VoiceContext {
   service: ServiceContext;
   env: Environment;
   operator: OperatorAccess;
+  audit: AuditLog;
 }
 
 /** The running components of the service, as its routes use them. */
@@ -85,10 +88,17 @@ export function voiceComponents(
   substitutes: Substitutes = {},
 ) {
   const { logger } = service;
-  const context = component('context', {}, (): VoiceContext => {
-    const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
-    return { options, service, env, operator: operatorOf(options, service) };
-  });
+  const context = component(
+    'context',
+    {},
+    (): VoiceContext => ({
+      options,
+      service,
+      env: service.env ?? Object.fromEntries(readVariables(/^(.+)$/)),
+      operator: operatorOf(options, service),
+      audit: auditOf(options, service),
+    }),
+  );
   const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
   const counters = component('counters', {}, () => new Counters());

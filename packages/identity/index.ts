@@ -1,3 +1,4 @@
+export type { AuditEvent, AuditRecorder } from './audit.ts';
 export {
   type OperatorAccess,
   openOperatorAccess,

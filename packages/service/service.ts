@@ -1,3 +1,4 @@
+import { AuditLog } from '@trunkline/audit';
 import type { Environment, Logger } from '@trunkline/config';
 import { type OperatorAccess, openOperatorAccess, operatorAccess } from '@trunkline/identity';
 
@@ -28,6 +29,8 @@ export interface ServiceContext {
   peers?: Peers;
   /** How the operator is recognised; services of one process share it. From the home of the options when not given. */
   operator?: OperatorAccess;
+  /** The audit log of the installation; services of one process share it. That of the home of the options when not given. */
+  audit?: AuditLog;
   /** The services that run together with this one, itself included. */
   services?: () => readonly ServiceLink[];
   /** Where variables whose names come from data are read; the process's own when not given. */
@@ -44,6 +47,14 @@ export function operatorOf(
   const access = operator ?? (trunklineOpen ? openOperatorAccess : operatorAccess(trunklineHome));
   for (const secret of access.secrets) hide?.(secret);
   return access;
+}
+
+/** The audit log that a service was given, or the one of its home. */
+export function auditOf(
+  { trunklineHome, auditRetentionDays }: { trunklineHome: string; auditRetentionDays: number },
+  { audit, logger }: ServiceContext,
+): AuditLog {
+  return audit ?? new AuditLog({ home: trunklineHome, retentionDays: auditRetentionDays, logger });
 }
 
 /** A service of the same installation, as pages link to it. */

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { choice, directory, file, isAddressRange, list, text, toggle, url } from './makers.ts';
+import { choice, directory, file, integer, isAddressRange, list, text, toggle, url } from './makers.ts';
 import { group } from './option.ts';
 
 /** The names of `LOG_LEVEL`. */
@@ -32,6 +32,12 @@ export const homeOptions = group('Data', {
     env: 'TRUNKLINE_OPEN',
     doc: "Everybody who reaches a service may configure it and approve what its agents do, without the operator's key. Only for a throw-away machine.",
     default: false,
+  }),
+  auditRetentionDays: integer({
+    env: 'AUDIT_RETENTION_DAYS',
+    doc: 'Days that entries of the audit log of all services (audit.db in TRUNKLINE_HOME) are kept.',
+    min: 1,
+    default: 365,
   }),
   noBrowser: toggle({
     env: 'TRUNKLINE_NO_BROWSER',

@@ -1,5 +1,6 @@
 import { anonymous } from '@trunkline/identity';
 import { type Env, Hono, type MiddlewareHandler } from 'hono';
+import { createRequestAudit } from '../callers/audit-requests.ts';
 import { type AccessOptions, createIdentify } from '../callers/caller-guard.ts';
 import { mountOperator } from '../callers/operator-routes.ts';
 import { type RenderError, respondToError } from '../errors/http-error.ts';
@@ -70,6 +71,7 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
       checks: checksOf(options, limitOf),
       limitOf,
       identify: access === undefined ? () => anonymous : createIdentify(access),
+      audit: access?.audit && createRequestAudit(options.service, access.audit),
       respondToError: respond,
     }),
   );

@@ -16,6 +16,8 @@ export interface KitVariables {
   allowedHosts: readonly string[];
   /** On whose behalf the request is made. A caller guard names those who show a key of the service. */
   principal: Principal;
+  /** Set by `requireOperator`: a change through this route belongs into the audit log. */
+  operatorRoute?: boolean;
 }
 
 /** The Hono environment of an app: `c.get('caller')` has the type the service chose. */

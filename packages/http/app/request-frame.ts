@@ -46,12 +46,13 @@ interface FrameOptions {
   checks: readonly RequestCheck[];
   limitOf: BodyLimit;
   identify: (request: HeaderReader) => Principal;
+  audit: ((context: RequestContext, route: string, status: number) => void) | undefined;
   respondToError: (thrown: unknown, context: RequestContext) => Response;
 }
 
 /** Goes round every request: what comes before any route, and what every answer gets, failures included. */
 export function frameRequest(options: FrameOptions): MiddlewareHandler {
-  const { logger, metrics, allowedHosts, checks, limitOf, identify, respondToError } = options;
+  const { logger, metrics, allowedHosts, checks, limitOf, identify, audit, respondToError } = options;
   return async (context: Context<AppEnv>, next) => {
     const startedAt = performance.now();
     const requestId = chooseRequestId(context.req.header('x-request-id'));
@@ -74,6 +75,7 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     }
     if (context.res !== RESPONSE_ALREADY_SENT) addHeaders(context, standardHeaders);
     record(context, startedAt);
+    audit?.(context, routePath(context), context.res.status);
   };
 }
 

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import {
+  type AuditRecorder,
   anonymous,
   decodePrincipal,
   type OperatorAccess,
@@ -94,6 +95,8 @@ export interface AccessOptions {
   operator: OperatorAccess;
   /** The token that our own services show each other. */
   serviceToken?: string | undefined;
+  /** Gets changes on operator routes, sign-ins and refused requests. */
+  audit?: AuditRecorder | undefined;
 }
 
 /**

@@ -14,6 +14,7 @@ const COOKIE_SECONDS = 90 * 24 * 3600;
 /** Lets only the operator through, in person: what a service hands on may have passed a model. */
 export function requireOperator(access: OperatorAccess): MiddlewareHandler {
   return async (context: Context<AppEnv>, next) => {
+    context.set('operatorRoute', true);
     if (access.isOpen || isDirectOperator(context.get('principal'))) return next();
     throw httpErrors.operator_required({ keyFile: access.keyFile });
   };

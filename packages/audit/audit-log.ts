@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AuditEvent } from '@trunkline/identity';
+import { type Database, openDatabase } from '@trunkline/storage';
+
+/** An event as the log keeps it. Arguments are kept as a hash only: they may hold secrets and private text. */
+export interface AuditEntry {
+  sequence: number;
+  /** ISO time. */
+  at: string;
+  service: string;
+  action: string;
+  subject: string;
+  /** `kind:id` of whoever asked first. */
+  principal: string;
+  /** The services that handed the request on, the first one first. */
+  via: string[];
+  argumentsHash: string | null;
+  decision: string | null;
+  /** The policy rule that decided. */
+  rule: string | null;
+  result: string | null;
+  task: string | null;
+  /** Hash of the entry before; the first entry has 64 zeros. */
+  previous: string;
+  hash: string;
+}
+
+export interface AuditQuery {
+  /** Only entries below this sequence. */
+  before?: number | undefined;
+  limit?: number | undefined;
+  service?: string | undefined;
+  principal?: string | undefined;
+  action?: string | undefined;
+  decision?: string | undefined;
+  /** Text that stands in subject, rule, result or task. */
+  search?: string | undefined;
+}
+
+export interface AuditVerification {
+  entries: number;
+  /** Hash of the newest entry. Keep a copy elsewhere: whoever can write the file can also rewrite the whole chain. */
+  head: string;
+  /** The first entry that was changed, or that follows one which was removed; missing while the chain is whole. */
+  brokenAt?: number;
+}
+
+export interface AuditLogOptions {
+  home: string;
+  /** Entries older than this are removed, the oldest first; the rest of the chain stays verifiable. */
+  retentionDays?: number;
+  logger: { error(fields: object, message: string): void };
+  now?: () => number;
+}
+
+export const auditFile = (home: string): string => join(home, 'audit.db');
+
+const DAY_MS = 24 * 3_600_000;
+const DEFAULT_RETENTION_DAYS = 365;
+const IDLE_MS = 2000;
+const GENESIS = '0'.repeat(64);
+const MAX_TEXT = 500;
+const DEFAULT_LIMIT = 100;
+const PAGE = 1000;
+
+/**
+ * The audit log of an installation. Every process of it appends to the same file: the write lock of SQLite orders the
+ * chain. The file is open only while it is used, so nobody has to close the log.
+ */
+export class AuditLog {
+  readonly #options: AuditLogOptions;
+  #database: Database | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #prunedAt = 0;
+
+  constructor(options: AuditLogOptions) {
+    this.#options = options;
+  }
+
+  /** Appends, or throws. */
+  append(event: AuditEvent): AuditEntry {
+    const database = this.#open();
+    return database.transaction(() => {
+      const last = database.prepare<Link>(LAST_SQL).get() ?? anchorOf(database);
+      const entry = chain(last, toFields(event, this.#now()));
+      database.prepare(INSERT_SQL).run(...columns.map((column) => stored(entry, column)));
+      return entry;
+    });
+  }
+
+  /** Appends; a failure goes to the log of the service, because the request that is recorded already happened. */
+  record(event: AuditEvent): void {
+    try {
+      this.append(event);
+    } catch (error) {
+      this.#options.logger.error({ err: error, action: event.action }, 'failed to write the audit log');
+    }
+  }
+
+  /** The newest first. */
+  list(query: AuditQuery = {}): AuditEntry[] {
+    const filters: [string, string | number | undefined][] = [
+      ['sequence < ?', query.before],
+      ['service = ?', query.service],
+      ['principal = ?', query.principal],
+      ['action = ?', query.action],
+      ['decision = ?', query.decision],
+      [SEARCH_SQL, query.search?.toLowerCase()],
+    ];
+    const used = filters.filter(([, value]) => value !== undefined && value !== '');
+    const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`;
+    return this.#open()
+      .prepare<Row>(`SELECT * FROM entries ${where} ORDER BY sequence DESC LIMIT ?`)
+      .all(...used.map(([, value]) => value as string | number), query.limit ?? DEFAULT_LIMIT)
+      .map(toEntry);
+  }
+
+  /** Every entry, the oldest first, in pages, so that a long log does not hold up the service. */
+  async *pages(): AsyncGenerator<AuditEntry[]> {
+    for (let after = 0; ; ) {
+      const page = this.#open().prepare<Row>(PAGE_SQL).all(after, PAGE).map(toEntry);
+      if (page.length === 0) return;
+      yield page;
+      after = page.at(-1)?.sequence ?? after;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  async verify(): Promise<AuditVerification> {
+    let last: Link = anchorOf(this.#open());
+    let entries = 0;
+    for await (const page of this.pages()) {
+      for (const entry of page) {
+        const expected = chain(last, entry);
+        if (entry.sequence !== expected.sequence || entry.hash !== expected.hash)
+          return { entries, head: last.hash, brokenAt: entry.sequence };
+        last = entry;
+        entries += 1;
+      }
+    }
+    return { entries, head: last.hash };
+  }
+
+  #open(): Database {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.close(), IDLE_MS).unref();
+    if (this.#database === undefined) {
+      const file = auditFile(this.#options.home);
+      this.#database = openDatabase(file, { migrations });
+      chmodSync(file, 0o600);
+    }
+    this.#prune(this.#database);
+    return this.#database;
+  }
+
+  /** Frees the file until the next use. */
+  close(): void {
+    clearTimeout(this.#idle);
+    this.#database?.close();
+    this.#database = undefined;
+  }
+
+  #prune(database: Database): void {
+    if (this.#now() - this.#prunedAt < DAY_MS) return;
+    this.#prunedAt = this.#now();
+    const { retentionDays = DEFAULT_RETENTION_DAYS } = this.#options;
+    const oldest = new Date(this.#now() - retentionDays * DAY_MS).toISOString();
+    database.transaction(() => {
+      const last = database
+        .prepare<Link>('SELECT sequence, hash FROM entries WHERE at < ? ORDER BY sequence DESC LIMIT 1')
+        .get(oldest);
+      if (last === undefined) return;
+      database.prepare('UPDATE anchor SET sequence = ?, hash = ?').run(last.sequence, last.hash);
+      database.prepare('DELETE FROM entries WHERE sequence <= ?').run(last.sequence);
+    });
+  }
+
+  #now(): number {
+    return (this.#options.now ?? Date.now)();
+  }
+}
+
+type Fields = Omit<AuditEntry, 'sequence' | 'previous' | 'hash'>;
+type Link = Pick<AuditEntry, 'sequence' | 'hash'>;
+type Row = Omit<AuditEntry, 'via'> & { via: string };
+
+const columns = [
+  'sequence',
+  'at',
+  'service',
+  'action',
+  'subject',
+  'principal',
+  'via',
+  'argumentsHash',
+  'decision',
+  'rule',
+  'result',
+  'task',
+  'previous',
+  'hash',
+] as const satisfies (keyof AuditEntry)[];
+
+const migrations = [
+  `
+  CREATE TABLE entries (
+    sequence INTEGER PRIMARY KEY, at TEXT NOT NULL, service TEXT NOT NULL, action TEXT NOT NULL, subject TEXT NOT NULL,
+    principal TEXT NOT NULL, via TEXT NOT NULL, argumentsHash TEXT, decision TEXT, rule TEXT, result TEXT, task TEXT,
+    previous TEXT NOT NULL, hash TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE anchor (sequence INTEGER NOT NULL, hash TEXT NOT NULL) STRICT;
+  INSERT INTO anchor VALUES (0, '${GENESIS}');
+  CREATE TRIGGER entries_are_never_changed BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+  CREATE TRIGGER entries_are_removed_from_the_oldest_on BEFORE DELETE ON entries
+    WHEN OLD.sequence > (SELECT sequence FROM anchor)
+    BEGIN SELECT RAISE(ABORT, 'the audit log is append-only'); END;
+  `,
+];
+
+const LAST_SQL = 'SELECT sequence, hash FROM entries ORDER BY sequence DESC LIMIT 1';
+const PAGE_SQL = 'SELECT * FROM entries WHERE sequence > ? ORDER BY sequence LIMIT ?';
+const INSERT_SQL = `INSERT INTO entries (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+const SEARCH_SQL = `instr(lower(subject || ' ' || ifnull(rule, '') || ' ' || ifnull(result, '') || ' ' || ifnull(task, '')), ?) > 0`;
+
+/** What the first entry that is still there follows. */
+function anchorOf(database: Database): Link {
+  return database.prepare<Link>('SELECT sequence, hash FROM anchor').get() ?? { sequence: 0, hash: GENESIS };
+}
+
+function toFields(event: AuditEvent, now: number): Fields {
+  const { principal } = event;
+  return {
+    at: new Date(now).toISOString(),
+    service: event.service,
+    action: event.action,
+    subject: cut(event.subject) ?? '',
+    principal: `${principal.kind}:${principal.id}`,
+    via: [...principal.via],
+    argumentsHash: event.arguments === undefined ? null : sha256(JSON.stringify(event.arguments) ?? ''),
+    decision: event.decision ?? null,
+    rule: cut(event.rule),
+    result: cut(event.result),
+    task: cut(event.task),
+  };
+}
+
+function cut(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
+}
+
+function chain(last: Link, fields: Fields): AuditEntry {
+  const link = { ...fields, sequence: last.sequence + 1, previous: last.hash };
+  const hashed = columns.filter((column) => column !== 'hash').map((column) => link[column]);
+  return { ...link, hash: sha256(JSON.stringify(hashed)) };
+}
+
+function stored(entry: AuditEntry, column: (typeof columns)[number]): string | number | null {
+  return column === 'via' ? JSON.stringify(entry.via) : entry[column];
+}
+
+function toEntry(row: Row): AuditEntry {
+  return { ...row, via: JSON.parse(row.via) as string[] };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,41 @@
+import type { AuditRecorder } from '@trunkline/identity';
+import type { RequestContext } from '../app/context.ts';
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SIGN_IN = new Set(['POST /operator', 'GET /operator/enter', 'DELETE /operator']);
+
+/** Refusals that are recorded one by one within a minute; the rest of the minute is counted, so that guessing fills no disk. */
+const MAX_REFUSALS = 60;
+const WINDOW_MS = 60_000;
+
+/** Reports what matters of a finished request: changes on operator routes, sign-ins, and refused callers. */
+export function createRequestAudit(service: string, audit: AuditRecorder, now: () => number = Date.now) {
+  const refusals = { since: 0, recorded: 0, left: 0 };
+  return (context: RequestContext, route: string, status: number): void => {
+    const action = actionOf(context, route, status);
+    if (action === undefined) return;
+    const principal = context.get('principal');
+    const record = (subject: string, result: string) =>
+      audit.record({ service, action, subject, principal, result });
+    if (action === 'http.refused') {
+      if (now() - refusals.since >= WINDOW_MS) {
+        if (refusals.left > 0) record('refused requests', `${refusals.left} more within a minute`);
+        Object.assign(refusals, { since: now(), recorded: 0, left: 0 });
+      }
+      if (refusals.recorded >= MAX_REFUSALS) {
+        refusals.left += 1;
+        return;
+      }
+      refusals.recorded += 1;
+    }
+    record(`${context.req.method} ${route}`, String(status));
+  };
+}
+
+function actionOf(context: RequestContext, route: string, status: number): string | undefined {
+  const { method } = context.req;
+  if (SIGN_IN.has(`${method} ${route}`))
+    return method === 'DELETE' ? 'operator.sign-out' : 'operator.sign-in';
+  if (status === 401 || status === 403) return 'http.refused';
+  return context.get('operatorRoute') && !SAFE_METHODS.has(method) ? 'http.change' : undefined;
+}
