@@ -88,17 +88,11 @@ export function voiceComponents(
   substitutes: Substitutes = {},
 ) {
   const { logger } = service;
-  const context = component(
-    'context',
-    {},
-    (): VoiceContext => ({
-      options,
-      service,
-      env: service.env ?? Object.fromEntries(readVariables(/^(.+)$/)),
-      operator: operatorOf(options, service),
-      audit: auditOf(options, service),
-    }),
-  );
+  const context = component('context', {}, (): VoiceContext => {
+    const env = service.env ?? Object.fromEntries(readVariables(/^(.+)$/));
+    const [operator, audit] = [operatorOf(options, service), auditOf(options, service)];
+    return { options, service, env, operator, audit };
+  });
   const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
   const metrics = component('metrics', {}, () => createMetrics({ prefix: 'voice' }));
   const counters = component('counters', {}, () => new Counters());
@@ -337,14 +331,12 @@ function delegation(
   return delegates.length === 0 ? [] : [createDelegateTo({ delegates })];
 }
 
-interface CallDeps {
-  context: VoiceContext;
-  counters: Counters;
-  metrics: Metrics;
-}
-
 function createCalls(
-  { context: { options, service }, counters, metrics }: CallDeps,
+  {
+    context: { options, service },
+    counters,
+    metrics,
+  }: { context: VoiceContext; counters: Counters; metrics: Metrics },
   media: Substitutes & Pick<CallsOptions, 'converse'>,
 ): Calls {
   const active = metrics.gauge('sessions_active', 'Callers connected now.');
