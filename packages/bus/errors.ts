@@ -38,3 +38,12 @@ export class BusError extends Error {
 export class NonRetryableError extends Error {
   override readonly name = 'NonRetryableError';
 }
+
+export function unknownDurable(name: string): BusError {
+  return new BusError('durable_unknown', `No durable subscription has the name ${JSON.stringify(name)}.`);
+}
+
+export function unknownDeadLetter(id: string): BusError {
+  const words = `There is no dead letter ${JSON.stringify(id)}: list them again.`;
+  return new BusError('dead_letter_unknown', words);
+}

@@ -11,12 +11,6 @@ const bytesPerCharacter = 6;
 
 const bytesPerNumber = 25;
 
-/** Stands for a value that JSON cannot carry; where it is, is only looked for then. */
-const unfit = Symbol('unfit');
-
-/** Counts along one copy. */
-let bytes = 0;
-
 /** The largest message as JSON: the 1 MiB that NATS carries at most, less 4 KiB for what engines add. */
 export const maximumMessageBytes = 1_048_576 - 4096;
 
@@ -33,7 +27,7 @@ export interface Checked {
 
 /** Checks what a publisher gave and adds what is missing. */
 export function checkMessage(draft: Draft): Checked {
-  const payload = frozenCopy(draft.payload, 'payload');
+  const payload = new FrozenCopy(draft.payload);
   const message = complete(draft, payload.value);
   let text: string | undefined;
   // Only what could be too large is written out to be counted.
@@ -124,23 +118,6 @@ function refused(field: string, value: unknown, remedy: string): BusError {
   return new BusError('message_refused', `The message's ${field} ${shown} is refused: ${remedy}.`);
 }
 
-/** A frozen copy and the most bytes that its JSON text can have. */
-interface FrozenCopy {
-  value: unknown;
-  bytes: number;
-}
-
-/**
- * A deeply frozen copy of a JSON value, so that nobody can change a message under another's hands.
- * Throws, naming the place, at whatever JSON cannot carry; properties that are undefined are left out.
- */
-function frozenCopy(value: unknown, path: string): FrozenCopy {
-  bytes = 0;
-  const copied = copy(value, 0);
-  if (copied === unfit) throw new BusError('message_refused', faultIn(value, path, 0));
-  return { value: copied, bytes };
-}
-
 /** Freezes a value that came from JSON text, with everything inside it. */
 export function deepFreeze<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
@@ -148,82 +125,78 @@ export function deepFreeze<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
-function copy(value: unknown, depth: number): unknown {
-  switch (typeof value) {
-    case 'string':
-      bytes += value.length * bytesPerCharacter + 2;
-      return value;
-    case 'boolean':
-      bytes += 5;
-      return value;
-    case 'number':
-      bytes += bytesPerNumber;
-      return Number.isFinite(value) ? value : unfit;
-    case 'object':
-      bytes += 4;
-      return value === null ? null : copyObject(value, depth + 1);
-    default:
-      return unfit;
+/** Copies a JSON value, deeply frozen, so that nobody can change a message under another's hands. */
+class FrozenCopy {
+  /** Where the copy is now, for the error text. */
+  readonly #path: (string | number)[] = [];
+  readonly value: unknown;
+  /** The most bytes that the JSON text can have. */
+  bytes = 0;
+
+  /** Throws, naming the place, at whatever JSON cannot carry; properties that are undefined are left out. */
+  constructor(value: unknown) {
+    this.value = this.#copy(value);
   }
-}
 
-function copyObject(value: object, depth: number): unknown {
-  if (depth > maximumDepth) return unfit;
-  if (Array.isArray(value)) return copyArray(value, depth);
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return unfit;
-  return copyProperties(value as Record<string, unknown>, depth);
-}
-
-function copyArray(value: readonly unknown[], depth: number): unknown {
-  const copied: unknown[] = [];
-  for (let index = 0; index < value.length; index += 1) {
-    const part = copy(value[index], depth);
-    if (part === unfit) return unfit;
-    copied.push(part);
-  }
-  bytes += value.length;
-  return Object.freeze(copied);
-}
-
-function copyProperties(value: Record<string, unknown>, depth: number): unknown {
-  const copied: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
-    if (value[key] === undefined) continue;
-    const part = copy(value[key], depth);
-    if (part === unfit || key === '__proto__') return unfit;
-    copied[key] = part;
-    bytes += key.length * bytesPerCharacter + 4;
-  }
-  return Object.freeze(copied);
-}
-
-/** Finds what was unfit, in the order of the copy. */
-function faultIn(value: unknown, path: string, depth: number): string {
-  if (typeof value === 'object' && value !== null && depth < maximumDepth) {
-    const entries = Array.isArray(value) ? [...value.entries()] : plainEntries(value);
-    const unfitPart = entries?.find(([key, part]) => key === '__proto__' || copy(part, depth + 1) === unfit);
-    if (unfitPart !== undefined) {
-      const [key, part] = unfitPart;
-      return faultIn(part, typeof key === 'number' ? `${path}[${key}]` : `${path}.${key}`, depth + 1);
+  #copy(value: unknown): unknown {
+    switch (typeof value) {
+      case 'string':
+        this.bytes += value.length * bytesPerCharacter + 2;
+        return value;
+      case 'boolean':
+        this.bytes += 5;
+        return value;
+      case 'number':
+        this.bytes += bytesPerNumber;
+        if (!Number.isFinite(value)) this.#refuse(String(value));
+        return value;
+      case 'object':
+        this.bytes += 4;
+        return value === null ? null : this.#copyObject(value);
+      case 'undefined':
+        return this.#refuse('undefined');
+      default:
+        return this.#refuse(`a ${typeof value}`);
     }
   }
-  return `${path} is ${kindOf(value, path)}, which JSON cannot carry: convert it first.`;
-}
 
-/** Undefined for what is no plain object: then that is the fault. */
-function plainEntries(value: object): [string, unknown][] | undefined {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return undefined;
-  return Object.entries(value).filter(([, part]) => part !== undefined);
-}
+  #copyObject(value: object): unknown {
+    if (this.#path.length >= maximumDepth)
+      this.#refuse(`circular or nested deeper than ${maximumDepth} levels`);
+    if (Array.isArray(value)) {
+      this.bytes += value.length;
+      // Not `map`, which would skip holes.
+      return Object.freeze(Array.from(value, (part: unknown, index) => this.#copyPart(index, part)));
+    }
+    const prototype: unknown = Object.getPrototypeOf(value);
+    if (prototype !== Object.prototype && prototype !== null)
+      this.#refuse(`a ${value.constructor?.name ?? 'special object'}`);
+    return this.#copyProperties(value as Record<string, unknown>);
+  }
 
-function kindOf(value: unknown, path: string): string {
-  if (path.endsWith('.__proto__')) return 'a key with a meaning of its own';
-  if (value === undefined) return 'undefined';
-  if (typeof value === 'number') return String(value);
-  if (typeof value !== 'object') return `a ${typeof value}`;
-  const plain = value === null || Array.isArray(value) || plainEntries(value) !== undefined;
-  if (plain) return `circular or nested deeper than ${maximumDepth} levels`;
-  return `a ${value.constructor?.name ?? 'special object'}`;
+  #copyProperties(value: Record<string, unknown>): unknown {
+    const copied: Record<string, unknown> = {};
+    for (const key of Object.keys(value)) {
+      if (value[key] === undefined) continue;
+      if (key === '__proto__') this.#refuse('a key with a meaning of its own', key);
+      copied[key] = this.#copyPart(key, value[key]);
+      this.bytes += key.length * bytesPerCharacter + 4;
+    }
+    return Object.freeze(copied);
+  }
+
+  #copyPart(key: string | number, part: unknown): unknown {
+    this.#path.push(key);
+    const copied = this.#copy(part);
+    this.#path.pop();
+    return copied;
+  }
+
+  #refuse(what: string, ...key: string[]): never {
+    const steps = [...this.#path, ...key].map((step) =>
+      typeof step === 'number' ? `[${step}]` : `.${step}`,
+    );
+    const words = `payload${steps.join('')} is ${what}, which JSON cannot carry: convert it first.`;
+    throw new BusError('message_refused', words);
+  }
 }

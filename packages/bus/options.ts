@@ -42,18 +42,25 @@ const defaults: Settings = {
 };
 
 export function settingsOf(options: CommonOptions): Settings {
-  const settings = { ...defaults };
-  for (const name of Object.keys(defaults) as (keyof Settings)[]) {
-    const value = options[name] ?? defaults[name];
-    if (!Number.isSafeInteger(value) || value < 1) {
+  return checkedNumbers(options, defaults);
+}
+
+/** The given numbers, and the defaults of those that are not given. */
+export function checkedNumbers<Name extends string>(
+  given: { readonly [Key in NoInfer<Name>]?: number | undefined },
+  defaults: Record<Name, number>,
+): Record<Name, number> {
+  const numbers = { ...defaults };
+  for (const name of Object.keys(defaults) as Name[]) {
+    const value = given[name] ?? defaults[name];
+    if (!Number.isSafeInteger(value) || value < 1)
       throw new BusError(
         'options_refused',
         `The bus option ${name} is ${value}: give a whole number of at least 1.`,
       );
-    }
-    settings[name] = value;
+    numbers[name] = value;
   }
-  return settings;
+  return numbers;
 }
 
 export const silentLogger: BusLogger = { info: ignore, warn: ignore, error: ignore };

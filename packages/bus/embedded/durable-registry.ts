@@ -2,7 +2,7 @@ import type { DurableOptions, Entry, Member, RetryPolicy } from '../delivery/att
 import { DurableDelivery } from '../delivery/durable-delivery.ts';
 import type { DeliveryContext } from '../delivery/live-subscription.ts';
 import { checkSameDurable } from '../delivery/requests.ts';
-import { BusError } from '../errors.ts';
+import { BusError, unknownDurable } from '../errors.ts';
 import { decodeMessage } from '../message.ts';
 import type { Message, Subscription } from '../port.ts';
 import type { TopicIndex } from '../topics/topic-index.ts';
@@ -35,16 +35,8 @@ export class DurableRegistry {
     this.#context = context;
   }
 
-  get size(): number {
-    return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.delivery.members, 0);
-  }
-
-  get queued(): number {
-    return [...this.#feeds.values()].reduce((sum, feed) => sum + feed.delivery.queued, 0);
-  }
-
-  get idle(): boolean {
-    return [...this.#feeds.values()].every((feed) => feed.delivery.idle);
+  deliveries(): DurableDelivery[] {
+    return [...this.#feeds.values()].map(({ delivery }) => delivery);
   }
 
   async add(options: DurableOptions, member: Member): Promise<Subscription> {
@@ -75,7 +67,7 @@ export class DurableRegistry {
     } finally {
       feed?.moveTo(position);
     }
-    if (position === undefined) throw unknownName(name);
+    if (position === undefined) throw unknownDurable(name);
   }
 
   /** Saves all cursors and gives the names in use. */
@@ -117,10 +109,6 @@ export class DurableRegistry {
     this.#feeds.delete(feed.name);
     await this.#context.journal.call('forgetCursor', feed.name);
   }
-}
-
-function unknownName(name: string): BusError {
-  return new BusError('durable_unknown', `No durable subscription has the name ${JSON.stringify(name)}.`);
 }
 
 interface FeedContext {

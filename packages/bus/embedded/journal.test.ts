@@ -102,7 +102,7 @@ describe('the embedded bus', () => {
     disk.exec("CREATE TRIGGER broken BEFORE INSERT ON finished BEGIN SELECT RAISE(ABORT, 'broken'); END");
     open();
     await vi.waitFor(() => {
-      expect(logger.lines.some(({ text }) => text.startsWith('Cursors were not saved'))).toBe(true);
+      expect(logger.lines.some(({ text }) => text.startsWith('failed to save cursors'))).toBe(true);
     }, patience);
     disk.exec('DROP TRIGGER broken');
     disk.close();

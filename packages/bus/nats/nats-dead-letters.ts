@@ -1,5 +1,5 @@
 import type { Entry } from '../delivery/attempts.ts';
-import { BusError } from '../errors.ts';
+import { unknownDeadLetter } from '../errors.ts';
 import { deepFreeze } from '../message.ts';
 import type { DeadLetter, Message } from '../port.ts';
 import { readStream } from './nats-history.ts';
@@ -61,7 +61,7 @@ export class NatsDeadLetters {
       Number.isSafeInteger(sequence) &&
       sequence > 0 &&
       (await found(manager.streams.getMessage(stream, { seq: sequence })));
-    if (!stored) throw unknown(id);
+    if (!stored) throw unknownDeadLetter(id);
     const { durable, message } = stored.json<StoredLetter>();
     await this.#outbox.send(this.#replayed(message, durable, id));
     await manager.streams.deleteMessage(stream, sequence);
@@ -82,11 +82,4 @@ function shortened(error: string): string {
 
 function letterOf(sequence: number, letter: StoredLetter): DeadLetter {
   return deepFreeze({ id: String(sequence), ...letter });
-}
-
-function unknown(id: string): BusError {
-  return new BusError(
-    'dead_letter_unknown',
-    `There is no dead letter ${JSON.stringify(id)}: list them again.`,
-  );
 }

@@ -1,6 +1,7 @@
 import type { DurableOptions, Member } from '../delivery/attempts.ts';
+import type { DurableDelivery } from '../delivery/durable-delivery.ts';
 import { checkSameDurable } from '../delivery/requests.ts';
-import { BusError } from '../errors.ts';
+import { unknownDurable } from '../errors.ts';
 import type { Subscription } from '../port.ts';
 import { DurablePuller, type PullerContext } from './durable-puller.ts';
 
@@ -16,16 +17,8 @@ export class NatsDurable {
     this.#context = context;
   }
 
-  get size(): number {
-    return [...this.#pullers.values()].reduce((sum, puller) => sum + puller.delivery.members, 0);
-  }
-
-  get queued(): number {
-    return [...this.#pullers.values()].reduce((sum, puller) => sum + puller.delivery.queued, 0);
-  }
-
-  get idle(): boolean {
-    return [...this.#pullers.values()].every((puller) => puller.delivery.idle);
+  deliveries(): DurableDelivery[] {
+    return [...this.#pullers.values()].map(({ delivery }) => delivery);
   }
 
   add(options: DurableOptions, member: Member): Promise<Subscription> {
@@ -46,7 +39,7 @@ export class NatsDurable {
       const puller = this.#pullers.get(name);
       puller?.detach();
       try {
-        if (!(await this.#context.consumers.moveTo(name, after))) throw unknownName(name);
+        if (!(await this.#context.consumers.moveTo(name, after))) throw unknownDurable(name);
       } finally {
         puller?.resume();
       }
@@ -105,8 +98,4 @@ export class NatsDurable {
     this.#changes.set(name, result);
     return result;
   }
-}
-
-function unknownName(name: string): BusError {
-  return new BusError('durable_unknown', `No durable subscription has the name ${JSON.stringify(name)}.`);
 }

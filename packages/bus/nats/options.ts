@@ -1,5 +1,5 @@
 import { BusError } from '../errors.ts';
-import type { CommonOptions } from '../options.ts';
+import { type CommonOptions, checkedNumbers } from '../options.ts';
 
 /** How to reach and enter the NATS servers. */
 export interface NatsAccess {
@@ -29,37 +29,21 @@ export interface NatsBusOptions extends CommonOptions, NatsAccess {
   connectTimeoutMs?: number;
 }
 
-export interface NatsSettings {
-  prefix: string;
-  replicas: number;
-  ackWaitMs: number;
-  publishTimeoutMs: number;
-  maxPending: number;
-  connectTimeoutMs: number;
-}
-
-const numbers = {
+const defaults = {
   replicas: 1,
   ackWaitMs: 30_000,
   publishTimeoutMs: 30_000,
   maxPending: 10_000,
   connectTimeoutMs: 10_000,
-} as const;
+};
+
+export type NatsSettings = typeof defaults & { prefix: string };
 
 export function natsSettingsOf(options: NatsBusOptions): NatsSettings {
-  const settings: NatsSettings = { prefix: options.prefix ?? 'bus', ...numbers };
-  if (!/^[A-Za-z0-9_-]{1,32}$/.test(settings.prefix)) throw refused('prefix', settings.prefix, prefixWords);
-  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
-    const value = options[name] ?? numbers[name];
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw refused(name, value, 'give a whole number of at least 1');
-    settings[name] = value;
+  const { prefix = 'bus' } = options;
+  if (!/^[A-Za-z0-9_-]{1,32}$/.test(prefix)) {
+    const words = `The bus option prefix is ${JSON.stringify(prefix)}: use 1 to 32 letters, digits, "-" or "_".`;
+    throw new BusError('options_refused', words);
   }
-  return settings;
-}
-
-const prefixWords = 'use 1 to 32 letters, digits, "-" or "_"';
-
-function refused(name: string, value: unknown, remedy: string): BusError {
-  return new BusError('options_refused', `The bus option ${name} is ${JSON.stringify(value)}: ${remedy}.`);
+  return { prefix, ...checkedNumbers(options, defaults) };
 }

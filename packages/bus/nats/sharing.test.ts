@@ -157,7 +157,7 @@ describe.skipIf(natsMissing)(
       await bus.publish({ topic, payload: 'real' });
       await Promise.all([live.count(1), durable.count(1)]);
       expect([live.payloads(), durable.payloads()]).toEqual([['real'], ['real']]);
-      expect(logger.lines.filter(({ text }) => text.includes('came over NATS'))).toHaveLength(4);
+      expect(logger.lines.filter(({ text }) => text.includes('message from NATS'))).toHaveLength(4);
       expect(await bus.history()).toHaveLength(1);
     });
   },

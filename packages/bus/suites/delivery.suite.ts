@@ -191,7 +191,7 @@ export function describeDelivery(createWorld: WorldFactory): void {
         door.open();
         await seen.count(4);
         expect(seen.payloads()).toEqual(policy === 'drop-oldest' ? [0, 7, 8, 9] : [0, 1, 2, 3]);
-        const lines = logger.lines.filter(({ text }) => text.includes('queue is full'));
+        const lines = logger.lines.filter(({ text }) => text.includes('subscriber queue full'));
         expect(lines).toEqual([
           expect.objectContaining({
             level: 'warn',

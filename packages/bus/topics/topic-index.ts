@@ -2,7 +2,6 @@ import { BusError } from '../errors.ts';
 import {
   collectValues,
   holdsValue,
-  MatchCache,
   PatternTrie,
   type Slot,
   withoutValue,
@@ -20,6 +19,10 @@ export const defaultDurableTopics: readonly string[] = [
   'command.#',
 ];
 
+/** Recent answers are forgotten when there are more of them than this, or more values in them. */
+const cachedTopics = 8192;
+const cachedValues = 262_144;
+
 /**
  * Finds the values whose patterns match a topic.
  * Patterns without wildcards stand in one map, the others in a trie, recent answers in a bounded cache.
@@ -27,7 +30,8 @@ export const defaultDurableTopics: readonly string[] = [
 export class TopicIndex<Value extends NonNullable<unknown>> {
   readonly #exact = new Map<string, Slot<Value>>();
   readonly #wild = new PatternTrie<Value>();
-  readonly #cache = new MatchCache<Value>();
+  readonly #cache = new Map<string, readonly Value[]>();
+  #valuesInCache = 0;
   #size = 0;
 
   get size(): number {
@@ -38,7 +42,7 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
     checkPattern(pattern);
     if (hasWildcard(pattern)) this.#wild.add(pattern, value);
     else this.#exact.set(pattern, withValue(this.#exact.get(pattern), value));
-    this.#cache.invalidate(pattern);
+    this.#forgetAnswers(pattern);
     this.#size += 1;
   }
 
@@ -48,7 +52,7 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
       ? this.#wild.remove(pattern, value)
       : this.#removeExact(pattern, value);
     if (!removed) return false;
-    this.#cache.invalidate(pattern);
+    this.#forgetAnswers(pattern);
     this.#size -= 1;
     return true;
   }
@@ -62,8 +66,19 @@ export class TopicIndex<Value extends NonNullable<unknown>> {
     const found: Value[] = [];
     collectValues(this.#exact.get(topic), found);
     this.#wild.match(topic, found);
+    if (this.#cache.size >= cachedTopics || this.#valuesInCache >= cachedValues) this.#forgetAnswers('#');
     this.#cache.set(topic, found);
+    this.#valuesInCache += found.length;
     return found;
+  }
+
+  #forgetAnswers(changedPattern: string): void {
+    if (!hasWildcard(changedPattern)) {
+      this.#cache.delete(changedPattern);
+      return;
+    }
+    this.#cache.clear();
+    this.#valuesInCache = 0;
   }
 
   #removeExact(pattern: string, value: Value): boolean {
