@@ -18,11 +18,6 @@ function linesOf(problems: readonly string[]): string[] {
   return rest > 0 ? [...shown, `  - and ${rest} more`] : shown;
 }
 
-/** The system's code of a failure (`ENOENT` and the like), if it has one. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
-}
-
 /** The candidate that is most like the word, when one is near enough to be a slip of the fingers. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

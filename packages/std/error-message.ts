@@ -30,3 +30,18 @@ function messageOf(error: unknown, depth: number): string {
   if (typeof name === 'string' && name !== 'Error') return name;
   return '';
 }
+
+/** The system's code of a failure (`ENOENT` and the like), if it has one. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+}
+
+/** An error with a code for programs and a message for people. */
+export class CodedError<Code extends string> extends Error {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

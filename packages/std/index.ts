@@ -8,7 +8,7 @@ export {
   withTimeout,
 } from './deadline.ts';
 export { formatDuration } from './duration.ts';
-export { errorMessage, toError } from './error-message.ts';
+export { CodedError, errorMessage, systemCode, toError } from './error-message.ts';
 export {
   type AcquireOptions,
   ConcurrencyLimiter,

@@ -12,8 +12,8 @@ import {
   stat,
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errorMessage } from '@trunkline/std';
-import { reasonOf, StorageError, systemCode } from './errors.ts';
+import { errorMessage, systemCode } from '@trunkline/std';
+import { reasonOf, StorageError } from './errors.ts';
 
 /** A directory may hold a hundred thousand files: it is not listed at every write. */
 const listEveryMs = 60_000;

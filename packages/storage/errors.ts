@@ -1,4 +1,4 @@
-import { errorMessage } from '@trunkline/std';
+import { CodedError, errorMessage, systemCode } from '@trunkline/std';
 
 const fileTrouble: Record<number, { code: StorageErrorCode; words: string } | undefined> = {
   5: {
@@ -41,19 +41,8 @@ export type StorageErrorCode =
   | 'name_refused';
 
 /** A failure of the store: the code is for programs, the message names the path and what to do. */
-export class StorageError extends Error {
-  readonly code: StorageErrorCode;
-
-  constructor(code: StorageErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'StorageError';
-    this.code = code;
-  }
-}
-
-/** The system's code of a failure (`ENOENT` and the like), if it has one. */
-export function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
+export class StorageError extends CodedError<StorageErrorCode> {
+  override readonly name = 'StorageError';
 }
 
 const reasons: Record<string, string> = {

@@ -32,12 +32,7 @@ export function eventLogMigration(table: string): string {
   `;
 }
 
-interface EventRow {
-  sequence: number;
-  stream: string;
-  at: number;
-  event: string;
-}
+type EventRow = LoggedEvent<string>;
 
 const defaultLimit = 1000;
 
@@ -71,68 +66,7 @@ export class EventLog<T = unknown> {
       'SELECT * FROM $ WHERE stream = ? AND sequence > ? ORDER BY sequence LIMIT ?',
     )
       .all(stream, options.after ?? 0, options.limit ?? defaultLimit)
-      .map((row) => this.#parse(row));
-  }
-
-  /** Events of all streams in the order in which they were appended. */
-  readAll(options: ReadOptions = {}): LoggedEvent<T>[] {
-    return this.#prepare<EventRow>('SELECT * FROM $ WHERE sequence > ? ORDER BY sequence LIMIT ?')
-      .all(options.after ?? 0, options.limit ?? defaultLimit)
-      .map((row) => this.#parse(row));
-  }
-
-  /** The highest sequence in a stream, or with no stream the highest ever given; 0 when there is none. */
-  lastSequence(stream?: string): number {
-    const row =
-      stream === undefined
-        ? this.#database
-            .prepare<{ last: number }>('SELECT seq AS last FROM sqlite_sequence WHERE name = ?')
-            .get(this.#table)
-        : this.#prepare<{ last: number | null }>('SELECT max(sequence) AS last FROM $ WHERE stream = ?').get(
-            stream,
-          );
-    return row?.last ?? 0;
-  }
-
-  /** Removes a stream; gives how many events went. */
-  deleteStream(stream: string): number {
-    return this.#prepare('DELETE FROM $ WHERE stream = ?').run(stream).changes;
-  }
-
-  /**
-   * Removes events appended before that time, except those which a cursor has not passed yet; gives how many went.
-   * A reader that must not lose anything registers its cursor by advancing it to 0.
-   */
-  prune(before: number): number {
-    return this.#prepare(
-      'DELETE FROM $ WHERE at < ? AND sequence <= coalesce((SELECT min(sequence) FROM $_cursor), 9007199254740991)',
-    ).run(before).changes;
-  }
-
-  /** How far the named reader has come; 0 for a new one. */
-  cursor(name: string): number {
-    return (
-      this.#prepare<{ sequence: number }>('SELECT sequence FROM $_cursor WHERE name = ?').get(name)
-        ?.sequence ?? 0
-    );
-  }
-
-  /** Moves a cursor forward; a lower sequence leaves it where it is. Gives where it stands. */
-  advance(name: string, sequence: number): number {
-    const row = this.#prepare<{ sequence: number }>(
-      `INSERT INTO $_cursor (name, sequence) VALUES (?, ?)
-       ON CONFLICT (name) DO UPDATE SET sequence = max(sequence, excluded.sequence) RETURNING sequence`,
-    ).get(name, sequence);
-    return row?.sequence ?? sequence;
-  }
-
-  /** Forgets a reader that will not come back, so that it no longer holds back `prune`. */
-  deleteCursor(name: string): void {
-    this.#prepare('DELETE FROM $_cursor WHERE name = ?').run(name);
-  }
-
-  #parse(row: EventRow): LoggedEvent<T> {
-    return { sequence: row.sequence, stream: row.stream, at: row.at, event: JSON.parse(row.event) as T };
+      .map((row) => ({ ...row, event: JSON.parse(row.event) as T }));
   }
 
   #prepare<Row>(sql: string): Statement<Row> {

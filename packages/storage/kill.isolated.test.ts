@@ -60,7 +60,7 @@ describe('a writer that is killed at any moment', () => {
     for (let round = 0; round < rounds; round += 1) {
       const last = await killedWriter('log', path, next);
       const database = openDatabase(path, { migrations: logMigrations });
-      const events = new EventLog<number>(database, 'events').readAll({ limit: 1_000_000 });
+      const events = new EventLog<number>(database, 'events').read('stream', { limit: 1_000_000 });
       expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
       database.close();
       expect(events.map((entry) => entry.event).slice(0, last + 1)).toEqual(upTo(last));

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, realpathSync } from 'node:fs';
 import { isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { StorageError, systemCode } from './errors.ts';
+import { systemCode } from '@trunkline/std';
+import { StorageError } from './errors.ts';
 
 const longest = 200;
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { ConfigError, systemCode } from '../config-error.ts';
+import { systemCode } from '@trunkline/std';
+import { ConfigError } from '../config-error.ts';
 
 const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*/;
 

@@ -2,8 +2,8 @@ import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { homedir } from 'node:os';
 import { resolve, sep } from 'node:path';
+import { systemCode } from '@trunkline/std';
 import type { z } from 'zod';
-import { systemCode } from '../config-error.ts';
 import { makeOption, type Option, type Reading, type Settings } from './option.ts';
 
 /** A rule beyond the kind of an option, and how it is told: "expected an address such as 10.0.0.0/8". */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { systemCode } from '@trunkline/std';
 import type { z } from 'zod';
-import { ConfigError, systemCode } from '../config-error.ts';
+import { ConfigError } from '../config-error.ts';
 import { parseYaml, type YamlOptions } from './parse.ts';
 
 /** What a file yields: its value, and undefined too where it may be missing. */

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { toError } from '@trunkline/std';
+import { systemCode, toError } from '@trunkline/std';
 import type { z } from 'zod';
-import { ConfigError, systemCode } from '../config-error.ts';
+import { ConfigError } from '../config-error.ts';
 import { valueOfText } from './load.ts';
 import type { YamlOptions } from './parse.ts';
 import { closeOnFailure, FileFollower, openWatcher, SETTLE_MS } from './watch-yaml.ts';

@@ -7,7 +7,7 @@ import { type RenderError, respondToError } from '../errors/http-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { describeRoute } from '../openapi/describe-route.ts';
 import { mountDocs } from '../openapi/page.ts';
-import { allowCors, refuseForeignPages } from '../origins/origin-guard.ts';
+import { refuseForeignPages } from '../origins/origin-guard.ts';
 import { createNotFound } from '../routes/list-routes.ts';
 import { type BodyLimit, createBodyLimit, limitBody, requireBodyType } from './body-limit.ts';
 import type { AppEnv, Logger, RequestCheck, RequestContext } from './context.ts';
@@ -30,8 +30,6 @@ export interface AppOptions {
   bodyLimit?: number;
   /** Other limits by path or path prefix; the longest that fits counts. */
   bodyLimits?: Readonly<Record<string, number>>;
-  /** Origins whose pages may read answers and send changes; default none. */
-  corsOrigins?: readonly string[];
   /** Names of the internet under which it answers while it has no key; those of the local network need not be listed. */
   allowedHosts?: readonly string[];
   /** Its host is allowed too, and pages of its origin may send changes. */
@@ -85,10 +83,9 @@ export function createApp<Caller = unknown>(options: AppOptions): App<Caller> {
 }
 
 function checksOf(options: AppOptions, limitOf: BodyLimit): RequestCheck[] {
-  const { corsOrigins, anyBodyType = [], uploadPaths = [] } = options;
+  const { anyBodyType = [], uploadPaths = [] } = options;
   return [
-    ...(corsOrigins === undefined ? [] : [allowCors(corsOrigins)]),
-    refuseForeignPages({ ...options, allowedOrigins: corsOrigins }),
+    refuseForeignPages(options),
     ...(anyBodyType === true ? [] : [requireBodyType(uploadPaths, anyBodyType || [])]),
     limitBody(limitOf),
   ];

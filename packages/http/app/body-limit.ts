@@ -20,10 +20,9 @@ export function createBodyLimit(defaultLimit: number, limits: Readonly<Record<st
 export function limitBody(limitOf: BodyLimit): RequestCheck {
   return ({ req }) => {
     const declared = req.header('content-length');
-    if (declared === undefined || isBodiless(req.method)) return undefined;
+    if (declared === undefined || isBodiless(req.method)) return;
     const limit = limitOf(req.path);
     if (Number(declared) > limit) throw tooLarge(limit);
-    return undefined;
   };
 }
 
@@ -77,11 +76,11 @@ export function requireBodyType(
   anyTypePaths: readonly string[],
 ): RequestCheck {
   return ({ req }) => {
-    if (!hasBody(req) || isA2aPath(req.path) || anyTypePaths.includes(req.path)) return undefined;
+    if (!hasBody(req) || isA2aPath(req.path) || anyTypePaths.includes(req.path)) return;
     const type = req.header('content-type') ?? '';
-    if (JSON_TYPE.test(type)) return undefined;
+    if (JSON_TYPE.test(type)) return;
     const isUpload = uploadPaths.includes(req.path);
-    if (isUpload && FORM_TYPE.test(type)) return undefined;
+    if (isUpload && FORM_TYPE.test(type)) return;
     throw httpErrors.body_type({
       given: type,
       wanted: isUpload ? 'multipart/form-data' : 'application/json',

@@ -57,8 +57,8 @@ export interface Logger {
   child(fields: Record<string, unknown>): Logger;
 }
 
-/** Looks at a request before any route does: throws to refuse it, answers it, or lets it pass. */
-export type RequestCheck = (context: RequestContext) => Response | undefined;
+/** Looks at a request before any route does, and throws to refuse it. */
+export type RequestCheck = (context: RequestContext) => void;
 
 /** A response that is still being written; the server ends it when it stops. */
 export interface OpenStream {

@@ -64,11 +64,9 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     context.set('allowedHosts', allowedHosts);
     context.set('principal', identify(context.req));
     try {
-      const answer = runChecks(checks, context);
-      if (answer === undefined) {
-        capBody(context.req, limitOf);
-        await next();
-      } else context.res = answer;
+      for (const check of checks) check(context);
+      capBody(context.req, limitOf);
+      await next();
     } catch (thrown) {
       // Hono hands only real Error objects to its error handler.
       context.res = respondToError(thrown, context);
@@ -77,15 +75,6 @@ export function frameRequest(options: FrameOptions): MiddlewareHandler {
     record(context, startedAt);
     audit?.(context, routePath(context), context.res.status);
   };
-}
-
-/** The answer of the first check that has one. */
-function runChecks(checks: readonly RequestCheck[], context: RequestContext): Response | undefined {
-  for (const check of checks) {
-    const answer = check(context);
-    if (answer !== undefined) return answer;
-  }
-  return undefined;
 }
 
 /** Keeps the id a caller or proxy gave when it is harmless in logs and headers, else makes one. */

@@ -10,10 +10,6 @@ const A2A_PATH = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$))/;
 /** Names that nobody outside can have: a resolver of the internet does not know them. */
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|lan|home|home\.arpa)$/;
 
-const ONE_HOUR_SECONDS = 3600;
-
-const METHODS = 'GET, HEAD, PUT, POST, DELETE, PATCH';
-
 interface HeaderReader {
   header(name: string): string | undefined;
 }
@@ -46,30 +42,6 @@ function normalise(origin: string): string {
   return origin.trim().toLowerCase();
 }
 
-/** Lets pages of the listed origins read answers. Without a list nothing is sent, and browsers refuse. */
-export function allowCors(origins: readonly string[]): RequestCheck {
-  const isAllowed = originMatcher(origins);
-  return (context) => {
-    const headers = context.get('standardHeaders');
-    headers.vary = 'Origin';
-    const origin = context.req.header('origin');
-    if (origin !== undefined && isAllowed(origin)) {
-      headers['access-control-allow-origin'] = origin;
-      headers['access-control-expose-headers'] = 'x-request-id';
-      if (context.req.method === 'OPTIONS') allowRequest(context, headers);
-    }
-    return context.req.method === 'OPTIONS' ? new Response(null, { status: 204 }) : undefined;
-  };
-}
-
-/** Answers what a browser asks before the request itself. */
-function allowRequest(context: RequestContext, headers: Record<string, string>): void {
-  headers['access-control-allow-methods'] = METHODS;
-  headers['access-control-max-age'] = String(ONE_HOUR_SECONDS);
-  const wanted = context.req.header('access-control-request-headers');
-  if (wanted !== undefined) headers['access-control-allow-headers'] = wanted;
-}
-
 /** Whether only this machine reaches a server that listens on the host, or that the host of an address is this machine. */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
@@ -77,8 +49,6 @@ export function isLoopbackHost(host: string): boolean {
 }
 
 interface PageGuardOptions {
-  /** Origins whose pages may send changes anywhere. */
-  allowedOrigins?: readonly string[] | undefined;
   /** Origins whose pages may send changes to A2A routes; `*` stands for all. A2A_ALLOWED_ORIGINS. */
   a2aOrigins?: readonly string[] | undefined;
   /** The address by which people reach the service, behind a proxy for instance. */
@@ -96,16 +66,15 @@ export function isA2aPath(path: string): boolean {
  * foreign page only after a preflight, which this service does not answer.
  */
 export function refuseForeignPages(options: PageGuardOptions): RequestCheck {
-  const isAllowed = originMatcher([...(options.allowedOrigins ?? []), ...originOf(options.publicUrl)]);
+  const isAllowed = originMatcher(originOf(options.publicUrl));
   const isA2aOrigin = originMatcher(options.a2aOrigins ?? []);
   return ({ req }) => {
-    if (SAFE_METHODS.has(req.method) || hasCredentials(req)) return undefined;
+    if (SAFE_METHODS.has(req.method) || hasCredentials(req)) return;
     const origin = req.header('origin');
     const isA2a = isA2aPath(req.path);
-    if (isAllowed(origin) || (isA2a && isA2aOrigin(origin))) return undefined;
+    if (isAllowed(origin) || (isA2a && isA2aOrigin(origin))) return;
     if (isForeignSite(req.header('sec-fetch-site')) || !(isA2a || isOwn(origin, req.header('host'))))
       throw httpErrors.foreign_page({ origin: origin ?? 'another origin' });
-    return undefined;
   };
 }
 

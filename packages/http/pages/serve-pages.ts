@@ -3,6 +3,7 @@ import { readFile, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { systemCode } from '@trunkline/std';
 import type { Env, Hono, HonoRequest } from 'hono';
 import { getMimeType } from 'hono/utils/mime';
 import { PAGE_POLICY } from '../app/request-frame.ts';
@@ -149,14 +150,9 @@ async function realFile(directory: string, segments: readonly string[]): Promise
     if (!path.startsWith(root + sep)) return undefined;
     return (await stat(path)).isFile() ? path : undefined;
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(systemCode(error) ?? '')) return undefined;
     throw error;
   }
-}
-
-function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return code === 'ENOENT' || code === 'ENOTDIR' || code === 'ENAMETOOLONG';
 }
 
 async function loadFile(path: string, modifiedAt: number): Promise<CachedFile> {

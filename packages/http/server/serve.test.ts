@@ -117,7 +117,7 @@ describe('time limits on requests', () => {
         );
       },
       {},
-      { timeouts: { headersMs: 20, requestMs: 40, keepAliveMs: 20 } },
+      { timeouts: { headersMs: 500, requestMs: 500, keepAliveMs: 500 } },
     );
     const slow = await rawClient(server.port);
     slow.write('GET / HTTP/1.1\r\n');

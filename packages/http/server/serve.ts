@@ -1,6 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { CodedError } from '@trunkline/std';
 import { type Logger, OpenStreams, type ServerBindings } from '../app/context.ts';
 
 export interface ServeOptions {
@@ -151,49 +152,33 @@ function trackConnections(server: Server): Connections {
 }
 
 /** Why a server could not start, in words that name the setting to change. */
-export class StartError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string, cause: unknown) {
-    super(message, { cause });
-    this.name = 'StartError';
-    this.code = code;
-  }
+export class StartError extends CodedError<string> {
+  override readonly name = 'StartError';
 }
 
-interface ListenTarget {
-  host: string;
-  port: number;
-  portVariable: string;
-}
+type ListenTarget = Pick<ServeOptions, 'host' | 'port' | 'portVariable'>;
 
-export function toStartError(error: NodeJS.ErrnoException, target: ListenTarget): StartError {
+export function toStartError(cause: NodeJS.ErrnoException, target: ListenTarget): StartError {
   const { host, port, portVariable } = target;
-  switch (error.code) {
+  const failed = (code: string, message: string) => new StartError(code, message, { cause });
+  switch (cause.code) {
     case 'EADDRINUSE':
-      return new StartError(
+      return failed(
         'port_taken',
         `Port ${port} on ${host} is already in use. Stop the program that has it, or set ${portVariable} to another port.`,
-        error,
       );
     case 'EACCES':
-      return new StartError(
+      return failed(
         'port_forbidden',
         `This user may not listen on port ${port}. Set ${portVariable} to a port of 1024 or above.`,
-        error,
       );
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return new StartError(
+      return failed(
         'host_unavailable',
         `${host} is not an address of this machine, so port ${port} cannot be opened on it. Set the host to 127.0.0.1 or 0.0.0.0.`,
-        error,
       );
     default:
-      return new StartError(
-        'listen_failed',
-        `Port ${port} on ${host} could not be opened: ${error.message}.`,
-        error,
-      );
+      return failed('listen_failed', `Port ${port} on ${host} could not be opened: ${cause.message}.`);
   }
 }

@@ -3,6 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Tool, ToolContext } from '@trunkline/llm';
+import { systemCode } from '@trunkline/std';
 import { textSize, visibleLine, visibleText } from '../text/split-message.ts';
 import type { ScriptFile } from './script-files.ts';
 
@@ -197,5 +198,5 @@ async function factsOf(path: string): Promise<string> {
 }
 
 function isGone(error: unknown): boolean {
-  return /^(?:ENOENT|ENOTDIR|EACCES|EPERM)$/.test((error as NodeJS.ErrnoException).code ?? '');
+  return /^(?:ENOENT|ENOTDIR|EACCES|EPERM)$/.test(systemCode(error) ?? '');
 }

@@ -3,6 +3,7 @@ import { constants, createReadStream } from 'node:fs';
 import { access, glob, open, realpath, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { systemCode } from '@trunkline/std';
 
 /** A file that a command runs, as it was when somebody looked. */
 export interface ScriptFile {
@@ -108,8 +109,8 @@ async function fileAt(path: string) {
     const found = await stat(path);
     return found.isFile() ? found : undefined;
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    if (/^(?:ENOENT|ENOTDIR|EACCES|ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE)$/.test(code)) return undefined;
+    if (/^(?:ENOENT|ENOTDIR|EACCES|ELOOP|ENAMETOOLONG|ERR_INVALID_ARG_VALUE)$/.test(systemCode(error) ?? ''))
+      return undefined;
     throw error;
   }
 }

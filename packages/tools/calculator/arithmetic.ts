@@ -113,8 +113,5 @@ function tooLarge(): CalculationError {
 
 /** Why an expression has no value. */
 export class CalculationError extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'CalculationError';
-  }
+  override readonly name = 'CalculationError';
 }

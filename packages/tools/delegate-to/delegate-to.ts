@@ -1,5 +1,6 @@
 import type { Principal } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
+import { CodedError } from '@trunkline/std';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
 
@@ -113,12 +114,6 @@ export type DelegateErrorCode =
   | 'delegate_unreachable';
 
 /** Why a delegate gave no answer, in words that can be spoken: no addresses, no codes. */
-export class DelegateError extends Error {
-  readonly code: DelegateErrorCode;
-
-  constructor(code: DelegateErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'DelegateError';
-    this.code = code;
-  }
+export class DelegateError extends CodedError<DelegateErrorCode> {
+  override readonly name = 'DelegateError';
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Dirent, existsSync } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { systemCode } from '@trunkline/std';
 import { resolveInside } from '@trunkline/storage';
 
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
@@ -139,7 +140,7 @@ async function modeOf(path: string): Promise<number | undefined> {
     const stats = await lstat(path);
     return stats.isFile() ? stats.mode & 0o777 : undefined;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
@@ -161,7 +162,7 @@ function whenThereAlready(error: NodeJS.ErrnoException): void {
 }
 
 function explained(error: unknown, name: string): Error {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = systemCode(error);
   if (code === 'ENOENT') return new Error(`there is no ${name}.`, { cause: error });
   if (code === 'ELOOP' || code === 'EMLINK')
     return new Error(`${name} is a link, which is not followed.`, { cause: error });

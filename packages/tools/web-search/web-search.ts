@@ -1,4 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
+import { CodedError } from '@trunkline/std';
 import { z } from 'zod';
 import { failure } from '../failure.ts';
 
@@ -53,12 +54,6 @@ export interface SearchEngine {
 export type SearchErrorCode = 'search_refused' | 'search_unreachable' | 'search_unreadable';
 
 /** Why a search gave nothing; the words say what to do. */
-export class SearchError extends Error {
-  readonly code: SearchErrorCode;
-
-  constructor(code: SearchErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = 'SearchError';
-    this.code = code;
-  }
+export class SearchError extends CodedError<SearchErrorCode> {
+  override readonly name = 'SearchError';
 }

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { systemCode } from '@trunkline/std';
 import type { HtmlTagDescriptor, Plugin } from 'vite';
 
 const ATTEMPTS = 20;
@@ -141,16 +142,12 @@ function discard(target: string): void {
   try {
     renameSync(target, old);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
+    if (systemCode(error) === 'ENOENT') return;
     throw error;
   }
   rmSync(old, { recursive: true, force: true });
 }
 
 function isOccupied(error: unknown): boolean {
-  return ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(codeOf(error));
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
+  return ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(systemCode(error) ?? '');
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { systemCode } from '@trunkline/std';
 import type { PageLayout } from './layout.ts';
 
 const STAMP = '.pages-stamp';
@@ -29,7 +30,7 @@ export function readStamp(directory: string): string | undefined {
   try {
     return readFileSync(join(directory, STAMP), 'utf8');
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')) return undefined;
     throw error;
   }
 }
@@ -44,8 +45,4 @@ function sourceFiles(directory: string): string[] {
     .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
