@@ -180,12 +180,6 @@ function unreadable(message: string, cause?: unknown): SpeechError {
   return new SpeechError('unreadable', message, { cause });
 }
 
-/** What an answer holds instead of sound, by its own word; undefined where it may be sound. */
-export function typeOfWords(response: Response): string | undefined {
-  const [type = ''] = response.headers.get('content-type')?.split(';') ?? [];
-  return /^text\/|json|xml/.test(type) ? type : undefined;
-}
-
 /** Cuts a stream of bytes at whole 16-bit samples: an odd byte waits for its other half. */
 export async function* alignSamples(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let carry: number | undefined;

@@ -1,7 +1,8 @@
 import { decimal, group, integer, text, url } from '@trunkline/config';
 import type { AudioFrame } from '../audio/samples.ts';
 import { readSamples } from '../audio/wav.ts';
-import { type Sidecar, SidecarError } from '../sidecar/client.ts';
+import type { Sidecar } from '../sidecar/client.ts';
+import { SpeechError } from '../speech-error.ts';
 import type { SpeechRequest, Synthesizer } from '../synthesis/synthesizer.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import { defineSpeechBackend } from './definition.ts';
@@ -52,7 +53,7 @@ async function answers(client: Sidecar): Promise<boolean> {
     return true;
   } catch (error) {
     // One that refuses to list its voices may speak all the same.
-    return error instanceof SidecarError && error.code === 'refused';
+    return error instanceof SpeechError && error.code === 'refused';
   }
 }
 
@@ -97,7 +98,7 @@ async function isUnknown(
   { voice, signal }: SpeechRequest,
   error: unknown,
 ): Promise<boolean> {
-  const isRefused = error instanceof SidecarError && error.code === 'refused';
+  const isRefused = error instanceof SpeechError && error.code === 'refused';
   if (!isRefused || voice === undefined || voice === referenceId) return false;
   const known = await sidecar.listReferences(signal);
   return !known.includes(voice);

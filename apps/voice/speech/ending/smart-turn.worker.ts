@@ -14,13 +14,13 @@ const model = once(async () => {
   return { onnx, session };
 });
 
-serveWork(async function* (samples: Float32Array) {
+serveWork(async (samples: Float32Array) => {
   const { onnx, session } = await model();
   const features = melFeatures(levelled(lastSeconds(samples)));
   const [input = 'input_features'] = session.inputNames;
   const output = await session.run({ [input]: new onnx.Tensor('float32', features, shape) });
   const [answer] = Object.values(output);
-  yield Number(answer?.data[0] ?? 0);
+  return Number(answer?.data[0] ?? 0);
 });
 
 /** The end counts; what is shorter stands at the end too. */

@@ -1,5 +1,7 @@
+import { readOptions } from '@trunkline/config';
 import { startSpeechServer } from '@trunkline/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { voiceOptions } from '../../options.ts';
 import { decodeWav } from '../audio/wav.ts';
 import { createCompatRecognition } from '../backends/compat.ts';
 import { createGatedRecognizer } from './recognizer.ts';
@@ -10,12 +12,8 @@ const samples = new Float32Array(32_000).fill(0.25);
 async function start(probability = 0.9, url?: string) {
   const server = await startSpeechServer({ transcript: ' Hello there. ' });
   onTestFinished(() => server.stop());
-  const { transcribe } = createCompatRecognition({
-    url: url ?? server.url,
-    model: 'whisper-1',
-    apiKey: 'secret',
-    timeoutMs: 2000,
-  });
+  const options = readOptions(voiceOptions, { env: { STT_URL: url ?? server.url, STT_API_KEY: 'secret' } });
+  const { transcribe } = createCompatRecognition(options, { live: 2000, file: 2000 });
   const recognizer = createGatedRecognizer({
     backend: 'compat',
     transcribe,

@@ -12,9 +12,10 @@ const silero = once(loadActivity);
 const vocabulary = once(loadVocabulary);
 const models = { quick: once(() => loadModel('tiny')), careful: once(() => loadModel('base')) };
 
-serveWork(async function* (work: RecognitionWork, signal: AbortSignal) {
-  if (work.kind === 'scan') yield scan(await silero(), work.samples, signal);
-  else yield transcribe(await models[work.model](), await vocabulary(), work.samples, signal);
+serveWork(async (work: RecognitionWork, signal) => {
+  if (work.kind === 'scan') return scan(await silero(), work.samples, signal);
+  const [model, { textOf }] = [await models[work.model](), await vocabulary()];
+  return textOf(await model.tokensOf(work.samples, signal));
 });
 
 async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): Promise<number[]> {
@@ -27,15 +28,6 @@ async function scan(model: Silero, samples: Float32Array, signal: AbortSignal): 
     memory = answer.memory;
   }
   return probabilities;
-}
-
-async function transcribe(
-  model: Moonshine,
-  { textOf }: Vocabulary,
-  samples: Float32Array,
-  signal: AbortSignal,
-): Promise<string> {
-  return textOf(await model.tokensOf(samples, signal));
 }
 
 async function loadActivity(): Promise<Silero> {

@@ -114,15 +114,7 @@ describe('a compatible endpoint as a voice', () => {
     onTestFinished(() => server.stop());
     const options = readOptions(voiceOptions, { env: { TTS_COMPAT_URL: server.url, ...env } });
     const told = warnings();
-    const voice = createCompatSynthesizer({
-      url: options.ttsCompatUrl,
-      model: options.ttsCompatModel,
-      voice: options.ttsCompatVoice,
-      apiKey: options.ttsCompatApiKey,
-      sampleRate: options.ttsCompatSampleRate,
-      warnings: told,
-      timeoutMs: 5000,
-    });
+    const voice = createCompatSynthesizer(options, told, 5000);
     return { server, told, voice };
   };
 

@@ -7,6 +7,4 @@ const silero = once(async () => {
   return loadSilero(await loadOnnx(), path);
 });
 
-serveWork(async function* (rows: SileroRow[]) {
-  yield (await silero()).judge(rows);
-});
+serveWork(async (rows: SileroRow[]) => (await silero()).judge(rows));

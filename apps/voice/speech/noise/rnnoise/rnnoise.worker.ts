@@ -8,12 +8,12 @@ const rnnoise = once(async () => {
   const [path = ''] = await provenPaths('RNNoise');
   return loadRnNoise(new Uint8Array(await readFile(path)));
 });
-/** What is remembered of each caller, by the caller's number. */
+/** The model's state of each caller, by the caller's number. */
 const voices = new Map<number, number>();
 
-serveWork(async function* (rows: NoiseRow[]) {
+serveWork(async (rows: NoiseRow[]) => {
   const { open, filter, close } = await rnnoise();
-  yield rows.map(({ caller, samples }) => {
+  return rows.map(({ caller, samples }) => {
     const voice = voices.get(caller) ?? open();
     if (samples !== undefined) {
       voices.set(caller, voice);

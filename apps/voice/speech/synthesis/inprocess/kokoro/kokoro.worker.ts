@@ -6,10 +6,9 @@ import { readAloud } from './phonemes.ts';
 
 const kokoro = once(async () => loadKokoro(await loadOnnx()));
 
-serveWork(async function* ({ text, voice, language }: UtteranceWork) {
+serveWork(async ({ text, voice, language }: UtteranceWork): Promise<Utterance> => {
   const model = await kokoro();
   const { phonemes, notice } = await readAloud(text, language);
   const samples = await model.speak(phonemes, voice);
-  const utterance: Utterance = { samples, sampleRate: kokoroRate, notice };
-  yield utterance;
+  return { samples, sampleRate: kokoroRate, notice };
 });

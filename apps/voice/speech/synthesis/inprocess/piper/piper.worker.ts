@@ -9,16 +9,9 @@ import { unpackPiper } from './files.ts';
 const { directory } = workerData as PiperSettings;
 const piper = once(load);
 
-serveWork(async function* ({ text, voice }: UtteranceWork) {
+serveWork(async ({ text, voice }: UtteranceWork): Promise<Utterance> => {
   const model = await piper();
-  const { samples, sampleRate } = model.generate({
-    text,
-    sid: Number(voice),
-    speed: 1,
-    enableExternalBuffer: false,
-  });
-  const utterance: Utterance = { samples, sampleRate };
-  yield utterance;
+  return model.generate({ text, sid: Number(voice), speed: 1, enableExternalBuffer: false });
 });
 
 async function load() {
