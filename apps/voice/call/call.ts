@@ -231,7 +231,7 @@ export class Call implements VoiceSession {
 
   #voice(): Voice {
     const { speech, speechCache, persona } = this.#components;
-    const { voice, lang, speechBackend: backend } = persona.skill;
+    const { voice, lang, tts_backend: backend } = persona.skill;
     return ({ text, cached }, signal) =>
       (cached ? speechCache : speech.synthesizer).speak({ text, voice, lang, backend, signal });
   }

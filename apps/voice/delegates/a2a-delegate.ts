@@ -10,37 +10,35 @@ import type { Database } from '@trunkline/storage';
 import { type Delegate, DelegateError, type DelegateErrorCode } from '@trunkline/tools';
 import { SweptTable } from '../store/database.ts';
 
-/** One delegation whose answer may also come by the callback. */
+/** One delegation whose answer may also arrive by the callback. */
 export interface LateAnswers {
   /** Address and token for the agent. */
   open(): { url: string; token: string };
-  /** The answer came on the line. */
+  /** The answer came in the response. */
   answered(token: string): void;
-  /** It did not; gives what was pushed meanwhile, if anything. */
+  /** It did not. Returns what was pushed meanwhile, if anything. */
   missed(token: string): string | undefined;
-  /** It will come by the callback: until then the same question is not asked again. */
+  /** The callback will bring it; until then the same question is not asked again. */
   expect(token: string, query: string): void;
-  /** Whether the answer to this question is still to come by the callback. */
   isExpected(query: string): boolean;
 }
 
-/** An agent, and how long a caller waits for it on the line where its answer may come later. */
 export interface AgentDelegate extends A2aDelegate {
   answerTimeoutMs?: number;
 }
 
 export interface AgentDelegateParts {
   client: A2aClient;
-  /** Undefined where the agent cannot reach this service. */
+  /** Undefined if the agent cannot reach this service. */
   late: LateAnswers | undefined;
-  /** What the agent has asked back, if anything. */
+  /** The task in which the agent waits for an answer, if any. */
   question: { find(): WaitingTask | undefined; set(task: WaitingTask | undefined): void };
 }
 
 /** Less than the tool allows, so that a late answer is announced and not only missed. */
 const longestAnswerMs = 100_000;
 
-/** A remote agent: one request, one answer. With `late` it may also answer when the call is over. */
+/** A remote agent: one request, one answer. With `late` the answer may come after the call. */
 export function createAgentDelegate(entry: AgentDelegate, parts: AgentDelegateParts): Delegate {
   const { name, description, agent, answerTimeoutMs = longestAnswerMs } = entry;
   const { client, late, question } = parts;
@@ -91,7 +89,7 @@ function isLate(error: unknown): boolean {
   return error instanceof RemoteAgentError && error.code === 'agent_timeout';
 }
 
-/** An agent that answers with a failure, such as a task that it has lost, waits for no answer any more. */
+/** An agent that fails, for example because it lost the task, no longer waits for an answer. */
 function isRefusal(error: unknown): boolean {
   return error instanceof RemoteAgentError && error.code === 'agent_error';
 }
@@ -100,7 +98,7 @@ function comesLater(name: string): string {
   return `${name} is still at it. Its answer will be told when it is there. Until then, the conversation goes on.`;
 }
 
-/** The same for every question of a session to one agent, so that it knows what was said before. */
+/** One context per session and agent, so that the agent knows what was said before. */
 function contextOf(sessionId: string, name: string): string {
   const hex = createHash('sha256').update(`${name}\n${sessionId}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -114,19 +112,18 @@ const codes: Partial<Record<RemoteAgentError['code'], DelegateErrorCode>> = {
   agent_no_answer: 'delegate_silent',
 };
 
-/** The client's words can be spoken as they are. */
+/** The client's messages can be spoken as they are. */
 function explain(error: unknown): unknown {
   if (!(error instanceof RemoteAgentError)) return error;
   return new DelegateError(codes[error.code] ?? 'delegate_failed', error.message, { cause: error });
 }
 
-/** A task of another agent that goes on once it is answered. */
 interface WaitingTask {
   taskId: string;
   contextId?: string;
 }
 
-/** What delegates have asked a user back: the next thing the user has handed to one of them is the answer. */
+/** Questions that delegates asked back: the next query that a user hands to such a delegate is the answer. */
 export class OpenQuestions {
   readonly #table: SweptTable<WaitingTask>;
 
@@ -138,7 +135,7 @@ export class OpenQuestions {
     return this.#table.get(keyOf(userId, delegate));
   }
 
-  /** A newer question takes the place of an older one; without a task there is none any more. */
+  /** A newer question replaces an older one; without a task the question is closed. */
   set(userId: string, delegate: string, task: WaitingTask | undefined): void {
     if (task === undefined) this.#table.delete(keyOf(userId, delegate));
     else this.#table.set(keyOf(userId, delegate), task);

@@ -18,17 +18,16 @@ import {
   type OpenQuestions,
 } from './a2a-delegate.ts';
 
-/** Research takes minutes: whoever asks for it by voice goes on talking meanwhile. */
+/** Research takes minutes; the caller goes on talking meanwhile. */
 const researchAnswerTimeoutMs = 10_000;
 
 export interface DelegateRepositoryOptions {
   path: string;
   env: Environment;
-  /** Undefined where agents cannot reach this service. */
+  /** Undefined if agents cannot reach this service. */
   late?: ((userId: string, delegate: string) => LateAnswers | undefined) | undefined;
-  /** Whom it may ask besides those of the file; asked each time, as they may start later. */
+  /** Delegates besides those of the file; called each time, as peers may start later. */
   peers?: (() => readonly AgentDelegate[]) | undefined;
-  /** What delegates have asked back. */
   questions: OpenQuestions;
   logger: Logger;
 }
@@ -70,13 +69,12 @@ export class DelegateRepository {
     return [...this.#entries, ...peers.filter(({ name }) => !named.has(name))];
   }
 
-  /** The A2A agent of that name. */
   agent(name: string): RemoteAgent | undefined {
     const entry = this.entries.find((candidate) => candidate.name === name);
     return entry?.type === 'a2a' ? entry.agent : undefined;
   }
 
-  /** The delegates of one session; each call looks its target up again, so that a reload takes effect at once. */
+  /** The delegates of one session. Each call looks its target up again, so that a reload takes effect at once. */
   delegatesFor(userId: string, allowed: readonly string[] | undefined): Delegate[] {
     return this.entries
       .filter(({ name }) => allowed?.includes(name) ?? true)
@@ -135,7 +133,7 @@ async function askWithin(delegate: Delegate, query: string, context: DelegateCon
   }
 }
 
-/** The services of this installation that the assistant may ask: those beside this one, and research at RESEARCH_URL. */
+/** The peers that the assistant may ask, and the research service at RESEARCH_URL. */
 export function peerDelegates(
   peers: Peers | undefined,
   options: Pick<VoiceOptions, 'researchUrl' | 'researchAuthToken'>,

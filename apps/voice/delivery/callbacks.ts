@@ -13,7 +13,7 @@ export interface CallbackGrant {
   state: 'asking' | 'late' | 'answered';
   /** What was pushed before the response came. */
   text?: string;
-  /** The key of the question whose answer is to be pushed, and until when it is expected. */
+  /** The key of the question whose answer will be pushed, and until when to expect it. */
   expected?: { question: string; until: number };
 }
 
@@ -40,7 +40,6 @@ export class CallbackTokens {
     if (grant !== undefined) this.#table.set(keyOf(token), { ...grant, ...change });
   }
 
-  /** Whether an answer to this question is still expected. */
   isExpected(userId: string, delegate: string, question: string): boolean {
     return this.#table
       .entries()
@@ -54,7 +53,7 @@ export class CallbackTokens {
       );
   }
 
-  /** Delegations that a restart has cut off: delivers what was pushed, and expects the rest as late answers. */
+  /** After a restart: delivers what was pushed, and expects the rest as late answers. */
   recover(delivery: DeliveryPort): void {
     for (const [key, grant] of this.#table.entries()) {
       const { state, text, userId, delegate: from } = grant;
@@ -65,7 +64,7 @@ export class CallbackTokens {
   }
 }
 
-/** A look-up by hash tells nothing about the token through its timing. */
+/** A look-up by hash reveals nothing about the token through its timing. */
 function keyOf(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
@@ -95,17 +94,15 @@ export function createLateAnswers(callbackUrl: () => string | undefined, tokens:
   };
 }
 
-/** What a pushed result says. */
 export interface Pushed {
-  /** Undefined where there is nothing to say yet: the task still works. */
+  /** Undefined while the task is still working. */
   text: string | undefined;
-  /** The sender's name, if it gives one. */
   from: string | undefined;
-  /** Set when the sender waits for an answer to it. */
+  /** Set if the sender waits for an answer. */
   question: { taskId: string; contextId?: string } | undefined;
 }
 
-/** Reads a pushed result, wherever the sender has put its text. */
+/** Reads a pushed result. Senders put its text in different places. */
 export function readPushed(body: unknown): Pushed {
   const { text, result, message, task, statusUpdate } = fieldsOf(body);
   const holders = [result, task, statusUpdate, body].map(fieldsOf);
@@ -128,14 +125,14 @@ function senderOf(body: unknown): string | undefined {
   return typeof name === 'string' ? name.trim().slice(0, 100) : undefined;
 }
 
-/** Of a task, or of its last status update, which holds the answer beside the status. */
+/** The answer of a task, or of its last status update, which carries it beside the status. */
 function artifactText(holder: Fields): string | undefined {
   const { artifacts, artifact } = holder;
   const all = Array.isArray(artifacts) ? artifacts : stateOf(holder) === 'completed' ? [artifact] : [];
   return joined(all.map((each) => partsText(fieldsOf(each).parts)));
 }
 
-/** Why a task failed, or what it asks; the text of a task that goes on is not spoken. */
+/** Why a task failed, or what it asks. Progress texts are not spoken. */
 function statusText(holder: Fields): string | undefined {
   const isSpoken = ['failed', 'rejected', 'canceled', 'input-required'].includes(stateOf(holder));
   return isSpoken ? partsText(fieldsOf(fieldsOf(holder.status).message).parts) : undefined;

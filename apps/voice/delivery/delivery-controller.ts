@@ -10,19 +10,19 @@ import type { DeliveryPolicy, DeliveryPort, Notification } from './delivery.ts';
 export interface DeliveryControllerDeps {
   sessions: SessionRegistry;
   pending: PendingStore;
-  /** Shortens a text that was written to be read; never fails. */
+  /** Shortens a text that was written to be read. Never rejects. */
   summarize(text: string): Promise<string>;
   logger: Logger;
 }
 
 const mostLive = 200;
 
-/** Brings notifications to sessions, and stores those of users who are not connected. */
+/** Delivers notifications to sessions, and stores those of users who are not connected. */
 export class DeliveryController implements DeliveryPort {
   readonly #deps: DeliveryControllerDeps;
-  /** Which session is to speak a notification, by its id. */
+  /** The session that speaks a notification, by notification id. */
   readonly #offered = new Map<number, VoiceSession>();
-  /** Tool results that were not heard yet, by their id. */
+  /** Tool results that were not heard yet, by notification id. */
   readonly #live = new Map<number, Notification>();
 
   constructor(deps: DeliveryControllerDeps) {
@@ -43,7 +43,7 @@ export class DeliveryController implements DeliveryPort {
     return true;
   }
 
-  /** Keeps what the database cannot hold: until a restart a result can be withdrawn, and put into words by the model. */
+  /** Keeps what the database cannot: until a restart a result can be withdrawn, and announced by the model. */
   #keepLive(id: number, notification: Notification): void {
     if (notification.outcome === undefined) return;
     this.#live.set(id, notification);
@@ -60,7 +60,7 @@ export class DeliveryController implements DeliveryPort {
     }
   }
 
-  /** A caller who reconnected before the broken line was noticed hears what it did not say. */
+  /** A caller who reconnected before the broken line was noticed hears what that line did not say. */
   #handOver(closed: VoiceSession): void {
     for (const [id, holder] of this.#offered) if (holder === closed) this.#offered.delete(id);
     const heir = this.#deps.sessions.latest(closed.userId);
@@ -92,7 +92,7 @@ export class DeliveryController implements DeliveryPort {
   }
 }
 
-/** Notifications for whoever connects next. */
+/** User id of notifications for whoever connects next. */
 const anyone = '*';
 
 interface PendingNotification extends Notification {
@@ -117,7 +117,7 @@ export class PendingStore {
     this.#database = database;
   }
 
-  /** Stores a notification; of one user's the newest hundred. */
+  /** Keeps the newest hundred of each user. */
   add(userId: string, { from, text, policy }: Notification): PendingNotification {
     const short = text.slice(0, longestText);
     const { lastInsertRowid } = this.#database
@@ -127,7 +127,7 @@ export class PendingStore {
     return { id: lastInsertRowid, from, text: short, policy };
   }
 
-  /** What waits for a user, oldest first. */
+  /** Oldest first. */
   waitingFor(userId: string): PendingNotification[] {
     const rows = this.#database
       .prepare<Row>('SELECT id, sender, text, policy FROM deliveries WHERE user_id IN (?, ?) ORDER BY id')
@@ -150,7 +150,7 @@ export class PendingStore {
 }
 
 export interface SummaryDeps {
-  /** Undefined where there is only the demo model, which cannot summarize. */
+  /** Undefined with the demo model, which cannot summarize. */
   model(): Model | undefined;
   logger: Logger;
 }

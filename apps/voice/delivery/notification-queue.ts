@@ -5,9 +5,7 @@ import type { Delivery, ToolOutcome } from './delivery.ts';
 
 export interface NotificationQueueDeps {
   clock: Clock;
-  /** How long the call has been idle. */
   quietMs(): number;
-  /** The caller is speaking. */
   isListening(): boolean;
   isMuted(): boolean;
   /** Speaks a text; `done` reports whether all of it was heard. `urgent`: before whatever else waits. */
@@ -35,9 +33,8 @@ export class NotificationQueue {
   readonly #poll: Alarm;
   readonly #expiry: Alarm;
   #items: Item[] = [];
-  /** How many are being spoken. */
   #speaking = 0;
-  /** When the caller was asked whether they want to hear the notifications. */
+  /** When the caller was asked "Do you want to hear them?". */
   #askedAt: number | undefined;
   #closed = false;
 
@@ -49,14 +46,14 @@ export class NotificationQueue {
 
   offer(delivery: Delivery): void {
     if (this.#closed) return;
-    // What does not fit stays in the pending store for the next call.
+    // The rest stays in the pending store for the next call.
     if (this.#items.length >= mostItems) return;
     const until = delivery.policy === 'when_asked' ? this.#deadline() : undefined;
     this.#items.push({ delivery, until });
     this.#schedule();
   }
 
-  /** Handles words that ask for notifications or answer the question about them; returns whether it did. */
+  /** Handles text that asks for notifications or answers the question about them. Returns whether it did. */
   intercept(text: string): boolean {
     const answering = this.#askedAt !== undefined;
     this.#askedAt = undefined;
@@ -131,7 +128,7 @@ export class NotificationQueue {
     }
   }
 
-  /** Notification that were cut off are not pressed on the caller again; they wait to be asked for, or for the next call. */
+  /** An interrupted notification waits until the caller asks for it, or for the next call. */
   #onSpoken(item: Item, heard: boolean): void {
     this.#speaking -= 1;
     if (heard) item.delivery.spoken();
@@ -146,7 +143,7 @@ export class NotificationQueue {
     this.#schedule();
   }
 
-  /** Drops what nobody asked for in time (the next call repeats it) and what was withdrawn. */
+  /** Drops what expired (the next call repeats it) and what was withdrawn. */
   #expire(): void {
     const now = this.#deps.clock.now();
     const isOpen = ({ until = Infinity, delivery }: Item) => until > now && !delivery.withdrawn?.aborted;

@@ -6,10 +6,10 @@ import { resolveInside } from '@trunkline/storage';
 import { isMissingFile, Reloader } from '../store/reload.ts';
 import { plainSoul, type Skill, type SkillFile, skillFileSchema, slugPattern, titleOf } from './skill.ts';
 
-/** The skill that others extend, and of those who have chosen none. */
+/** The skill that others extend, and that answers users who have chosen none. */
 const baseSlug = 'default';
 
-/** The skills as they were last read whole. */
+/** The skills as they were last loaded. */
 export class SkillLibrary {
   readonly #directory: string;
   readonly #logger: Logger;
@@ -51,12 +51,11 @@ export class SkillLibrary {
     return skill === plainSkill ? undefined : skill;
   }
 
-  /** Where the file of a skill is looked for. */
   pathOf(slug: string): string {
     return join(this.#directory, 'skills', `${slug}.yaml`);
   }
 
-  /** The skill of those who have chosen none. */
+  /** Answers users who have chosen none. */
   get base(): Skill {
     const skill = this.#skills.get(baseSlug) ?? this.#skills.values().next().value;
     return skill ?? plainSkill;
@@ -75,14 +74,6 @@ const plainSkill: Skill = {
   name: 'Default',
   description: 'A plain assistant, because no skill file was found.',
   systemPrompt: plainSoul,
-  speechBackend: undefined,
-  voice: undefined,
-  lang: undefined,
-  temperature: undefined,
-  maxTokens: undefined,
-  verbosity: undefined,
-  tools: undefined,
-  delegates: undefined,
   behavior: {},
   llm: {},
   viz: {},
@@ -93,9 +84,9 @@ function withFallback(skills: ReadonlyMap<string, Skill>): ReadonlyMap<string, S
 }
 
 interface LoadedSkills {
-  /** By slug, in the order of slugs. */
+  /** By slug, sorted. */
   skills: ReadonlyMap<string, Skill>;
-  /** What is wrong with files that were left out. */
+  /** Why files were left out. */
   problems: readonly Error[];
 }
 
@@ -156,25 +147,10 @@ async function resolveSkill(
   configDirectory: string,
   soul: string,
 ): Promise<Skill> {
-  const own = files.get(slug)?.file;
+  const { name = titleOf(slug), description = '' } = files.get(slug)?.file ?? {};
   const whole = inherit(slug, files);
-  return {
-    slug,
-    name: own?.name ?? titleOf(slug),
-    description: own?.description ?? '',
-    systemPrompt: await promptOf(whole, configDirectory, soul),
-    speechBackend: whole.tts_backend,
-    voice: whole.voice,
-    lang: whole.lang,
-    temperature: whole.temperature,
-    maxTokens: whole.max_tokens,
-    verbosity: whole.filler_verbosity,
-    tools: whole.tools,
-    delegates: whole.delegates,
-    behavior: whole.behavior ?? {},
-    llm: whole.llm ?? {},
-    viz: whole.viz ?? {},
-  };
+  const systemPrompt = await promptOf(whole, configDirectory, soul);
+  return { ...whole, slug, name, description, systemPrompt };
 }
 
 async function promptOf(file: SkillFile, configDirectory: string, soul: string): Promise<string> {
@@ -199,7 +175,6 @@ function unusable(path: string, words: string): ConfigError {
   return new ConfigError(`${path} cannot be used:`, [`${path}: ${words}`]);
 }
 
-/** A file with the path it was read from. */
 interface NamedFile {
   slug: string;
   path: string;
@@ -207,9 +182,9 @@ interface NamedFile {
 }
 
 /** The file of a skill with everything that it inherits, nearest first. */
-function inherit(slug: string, files: ReadonlyMap<string, NamedFile>): SkillFile {
-  const chain = ancestry(slug, files);
-  return chain.reduceRight<SkillFile>((above, { file }) => merge(above, file), {});
+function inherit(slug: string, files: ReadonlyMap<string, NamedFile>) {
+  const nothing = { behavior: {}, llm: {}, viz: {} };
+  return ancestry(slug, files).reduceRight((above, { file }) => merge(above, file), nothing);
 }
 
 function ancestry(slug: string, files: ReadonlyMap<string, NamedFile>): NamedFile[] {
@@ -233,23 +208,14 @@ function parentOf(entry: NamedFile, files: ReadonlyMap<string, NamedFile>): Name
 }
 
 /** Lists and plain values replace; `behavior`, `llm` and `viz` merge one level deep. A prompt of either kind replaces both. */
-function merge(above: SkillFile, own: SkillFile): SkillFile {
-  const ownPrompt = own.system_prompt !== undefined || own.system_prompt_file !== undefined;
-  const { system_prompt, system_prompt_file, ...rest } = above;
-  const prompts = ownPrompt ? {} : { system_prompt, system_prompt_file };
+function merge(above: SkillFile, own: SkillFile) {
+  const hasPrompt = own.system_prompt !== undefined || own.system_prompt_file !== undefined;
+  const { system_prompt: _text, system_prompt_file: _file, ...rest } = above;
   return {
-    ...rest,
-    ...defined(prompts),
+    ...(hasPrompt ? rest : above),
     ...own,
     behavior: { ...above.behavior, ...own.behavior },
     llm: { ...above.llm, ...own.llm },
     viz: { ...above.viz, ...own.viz },
   };
-}
-
-function defined<Value extends object>(
-  value: Value,
-): Partial<{ [Key in keyof Value]: NonNullable<Value[Key]> }> {
-  const entries = Object.entries(value).filter(([, part]) => part !== undefined);
-  return Object.fromEntries(entries) as Partial<{ [Key in keyof Value]: NonNullable<Value[Key]> }>;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { synthesisBackends } from '../speech/backends/registry.ts';
 
-/** Speaks for a service that has no SOUL.md. */
+/** Stands in for a missing SOUL.md. */
 export const plainSoul = 'You are a helpful voice assistant. Answer in plain spoken sentences.';
 
 export const verbosityLevels = ['silent', 'brief', 'narrated', 'chatty'] as const;
@@ -26,7 +26,6 @@ export function isVerbosity(level: string | undefined): level is Verbosity {
   return verbosityLevels.some((known) => known === level);
 }
 
-/** How the persona is told to keep its answers. */
 export function verbosityInstructions(level: Verbosity): string {
   const { preamble, reply } = manners[level];
   return `${preamble} Keep a reply to about ${reply}, unless you are asked for more.`;
@@ -39,7 +38,7 @@ const slug = z
   .regex(slugPattern, 'expected 2 to 64 lowercase letters, digits, hyphens or underscores');
 const prompt = z.string().min(1);
 
-/** One file of `config/skills`. What is left out comes from the skill it extends. */
+/** A file of `config/skills`. What it leaves out comes from the skill it extends. */
 export const skillFileSchema = z.strictObject({
   slug: slug.optional(),
   name: z.string().min(1).optional(),
@@ -68,24 +67,14 @@ export const skillFileSchema = z.strictObject({
 
 export type SkillFile = z.output<typeof skillFileSchema>;
 
-/** A persona as it is after inheritance. */
-export interface Skill {
+type Inherited = Omit<SkillFile, 'extends' | 'system_prompt' | 'system_prompt_file'>;
+
+/** A persona after inheritance. What is undefined is left to the service; without a list all tools or delegates may be used. */
+export interface Skill extends Inherited {
   slug: string;
   name: string;
   description: string;
   systemPrompt: string;
-  /** Undefined: the service's own backend, voice and language. */
-  speechBackend: string | undefined;
-  voice: string | undefined;
-  lang: string | undefined;
-  /** Undefined: what the service is set to. */
-  temperature: number | undefined;
-  maxTokens: number | undefined;
-  verbosity: Verbosity | undefined;
-  /** Names of tools that may be used; undefined: all. */
-  tools: readonly string[] | undefined;
-  /** Names of delegates that may be asked; undefined: all. */
-  delegates: readonly string[] | undefined;
   behavior: NonNullable<SkillFile['behavior']>;
   llm: NonNullable<SkillFile['llm']>;
   viz: NonNullable<SkillFile['viz']>;

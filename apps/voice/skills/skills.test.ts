@@ -42,12 +42,9 @@ describe('the files', () => {
       llm: { model: 'm', url: 'http://x/v1' },
       viz: { variant: 'fractal', palette: 'Noir', params: { glow: 0.5 } },
     });
-    expect(skills.get('alone')).toMatchObject({
-      temperature: undefined,
-      maxTokens: 9,
-      tools: undefined,
-      viz: {},
-    });
+    const { temperature, tools, ...alone } = skills.get('alone') ?? {};
+    expect(alone).toMatchObject({ max_tokens: 9, viz: {} });
+    expect([temperature, tools]).toEqual([undefined, undefined]);
   });
 
   it('share SOUL.md unless they bring a prompt of their own, in the file or beside it', async () => {

@@ -4,14 +4,14 @@ import type { VoiceOptions } from '../options.ts';
 import { allBackends } from './backends/registry.ts';
 import { diagnoseWeights, installAdvice } from './weights.ts';
 
-/** Looks whether every speech backend, and what calls need besides, works here. */
+/** Checks every speech backend, and the other models that calls need. */
 export async function diagnoseSpeech(options: VoiceOptions): Promise<Diagnosis[]> {
   const backends = allBackends().map(async ({ diagnose }) => (await diagnose?.(options)) ?? []);
   const models = (['voice activity', 'noise filter'] as const).map((purpose) => diagnoseWeights(purpose));
   return [...(await Promise.all(backends)).flat(), ...(await Promise.all(models)), diagnoseRuntimes()];
 }
 
-/** Packages that run the models, and what works only with them. */
+/** Packages that run the models, and what needs them. */
 const runtimes: Readonly<Record<string, string>> = {
   'onnxruntime-node': 'recognition, voice activity and the Kokoro voice',
   phonemizer: 'the Kokoro voice',
@@ -27,7 +27,7 @@ function diagnoseRuntimes(): Diagnosis {
   return { subject, state: 'warning', words: `not installed: ${words}.`, advice: installAdvice };
 }
 
-/** The packages that are not installed. They are only looked for: loading them is for worker threads. */
+/** Resolves without loading, which only worker threads do. */
 function missingRuntimes(): string[] {
   const { resolve } = createRequire(import.meta.url);
   return Object.keys(runtimes).filter((name) => {

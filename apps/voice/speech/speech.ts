@@ -27,12 +27,11 @@ import { type CreateHost, createHosts } from './worker/host.ts';
 
 interface SpeechDeps {
   sidecar: Sidecar;
-  /** For files that models need on disk, and models that the owner puts there. */
+  /** For files that models need on disk, and models that the operator puts there. */
   directory: string;
   logger: Logger;
 }
 
-/** Turns a file with speech into text. */
 export interface Transcriber {
   transcribe(file: SpeechFile, signal?: AbortSignal): Promise<string>;
 }
@@ -40,13 +39,13 @@ export interface Transcriber {
 export interface SpeechParts {
   synthesizer: Synthesizer;
   recognizer: Recognizer;
-  /** For files, as voice cloning uploads them. */
+  /** For uploaded files. */
   transcriber: Transcriber;
   /** One for each caller. */
   openDetector(): Promise<ActivityDetector>;
-  /** One for each caller; nothing when it is off. */
+  /** One for each caller; undefined if it is off. */
   openNoiseFilter(): Promise<NoiseFilter | undefined>;
-  /** One for each caller; nothing when it is off or its model is absent. */
+  /** One for each caller; undefined if it is off or its model is absent. */
   openSmartTurn(): Promise<SmartTurn | undefined>;
   /**
    * Loads the models that a call needs, once: called when a caller connects, so that nobody waits later. Fulfilled when
@@ -57,17 +56,17 @@ export interface SpeechParts {
   close(): Promise<void>;
 }
 
-/** What works, for the health page. */
+/** For `/healthz`. */
 interface SpeechDescription {
   tts: string;
   stt: string;
   noise_filter: string;
   smart_turn: 'off' | 'local' | 'absent';
-  /** What the owner should know: backends that fail, voices that are missing. */
+  /** Backends that fail, voices that are missing. */
   warnings: string[];
 }
 
-/** Speech as the options ask for it. Models are loaded when they are first used, in threads of their own. */
+/** Models load when first used, each kind in its own thread. */
 export function createSpeechParts(
   options: VoiceOptions,
   { sidecar, directory, logger }: SpeechDeps,
@@ -106,10 +105,9 @@ export function createSpeechParts(
   };
 }
 
-/** Half a second of silence, enough to have a model loaded. */
+/** Half a second of silence loads a model. */
 const silence = new Float32Array(8000);
 
-/** One backend turns speech into text, live and from files. */
 function createListening(options: VoiceOptions, context: BackendContext) {
   const { sttBackend: backend } = options;
   const recognition = findBackend(backend)?.recognition?.create(options, context);
@@ -132,10 +130,10 @@ interface SpeakingBackend extends BackendVoices {
   synthesis: NonNullable<SpeechBackend['synthesis']>;
 }
 
-/** How long a caller waits for the sound of another machine before a voice of this one speaks. */
+/** How long a caller waits for a remote voice before a local one speaks. */
 const remoteTimeoutMs = 8000;
 
-/** All voices, each followed by those that speak when it fails. */
+/** All voices, each followed by those that speak if it fails. */
 function createSpeaking(options: VoiceOptions, context: BackendContext) {
   const backends = allBackends().flatMap(({ name, synthesis }): SpeakingBackend[] =>
     synthesis === undefined ? [] : [{ name, synthesis, ...synthesis.create(options, context) }],
@@ -158,7 +156,7 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
   return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
 }
 
-/** The chosen backend, then the fallbacks: those of this machine before remote ones. */
+/** The chosen backend, then the fallbacks, local ones first. */
 function inOrder(backends: readonly SpeakingBackend[], chosen: string): SpeakingBackend[] {
   const fallbacks = backends
     .filter(({ name, synthesis }) => synthesis.isFallback && name !== chosen)
@@ -166,7 +164,7 @@ function inOrder(backends: readonly SpeakingBackend[], chosen: string): Speaking
   return [...backends.filter(({ name }) => name === chosen), ...fallbacks];
 }
 
-/** Loads the voices of this machine by a word that nobody hears, where no remote backend answers before them. */
+/** Loads the local voices with a word that nobody hears, unless a remote backend answers before them. */
 async function warmVoice(backends: readonly SpeakingBackend[], synthesizer: Synthesizer): Promise<void> {
   for (const { name, synthesis, answers } of backends) {
     if (!synthesis.isRemote) {
@@ -177,7 +175,7 @@ async function warmVoice(backends: readonly SpeakingBackend[], synthesizer: Synt
   }
 }
 
-/** The parts that work on the microphone's frames. */
+/** Models that process the microphone's frames. */
 function createFrameParts(
   { noiseFilter, smartTurn }: VoiceOptions,
   { directory, logger }: Omit<SpeechDeps, 'sidecar'>,

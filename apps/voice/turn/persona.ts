@@ -36,7 +36,7 @@ export interface PersonaDeps {
 export function snapshotPersona(user: User, principal: Principal, deps: PersonaDeps): Persona {
   const skill = deps.selection.snapshot(user);
   const chosen = deps.preferences.verbosityOf(user.id);
-  const verbosity = isVerbosity(chosen) ? chosen : (skill.verbosity ?? deps.verbosity);
+  const verbosity = isVerbosity(chosen) ? chosen : (skill.filler_verbosity ?? deps.verbosity);
   return {
     user,
     principal,
@@ -89,7 +89,7 @@ export class Models {
     this.#options = options;
   }
 
-  of({ llm, temperature, maxTokens }: Skill): Model {
+  of({ llm, temperature, max_tokens: maxTokens }: Skill): Model {
     const gateway = llm.url === undefined ? this.#options.gateway : this.#gatewayAt(llm.url, llm.api_key_env);
     return withSettings(gateway.languageModel(llm.model), {
       temperature: temperature ?? this.#options.temperature,

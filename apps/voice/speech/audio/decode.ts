@@ -1,7 +1,6 @@
 import { checkRate, type Sound, SoundError } from './samples.ts';
 import { decodeWav, isWav } from './wav.ts';
 
-/** What the decoders of all formats have in common. */
 interface Decoder {
   readonly ready: Promise<void>;
   decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
@@ -16,7 +15,7 @@ interface Decoded {
 
 type Format = 'wav' | 'flac' | 'vorbis' | 'opus' | 'mp3';
 
-// Small, because a few bytes of packed silence can hold minutes.
+// Small, because a few bytes of compressed silence can hold minutes.
 const stepBytes = 4096;
 
 /**
@@ -56,7 +55,7 @@ async function decodePacked(
   return joined(pieces);
 }
 
-/** Loaded when the first file of a format comes. */
+/** Loaded with the first file of a format. */
 const decoders: Record<Exclude<Format, 'wav'>, () => Promise<Decoder>> = {
   flac: async () => new (await import('@wasm-audio-decoders/flac')).FLACDecoder(),
   vorbis: async () => new (await import('@wasm-audio-decoders/ogg-vorbis')).OggVorbisDecoder(),

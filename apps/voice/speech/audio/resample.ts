@@ -1,39 +1,39 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AudioFrame, Sound } from './samples.ts';
 
-/** After this many samples other work gets a turn. */
+/** Samples after which the event loop gets a turn. */
 const batch = 8000;
 
-/** How many crossings of zero a filter reaches to each side. */
+/** Zero crossings of the filter on each side. */
 const reach = 24;
 
-/** The more, the less folds back and the wider the band in which it may; this gives 90 dB. */
+/** Kaiser beta: more lowers aliasing and widens the transition band; 9 gives 90 dB. */
 const steepness = 9;
 
 const made = new Map<string, Filters>();
 
 const maxKept = 16;
 
-/** All usual rates are multiples of this; others would take thousands of filters, and most of a second to make them. */
+/** All usual rates are multiples of this; others would need thousands of filters, and most of a second to compute. */
 const rateStep = 25;
 
-/** Brings frames of a stream to one rate as they come; what one frame lacks at its end is taken from the next. */
+/** Resamples a stream frame by frame; the filter continues across frames. */
 export class StreamResampler {
   readonly #rate: number;
   #source = 0;
   #filters: Filters = filtersFor(48_000, 48_000);
-  /** Samples that new ones are made of, those of earlier frames first. */
+  /** Input samples, those of earlier frames first. */
   #input = new Float64Array();
-  /** How many of them are of earlier frames. */
+  /** How many of them come from earlier frames. */
   #kept = 0;
-  /** Where the next new sample stands, counted in `up`-ths of a sample from the start of the input. */
+  /** Position of the next output sample, in `up`-ths of an input sample. */
   #position = 0;
 
   constructor(rate: number) {
     this.#rate = rate;
   }
 
-  /** What can be made so far; it lags by the reach of the filter, 2 ms from 48 to 16 kHz. */
+  /** The output lags by half the filter: 2 ms from 48 to 16 kHz. */
   push({ samples, sampleRate }: AudioFrame): AudioFrame {
     if (sampleRate === this.#rate) {
       this.#source = sampleRate;
@@ -43,7 +43,7 @@ export class StreamResampler {
     return { samples: this.#convert(samples), sampleRate: this.#rate };
   }
 
-  /** A stream of another rate begins, with silence before it. */
+  /** Starts a stream of another rate, after silence. */
   #begin(sampleRate: number): void {
     this.#source = sampleRate;
     this.#filters = filtersFor(sampleRate, this.#rate);
@@ -66,7 +66,7 @@ export class StreamResampler {
     return result;
   }
 
-  /** Puts samples behind those that were kept; gives how many there are then. */
+  /** Appends samples; returns how many there are. */
   #take(samples: Int16Array): number {
     const length = this.#kept + samples.length;
     if (length > this.#input.length) this.#grow(length);
@@ -93,11 +93,11 @@ function rounded(value: number): number {
   return Math.max(-32_768, Math.min(32_767, Math.round(value)));
 }
 
-/** A filter for each place between two samples at which a new one may stand. */
+/** A polyphase filter bank: one filter for each fractional position of an output sample. */
 export interface Filters {
   up: number;
   down: number;
-  /** How many samples each filter reaches to either side; even. */
+  /** Samples on each side of a filter; even. */
   width: number;
   phases: readonly Float64Array[];
 }
@@ -145,7 +145,7 @@ function makeFilters(up: number, down: number): Filters {
   return { up, down, width, phases };
 }
 
-/** A sinc, faded out to both sides by Kaiser's window. */
+/** A sinc with a Kaiser window. */
 function weight(distance: number, cutoff: number, width: number): number {
   const angle = Math.PI * distance * cutoff;
   const sinc = angle === 0 ? 1 : Math.sin(angle) / angle;
@@ -153,7 +153,7 @@ function weight(distance: number, cutoff: number, width: number): number {
   return cutoff * sinc * fade;
 }
 
-/** The modified Bessel function of order zero, as its series. */
+/** The modified Bessel function of order zero. */
 function bessel(value: number): number {
   let [term, sum] = [1, 1];
   for (let order = 1; term > sum * 1e-12; order += 1) {
@@ -167,7 +167,7 @@ function commonDivisor(left: number, right: number): number {
   return right === 0 ? left : commonDivisor(right, left % right);
 }
 
-/** One channel at another rate: all channels mixed, then filtered so that nothing folds back. */
+/** Mixes all channels and resamples the result. */
 export async function toMono({ channels, sampleRate }: Sound, rate: number): Promise<Float32Array> {
   const mixed = mix(channels);
   if (sampleRate === rate) return mixed;

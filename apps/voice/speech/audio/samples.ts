@@ -2,7 +2,7 @@ const [lowestRate, highestRate] = [8000, 192_000];
 
 const highest = 2 ** 15 - 1;
 
-/** Samples from -1 to 1 as 16-bit ones; louder ones are cut. */
+/** Clips what exceeds -1 to 1. */
 export function toInt16(samples: Float32Array): Int16Array {
   const result = new Int16Array(samples.length);
   for (let index = 0; index < result.length; index += 1)
@@ -10,14 +10,13 @@ export function toInt16(samples: Float32Array): Int16Array {
   return result;
 }
 
-/** 16-bit samples as ones from -1 to 1. */
 export function toFloat32(samples: Int16Array): Float32Array {
   const result = new Float32Array(samples.length);
   for (let index = 0; index < result.length; index += 1) result[index] = (samples[index] as number) / 2 ** 15;
   return result;
 }
 
-/** Samples from -1 to 1 as 16-bit little-endian bytes. */
+/** Float samples as 16-bit little-endian bytes. */
 export function bytesOf(samples: Float32Array): Uint8Array {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
@@ -25,7 +24,7 @@ export function bytesOf(samples: Float32Array): Uint8Array {
   return bytes;
 }
 
-/** 16-bit little-endian bytes, an even number of them, as samples. */
+/** Reads 16-bit little-endian samples from an even number of bytes. */
 export function samplesOf(bytes: Uint8Array): Int16Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return Int16Array.from({ length: bytes.length >> 1 }, (_, index) => view.getInt16(index * 2, true));
@@ -37,7 +36,7 @@ export interface AudioFrame {
   sampleRate: number;
 }
 
-/** Decoded sound: one array of samples from -1 to 1 for each channel. */
+/** Decoded sound: samples from -1 to 1 for each channel. */
 export interface Sound {
   channels: readonly Float32Array[];
   sampleRate: number;
@@ -48,7 +47,7 @@ export function lengthOf({ channels, sampleRate }: Sound): number {
   return (channels[0]?.length ?? 0) / sampleRate;
 }
 
-/** Refuses a rate at which nobody records: its length would be a lie, and bringing it to another rate endless work. */
+/** Rejects implausible rates: the length would be wrong, and resampling endless work. */
 export function checkRate(sampleRate: number): number {
   if (sampleRate >= lowestRate && sampleRate <= highestRate) return sampleRate;
   throw new SoundError(
@@ -56,7 +55,6 @@ export function checkRate(sampleRate: number): number {
   );
 }
 
-/** The bytes hold no sound that can be decoded. */
 export class SoundError extends Error {
   readonly code = 'sound_unreadable';
 

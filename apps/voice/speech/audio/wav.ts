@@ -1,13 +1,13 @@
 import { SpeechError } from '../speech-error.ts';
 import { type AudioFrame, checkRate, type Sound, SoundError, samplesOf } from './samples.ts';
 
-/** So many bytes tell whether a file begins, and its head ends within so many. */
+/** Bytes that tell whether a WAV file begins; its header ends within `longestHead`. */
 const shortestHead = 12;
 
 const longestHead = 65_536;
 
 const headerBytes = 44;
-/** Formats of samples, by their number in the file. */
+/** Sample formats of WAV files. */
 const kinds = { integer: 1, float: 3, extensible: 0xfffe };
 const mostChannels = 8;
 /** Real files have a handful. */
@@ -20,7 +20,7 @@ interface Layout {
   bits: number;
 }
 
-/** Decodes integer and floating-point WAV files, and nothing beyond so many seconds. */
+/** Decodes integer and floating-point WAV files, up to `mostSeconds`. */
 export function decodeWav(bytes: Uint8Array, mostSeconds = Infinity): Sound {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = chunksOf(view);
@@ -35,7 +35,7 @@ export function isWav(bytes: Uint8Array): boolean {
   return /^RIFF.{4}WAVE/s.test(Buffer.from(bytes.subarray(0, 12)).toString('latin1'));
 }
 
-/** Where the 16-bit mono samples of a file begin that is still coming in, and their rate; undefined while its head is not whole. */
+/** Start and rate of the 16-bit mono samples of a streamed file; undefined while its header is incomplete. */
 function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const chunks = chunksOf(view);
@@ -74,7 +74,7 @@ interface Chunk {
   length: number;
 }
 
-/** A length that runs past the end, as streamed files have, is cut to what is there. */
+/** A length beyond the end, as streamed files have, is cut to what is there. */
 function chunksOf(view: DataView): Chunk[] {
   const chunks: Chunk[] = [];
   for (let at = 12; at + 8 <= view.byteLength && chunks.length < maxChunks; ) {
@@ -162,7 +162,7 @@ export async function* readSamples(
   if (head.length > 0) yield { samples: samplesOf(head), sampleRate: claimedRate };
 }
 
-/** Where the samples begin, and their rate; undefined while that cannot be told. */
+/** Start and rate of the samples; undefined while it is too early to tell. */
 function begin(bytes: Uint8Array, claimedRate: number): { start: number; sampleRate: number } | undefined {
   if (bytes.length < shortestHead) return undefined;
   const name = Buffer.from(bytes.subarray(0, 4)).toString('latin1');
@@ -180,7 +180,7 @@ function unreadable(message: string, cause?: unknown): SpeechError {
   return new SpeechError('unreadable', message, { cause });
 }
 
-/** Cuts a stream of bytes at whole 16-bit samples: an odd byte waits for its other half. */
+/** Cuts a stream at whole 16-bit samples: an odd byte waits for the next chunk. */
 export async function* alignSamples(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let carry: number | undefined;
   for await (const chunk of chunks) {

@@ -46,7 +46,7 @@ export const compat = defineSpeechBackend({
   options,
   synthesis: {
     isRemote: true,
-    // An endpoint that nobody chose gets no text.
+    // Text goes only to an endpoint that somebody chose.
     isFallback: false,
     clonesVoices: false,
     create: (values, { warnings }) => ({ synthesizers: [createCompatSynthesizer(values, warnings)] }),
@@ -101,7 +101,7 @@ function noSound(type: string): string {
   return `the speech endpoint answered with ${type} instead of sound; check TTS_COMPAT_URL`;
 }
 
-/** A caller waits for it, so a slow endpoint is given up sooner than for a file. */
+/** Milliseconds; a caller waits less long than an upload. */
 const limits = { live: 15_000, file: 120_000 };
 const rate = 16_000;
 const answerSchema = z.object({ text: z.string() });

@@ -8,10 +8,9 @@ import type { CreateHost } from '../worker/host.ts';
 
 type OptionSet = OptionTable['options'];
 
-/** What a backend is created with, beside its options. */
 export interface BackendContext {
   sidecar: Sidecar;
-  /** The recognition models of this machine, loaded when they are first used. */
+  /** The local recognition models, loaded when first used. */
   local: LocalRecognition;
   /** For files that models need on disk. */
   directory: string;
@@ -23,7 +22,7 @@ export interface BackendContext {
 export interface SpeechBackend<Options extends OptionSet = OptionSet> {
   /** The value of TTS_BACKEND, STT_BACKEND, and of `tts_backend` in skills. */
   name: string;
-  /** Its settings, which join those of the service. */
+  /** Its settings, which become settings of the service. */
   options: Options;
   synthesis?: SynthesisDefinition<ValuesOf<Options>>;
   recognition?: RecognitionDefinition<ValuesOf<Options>>;
@@ -34,9 +33,9 @@ export interface SpeechBackend<Options extends OptionSet = OptionSet> {
 type ValuesOf<Options extends OptionSet> = OptionsOf<OptionTable<Options>>;
 
 interface SynthesisDefinition<Values> {
-  /** Speaks over the network: a caller waits only some seconds for its sound where another backend could speak. */
+  /** Speaks over the network: if another backend could speak, a caller waits only some seconds for its sound. */
   isRemote: boolean;
-  /** Speaks for a chosen backend that fails. Those of this machine go before remote ones. */
+  /** Speaks if the chosen backend fails. Local ones go before remote ones. */
   isFallback: boolean;
   /** Keeps voices made from recordings. */
   clonesVoices: boolean;
@@ -44,11 +43,10 @@ interface SynthesisDefinition<Values> {
 }
 
 export interface BackendVoices {
-  /** All its voices; those after the first speak when it fails. */
+  /** All its voices; the others speak if the first fails. */
   synthesizers: readonly Synthesizer[];
-  /** Which of them goes first for this request. */
   preferred?(request: SpeechRequest): Synthesizer;
-  /** Whether a remote backend answers now; one that cannot be asked is taken to. */
+  /** Whether a remote backend answers now; without this it is assumed to. */
   answers?(): Promise<boolean>;
 }
 
@@ -57,18 +55,16 @@ interface RecognitionDefinition<Values> {
 }
 
 export interface BackendRecognition {
-  /** Turns a piece of speech into text. Silence is kept from it, and implausible text is dropped. */
+  /** Transcribes a piece of speech. It gets no silence, and implausible text is dropped. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
-  /** Turns an uploaded file into text; the samples of the file are given to `transcribe` when not given. */
+  /** Transcribes an uploaded file; without this `transcribe` gets its samples. */
   transcribeFile?(file: SpeechFile, signal?: AbortSignal): Promise<string>;
-  /** Loads its models. */
   warm?(): Promise<void>;
 }
 
-/** A file with speech. */
 export interface SpeechFile {
   bytes: Uint8Array;
-  /** As the uploader calls it; endpoints recognise the format by it. */
+  /** The uploaded file's name; endpoints recognise the format by it. */
   name: string;
 }
 

@@ -8,7 +8,7 @@ import { defaultPreset, diagnoseWeights, languageLetters, languages, presets } f
 import type { WorkerHost } from '../worker/host.ts';
 import { defineSpeechBackend } from './definition.ts';
 
-/** Speaks with the models of this machine: Kokoro, and Piper, which is faster and plainer. */
+/** Speaks with local models: Kokoro, and Piper, which is faster and plainer. */
 export const inprocess = defineSpeechBackend({
   name: 'inprocess',
   options: group('Speech output', {
@@ -45,7 +45,7 @@ export const inprocess = defineSpeechBackend({
   diagnose: async () => [await diagnoseWeights('voice')],
 });
 
-/** Piper's runtime reads its dictionaries from the first directory that it was given, as long as the process lives. */
+/** Piper's runtime reads its dictionaries from the first directory it was given, until the process ends. */
 let piperDirectory: string | undefined;
 
 interface KokoroVoiceOptions {
@@ -93,7 +93,7 @@ function languageOf(lang: string, voice: string): string {
 }
 
 export interface PiperSettings {
-  /** Where the files of the voice are unpacked. */
+  /** Where the voice's files are unpacked. */
   directory: string;
 }
 
@@ -104,9 +104,8 @@ interface PiperVoiceOptions {
   voice: string;
 }
 
-/** Speakers of the voice, counted from 0. */
 const speakers = 904;
-/** The clearest of those that were measured. */
+/** The clearest by measurement. */
 const defaultSpeaker = 79;
 const pattern = /^piper(?::(\d{1,3}))?$/;
 
@@ -141,7 +140,6 @@ function pinRuntime(): void {
   }
 }
 
-/** Whether a voice is meant for Piper. */
 function isPiper(voice: string | undefined): boolean {
   return voice?.startsWith('piper') ?? false;
 }

@@ -3,5 +3,5 @@ import { inprocess } from './inprocess.ts';
 import { local } from './local.ts';
 import { sidecar } from './sidecar.ts';
 
-/** Every way to speak and to listen. Options, choice, fallbacks, doctor and reference pages read this list. */
+/** All speech backends. Options, choice, fallbacks, doctor and reference pages read this list. */
 export const speechBackends = [local, sidecar, inprocess, compat] as const;

@@ -2,10 +2,10 @@ import { directory, group } from '@trunkline/config';
 import { diagnoseWeights } from '../weights.ts';
 import { defineSpeechBackend } from './definition.ts';
 
-/** Half a second of silence, enough to have a model loaded. */
+/** Half a second of silence loads a model. */
 const silence = new Float32Array(8000);
 
-/** Listens with the models of this machine. */
+/** Listens with local models. */
 export const local = defineSpeechBackend({
   name: 'local',
   options: group('Speech recognition', {

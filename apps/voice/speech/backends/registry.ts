@@ -17,7 +17,7 @@ export const synthesisBackends = namesOf('synthesis');
 /** The values of STT_BACKEND. */
 export const recognitionBackends = namesOf('recognition');
 
-/** The list as whoever creates or diagnoses backends sees it: each takes the options of all. */
+/** The list for callers that pass the options of all backends to each. */
 export function allBackends(): readonly SpeechBackend[] {
   return speechBackends as readonly unknown[] as readonly SpeechBackend[];
 }

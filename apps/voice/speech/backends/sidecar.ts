@@ -52,7 +52,7 @@ async function answers(client: Sidecar): Promise<boolean> {
     await client.listReferences(AbortSignal.timeout(probeTimeoutMs));
     return true;
   } catch (error) {
-    // One that refuses to list its voices may speak all the same.
+    // A sidecar that refuses to list its voices may still speak.
     return error instanceof SpeechError && error.code === 'refused';
   }
 }
@@ -60,12 +60,12 @@ async function answers(client: Sidecar): Promise<boolean> {
 interface SidecarSynthesizerOptions {
   sidecar: Sidecar;
   sampleRate: number;
-  /** Speaks where the skill names no voice; the sidecar's own when not given. */
+  /** Speaks if the skill names no voice; the sidecar's own if not given. */
   referenceId: string | undefined;
   warnings: SpeechWarnings;
 }
 
-/** A skill's voice is a reference saved on the sidecar. Prosody tags are left to it. */
+/** A skill's voice is a reference saved on the sidecar, which also reads prosody tags. */
 export function createSidecarSynthesizer(options: SidecarSynthesizerOptions): Synthesizer {
   return {
     backend: 'sidecar',
@@ -92,7 +92,7 @@ function frames(
   return readSamples(sidecar.speak({ text, referenceId, signal }), sampleRate);
 }
 
-/** A sidecar refuses before the first sound when it does not know the voice. */
+/** A sidecar that does not know the voice refuses before the first sound. */
 async function isUnknown(
   { sidecar, referenceId }: SidecarSynthesizerOptions,
   { voice, signal }: SpeechRequest,

@@ -41,17 +41,16 @@ export interface ClonerOptions {
 const shortest = 10;
 const longest = 30;
 
-/** Makes a saved voice, and a skill that speaks with it, from an upload. */
+/** Saves an uploaded voice, and a skill that speaks with it. */
 export class VoiceCloner {
   readonly #options: ClonerOptions;
-  /** Slugs of clones that are being made. */
   readonly #underWay = new Set<string>();
 
   constructor(options: ClonerOptions) {
     this.#options = options;
   }
 
-  /** Checks the upload, then saves it; what fails half way leaves nothing behind. */
+  /** Checks the upload, then saves it. A failure half way leaves nothing behind. */
   async clone(upload: CloneUpload): Promise<Clone> {
     this.#checkSlug(upload.slug);
     this.#underWay.add(upload.slug);
@@ -104,7 +103,7 @@ export class VoiceCloner {
     }
   }
 
-  /** A voice of that name which was there before is neither replaced nor removed. */
+  /** Neither replaces nor removes an existing voice of that name. */
   async #addReference({ slug, audio }: CloneUpload, text: string): Promise<void> {
     const { sidecar, logger } = this.#options;
     let isNew = false;
@@ -143,7 +142,7 @@ async function checkAudio(bytes: Uint8Array): Promise<void> {
     throw new CloneError(`audio must be ${shortest}-${longest} s long, this is ${told} s`);
 }
 
-/** A clone that was refused or failed, in words for whoever uploaded it. */
+/** A refused or failed clone; the message is for the uploader. */
 export class CloneError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -157,7 +156,6 @@ interface ClonedSkill {
   description: string;
 }
 
-/** Writes the file of a skill that speaks with a cloned voice and shares SOUL.md. */
 async function writeClonedSkill(configDirectory: string, skill: ClonedSkill): Promise<void> {
   const { slug, name, description } = skill;
   const file = {
@@ -171,7 +169,7 @@ async function writeClonedSkill(configDirectory: string, skill: ClonedSkill): Pr
   await writeFileAtomic(pathOf(configDirectory, slug), stringify(file));
 }
 
-/** Also one that is broken, or was put there since the skills were read. */
+/** Finds broken files too, and those added since the skills were loaded. */
 function hasSkillFile(configDirectory: string, slug: string): boolean {
   return ['yaml', 'yml'].some((ending) => existsSync(join(configDirectory, 'skills', `${slug}.${ending}`)));
 }

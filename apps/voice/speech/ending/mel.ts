@@ -1,11 +1,11 @@
 const rate = 16_000;
-/** Samples of one spectrum, and from one to the next. */
+/** Samples of one spectrum, and between two. */
 const width = 400;
 const step = 160;
 const bins = width / 2 + 1;
 const bands = 80;
 const highest = rate / 2;
-/** Below this the scale is even, above it grows with the logarithm. */
+/** Hz below which the mel scale is linear; above it is logarithmic. */
 const bend = 1000;
 const evenStep = 200 / 3;
 const growth = Math.log(6.4) / 27;
@@ -40,7 +40,7 @@ function loudness(spectrum: Float64Array, { from, weights }: Filter): number {
   return Math.log10(Math.max(sum, 1e-10));
 }
 
-/** The spectrum of one window; beyond the ends the sound is mirrored. */
+/** The power spectrum of one window; beyond the ends the sound is mirrored. */
 function powerAt(samples: Float32Array, start: number): Float64Array {
   const window = Float64Array.from(hann, (weight, index) => weight * mirrored(samples, start + index));
   if (window.every((value) => value === 0)) return new Float64Array(bins);
@@ -67,7 +67,7 @@ interface Filter {
   weights: readonly number[];
 }
 
-/** Triangles, even in pitch and of even area. */
+/** Triangles of equal area, evenly spaced on the mel scale. */
 function bandFilters(): Filter[] {
   const top = pitchOf(highest);
   const edges = Array.from({ length: bands + 2 }, (_, index) => frequencyOf((top * index) / (bands + 1)));

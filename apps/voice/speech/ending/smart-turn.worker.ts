@@ -23,7 +23,7 @@ serveWork(async (samples: Float32Array) => {
   return Number(answer?.data[0] ?? 0);
 });
 
-/** The end counts; what is shorter stands at the end too. */
+/** The last eight seconds; shorter sound is padded in front. */
 function lastSeconds(samples: Float32Array): Float32Array {
   const whole = new Float32Array(length);
   const last = samples.subarray(-length);
@@ -31,7 +31,7 @@ function lastSeconds(samples: Float32Array): Float32Array {
   return whole;
 }
 
-/** The model was trained with sounds of mean 0 and spread 1. */
+/** The model was trained on sound of mean 0 and variance 1. */
 function levelled(samples: Float32Array): Float32Array {
   const mean = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
   const spread = samples.reduce((sum, sample) => sum + (sample - mean) ** 2, 0) / samples.length;

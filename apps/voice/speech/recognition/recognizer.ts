@@ -11,10 +11,10 @@ export interface RecognitionOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Live speech to text; silence and noise give an empty text. */
+/** Live speech to text; silence and noise give ''. */
 export interface Recognizer {
   readonly backend: string;
-  /** Takes one utterance so far, 16 kHz (-1 to 1). */
+  /** Takes the utterance so far at 16 kHz, -1 to 1. */
   recognize(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
 }
@@ -54,26 +54,23 @@ export async function recognizeFile(
   return recognize(samples.subarray(0, longestSeconds * sampleRate), { final: true, signal });
 }
 
-/** Work of the recognition worker: where speech is in a sound, or what is said in it. */
 export type RecognitionWork =
   | { kind: 'scan'; samples: Float32Array }
   | { kind: 'transcribe'; samples: Float32Array; model: 'quick' | 'careful' };
 
 export interface RecognitionSettings {
-  /** Weights of the user's own; the installed ones when not given. */
+  /** The operator's own weights; the installed ones if not given. */
   modelDirectory: string | undefined;
 }
 
-/** The recognition models of this machine. */
 export interface LocalRecognition {
   /** The probability of speech for every whole window of 512 samples. */
   scan(samples: Float32Array, options: RecognitionOptions): Promise<number[]>;
-  /** What the model makes of the samples, whatever they are. */
   transcribe(samples: Float32Array, options: RecognitionOptions): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Final transcripts go before interim ones, which the smaller model makes. */
+/** Final transcripts go first; the smaller model makes interim ones. */
 export function createLocalRecognition(
   createHost: CreateHost,
   settings: RecognitionSettings,
@@ -90,9 +87,9 @@ export function createLocalRecognition(
   };
 }
 
-/** Words a second that nobody reaches; a recogniser that runs away does. */
+/** Words per second; only a runaway recogniser is faster. */
 const fastest = 7;
-/** So often in a row a phrase is said by a machine only. */
+/** A phrase repeated this often in a row is a recogniser's loop. */
 const repeats = 4;
 const longestPhrase = 4;
 
@@ -124,7 +121,7 @@ function timesInRow(words: readonly string[], at: number, length: number): numbe
   return times;
 }
 
-/** Numbers repeat when they are dictated. */
+/** Dictated numbers may repeat. */
 function isDictated(words: readonly string[], at: number, length: number): boolean {
   return /\d|\b(zero|oh|one|two|three|four|five|six|seven|eight|nine)\b/.test(bare(words, at, length));
 }
@@ -134,24 +131,23 @@ function bare(words: readonly string[], at: number, length: number): string {
   return phrase.toLowerCase().replace(/[^\p{L}\p{N}' ]/gu, '');
 }
 
-/** A stretch of samples, from and to. */
 interface Span {
   from: number;
   to: number;
 }
 
-/** Windows as sure as this hold speech; while it lasts, less is enough. */
+/** Probabilities at which speech starts, and above which it continues. */
 const entering = 0.5;
 const staying = 0.35;
-/** Shorter sounds are clicks and coughs: a spoken "no" is longer. */
+/** Shorter sounds are clicks and coughs; a spoken "no" is longer. */
 const shortestWindows = 4;
-/** Quieter than this nobody speaks into a microphone: -54 dB of full scale. */
+/** -54 dB of full scale; speech into a microphone is louder. */
 const quietest = 0.002;
-/** What is kept around speech, so that no soft consonant is lost. */
+/** Kept around speech, so that no soft consonant is lost. */
 const margin = 0.25 * sampleRate;
-/** Spans with less than this between them are one. */
+/** Spans closer than this are joined. */
 const joining = 0.6 * sampleRate;
-/** The recogniser is at its best with no more than this. */
+/** The recogniser works best on at most this much. */
 const longest = 20 * sampleRate;
 
 /**
@@ -166,7 +162,6 @@ export function speechSpans(samples: Float32Array, probabilities: readonly numbe
   return joined.flatMap((span) => cut(span, probabilities));
 }
 
-/** Runs of windows with speech, long enough to be words. */
 function runsOf(probabilities: readonly number[]): Span[] {
   const runs: Span[] = [];
   let from: number | undefined;
@@ -206,7 +201,7 @@ function joinNear(spans: readonly Span[]): Span[] {
   return joined;
 }
 
-/** Cuts what is too long where speech is least likely, in the second half of what fits. */
+/** Cuts long spans where speech is least likely, in the second half of what fits. */
 function cut({ from, to }: Span, probabilities: readonly number[]): Span[] {
   if (to - from <= longest) return [{ from, to }];
   const first = Math.ceil((from + longest / 2) / windowLength);

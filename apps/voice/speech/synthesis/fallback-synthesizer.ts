@@ -3,17 +3,17 @@ import { SpeechError } from '../speech-error.ts';
 import type { SpeechWarnings } from '../warnings.ts';
 import type { SpeechRequest, Synthesizer } from './synthesizer.ts';
 
-/** How fast voices read, in characters a second; rather too few, as a word said twice is better than one left out. */
+/** Reading speed of voices; rather low, as a repeated word is better than a missing one. */
 const charactersPerSecond = 13;
 
-/** A clause that began not farther back than this is begun again. */
+/** A clause that began within this many characters is repeated whole. */
 const farthestBack = 40;
 
 export interface FallbackOptions {
   backend: string;
-  /** All backends that may speak a request, the one it should be first. */
+  /** All backends that may speak a request, the preferred one first. */
   order(request: SpeechRequest): readonly Synthesizer[];
-  /** How long a caller waits for the next sound of a backend, where another one could speak. */
+  /** How long a caller waits for the next sound, if another backend could speak. */
   timeoutMs(backend: Synthesizer): number | undefined;
   warnings: SpeechWarnings;
   now?: () => number;
@@ -24,7 +24,7 @@ interface Progress {
   rest: string;
 }
 
-/** Speaks by the first backend that works; one that fails in the middle is followed by the next for what is left. */
+/** Speaks with the first backend that works. If it fails in the middle, the next speaks the rest. */
 export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
   const health = new BackendHealth(options.warnings, options.now ?? (() => performance.now()));
   const closing = new AbortController();
@@ -65,7 +65,7 @@ async function* speakByFirst(request: SpeechRequest, options: FallbackOptions, h
 
 const harmless: readonly SpeechError['code'][] = ['unsupported', 'busy'];
 
-/** What a backend cannot read, or has no time for, says nothing about its health. */
+/** A text that a backend cannot read, or has no time for, says nothing about its health. */
 function reportFailure(
   backend: Synthesizer,
   error: unknown,
@@ -78,7 +78,7 @@ function reportFailure(
   else health.failed(backend, error, next?.backend);
 }
 
-/** When all are down, all are tried. */
+/** If all are down, all are tried. */
 function usable(backends: readonly Synthesizer[], health: BackendHealth): readonly Synthesizer[] {
   const up = backends.filter((backend) => health.isUp(backend));
   return up.length === 0 ? backends : up;
@@ -109,7 +109,7 @@ async function* speakBy(
   }
 }
 
-/** Throws when a value takes longer than `timeoutMs`, and leaves the source behind. */
+/** Throws if a value takes longer than `timeoutMs`, and abandons the source. */
 async function* eachInTime<Value>(values: AsyncIterable<Value>, timeoutMs: number | undefined) {
   const iterator = values[Symbol.asyncIterator]();
   let isOver = false;
@@ -133,7 +133,7 @@ async function* eachInTime<Value>(values: AsyncIterable<Value>, timeoutMs: numbe
 
 const cooldowns = { failureThreshold: 1, cooldownMs: 5000, maxCooldownMs: 60_000 };
 
-/** Which backends fail; each is tried in the background until it works again. */
+/** Tracks which backends fail, and tries those in the background until they work again. */
 class BackendHealth {
   readonly #warnings: SpeechWarnings;
   readonly #now: () => number;
@@ -188,7 +188,7 @@ function keyOf({ backend }: Synthesizer): string {
   return `speech by ${backend}`;
 }
 
-/** What is still to be said of a text of which so many seconds were heard; it begins with a clause, else with a word. */
+/** The rest of a text of which so many seconds were heard, from the start of a clause or else of a word. */
 export function restOfText(text: string, spokenSeconds: number): string {
   if (spokenSeconds === 0) return text;
   const reached = Math.floor(spokenSeconds * charactersPerSecond);

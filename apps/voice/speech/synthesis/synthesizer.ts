@@ -1,12 +1,12 @@
 import type { AudioFrame } from '../audio/samples.ts';
 
-/** Words in round brackets that a voice acts out; other words in brackets are text. */
+/** Words in round brackets that a voice acts out; others are text. */
 const acted =
   'laugh|laughs|laughing|chuckle|chuckles|chuckling|sigh|sighs|sighing|gasp|gasps|whisper|whispers|whispering|' +
   'shouting|screaming|crying|sobbing|pause|short pause|long pause|break|breath|breathing|clears throat|' +
   'happy|sad|angry|excited|surprised|nervous|calm|serious|sarcastic|soft tone|in a hurry tone|emphasis';
 
-// A link's text in square brackets is followed by an address.
+// The text of a link is followed by its address.
 const square = /\[[a-z][a-z ,'-]{1,40}\](?!\()/gi;
 
 const round = new RegExp(String.raw`\((?:${acted})\)`, 'gi');
@@ -18,19 +18,19 @@ export interface SpeechRequest {
   /** As the skill names it; each backend reads it in its own way. */
   voice?: string | undefined;
   lang?: string | undefined;
-  /** The one that the skill names; the configured one when not given. */
+  /** The skill's; the configured one if not given. */
   backend?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Text to speech. The frames name the rate of the backend that really spoke. */
+/** Text to speech. Frames carry the rate of the backend that spoke. */
 export interface Synthesizer {
   readonly backend: string;
   speak(request: SpeechRequest): AsyncIterable<AudioFrame>;
   close(): Promise<void>;
 }
 
-/** Takes out the tags that tell the sidecar how to speak, for voices that would read them aloud. */
+/** Removes the sidecar's prosody tags, which other voices would read aloud. */
 export function withoutProsody(text: string): string {
   const bare = text.replace(square, ' ').replace(round, ' ').replace(angled, ' ');
   return bare

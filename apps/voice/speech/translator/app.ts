@@ -28,14 +28,13 @@ interface Converter {
   convert(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void>;
 }
 
-/** How 16-bit mono samples are handed on in each format. */
 const converters: Record<SpeechFormat, Converter> = {
   wav: { contentType: 'audio/wav', convert: toWav },
   pcm: { contentType: 'audio/pcm', convert: toPcm },
   mp3: { contentType: 'audio/mpeg', convert: toMp3 },
 };
 
-/** The length stands in the header, so the file is given whole. */
+/** The header holds the length, so the file comes whole. */
 async function* toWav(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of samples) chunks.push(chunk);
@@ -55,19 +54,17 @@ async function* toMp3(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8A
   yield encoder.finish();
 }
 
-/** Turns 16-bit mono samples into MP3, piece by piece. */
 interface Mp3Encoder {
   encode(samples: Uint8Array): Uint8Array;
-  /** The rest, after the last samples. */
   finish(): Uint8Array;
 }
 
-/** The encoder (LAME as WebAssembly) is an optional package and loaded when the first MP3 is asked for. */
+/** The encoder (LAME as WebAssembly) is an optional package, loaded for the first MP3. */
 async function createMp3Encoder(sampleRate: number): Promise<Mp3Encoder> {
   const lame = await load();
   lame.configure({ channels: 1, sampleRate, bitrate });
   return {
-    // What the encoder gives back is overwritten by its next call.
+    // The encoder overwrites its result in the next call.
     encode: (samples) => lame.encode([floatsOf(samples)]).slice(),
     finish: () => lame.finalize().slice(),
   };
@@ -95,12 +92,12 @@ function floatsOf(bytes: Uint8Array): Float32Array {
 export interface TranslatorOptions {
   sidecar: Sidecar;
   sampleRate: number;
-  /** What the voice `default` stands for; the sidecar's own when not given. */
+  /** The voice `default`; the sidecar's own if not given. */
   defaultVoice: string | undefined;
   users: UserDirectory;
   admission: Pick<Admission, 'openCaller'>;
   version: string;
-  /** Names of the internet under which it answers without a key. */
+  /** Host names under which it answers without a key. */
   allowedHosts?: readonly string[];
   logger: Logger;
 }
@@ -161,7 +158,7 @@ export function createTranslator(options: TranslatorOptions) {
   return app;
 }
 
-/** The first piece is awaited, so that a sidecar which fails at once is answered with an error. */
+/** Awaits the first chunk, so that a sidecar that fails at once gives an error response. */
 async function opened(chunks: AsyncGenerator<Uint8Array, void>): Promise<ReadableStream> {
   const first = await chunks.next().catch((error: unknown) => {
     throw errors.speech_failed({ reason: errorMessage(error) }, { cause: error });

@@ -8,7 +8,7 @@ interface Waiting<Row, Answer> {
   reject(error: unknown): void;
 }
 
-/** Gathers what many callers bring while the worker is busy, and hands it over in one piece of work. */
+/** Collects rows of many callers while the worker is busy, and sends them as one batch. */
 export function createBatcher<Row, Answer>(host: WorkerHost): (row: Row) => Promise<Answer> {
   const waiting: Waiting<Row, Answer>[] = [];
   let working = false;
@@ -41,7 +41,7 @@ async function answerAll<Row, Answer>(
   }
 }
 
-/** Does the frames of one caller one after the other; when too many wait, the frame is refused as `busy`. */
+/** Processes the frames of one caller in order; if too many wait, rejects with `busy`. */
 export async function inOrder<Value>(frames: Mutex, work: () => Promise<Value>): Promise<Value> {
   try {
     return await frames.run(work);

@@ -1,21 +1,20 @@
 import type * as Onnx from 'onnxruntime-node';
 import type { OnnxRuntime } from '../../weights.ts';
 
-/** Samples that are judged at once, 32 ms at 16 kHz. */
+/** 32 ms at 16 kHz. */
 export const windowLength = 512;
-/** The model also wants the end of the window before. */
+/** Samples of the previous window that the model takes too. */
 const contextLength = 64;
 const stateLength = 128;
 const rowLength = contextLength + windowLength;
 
-/** What the model remembers of one voice. */
+/** The model's state for one caller. */
 export interface SileroMemory {
   context: Float32Array;
-  /** Two layers, one after the other. */
+  /** Two layers, concatenated. */
   state: Float32Array;
 }
 
-/** One window of one caller. */
 export interface SileroRow {
   samples: Float32Array;
   memory: SileroMemory;
@@ -26,7 +25,7 @@ export interface SileroAnswer {
   memory: SileroMemory;
 }
 
-/** Tells the probability of speech, for many callers in one run. */
+/** Gives the probability of speech, for many callers in one run. */
 export interface Silero {
   judge(rows: readonly SileroRow[]): Promise<SileroAnswer[]>;
 }
@@ -68,7 +67,7 @@ function inputOf(rows: readonly SileroRow[]): Float32Array {
   return input;
 }
 
-/** The model wants the first layers of all callers, then the second ones. */
+/** The model takes the first layers of all callers, then the second ones. */
 function statesOf(rows: readonly SileroRow[]): Float32Array {
   const states = new Float32Array(2 * rows.length * stateLength);
   for (const [index, { memory }] of rows.entries()) {

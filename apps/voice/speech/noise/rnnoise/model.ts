@@ -4,7 +4,7 @@ export const frameLength = 480;
 const scale = 2 ** 15;
 const floatBytes = 4;
 
-/** The exports of the module, whose build gave them one letter each. */
+/** The exports of the module, which its build names by single letters. */
 interface Exports {
   memory: WebAssembly.Memory;
   prepare(): void;
@@ -14,7 +14,7 @@ interface Exports {
   process(state: number, output: number, input: number): number;
 }
 
-/** Filters frames of many voices, each with a memory of its own. */
+/** Filters the frames of many callers, each with its own state. */
 export interface RnNoise {
   open(): number;
   filter(voice: number, samples: Float32Array): Float32Array;
@@ -59,7 +59,7 @@ async function instantiate(bytes: Uint8Array<ArrayBuffer>): Promise<Exports> {
 
 const pageBytes = 65_536;
 
-/** Tells whether the memory now has this size. */
+/** Returns 1 on success, as the module expects. */
 function grow(memory: WebAssembly.Memory | undefined, size: number): number {
   if (memory === undefined) return 0;
   memory.grow(Math.ceil((size - memory.buffer.byteLength) / pageBytes));

@@ -12,7 +12,6 @@ export interface MoonshineFiles {
 
 /** An English speech recogniser that works on 16 kHz samples. */
 export interface Moonshine {
-  /** The numbers of the words that are heard. */
   tokensOf(samples: Float32Array, signal?: AbortSignal): Promise<number[]>;
 }
 
@@ -27,14 +26,14 @@ interface Sessions {
 const startToken = 1;
 const endToken = 2;
 const sampleRate = 16_000;
-/** Nobody speaks faster; what goes on beyond is the model repeating itself. */
+/** Nobody speaks faster; more means that the model repeats itself. */
 const tokensPerSecond = 7;
 const fewestTokens = 4;
 
-/** More threads make it hardly quicker, and take the cores from speech. */
+/** More threads are hardly faster, and take cores from synthesis. */
 const threads = { intraOpNumThreads: 1, interOpNumThreads: 1 };
 
-/** Loads the model; for a worker, as its work blocks the thread. */
+/** For workers only: inference blocks the thread. */
 export async function loadMoonshine(onnx: Runtime, files: MoonshineFiles): Promise<Moonshine> {
   const [encoder, decoder] = await Promise.all([
     onnx.InferenceSession.create(files.encoder, threads),
@@ -71,7 +70,7 @@ async function recognise(
   return tokens;
 }
 
-/** What the decoder remembers, by the names of its inputs: nothing yet. */
+/** The empty key-value cache of the decoder. */
 function emptyPast(onnx: Runtime, decoder: Onnx.InferenceSession): Tensors {
   const inputs = decoder.inputMetadata.filter(({ name }) => name.startsWith('past_key_values.'));
   return Object.fromEntries(
@@ -85,7 +84,7 @@ function emptyPast(onnx: Runtime, decoder: Onnx.InferenceSession): Tensors {
   );
 }
 
-/** What it remembers of the sound is given once, with the first token; what of its own words grows. */
+/** The encoder's part of the cache comes with the first token and stays; the decoder's part grows. */
 function nextPast(past: Tensors, output: Tensors, first: boolean): Tensors {
   const entries = Object.entries(past).map(([name, before]) => {
     const now = output[name.replace('past_key_values', 'present')];
@@ -104,7 +103,6 @@ function likeliest(logits: Onnx.Tensor | undefined): number {
   return best;
 }
 
-/** Turns the model's numbers into text. */
 export interface Vocabulary {
   textOf(tokens: readonly number[]): string;
 }
@@ -126,7 +124,7 @@ function textOf(tokens: readonly number[], words: readonly string[]): string {
   return Buffer.from(bytes).toString('utf8').replaceAll(blank, ' ').trim();
 }
 
-/** Some tokens stand for a single byte; the first three and those beyond the list for no text at all. */
+/** Some tokens stand for a single byte, control tokens for no text. */
 function bytesOf(word: string | undefined): number[] {
   if (word === undefined || /^<(unk|s|\/s)>$/.test(word)) return [];
   const byte = /^<0x([0-9A-F]{2})>$/.exec(word)?.[1];

@@ -4,13 +4,13 @@ import type { WorkerHost } from '../../worker/host.ts';
 import { type SpeechRequest, type Synthesizer, withoutProsody } from '../synthesizer.ts';
 import { normalise } from './normalise.ts';
 
-/** Softer than this is silence: -46 dB of full scale. */
+/** Softer is silence: -46 dB of full scale. */
 const silent = 0.005;
 
 /** The first piece is short, so that the caller hears something soon. */
 const shortFirst = 60;
 
-/** Far below what the model can take (510 symbols), and short enough for others to get their turn. */
+/** Far below the model's limit (510 symbols), so that other callers get their turn. */
 const longest = 160;
 
 interface LocalVoiceOptions {
@@ -19,14 +19,13 @@ interface LocalVoiceOptions {
   warnings: SpeechWarnings;
   /** Called before the worker is asked. */
   prepare?(): void;
-  /** Which of its voices speaks, and in which language. */
   choose(request: SpeechRequest): Omit<UtteranceWork, 'text'>;
 }
 
 /** Seconds of silence kept around a piece. */
 const pauses = { before: 0.02, afterClause: 0.12, afterSentence: 0.28 };
 
-/** A voice of this machine: speaks piece by piece, so that callers take turns and the first sound comes early. */
+/** A local voice. It speaks piece by piece, so that callers take turns and the first sound comes early. */
 export function createLocalVoice(options: LocalVoiceOptions): Synthesizer {
   const { backend, host, warnings, choose } = options;
   return {
@@ -52,7 +51,7 @@ function trimmed(text: string, { samples, sampleRate }: Utterance): Float32Array
   return trimSilence(samples, sampleRate, { before: pauses.before, after });
 }
 
-/** Cuts a text into pieces that are spoken one after the other: sentences, and clauses where they are too long. */
+/** Splits a text into sentences, and long ones into clauses. */
 export function splitForSpeech(text: string): string[] {
   const sentences = text
     .split(/(?<=[.!?…]["')\]]?)\s+(?=\S)/)
@@ -62,7 +61,7 @@ export function splitForSpeech(text: string): string[] {
   return [...shortened(first, shortFirst), ...rest].flatMap((sentence) => fitted(sentence));
 }
 
-/** The first clause by itself when the whole is long. */
+/** Separates the first clause of a long sentence. */
 function shortened(sentence: string, most: number): string[] {
   if (sentence.length <= most) return [sentence];
   const clause = /^.{12,60}?[,;:–—](?=\s)/.exec(sentence)?.[0];
@@ -78,7 +77,7 @@ function fitted(text: string): string[] {
   return [text.slice(0, at), ...fitted(text.slice(at).trim())];
 }
 
-/** Cuts the silence at both ends to the given seconds, so that pieces follow each other as in one breath. */
+/** Trims the silence at both ends to the given seconds, so that pieces follow each other in one breath. */
 function trimSilence(
   samples: Float32Array,
   sampleRate: number,
@@ -91,7 +90,6 @@ function trimSilence(
   return samples.subarray(from, Math.min(samples.length, last + 1 + Math.round(keep.after * sampleRate)));
 }
 
-/** A piece of text for a worker that speaks. */
 export interface UtteranceWork {
   text: string;
   voice: string;
@@ -99,7 +97,6 @@ export interface UtteranceWork {
   language: string;
 }
 
-/** A spoken piece. */
 export interface Utterance {
   samples: Float32Array;
   sampleRate: number;

@@ -97,7 +97,7 @@ const numbers: readonly Rule[] = [
   [/#(?=\d)/g, 'number '],
 ];
 
-/** English text as it is said: what a voice would stumble over is written out; whole and decimal numbers it can read. */
+/** Writes out what a voice cannot read: links, symbols, units, dates, sums. Plain numbers stay. */
 export function normalise(text: string): string {
   const rules = [...marks, ...abbreviations, ...units, ...numbers];
   const said = rules.reduce((result, [pattern, replacement]) => {
@@ -109,7 +109,6 @@ export function normalise(text: string): string {
   return said.replace(/\s+/g, ' ').trim();
 }
 
-/** Groups that matched nothing are left out, so that they take their default. */
 function textOf(group: unknown): string {
   return typeof group === 'string' ? group : '';
 }
@@ -150,7 +149,7 @@ function ordinal(value: number): string {
   return `${value}${ending}`;
 }
 
-/** Years are said in two halves; those just after a century like other numbers. */
+/** Years are read in two halves, except those just after a century. */
 function year(first: string, second: string): string | undefined {
   if (second === '00') return first === '20' ? undefined : `${first} hundred`;
   if (first === '20' && second.startsWith('0')) return undefined;

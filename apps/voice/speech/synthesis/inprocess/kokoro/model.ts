@@ -12,17 +12,16 @@ const lengthed = 2;
 
 const fixed32 = 5;
 
-/** Numbers of the element types in the ONNX format. */
+/** ONNX element types: float16 and float32. */
 const half = 10;
 
 const single = 1;
 
 export const kokoroRate = 24_000;
-/** The most symbols that the model takes at once. */
+/** The most symbols per run. */
 const longest = 508;
 const styleLength = 256;
 
-/** A model of 82 million parameters that speaks phonemes with any of its voices. */
 export interface Kokoro {
   speak(phonemes: string, voice: string): Promise<Float32Array>;
 }
@@ -33,9 +32,9 @@ export async function loadKokoro(onnx: OnnxRuntime): Promise<Kokoro> {
   const session = await onnx.InferenceSession.create(widenModel(bytes), {
     intraOpNumThreads: Math.min(2, availableParallelism()),
     interOpNumThreads: 1,
-    // Goes on as fast, and uses less of the processor than with all of them.
+    // As fast as with all optimizations, and uses less CPU.
     graphOptimizationLevel: 'extended',
-    // Threads that wait in a loop would take the cores from the calls.
+    // Spinning threads would take cores from the calls.
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   });
   const styles = createStyles(await provenPaths('Kokoro voices'));
@@ -65,7 +64,7 @@ async function run(
   return samples;
 }
 
-/** How a voice sounds, for each number of symbols; half a megabyte a voice, kept once it was used. */
+/** Style vectors of a voice, one for each number of symbols; half a megabyte a voice, cached. */
 function createStyles(paths: readonly string[]): (voice: string) => Promise<Float32Array> {
   const known = new Map<string, Float32Array>();
   return async (voice) => {
@@ -81,7 +80,7 @@ function floatsOf(bytes: Buffer): Float32Array {
   return new Float32Array(new Uint8Array(bytes).buffer);
 }
 
-/** The model's symbols with their numbers; gaps are numbers that it does not use. */
+/** The model's symbols with their numbers; gaps are unused numbers. */
 const groups: readonly (readonly [number, string])[] = [
   [1, ';:,.!?'],
   [9, '—…"()“” \u0303ʣʥʦʨᵝ\uAB67AI'],
@@ -119,7 +118,7 @@ const numbers = new Map(
   groups.flatMap(([first, symbols]) => [...symbols].map((symbol, index) => [symbol, first + index] as const)),
 );
 
-/** Symbols that the model does not know are left out. */
+/** Drops symbols that the model does not know. */
 function symbolNumbers(phonemes: string): number[] {
   return [...phonemes].flatMap((symbol) => numbers.get(symbol) ?? []);
 }
@@ -142,7 +141,7 @@ function widenNode(node: Uint8Array): Pieces {
   return rewrite(node, { 5: widenAttribute });
 }
 
-/** Types stand in the attributes `to` and `dtype`; tensors and inner graphs in others. */
+/** The attributes `to` and `dtype` hold types, others tensors and subgraphs. */
 function widenAttribute(attribute: Uint8Array): Pieces {
   const [name] = [...fieldsOf(attribute)].filter(({ number }) => number === 1);
   const isType = ['to', 'dtype'].includes(Buffer.from(name?.content ?? []).toString('utf8'));
@@ -165,12 +164,12 @@ function widenTensor(tensor: Uint8Array): Pieces {
 }
 
 function widenNumbers({ content = new Uint8Array() }: Field): Uint8Array {
-  // Copied, as the numbers must stand at an even place.
+  // Copied for alignment.
   const halves = new Float16Array(new Uint8Array(content).buffer);
   return new Uint8Array(new Float32Array(halves).buffer);
 }
 
-/** Rewrites fields by their number; the field that holds an element type becomes single where it was half. */
+/** Rewrites fields by number; the field `typeField` changes from half to single. */
 function rewrite(message: Uint8Array, rewrites: Record<number, Rewrite>, typeField?: number): Pieces {
   const pieces: Uint8Array[] = [];
   for (const { number, value, content, whole } of fieldsOf(message)) {
@@ -182,22 +181,20 @@ function rewrite(message: Uint8Array, rewrites: Record<number, Rewrite>, typeFie
   return pieces;
 }
 
-/** What is rewritten to nothing is left out. */
 function writtenBy(number: number, content: Pieces): Pieces {
   return content.length === 0 ? [] : writeContent(number, content);
 }
 
-/** Pieces of a message, put together once at the end: the weights are large. */
+/** Pieces of a message, concatenated once at the end, as the weights are large. */
 export type Pieces = readonly Uint8Array[];
 
-/** One field as it stands in a message. */
 interface Field {
   number: number;
-  /** The number, of fields that are one. */
+  /** Of varint fields. */
   value: number;
-  /** The content, of fields that have a length. */
+  /** Of length-delimited fields. */
   content: Uint8Array | undefined;
-  /** The field as it was, key included. */
+  /** The encoded field, key included. */
   whole: Uint8Array;
 }
 
@@ -221,7 +218,6 @@ function* fieldsOf(message: Uint8Array): Generator<Field, void> {
   }
 }
 
-/** A field that holds a message or bytes. */
 export function writeContent(number: number, content: Pieces): Pieces {
   const length = content.reduce((sum, piece) => sum + piece.length, 0);
   return [Uint8Array.from([...varintOf(number * 8 + lengthed), ...varintOf(length)]), ...content];
@@ -237,7 +233,7 @@ function sizeOf(kind: number): number {
   throw new Error(`a field of the kind ${kind} is not known`);
 }
 
-/** Numbers beyond 53 bits (negative ones) lose digits, but are only ever copied. */
+/** Values beyond 53 bits (negative ones) lose digits, but such fields are only copied. */
 function readVarint(bytes: Uint8Array, start: number): { value: number; next: number } {
   let value = 0;
   let factor = 1;

@@ -9,15 +9,15 @@ const timeoutMs = 5000;
 
 export interface Reading {
   phonemes: string;
-  /** What the owner should know about how it was read. */
+  /** A warning for the operator. */
   notice?: string;
 }
 
 type Replacements = readonly (readonly [string, string])[];
 
-/** The package that turns English text into phonemes is optional. */
+/** Voices of the optional package phonemizer. */
 const englishVoices: Readonly<Record<string, string>> = { a: 'en-us', b: 'en-gb-x-rp' };
-/** Languages that the espeak-ng program reads, where it is installed. */
+/** Voices of the program espeak-ng, if it is installed. */
 const systemVoices: Readonly<Record<string, string>> = { e: 'es', f: 'fr-fr', h: 'hi', i: 'it', p: 'pt-br' };
 
 /** The model has one symbol for these sounds. */
@@ -41,7 +41,7 @@ const english: Replacements = [
   ['x', 'k'],
   ['ɬ', 'l'],
 ];
-/** As the model learned the sounds of each language. */
+/** The spelling that the model was trained on, by language. */
 const spellings: Readonly<Record<string, Replacements>> = {
   a: [
     ...english,
@@ -58,7 +58,7 @@ const spellings: Readonly<Record<string, Replacements>> = {
 };
 const otherSpelling: Replacements = [['ts', 'ʦ'], ['dz', 'ʣ'], ...joined];
 
-/** Text as phonemes; the marks between clauses stay, as the model makes pauses and tones of them. */
+/** Punctuation stays: the model turns it into pauses and intonation. */
 export async function readAloud(text: string, language: string): Promise<Reading> {
   const { read, spelling, notice } = await readerFor(text, language);
   const parts = text.split(/([,.;:!?—…]+(?=\s|$|["')]))/);
@@ -86,7 +86,7 @@ async function readerFor(text: string, language: string): Promise<Reader> {
   return { read, spelling: spellings.a ?? [], notice: cannotRead(text, language, voice) };
 }
 
-/** Words in Latin letters are read as English; other letters not at all. */
+/** Latin letters are read as English, others not at all. */
 function cannotRead(text: string, language: string, voice: string | undefined): string {
   const name = languages[language] ?? `the language "${language}"`;
   const remedy =
@@ -106,17 +106,17 @@ async function englishReader(voice: string): Promise<(text: string) => Promise<s
 
 function spell(phonemes: string, replacements: Replacements): string {
   const spelled = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), phonemes);
-  // Where a hundred follows a number, no blank stands between them.
+  // The phonemizer puts no blank between a number and "hundred".
   const apart = spelled.replace(/(?<=\S)(?=hˈʌndɹ)/g, ' ');
   return apart.trim().split(/\s+/).map(stressed).join(' ');
 }
 
-/** A word like "I" that has no stress is swallowed by the model. */
+/** The model swallows unstressed words like "I". */
 function stressed(word: string): string {
   return /[ˈˌ]/.test(word) ? word : word.replace(/[AIOQWY]/, 'ˌ$&');
 }
 
-/** Phonemes by the espeak-ng program; nothing when it is not installed. */
+/** Undefined if espeak-ng is not installed. */
 async function systemPhonemes(text: string, voice: string): Promise<string | undefined> {
   try {
     const { stdout } = await run('espeak-ng', ['-q', '--ipa', '-v', voice, '--', text], {

@@ -2,7 +2,7 @@ import { mkdir, open, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { provenPaths } from '../../../weights.ts';
 
-/** Where each file stands in the package's one data file, whose sum is checked: from and to. */
+/** Start and end of each file in the package's one data file, whose checksum is verified. */
 const slices: Readonly<Record<string, readonly [number, number]>> = {
   'model.onnx': [17_992_543, 96_573_590],
   'tokens.txt': [96_573_590, 96_574_544],
@@ -15,7 +15,7 @@ const slices: Readonly<Record<string, readonly [number, number]>> = {
   'espeak-ng-data/phontab': [7_437_258, 7_493_054],
 };
 
-/** The runtime wants the voice as files of its own: written into the directory once, and found there later. */
+/** The runtime needs separate files: unpacks them into the directory once. */
 export async function unpackPiper(directory: string): Promise<string> {
   const [data = ''] = await provenPaths('Piper LibriTTS-R');
   const source = await open(data);
@@ -42,7 +42,7 @@ async function sizeOf(path: string): Promise<number | undefined> {
   }
 }
 
-/** Another process never sees half a file. */
+/** Atomic: another process never sees half a file. */
 async function writeWhole(path: string, bytes: Buffer): Promise<void> {
   const draft = `${path}.${process.pid}`;
   await mkdir(dirname(path), { recursive: true });

@@ -23,7 +23,7 @@ async function load() {
         model: join(folder, 'model.onnx'),
         tokens: join(folder, 'tokens.txt'),
         dataDir: join(folder, 'espeak-ng-data'),
-        // Less variety than by default: clearer, and nearly the same every time.
+        // Less variation than by default: clearer, and nearly the same every time.
         noiseScale: 0.4,
         noiseScaleW: 0.5,
       },
