@@ -146,7 +146,9 @@ export function voiceComponents(
 
   const sessions = component('sessions', { counters }, ({ counters }) => {
     const sessions = new SessionRegistry();
-    sessions.onOpen(() => counters.sessionOpened());
+    sessions.onOpen(() => {
+      counters.sessions += 1;
+    });
     return sessions;
   });
   const delivery = component(
@@ -353,7 +355,7 @@ function createCalls(
       ended: () => active.dec(),
       framesLate: (frames) => {
         late.inc(frames);
-        counters.framesLate(frames);
+        counters.framesLate += frames;
       },
     },
     logger: service.logger,
@@ -389,7 +391,11 @@ function createAgentServer(deps: AgentServerDeps): A2aServer {
     credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
     closedBecause: admission.operatorOnlyBecause,
     allowedOrigins: a2aAllowedOrigins,
-    observer: { turnStarted: () => counters.inboundMessage() },
+    observer: {
+      turnStarted: () => {
+        counters.inboundMessages += 1;
+      },
+    },
     logger: context.service.logger,
   });
 }

@@ -7,7 +7,7 @@ import {
 } from '@trunkline/a2a';
 import type { Environment, Logger } from '@trunkline/config';
 import { type Peers, peerRoles } from '@trunkline/service';
-import { errorMessage } from '@trunkline/std';
+import { Deadline, errorMessage } from '@trunkline/std';
 import { createCompatDelegate, type Delegate, type DelegateContext, DelegateError } from '@trunkline/tools';
 import type { VoiceOptions } from '../options.ts';
 import { Reloader } from '../store/reload.ts';
@@ -123,13 +123,15 @@ function endpointDelegate({ type: _, systemPrompt, ...entry }: CompatDelegate): 
 }
 
 async function askWithin(delegate: Delegate, query: string, context: DelegateContext): Promise<string> {
-  const limit = AbortSignal.timeout(longestAnswerMs);
+  const deadline = new Deadline({ timeoutMs: longestAnswerMs, signal: context.signal });
   try {
-    return await delegate.ask(query, { ...context, signal: AbortSignal.any([limit, context.signal]) });
+    return await delegate.ask(query, { ...context, signal: deadline.signal });
   } catch (error) {
-    if (!limit.aborted || context.signal.aborted) throw error;
+    if (!deadline.isExpired) throw error;
     const message = `${delegate.name} did not answer within a minute.`;
     throw new DelegateError('delegate_silent', message, { cause: error });
+  } finally {
+    deadline.clear();
   }
 }
 

@@ -90,26 +90,10 @@ export function createLatencyLog(metrics: Metrics): LatencyLog {
 export class Counters {
   readonly #bootAt = Date.now();
   readonly #toolCalls = new Map<string, number>();
-  #sessions = 0;
-  #inbound = 0;
-  #clones = 0;
-  #framesLate = 0;
-
-  sessionOpened(): void {
-    this.#sessions += 1;
-  }
-
-  inboundMessage(): void {
-    this.#inbound += 1;
-  }
-
-  cloneMade(): void {
-    this.#clones += 1;
-  }
-
-  framesLate(frames: number): void {
-    this.#framesLate += frames;
-  }
+  sessions = 0;
+  inboundMessages = 0;
+  clones = 0;
+  framesLate = 0;
 
   toolCalled(name: string): void {
     this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
@@ -121,13 +105,13 @@ export class Counters {
     return {
       boot_at: this.#bootAt / 1000,
       uptime_secs: Math.round((Date.now() - this.#bootAt) / 100) / 10,
-      sessions_total: this.#sessions,
+      sessions_total: this.sessions,
       sessions_active: sessionsActive,
-      a2a_inbound_total: this.#inbound,
+      a2a_inbound_total: this.inboundMessages,
       tool_calls_total: calls.reduce((sum, count) => sum + count, 0),
       tool_calls_by_name: Object.fromEntries(this.#toolCalls),
-      clone_requests_total: this.#clones,
-      audio_frames_late_total: this.#framesLate,
+      clone_requests_total: this.clones,
+      audio_frames_late_total: this.framesLate,
     };
   }
 }

@@ -105,7 +105,7 @@ export function mountVoice(app: VoiceApp, { options, sidecar, cloner, counters }
       const file = { bytes: new Uint8Array(await audio.arrayBuffer()), name: audio.name };
       try {
         const { autoTranscribed, ...clone } = await cloner.clone({ ...fields, audio: file });
-        counters.cloneMade();
+        counters.clones += 1;
         return context.json({ ok: true, ...clone, auto_transcribed: autoTranscribed });
       } catch (error) {
         if (error instanceof CloneError) return context.json({ error: error.message });

@@ -1,16 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Mutex } from '@trunkline/std';
+import { Mutex, QueueFullError } from '@trunkline/std';
 import { emptyMemory, type SileroAnswer, type SileroRow, windowLength } from './activity/silero/model.ts';
 import { frameLength } from './noise/rnnoise/model.ts';
-import { createBatcher, inOrder } from './worker/batcher.ts';
+import { SpeechError } from './speech-error.ts';
 import type { WorkerHost } from './worker/host.ts';
 
-/** Frames of one caller that may wait: one second. */
-const maxWaitingFrames = 100;
-
-/** Windows of one caller that may wait: three seconds. */
-const maxWaitingWindows = 100;
+/** Windows (three seconds) or frames (one second) of one caller that may wait. */
+const maxWaiting = 100;
 
 /** Tells speech from silence and noise; one per caller, as it remembers what it heard. */
 export interface ActivityDetector {
@@ -28,7 +25,7 @@ export function createDetectors(host: WorkerHost): () => ActivityDetector {
 
 /** Windows of one caller are judged in their order, each with the memory of the one before. */
 function openDetector(judge: (row: SileroRow) => Promise<SileroAnswer>): ActivityDetector {
-  const frames = new Mutex({ maxWaiting: maxWaitingWindows });
+  const frames = new Mutex({ maxWaiting });
   let memory = emptyMemory();
   let generation = 0;
   const accept = async (samples: Float32Array) => {
@@ -75,7 +72,7 @@ export function createNoiseFilters(host: WorkerHost): () => NoiseFilter {
 }
 
 function openFilter(caller: number, filter: (row: NoiseRow) => Promise<Float32Array>): NoiseFilter {
-  const frames = new Mutex({ maxWaiting: maxWaitingFrames });
+  const frames = new Mutex({ maxWaiting });
   return {
     async accept(samples) {
       if (samples.length !== frameLength) throw new RangeError(`noise is filtered in ${frameLength} samples`);
@@ -92,7 +89,6 @@ function openFilter(caller: number, filter: (row: NoiseRow) => Promise<Float32Ar
 export interface SmartTurn {
   /** Takes what was said so far at 16 kHz (-1 to 1), of which the last eight seconds count; gives the probability. */
   judge(samples: Float32Array, signal?: AbortSignal): Promise<number>;
-  close(): Promise<void>;
 }
 
 export interface SmartTurnSettings {
@@ -105,10 +101,55 @@ export function smartTurnPath(directory: string): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
-/** Opens judges whose work is done by one worker. */
-export function createSmartTurns(host: WorkerHost): () => SmartTurn {
-  return () => ({
-    judge: (samples, signal) => host.ask<number>(samples, { signal }),
-    close: async () => undefined,
-  });
+export function createSmartTurn(host: WorkerHost): SmartTurn {
+  return { judge: (samples, signal) => host.ask<number>(samples, { signal }) };
+}
+
+interface Waiting<Row, Answer> {
+  row: Row;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** Collects rows of many callers while the worker is busy, and sends them as one batch. */
+function createBatcher<Row, Answer>(host: WorkerHost): (row: Row) => Promise<Answer> {
+  const waiting: Waiting<Row, Answer>[] = [];
+  let working = false;
+  const work = async () => {
+    if (working) return;
+    working = true;
+    while (waiting.length > 0) await answerAll(host, waiting.splice(0));
+    working = false;
+  };
+  return (row) => {
+    const answer = new Promise<Answer>((resolve, reject) => waiting.push({ row, resolve, reject }));
+    void work();
+    return answer;
+  };
+}
+
+async function answerAll<Row, Answer>(
+  host: WorkerHost,
+  batch: readonly Waiting<Row, Answer>[],
+): Promise<void> {
+  try {
+    const answers = await host.ask<Answer[]>(batch.map(({ row }) => row));
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const answer = answers[index];
+      if (answer === undefined) reject(new SpeechError('crashed', 'the worker left out an answer'));
+      else resolve(answer);
+    }
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
+
+/** Processes the frames of one caller in order; if too many wait, rejects with `busy`. */
+async function inOrder<Value>(frames: Mutex, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await frames.run(work);
+  } catch (error) {
+    if (!(error instanceof QueueFullError)) throw error;
+    throw new SpeechError('busy', 'this machine cannot keep up with the caller', { cause: error });
+  }
 }

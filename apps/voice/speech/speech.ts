@@ -7,7 +7,7 @@ import {
   type ActivityDetector,
   createDetectors,
   createNoiseFilters,
-  createSmartTurns,
+  createSmartTurn,
   type NoiseFilter,
   type SmartTurn,
   type SmartTurnSettings,
@@ -49,7 +49,7 @@ export interface SpeechParts {
   openSmartTurn(): Promise<SmartTurn | undefined>;
   /**
    * Loads the models that a call needs, once: called when a caller connects, so that nobody waits later. Fulfilled when
-   * those that listen stand, or cannot be had.
+   * the models that listen are ready or have failed.
    */
   warm(): Promise<void>;
   describe(): SpeechDescription;
@@ -80,10 +80,14 @@ export function createSpeechParts(
   const frames = createFrameParts(options, { directory, logger }, createHost);
   const { synthesizer } = speaking;
   const { recognizer, transcriber } = listening;
-  const warm = createWarming(
-    () => ({ listening: [listening.warm(), frames.warm()], speaking: [speaking.warm()] }),
-    warnings,
-  );
+  const load = async (...models: Promise<void>[]) => {
+    for (const outcome of await Promise.allSettled(models)) {
+      if (outcome.status === 'fulfilled') continue;
+      const reason = errorMessage(outcome.reason);
+      warnings.report(`warm ${reason}`, `A speech model is not ready: ${reason}`);
+    }
+  };
+  let ready: Promise<void> | undefined;
   return {
     synthesizer,
     recognizer,
@@ -91,7 +95,11 @@ export function createSpeechParts(
     openDetector: frames.openDetector,
     openNoiseFilter: frames.openNoiseFilter,
     openSmartTurn: frames.openSmartTurn,
-    warm,
+    warm() {
+      if (ready === undefined) void load(speaking.warm());
+      ready ??= load(listening.warm(), frames.warm());
+      return ready;
+    },
     describe: () => ({
       tts: options.ttsBackend,
       stt: options.sttBackend,
@@ -151,7 +159,7 @@ function createSpeaking(options: VoiceOptions, context: BackendContext) {
       }),
     timeoutMs: (each) => (remote.has(each) ? remoteTimeoutMs : undefined),
     warnings: context.warnings,
-    close: async () => void (await Promise.all(all.map((each) => each.close()))),
+    close: async () => void (await Promise.all(all.map((each) => each.close?.()))),
   });
   return { synthesizer, warm: () => warmVoice(inOrder(backends, options.ttsBackend), synthesizer) };
 }
@@ -191,39 +199,12 @@ function createFrameParts(
     logger.warn({ directory }, 'SMART_TURN=local does nothing: put smart-turn.onnx into this directory');
   const openDetector = createDetectors(activity);
   const openFilter = createNoiseFilters(noise);
-  const openJudge = createSmartTurns(ending);
   return {
     openDetector: async () => openDetector(),
     openNoiseFilter: async () => (noiseFilter === 'rnnoise' ? openFilter() : undefined),
-    openSmartTurn: async () => (path === undefined ? undefined : openJudge()),
+    openSmartTurn: async () => (path === undefined ? undefined : createSmartTurn(ending)),
     smartTurn: path === undefined && smartTurn === 'local' ? ('absent' as const) : smartTurn,
     warm: async () => void (await openDetector().accept(new Float32Array(512))),
     close: async () => void (await Promise.all([activity.close(), noise.close(), ending.close()])),
   };
-}
-
-interface Loading {
-  listening: readonly Promise<void>[];
-  speaking: readonly Promise<void>[];
-}
-
-function createWarming(start: () => Loading, warnings: SpeechWarnings): () => Promise<void> {
-  let ready: Promise<void> | undefined;
-  const settle = async (models: readonly Promise<void>[]) => {
-    for (const { reason } of await failuresOf(models))
-      warnings.report(`warm ${errorMessage(reason)}`, `A speech model is not ready: ${errorMessage(reason)}`);
-  };
-  const load = async () => {
-    const { listening, speaking } = start();
-    void settle(speaking);
-    await settle(listening);
-  };
-  return () => {
-    ready ??= load();
-    return ready;
-  };
-}
-
-async function failuresOf(work: readonly Promise<void>[]): Promise<PromiseRejectedResult[]> {
-  return (await Promise.allSettled(work)).filter((result) => result.status === 'rejected');
 }

@@ -1,4 +1,4 @@
-import type { AgentDescription, ExecutionEvent, ExecutionRequest, Executor } from '@trunkline/a2a';
+import type { AgentDescription, ExecutionEvent, Executor } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
@@ -23,7 +23,10 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
     async *execute(request, signal) {
       const answering = personaOf(() => persona(request.principal));
       if (answering instanceof Error) return yield { type: 'failed', message: answering.message };
-      const messages = [...conversations.get(request.task.contextId), userMessage(request)];
+      const messages = [
+        ...conversations.get(request.task.contextId),
+        { role: 'user' as const, content: request.text },
+      ];
       const sessionId = request.task.contextId;
       for await (const event of runPersona(answering, { messages, sessionId, signal })) {
         if (event.type === 'end') conversations.set(sessionId, event.messages);
@@ -41,10 +44,6 @@ function personaOf(persona: () => Persona): Persona | Error {
     if (error instanceof ModelError || error instanceof PersonaUnavailableError) return error;
     throw error;
   }
-}
-
-function userMessage({ text }: ExecutionRequest) {
-  return { role: 'user' as const, content: text };
 }
 
 function* reported(event: TurnEvent): Generator<ExecutionEvent> {

@@ -1,7 +1,7 @@
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { StreamResampler } from '../../speech/audio/resample.ts';
-import { type AudioFrame, toFloat32, toInt16 } from '../../speech/audio/samples.ts';
+import { type AudioFrame, concatSamples, toFloat32, toInt16 } from '../../speech/audio/samples.ts';
 import type { ActivityDetector, NoiseFilter } from '../../speech/frame-models.ts';
 import type { SpeechParts } from '../../speech/speech.ts';
 import { Alarm } from '../clock.ts';
@@ -111,9 +111,7 @@ export class VadStream {
   }
 
   #cut(samples: Float32Array): void {
-    const joined = new Float32Array(this.#rest.length + samples.length);
-    joined.set(this.#rest);
-    joined.set(samples, this.#rest.length);
+    const joined = concatSamples([this.#rest, samples]);
     let start = 0;
     for (; start + windowSamples <= joined.length; start += windowSamples)
       this.#waiting.push(joined.slice(start, start + windowSamples));

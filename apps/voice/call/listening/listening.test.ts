@@ -228,20 +228,18 @@ describe('the input', () => {
 
   it('has the model of turn ends hear the last eight seconds, and does without when it fails', async () => {
     const heard: number[] = [];
-    const close = async () => undefined;
     const good = open();
     good.input.setEndOfTurnModel({
       async judge(samples) {
         heard.push(samples.length);
         return 0.9;
       },
-      close,
     });
     await good.hear(speechOf('one two three four five six seven eight nine ten eleven twelve'.repeat(4)));
     await good.hear(silenceOf(300));
     expect([good.input.endOfTurnProbability, heard[0]]).toEqual([0.9, 128_000]);
     const bad = open();
-    bad.input.setEndOfTurnModel({ judge: () => Promise.reject(new Error('x')), close });
+    bad.input.setEndOfTurnModel({ judge: () => Promise.reject(new Error('x')) });
     await bad.hear(speechOf('one two three'));
     await bad.hear(silenceOf(300));
     expect([bad.input.endOfTurnProbability, bad.input.finalTranscript]).toEqual([undefined, 'one two three']);

@@ -1,3 +1,5 @@
+import { concatSamples } from '../../speech/audio/samples.ts';
+
 export const windowMs = 32;
 
 /** Probabilities above which a window starts speech, and continues it. */
@@ -90,13 +92,7 @@ export class Recording {
   }
 
   samples(): Float32Array {
-    const all = new Float32Array(this.#windows.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const window of this.#windows) {
-      all.set(window, at);
-      at += window.length;
-    }
-    return all;
+    return concatSamples(this.#windows);
   }
 
   /** Starts over; the newest windows lead into what comes next. */

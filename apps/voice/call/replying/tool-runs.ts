@@ -1,6 +1,6 @@
 import type { Logger } from '@trunkline/config';
 import { isReadOnly, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { errorMessage } from '@trunkline/std';
+import { Deadline, errorMessage, whenAborted } from '@trunkline/std';
 import type { DeliveryPort } from '../../delivery/delivery.ts';
 import { toolTimeoutMs } from '../../turn/persona.ts';
 
@@ -155,21 +155,18 @@ async function execute(
   context: ToolContext,
   stopping: AbortSignal,
 ): Promise<string> {
-  const limit = AbortSignal.timeout(limitOf(tool));
-  const signal = AbortSignal.any([limit, stopping]);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
+  const deadline = new Deadline({ timeoutMs: limitOf(tool), signal: stopping });
+  const { signal } = deadline;
   try {
-    return await Promise.race([tool.execute(input, { ...context, signal }), aborted]);
+    return await Promise.race([tool.execute(input, { ...context, signal }), whenAborted(signal)]);
   } catch (error) {
     if (stopping.aborted) return 'Error: the service was restarted before the answer came; please ask again.';
-    if (limit.aborted)
+    if (deadline.isExpired)
       return `Error: ${tool.name} took longer than ${limitOf(tool) / 1000} s and was stopped.`;
     const words = errorMessage(error);
     return /^error:/i.test(words) ? words : `Error: ${words}`;
   } finally {
-    signal.removeEventListener('abort', abort);
+    deadline.clear();
   }
 }
 

@@ -1,4 +1,4 @@
-import { checkRate, type Sound, SoundError } from './samples.ts';
+import { checkRate, concatSamples, type Sound, SoundError } from './samples.ts';
 import { decodeWav, isWav } from './wav.ts';
 
 interface Decoder {
@@ -75,16 +75,9 @@ function joined(pieces: readonly Decoded[]): Sound {
   const filled = pieces.filter((piece) => samplesIn(piece) > 0);
   const [first] = filled;
   if (first === undefined) throw new SoundError('the audio cannot be decoded');
-  const channels = first.channelData.map((_, channel) => {
-    const parts = filled.map(({ channelData }) => channelData[channel] ?? new Float32Array());
-    const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const part of parts) {
-      whole.set(part, at);
-      at += part.length;
-    }
-    return whole;
-  });
+  const channels = first.channelData.map((_, channel) =>
+    concatSamples(filled.map(({ channelData }) => channelData[channel] ?? new Float32Array())),
+  );
   return { channels, sampleRate: first.sampleRate };
 }
 

@@ -30,6 +30,16 @@ export function samplesOf(bytes: Uint8Array): Int16Array {
   return Int16Array.from({ length: bytes.length >> 1 }, (_, index) => view.getInt16(index * 2, true));
 }
 
+export function concatSamples(parts: readonly Float32Array[]): Float32Array<ArrayBuffer> {
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 /** Mono 16-bit samples. */
 export interface AudioFrame {
   samples: Int16Array;

@@ -87,7 +87,6 @@ export function createCompatSynthesizer(
       const accepted = await accept(response, refusal(response.status));
       yield* readSamples(endpoint.sound(accepted, noSound, signal), values.ttsCompatSampleRate);
     },
-    close: async () => undefined,
   };
 }
 

@@ -48,16 +48,16 @@ export const inprocess = defineSpeechBackend({
 /** Piper's runtime reads its dictionaries from the first directory it was given, until the process ends. */
 let piperDirectory: string | undefined;
 
-interface KokoroVoiceOptions {
+interface VoiceDeps {
   host: WorkerHost;
   warnings: SpeechWarnings;
   /** For skills that name none. */
   voice: string;
-  language: string;
 }
 
 /** Speaks by the Kokoro model; a skill's voice is one of its presets. */
-function createKokoroVoice({ host, warnings, ...standard }: KokoroVoiceOptions): Synthesizer {
+function createKokoroVoice(deps: VoiceDeps & { language: string }): Synthesizer {
+  const { host, warnings, ...standard } = deps;
   const fallback = presets.includes(standard.voice) ? standard.voice : defaultPreset;
   const voiceOf = (wanted: string) => {
     if (presets.includes(wanted)) return wanted;
@@ -97,20 +97,13 @@ export interface PiperSettings {
   directory: string;
 }
 
-interface PiperVoiceOptions {
-  host: WorkerHost;
-  warnings: SpeechWarnings;
-  /** For skills that name none. */
-  voice: string;
-}
-
 const speakers = 904;
 /** The clearest by measurement. */
 const defaultSpeaker = 79;
 const pattern = /^piper(?::(\d{1,3}))?$/;
 
 /** Speaks by Piper, six times as fast as Kokoro and plainer; a skill's voice is `piper` or `piper:<speaker>`. English only. */
-function createPiperVoice({ host, warnings, voice: standard }: PiperVoiceOptions): Synthesizer {
+function createPiperVoice({ host, warnings, voice: standard }: VoiceDeps): Synthesizer {
   const fallback = speakerOf(standard) ?? defaultSpeaker;
   const choose = ({ voice: wanted }: SpeechRequest) => {
     const speaker = wanted === undefined ? fallback : speakerOf(wanted);

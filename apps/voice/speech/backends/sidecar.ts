@@ -80,7 +80,6 @@ export function createSidecarSynthesizer(options: SidecarSynthesizerOptions): Sy
         yield* frames(options, request, options.referenceId);
       }
     },
-    close: async () => undefined,
   };
 }
 

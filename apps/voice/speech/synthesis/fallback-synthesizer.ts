@@ -25,7 +25,7 @@ interface Progress {
 }
 
 /** Speaks with the first backend that works. If it fails in the middle, the next speaks the rest. */
-export function createFallbackSynthesizer(options: FallbackOptions): Synthesizer {
+export function createFallbackSynthesizer(options: FallbackOptions): Required<Synthesizer> {
   const health = new BackendHealth(options.warnings, options.now ?? (() => performance.now()));
   const closing = new AbortController();
   return {

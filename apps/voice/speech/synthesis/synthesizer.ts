@@ -27,7 +27,7 @@ export interface SpeechRequest {
 export interface Synthesizer {
   readonly backend: string;
   speak(request: SpeechRequest): AsyncIterable<AudioFrame>;
-  close(): Promise<void>;
+  close?(): Promise<void>;
 }
 
 /** Removes the sidecar's prosody tags, which other voices would read aloud. */

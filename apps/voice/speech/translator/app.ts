@@ -12,65 +12,46 @@ import { z } from 'zod';
 import type { Admission } from '../../users/admission.ts';
 import type { UserDirectory } from '../../users/directory.ts';
 import type { User } from '../../users/user.ts';
+import { samplesOf, toFloat32 } from '../audio/samples.ts';
 import { encodeWav } from '../audio/wav.ts';
 import type { Sidecar } from '../sidecar/client.ts';
 
 const bitrate = 128;
-
 const speechFormats = ['mp3', 'wav', 'pcm'] as const;
 
-type SpeechFormat = (typeof speechFormats)[number];
-
-type Bytes = AsyncIterable<Uint8Array>;
+type Bytes = AsyncGenerator<Uint8Array, void>;
 
 interface Converter {
   contentType: string;
-  convert(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void>;
+  convert(samples: Bytes, sampleRate: number): Bytes;
 }
 
-const converters: Record<SpeechFormat, Converter> = {
+const converters: Record<(typeof speechFormats)[number], Converter> = {
   wav: { contentType: 'audio/wav', convert: toWav },
-  pcm: { contentType: 'audio/pcm', convert: toPcm },
+  pcm: { contentType: 'audio/pcm', convert: (samples) => samples },
   mp3: { contentType: 'audio/mpeg', convert: toMp3 },
 };
 
 /** The header holds the length, so the file comes whole. */
-async function* toWav(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void> {
+async function* toWav(samples: Bytes, sampleRate: number): Bytes {
   const chunks: Uint8Array[] = [];
   for await (const chunk of samples) chunks.push(chunk);
   yield encodeWav(Buffer.concat(chunks), sampleRate);
 }
 
-async function* toPcm(samples: Bytes): AsyncGenerator<Uint8Array, void> {
-  yield* samples;
-}
-
-async function* toMp3(samples: Bytes, sampleRate: number): AsyncGenerator<Uint8Array, void> {
-  const encoder = await createMp3Encoder(sampleRate);
+async function* toMp3(samples: Bytes, sampleRate: number): Bytes {
+  const encoder = await loadMp3Encoder();
+  encoder.configure({ channels: 1, sampleRate, bitrate });
   for await (const chunk of samples) {
-    const bytes = encoder.encode(chunk);
+    // The encoder overwrites its result in the next call.
+    const bytes = encoder.encode([toFloat32(samplesOf(chunk))]).slice();
     if (bytes.length > 0) yield bytes;
   }
-  yield encoder.finish();
-}
-
-interface Mp3Encoder {
-  encode(samples: Uint8Array): Uint8Array;
-  finish(): Uint8Array;
+  yield encoder.finalize().slice();
 }
 
 /** The encoder (LAME as WebAssembly) is an optional package, loaded for the first MP3. */
-async function createMp3Encoder(sampleRate: number): Promise<Mp3Encoder> {
-  const lame = await load();
-  lame.configure({ channels: 1, sampleRate, bitrate });
-  return {
-    // The encoder overwrites its result in the next call.
-    encode: (samples) => lame.encode([floatsOf(samples)]).slice(),
-    finish: () => lame.finalize().slice(),
-  };
-}
-
-async function load() {
+async function loadMp3Encoder() {
   try {
     const library = await import('wasm-media-encoders/esnext');
     return await library.createMp3Encoder();
@@ -79,14 +60,6 @@ async function load() {
       cause,
     });
   }
-}
-
-function floatsOf(bytes: Uint8Array): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Float32Array.from(
-    { length: bytes.length / 2 },
-    (_, index) => view.getInt16(index * 2, true) / 2 ** 15,
-  );
 }
 
 export interface TranslatorOptions {
@@ -159,7 +132,7 @@ export function createTranslator(options: TranslatorOptions) {
 }
 
 /** Awaits the first chunk, so that a sidecar that fails at once gives an error response. */
-async function opened(chunks: AsyncGenerator<Uint8Array, void>): Promise<ReadableStream> {
+async function opened(chunks: Bytes): Promise<ReadableStream> {
   const first = await chunks.next().catch((error: unknown) => {
     throw errors.speech_failed({ reason: errorMessage(error) }, { cause: error });
   });

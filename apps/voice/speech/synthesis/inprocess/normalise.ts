@@ -1,19 +1,8 @@
 type Rule = readonly [RegExp, string | ((...groups: string[]) => string)];
 
-const months = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
+const months = 'January February March April May June July August September October November December'.split(
+  ' ',
+);
 const monthPattern = months.map((month) => `${month.slice(0, 3)}(?:${month.slice(3)})?`).join('|');
 
 const currencies: Record<string, readonly [string, string]> = {
