@@ -1,16 +1,14 @@
-import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
 import { type Environment, helpText, readOptions } from '@trunkline/config';
-import { isLoopbackHost } from '@trunkline/http';
-import { operatorKeyFile } from '@trunkline/identity';
 import { createModelGateway } from '@trunkline/llm';
 import type { Diagnosis } from '@trunkline/service';
 import { dataDirectory } from '@trunkline/storage';
 import { diagnoseSurfaces, openBus, type SwitchboardOptions } from '@trunkline/switchboard';
 import { diagnoseCalls, diagnoseSpeech } from '@trunkline/voice';
+import { checkAccess } from '../audit/posture.ts';
 import { checkPorts } from '../doctor/ports.ts';
-import { readServiceOptions, type ServiceOptions, type UpOptions } from '../fleet/service-options.ts';
+import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
 
 const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
@@ -44,7 +42,7 @@ export async function main(argv: readonly string[], env: Environment): Promise<n
     diagnoseSurfaces(services.switchboard),
     checkPorts(options, services),
     checkDirectories(options.trunklineHome),
-    checkOperator(options, services),
+    Promise.resolve(checkAccess(options, services)),
   ];
   const findings: Diagnosis[] = [];
   for (const check of checks) {
@@ -118,55 +116,8 @@ async function checkModel(options: AgentOptions): Promise<Diagnosis[]> {
   return [{ subject: 'model', state: gateway.describe().demo ? 'warning' : 'ok', words: message }];
 }
 
-/** Who may configure the services and approve what agents do, and who may come in without a key. */
-async function checkOperator(options: UpOptions, services: ServiceOptions): Promise<Diagnosis[]> {
-  return [checkKey(options), ...openServices(services)];
-}
-
-function checkKey({ trunklineHome, trunklineOpen }: UpOptions): Diagnosis {
-  const subject = "operator's key";
-  if (trunklineOpen) {
-    const words = 'TRUNKLINE_OPEN=1: whoever reaches a service may configure it and approve commands.';
-    return { subject, state: 'warning', words, advice: 'Unset it unless this machine is thrown away later.' };
-  }
-  const path = operatorKeyFile(trunklineHome);
-  const mode = modeOf(path);
-  if (mode === undefined)
-    return { subject, state: 'ok', words: `is created in ${path} when a service starts.` };
-  if ((mode & 0o077) === 0) return { subject, state: 'ok', words: `${path}, readable for you only.` };
-  const words = `other accounts of this machine can read ${path} (mode ${mode.toString(8)}).`;
-  const advice = 'Delete it and restart: a new one is created, and every browser signs in again.';
-  return { subject, state: 'failed', words, advice };
-}
-
-function modeOf(path: string): number | undefined {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
-  return mode === undefined ? undefined : mode & 0o777;
-}
-
-/** Services that take work without a key: right on a machine of one's own, wrong where others reach it. */
-function openServices({ agent, research, voice, switchboard }: ServiceOptions): Diagnosis[] {
-  const open = [
-    { name: 'agent', host: agent.host, key: agent.authToken, variable: 'A2A_AUTH_TOKEN' },
-    { name: 'research', host: research.host, key: research.authToken, variable: 'RESEARCH_AUTH_TOKEN' },
-    { name: 'switchboard', host: switchboard.host, key: switchboard.apiKey, variable: 'SWITCHBOARD_API_KEY' },
-    { name: 'voice', host: voice.host, key: voice.a2aAuthToken, variable: 'A2A_AUTH_TOKEN' },
-  ].filter(({ key }) => key === undefined);
-  const exposed = open.filter(({ host }) => !isLoopbackHost(host));
-  const found: Diagnosis[] = exposed.map(({ name, host, variable }) => ({
-    subject: `${name} is open`,
-    state: 'warning',
-    words: `it listens on ${host} and takes work from whoever reaches it.`,
-    advice: `Set ${variable}, or let it listen on 127.0.0.1.`,
-  }));
-  const local = open.filter(({ host }) => isLoopbackHost(host)).map(({ name }) => name);
-  if (local.length === 0) return found;
-  const words = `every account of this machine may give work to ${local.join(', ')}; settings and approvals need the operator's key.`;
-  return [...found, { subject: 'open services', state: 'ok', words }];
-}
-
 /** One finding as a line, with what to do below it. */
-function renderDiagnosis({ subject, state, words: text, advice }: Diagnosis): string {
+export function renderDiagnosis({ subject, state, words: text, advice }: Diagnosis): string {
   const line = `${words[state].padEnd(STATE)} ${subject.padEnd(SUBJECT)} ${text}`;
   return advice === undefined ? line : `${line}\n${' '.repeat(STATE + SUBJECT + 2)}${advice}`;
 }

@@ -22,6 +22,10 @@ export const commands: Readonly<Record<string, Command>> = {
     summary: 'Check model, speech, NATS, ports and directories, and say what to do.',
     load: () => import('./doctor.ts'),
   },
+  audit: {
+    summary: 'Look for weak spots (--fix mends some); log, verify, export: the audit log of all services.',
+    load: () => import('./audit.ts'),
+  },
   backup: {
     summary: 'Copy all data into a new folder, also while the services run.',
     load: () => import('./backup.ts'),

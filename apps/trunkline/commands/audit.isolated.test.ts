@@ -1,0 +1,86 @@
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { AuditLog, auditFile } from '@trunkline/audit';
+import { startChild, temporaryHome } from '@trunkline/testing';
+import { expect, it, onTestFinished } from 'vitest';
+
+const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
+
+function start() {
+  const home = temporaryHome();
+  onTestFinished(home.remove);
+  const directory = home.environment.TRUNKLINE_HOME ?? home.path;
+  const audit = async (words: string[] = [], environment: Record<string, string> = {}) => {
+    const child = startChild(launcher, {
+      arguments: ['audit', ...words],
+      directory: home.path,
+      environment: { ...home.environment, TRUNKLINE_OPEN: '0', ...environment },
+    });
+    onTestFinished(async () => void (await child.kill()));
+    const { code } = await child.exited;
+    return { code, output: child.output() };
+  };
+  return { home: directory, workingDirectory: home.path, audit };
+}
+
+it('finds nothing wrong on a fresh machine', async () => {
+  const { audit, home } = start();
+  mkdirSync(home, { recursive: true });
+  chmodSync(home, 0o700);
+  const { code, output } = await audit();
+  expect(output).not.toMatch(/^(FAILED|note)/m);
+  expect(code).toBe(0);
+});
+
+it('finds what is exposed, weak, readable or written down, and mends the modes', async () => {
+  const { audit, home, workingDirectory } = start();
+  mkdirSync(join(home, 'agent'), { recursive: true });
+  const notes = join(home, 'agent', 'notes.md');
+  writeFileSync(notes, `deploy with ghp_${'a1B2'.repeat(9)}\n`, { mode: 0o644 });
+  chmodSync(home, 0o755);
+  writeFileSync(join(workingDirectory, '.env'), 'SWITCHBOARD_API_KEY=hunter2\n', { mode: 0o644 });
+  const { code, output } = await audit([], { RESEARCH_HOST: '0.0.0.0' });
+  expect(code).toBe(1);
+  expect(output).toMatch(/^FAILED +keys +SWITCHBOARD_API_KEY can be guessed/m);
+  expect(output).toMatch(/^note +research is open +it listens on 0\.0\.0\.0/m);
+  expect(output).toMatch(/^note +data directory +other accounts/m);
+  expect(output).toMatch(/^note +\.env +other accounts/m);
+  expect(output).toMatch(/^note +secrets in files .*notes\.md/m);
+  expect(output).not.toMatch(/hunter2|ghp_/);
+
+  const mended = await audit(['--fix']);
+  expect(mended.output).toMatch(/^fixed +took the rights/m);
+  expect([home, notes, join(workingDirectory, '.env')].map((path) => statSync(path).mode & 0o077)).toEqual([
+    0, 0, 0,
+  ]);
+  expect((await audit()).output).not.toContain('can look into');
+});
+
+it('shows, verifies and exports the audit log', async () => {
+  const { audit, home } = start();
+  const log = new AuditLog({ home, logger: console });
+  const principal = { kind: 'operator', id: 'operator', via: ['voice'] } as const;
+  for (const subject of ['one', 'two\u001b[2J'])
+    log.append({ service: 'agent', action: 'tool.call', subject, principal, decision: 'deny' });
+  log.close();
+  const shown = await audit(['log']);
+  expect(shown.output).toMatch(/agent {2}operator:operator > voice {2}tool\.call {2}one {2}deny/);
+  expect(shown.output).not.toContain('\u001b');
+  expect((await audit(['verify'])).output).toMatch(/^ok +audit log +2 entries, chain whole/m);
+  const lines = (await audit(['export'])).output.trim().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { subject: string }).subject)).toEqual([
+    'one',
+    'two\u001b[2J',
+  ]);
+
+  const file = new DatabaseSync(auditFile(home));
+  file.exec(
+    "DROP TRIGGER entries_are_never_changed; UPDATE entries SET decision = 'allow' WHERE sequence = 2",
+  );
+  file.close();
+  const broken = await audit(['verify']);
+  expect(broken.output).toMatch(/^FAILED +audit log +entry 2 /m);
+  expect(broken.code).toBe(1);
+  expect((await audit(['nonsense'])).code).toBe(2);
+});
