@@ -41,17 +41,15 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
     },
     (running) => running.stop(),
   );
-  // The next three stop first, and in this order: no more requests, no more plugins, no more messages. Only then do the
-  // components stop that their handlers use; stopping the server and the bus a second time does nothing.
+  // Stops in this order: no more requests, no more plugins, no more messages; then the components that their handlers use.
   const messages = component(
     'messages',
     { server, bus, exchange },
-    async ({ bus, exchange }) => {
+    async ({ exchange }) => {
       await exchange.start();
       peers?.onChange(() => exchange.broker?.refresh());
-      return bus;
     },
-    (running) => running.stop(),
+    'bus',
   );
   const runningPlugins = component(
     'running plugins',
@@ -62,12 +60,7 @@ export async function start(options: SwitchboardOptions, service: ServiceContext
     },
     (running) => running.stop(),
   );
-  const requests = component(
-    'requests',
-    { server, runningPlugins },
-    ({ server }) => server,
-    (running) => running.stop(),
-  );
+  const requests = component('requests', { server, runningPlugins }, ({ server }) => server, 'server');
   const { values, stop } = await startComponents({ ...switchboard, app, requests });
   return {
     url: values.requests.url,

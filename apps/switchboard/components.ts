@@ -23,6 +23,8 @@ import type { SwitchboardOptions } from './options.ts';
 import { createPlugins } from './plugins.ts';
 import { createCommandBus } from './routes/control.ts';
 import { openStores } from './stores.ts';
+import { surfaces } from './surfaces/list.ts';
+import type { Surface } from './surfaces/surface.ts';
 import { VectorPlugin } from './vectors/plugin.ts';
 import { announce, Problems, reportProblem } from './workspace/problems.ts';
 import { checkApart, hideSecrets, openWorkspace, seedWorkspace, withPeers } from './workspace/workspace.ts';
@@ -93,7 +95,9 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     'workspace',
     { bus, problems, directory },
     async ({ bus, problems, directory }) => {
-      const files = await openWorkspace({ directory, agentsFile: options.agentsFile, env, problems, logger });
+      const { agentsFile } = options;
+      const names = { withChannels: named('hasChannels'), provingSender: named('provesSender') };
+      const files = await openWorkspace({ directory, agentsFile, surfaces: names, env, problems, logger });
       const workspace = withPeers(files, peers);
       hideSecrets(workspace, hide);
       workspace.onChange(() => hideSecrets(workspace, hide));
@@ -160,4 +164,8 @@ export function switchboardComponents(options: SwitchboardOptions, service: Serv
     (server) => server.stop(),
   );
   return { context, models, bus, keys, workspace, stores, parts, exchange, commands, plugins, a2a };
+}
+
+function named(ability: 'hasChannels' | 'provesSender'): string[] {
+  return surfaces.filter((surface: Surface) => surface[ability]).map(({ name }) => name);
 }

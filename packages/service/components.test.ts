@@ -39,6 +39,19 @@ it('starts each component once after what it needs, and stops it before', async 
   expect(log).toEqual(['start store', 'start cache of 3', 'stop server', 'stop cache', 'stop store']);
 });
 
+it('stops a need in the place of the component that names it, and only once', async () => {
+  const handlers = component('handlers', { store, cache }, () => 1, 'store');
+  const { stop } = await startComponents({ handlers });
+  await stop();
+  expect(log.slice(2)).toEqual(['stop store', 'stop cache']);
+});
+
+it('stops a need in its own place when the component that names it did not start', async () => {
+  const handlers = component('handlers', { store, cache }, () => Promise.reject(new Error('no')), 'store');
+  await expect(startComponents({ handlers })).rejects.toThrow('no');
+  expect(log.slice(2)).toEqual(['stop cache', 'stop store']);
+});
+
 it('starts nothing that nobody needs', async () => {
   const { stop } = await startComponents({ store });
   await stop();

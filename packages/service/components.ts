@@ -10,16 +10,24 @@ export interface Component<Value> {
   readonly needs: Needs;
   start(values: object): Value | Promise<Value>;
   stop?(value: Value): void | Promise<void>;
+  /** One of its needs that stops as soon as this one is to stop, before what else it needs. */
+  readonly stopsFirst?: Component<unknown>;
 }
 
-/** Declares a component; nothing starts before `startComponents`. */
+/**
+ * Declares a component; nothing starts before `startComponents`. Instead of a function, `stop` may name a need that stops in
+ * its place, as a bus must before the components that its handlers use.
+ */
 export function component<Value, N extends Needs>(
   name: string,
   needs: N,
   start: (values: ComponentValues<N>) => Value | Promise<Value>,
-  stop?: (value: Value) => void | Promise<void>,
+  stop?: ((value: Value) => void | Promise<void>) | (keyof N & string),
 ): Component<Value> {
-  return { name, needs, start: start as Component<Value>['start'], ...(stop && { stop }) };
+  const declared = { name, needs, start: start as Component<Value>['start'] };
+  if (typeof stop === 'function') return { ...declared, stop };
+  const stopsFirst = stop === undefined ? undefined : needs[stop];
+  return { ...declared, ...(stopsFirst && { stopsFirst }) };
 }
 
 export interface RunningComponents<N extends Needs> {
@@ -57,14 +65,19 @@ export async function startComponents<N extends Needs>(wanted: N): Promise<Runni
 
 async function stopAll(running: Map<Component<unknown>, unknown>): Promise<void> {
   const failures: Error[] = [];
-  for (const [{ name, stop }, value] of [...running].reverse()) {
+  const stopOnce = async (each: Component<unknown>) => {
+    const value = running.get(each);
+    if (!running.delete(each)) return;
     try {
-      await stop?.(value);
+      await each.stop?.(value);
     } catch (error) {
-      failures.push(new Error(`failed to stop ${name}`, { cause: error }));
+      failures.push(new Error(`failed to stop ${each.name}`, { cause: error }));
     }
+  };
+  for (const each of [...running.keys()].reverse()) {
+    if (each.stopsFirst !== undefined) await stopOnce(each.stopsFirst);
+    await stopOnce(each);
   }
-  running.clear();
   if (failures.length > 0) throw new AggregateError(failures, 'Some components did not stop.');
 }
 

@@ -12,7 +12,7 @@ const project: Project = {
   github: { owner: 'Acme', repo: 'sea.map' },
   defaultBranch: 'main',
 };
-const { channels } = channelsSchema.parse({
+const { channels } = channelsSchema(['chat', 'tracker', 'cloud']).parse({
   channels: [
     { id: 'sea-dev', platform: 'chat', channelId: '1', project: 'sea', kind: 'dev', agent: 'mate' },
     { id: 'sea-alerts', platform: 'chat', channelId: '2', project: 'sea', kind: 'alerts' },

@@ -18,7 +18,7 @@ vi.mock('./list.ts', async (original) => {
 
 const env = { TOY_TOKEN: 'toy-token' };
 
-it('adds a surface by one file and one line: messages, questions, schedules, map, options and doctor know it', async () => {
+it('adds a surface by one file and one line: messages, channels, approvers, questions, schedules, map, options and doctor know it', async () => {
   const model = await startModelServer({
     script: ({ messages }) => {
       const last = messages.at(-1);
@@ -30,7 +30,11 @@ it('adds a surface by one file and one line: messages, questions, schedules, map
   onTestFinished(() => model.stop());
   const board = await startSwitchboard({
     env: { ...env, LLM_GATEWAY_URL: model.url, LLM_API_KEY: 'k', LLM_MODEL: 'm' },
-    files: { 'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]') },
+    files: {
+      'agents/helm.yaml': agent('helm', 'role: general\nskills: [{ name: chat }]'),
+      'channels.yaml': 'channels: [{ id: board, platform: toy, channelId: board }]',
+      'approvers.yaml': 'approvers: ["toy:kid"]',
+    },
   });
   onTestFinished(() => board.stop());
   const { data: plugins } = (await board.call('/api/plugins')).body;
@@ -44,6 +48,8 @@ it('adds a surface by one file and one line: messages, questions, schedules, map
   await waitFor(() => toyPosts.includes('I was told: blue'));
 
   const { data: workspace } = (await board.call('/api/workspace')).body;
+  expect(workspace.problems).toEqual([]);
+  expect(workspace.channels).toMatchObject([{ id: 'board', platform: 'toy' }]);
   const map = buildMap({ plugins, agents: [], servers: [], workspace });
   expect(map.nodes).toContainEqual(expect.objectContaining({ id: 'surfaces:toy', state: 'live' }));
   expect(map.nodes).toContainEqual(expect.objectContaining({ id: 'topics:message.inbound.toy.#' }));

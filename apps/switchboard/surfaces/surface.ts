@@ -26,7 +26,7 @@ interface SurfacePlugin extends Omit<Plugin, 'name' | 'kind'> {
 
 /**
  * A product through which people and other services send messages in and get messages out. Everything that depends on
- * which surfaces exist reads `surfaces` in list.ts: plugins, options, router, questions, bus, console map and doctor.
+ * which surfaces exist reads `surfaces` in list.ts: plugins, options, workspace, router, questions, bus, console map and doctor.
  */
 export interface Surface<Table extends OptionSet = OptionSet> {
   /** The third segment of its topics: `message.inbound.<name>.#`, `message.outbound.<name>.#`. */
@@ -36,6 +36,10 @@ export interface Surface<Table extends OptionSet = OptionSet> {
   readonly variables: string;
   /** People talk here: agents ask their questions where the conversation is. Elsewhere they ask in the project's channel. */
   readonly carriesQuestions: boolean;
+  /** `channels.yaml` may bind its channels to agents and projects. */
+  readonly hasChannels?: boolean;
+  /** It proves who writes, so that `approvers.yaml` may name its users. Mail does not: anybody can write any sender into it. */
+  readonly provesSender?: boolean;
   /** Topics of its own, outside `message.#`, that the journal keeps. */
   readonly durableTopics?: readonly string[];
   /** Webhook paths whose bodies need not be JSON. */

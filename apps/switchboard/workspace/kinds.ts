@@ -29,7 +29,10 @@ export interface FileKind<Schema extends z.ZodType = z.ZodType> {
 
 export type Kind = FolderKind | FileKind;
 
-/** Everything that a workspace holds, but for `agents.yaml` (AGENTS_YAML may put it elsewhere) and `keys.yaml`. */
+/**
+ * What a workspace holds, but for `agents.yaml` (AGENTS_YAML may put it elsewhere), `keys.yaml`, and the files that name
+ * surfaces.
+ */
 export const kinds = {
   agent: { folder: 'agents', schema: agentSchema, key: 'name', expand: false },
   a2a: { folder: 'agents.d', schema: externalAgentSchema, key: 'name', expand: true, confidential: true },
@@ -37,8 +40,6 @@ export const kinds = {
   route: { folder: 'routes.d', schema: routeSchema, key: 'name', expand: false },
   cron: { folder: 'crons', schema: cronSchema, key: 'id', expand: false },
   ceremony: { folder: 'ceremonies', schema: ceremonySchema, key: 'id', expand: false },
-  approvers: { file: 'approvers.yaml', schema: approversSchema, expand: false },
-  channels: { file: 'channels.yaml', schema: channelsSchema, expand: true },
   fleet: { file: 'fleet.yaml', schema: fleetSchema, expand: true },
   incidents: { file: 'incidents.yaml', schema: incidentsSchema, expand: false },
   targets: { file: 'a2a.yaml', schema: targetsSchema, expand: true, confidential: true },
@@ -48,3 +49,18 @@ export const kinds = {
 } as const satisfies Record<string, Kind>;
 
 export type KindName = keyof typeof kinds;
+
+/** The names of the surfaces that files of the workspace may hold. */
+export interface SurfaceNames {
+  /** For `channels.yaml`. */
+  withChannels: readonly string[];
+  /** For `approvers.yaml`. */
+  provingSender: readonly string[];
+}
+
+export function surfaceKinds({ withChannels, provingSender }: SurfaceNames) {
+  return {
+    approvers: { file: 'approvers.yaml', schema: approversSchema(provingSender), expand: false },
+    channels: { file: 'channels.yaml', schema: channelsSchema(withChannels), expand: true },
+  };
+}

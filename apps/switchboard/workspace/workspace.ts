@@ -12,7 +12,7 @@ import { ConfigError, type Environment, isSecretName, type Logger } from '@trunk
 import { type Peers, peerRoles } from '@trunkline/service';
 import type { z } from 'zod';
 import { FollowedFiles, type FollowSettings, followFolder } from './follow.ts';
-import { type FileKind, type FolderKind, kinds } from './kinds.ts';
+import { type FileKind, type FolderKind, kinds, type SurfaceNames, surfaceKinds } from './kinds.ts';
 import type { Problem, Problems } from './problems.ts';
 import type { AgentDefinition, Ceremony, McpServer, Route } from './schema/agent.ts';
 import type { Channel, FleetFile, Incident } from './schema/channels.ts';
@@ -22,6 +22,7 @@ export interface WorkspaceSettings {
   directory: string;
   /** AGENTS_YAML; `agents.yaml` of the workspace when not given. */
   agentsFile: string | undefined;
+  surfaces: SurfaceNames;
   env: Environment;
   problems: Problems;
   logger: Logger;
@@ -77,8 +78,9 @@ export async function openWorkspace(settings: WorkspaceSettings): Promise<Worksp
     const value = await files.follow(kind);
     return () => value() ?? kind.schema.parse(undefined);
   };
-  const approvers = await file(kinds.approvers);
-  const channels = await file(kinds.channels);
+  const surfaceFiles = surfaceKinds(settings.surfaces);
+  const approvers = await file(surfaceFiles.approvers);
+  const channels = await file(surfaceFiles.channels);
   const incidents = await file(kinds.incidents);
   const targets = await files.follow(kinds.targets);
   const parts = {

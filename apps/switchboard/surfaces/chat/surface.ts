@@ -14,6 +14,8 @@ export const chatSurface = defineSurface({
   options: chatOptions,
   variables: 'CHAT_BOT_TOKEN',
   carriesQuestions: true,
+  hasChannels: true,
+  provesSender: true,
   channelTopic: (channelId) => `message.outbound.chat.${escapeSegment(channelId)}`,
   schedules: { channel: '*', topic: (channel) => `message.outbound.chat.push.${escapeSegment(channel)}` },
   create(options, { deliveries, leader, projects }) {

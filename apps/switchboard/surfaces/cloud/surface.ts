@@ -42,6 +42,7 @@ export const cloudSurface = defineSurface({
   options,
   variables,
   carriesQuestions: false,
+  hasChannels: true,
   durableTopics: ['cloud.mail.reply.#'],
   create(settings, { deliveries, leader }) {
     let context: PluginContext | undefined;

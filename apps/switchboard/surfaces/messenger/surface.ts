@@ -42,6 +42,7 @@ export const messengerSurface = defineSurface({
   options,
   variables,
   carriesQuestions: true,
+  provesSender: true,
   schedules: {
     channel: 'messenger',
     topic: (_, sender = 'cron') => `message.outbound.messenger.${escapeSegment(sender)}`,

@@ -58,6 +58,7 @@ export const trackerSurface = defineSurface({
   options,
   variables: 'TRACKER_API_KEY',
   carriesQuestions: true,
+  hasChannels: true,
   durableTopics: ['tracker.#'],
   create(settings, { deliveries }) {
     const { trackerApiKey, trackerWebhookSecret, trackerRefreshToken } = settings;

@@ -32,23 +32,21 @@ export const fleetSchema = z
   })
   .prefault({});
 
-/** Surfaces that prove who writes. Mail does not: anybody can write any sender into it. */
-const approver = z
-  .string()
-  .regex(
-    /^(chat|messenger):\S{1,200}$/,
-    'the surface and the id of the user, such as chat:123456789012345678',
-  );
-
 /** `approvers.yaml`: who may approve on a surface what agents want to run, beside the operator. */
-export const approversSchema = z
-  .strictObject({ approvers: z.array(approver).default([]) })
-  .default({ approvers: [] });
+export function approversSchema(surfaces: readonly string[]) {
+  const approver = z
+    .string()
+    .regex(
+      new RegExp(`^(${surfaces.join('|')}):\\S{1,200}$`),
+      'the surface and the id of the user, such as chat:123456789012345678',
+    );
+  return z.strictObject({ approvers: z.array(approver).default([]) }).default({ approvers: [] });
+}
 
 const channelSchema = z
   .strictObject({
     id: z.string().min(1),
-    platform: z.enum(['chat', 'tracker', 'cloud']),
+    platform: z.string(),
     channelId: z.string().min(1),
     agent: z.string().optional(),
     project: z.string().optional(),
@@ -69,9 +67,12 @@ const channelSchema = z
   });
 
 /** `channels.yaml`: which agent a channel belongs to, and which channel a project uses for what. */
-export const channelsSchema = z
-  .strictObject({ channels: z.array(channelSchema).superRefine(eachOnce).default([]) })
-  .default({ channels: [] });
+export function channelsSchema(surfaces: readonly string[]) {
+  const channel = channelSchema.safeExtend({ platform: z.enum(surfaces) });
+  return z
+    .strictObject({ channels: z.array(channel).superRefine(eachOnce).default([]) })
+    .default({ channels: [] });
+}
 
 export type Channel = z.output<typeof channelSchema>;
 
