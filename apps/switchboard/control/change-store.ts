@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { Change } from '../api-types.ts';
+import { Store } from '../core/store.ts';
 import { privateMode } from '../workspace/restrict.ts';
 
 interface Wanted {
@@ -26,61 +26,50 @@ const migrations = [
 const mostChanges = 20_000;
 
 /** Who changed what in the workspace, and when. */
-export class ChangeStore {
-  readonly #database: Database;
-
+export class ChangeStore extends Store {
   /** Stores whole texts, credentials included, so that a change can be undone; only the owner can read the file. */
   constructor(path: string) {
     makePrivate(path);
-    this.#database = openDatabase(path, { migrations });
+    super(path, migrations);
   }
 
   /** A command that is delivered twice is one change. */
   add(change: Omit<Change, 'id'>): Change {
     const { at, by, reason, messageId, topic, kind, name, file, before, after, undoes } = change;
-    this.#database
-      .prepare(
-        `INSERT INTO changes (at, by, reason, messageId, topic, kind, name, file, before, after, undoes)
+    this.write(
+      `INSERT INTO changes (at, by, reason, messageId, topic, kind, name, file, before, after, undoes)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      )
-      .run(at, by, reason, messageId, topic, kind, name, file, before, after, undoes);
-    const added = this.#database
-      .prepare<Change>('SELECT * FROM changes WHERE messageId = ?')
-      .get(messageId) as Change;
-    this.#database.prepare('DELETE FROM changes WHERE id <= ?').run(added.id - mostChanges);
+      [at, by, reason, messageId, topic, kind, name, file, before, after, undoes],
+    );
+    const added = this.one<Change>('SELECT * FROM changes WHERE messageId = ?', [messageId]) as Change;
+    this.write('DELETE FROM changes WHERE id <= ?', [added.id - mostChanges]);
     return added;
   }
 
   /** Takes back an entry whose change did not come about. */
   drop(id: number): void {
-    this.#database.prepare('DELETE FROM changes WHERE id = ?').run(id);
+    this.write('DELETE FROM changes WHERE id = ?', [id]);
   }
 
   /** What a program records in a file belongs to its last change, so that it can still be undone. */
   amend(file: string, before: string | null, after: string | null): void {
-    this.#database
-      .prepare(
-        `UPDATE changes SET after = ?3 WHERE id = (SELECT max(id) FROM changes WHERE file = ?1) AND after IS ?2`,
-      )
-      .run(file, before, after);
+    this.write(
+      `UPDATE changes SET after = ?3 WHERE id = (SELECT max(id) FROM changes WHERE file = ?1) AND after IS ?2`,
+      [file, before, after],
+    );
   }
 
   get(id: number): Change | undefined {
-    return this.#database.prepare<Change>('SELECT * FROM changes WHERE id = ?').get(id);
+    return this.one<Change>('SELECT * FROM changes WHERE id = ?', [id]);
   }
 
   /** The newest first: of one file or entry when it is named, those before a number when one is given. */
   list(limit: number, { file, kind, name, before }: Wanted = {}): Change[] {
-    return this.#database
-      .prepare<Change>(
-        `SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR kind = ?3)
+    return this.all<Change>(
+      `SELECT * FROM changes WHERE (?2 IS NULL OR file = ?2) AND (?3 IS NULL OR kind = ?3)
          AND (?4 IS NULL OR name = ?4) AND (?5 IS NULL OR id < ?5) ORDER BY id DESC LIMIT ?1`,
-      )
-      .all(limit, file ?? null, kind ?? null, name ?? null, before ?? null);
-  }
-
-  close(): void {
-    this.#database.close();
+      [limit, file ?? null, kind ?? null, name ?? null, before ?? null],
+    );
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Bus, Message, Subscription } from '@trunkline/bus';
-import { type Database, openDatabase } from '@trunkline/storage';
+import { Store } from '../core/store.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 
 /** What of a conversation goes to the model again. */
@@ -46,59 +46,53 @@ const migrations = [
 ];
 
 /** Who talks with whom and what was said, stored over restarts; deleted a week after the last message. */
-export class ConversationStore {
-  readonly #database: Database;
-  readonly #now: () => number;
-
-  constructor(path: string, now: () => number = Date.now) {
-    this.#database = openDatabase(path, { migrations });
-    this.#now = now;
+export class ConversationStore extends Store {
+  constructor(path: string, now?: () => number) {
+    super(path, migrations, now);
   }
 
   /** The conversation that is under way, by the key of its partners. */
   talk(key: string): { conversationId: string; agent: string } | undefined {
-    return this.#database
-      .prepare<{ conversationId: string; agent: string }>(
-        'SELECT conversationId, agent FROM talks WHERE key = ? AND until > ?',
-      )
-      .get(key, this.#now());
+    return this.one<{ conversationId: string; agent: string }>(
+      'SELECT conversationId, agent FROM talks WHERE key = ? AND until > ?',
+      [key, this.now()],
+    );
   }
 
   /** Goes on with a conversation for so long, or begins one; gives its id. */
   hold(key: string, agent: string, lastsMs: number): string {
     const conversationId = this.talk(key)?.conversationId ?? randomUUID();
-    this.#database
-      .prepare('INSERT OR REPLACE INTO talks (key, conversationId, agent, until) VALUES (?, ?, ?, ?)')
-      .run(key, conversationId, agent, this.#now() + lastsMs);
+    this.write('INSERT OR REPLACE INTO talks (key, conversationId, agent, until) VALUES (?, ?, ?, ?)', [
+      key,
+      conversationId,
+      agent,
+      this.now() + lastsMs,
+    ]);
     return conversationId;
   }
 
   /** A request that is done again after a restart is one turn. */
   addTurn({ conversationId, agent, requestId, said, answered }: Omit<Turn, 'at'>): void {
-    this.#database
-      .prepare(
-        'INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at) VALUES (?, ?, ?, ?, ?, ?)',
-      )
-      .run(conversationId, agent, requestId, said, answered, this.#now());
+    this.write(
+      'INSERT OR IGNORE INTO turns (conversationId, agent, requestId, said, answered, at) VALUES (?, ?, ?, ?, ?, ?)',
+      [conversationId, agent, requestId, said, answered, this.now()],
+    );
   }
 
   /** The newest turns, the oldest of them first. */
   turns({ conversationId, agent, limit }: TurnQuery): Turn[] {
-    return this.#database
-      .prepare<Turn>(
-        `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
+    return this.all<Turn>(
+      `SELECT * FROM turns WHERE (?1 IS NULL OR conversationId = ?1) AND (?2 IS NULL OR agent = ?2)
          ORDER BY rowid DESC LIMIT ?3`,
-      )
-      .all(conversationId ?? null, agent ?? null, limit)
-      .reverse();
+      [conversationId ?? null, agent ?? null, limit],
+    ).reverse();
   }
 
   recall(conversationId: string, agent: string): RemotePlace {
-    const found = this.#database
-      .prepare<{ contextId: string | null; taskId: string | null }>(
-        'SELECT contextId, taskId FROM places WHERE conversationId = ? AND agent = ?',
-      )
-      .get(conversationId, agent);
+    const found = this.one<{ contextId: string | null; taskId: string | null }>(
+      'SELECT contextId, taskId FROM places WHERE conversationId = ? AND agent = ?',
+      [conversationId, agent],
+    );
     return {
       ...(found?.contextId && { contextId: found.contextId }),
       ...(found?.taskId && { taskId: found.taskId }),
@@ -106,22 +100,16 @@ export class ConversationStore {
   }
 
   keep(conversationId: string, agent: string, { contextId, taskId }: RemotePlace): void {
-    this.#database
-      .prepare(
-        'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
-      )
-      .run(conversationId, agent, contextId ?? null, taskId ?? null, this.#now());
+    this.write(
+      'INSERT OR REPLACE INTO places (conversationId, agent, contextId, taskId, at) VALUES (?, ?, ?, ?, ?)',
+      [conversationId, agent, contextId ?? null, taskId ?? null, this.now()],
+    );
   }
 
   sweep(): void {
-    const before = this.#now() - keptMs;
-    for (const table of ['turns', 'places'])
-      this.#database.prepare(`DELETE FROM ${table} WHERE at < ?`).run(before);
-    this.#database.prepare('DELETE FROM talks WHERE until < ?').run(this.#now());
-  }
-
-  close(): void {
-    this.#database.close();
+    const before = this.now() - keptMs;
+    for (const table of ['turns', 'places']) this.write(`DELETE FROM ${table} WHERE at < ?`, [before]);
+    this.write('DELETE FROM talks WHERE until < ?', [this.now()]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '@trunkline/storage';
+import { Store } from '../core/store.ts';
 import type { OfferedSkill, SkillExecutor } from './executor.ts';
 
 const migrations = [
@@ -132,58 +132,46 @@ type SkillOwner = 'a2a' | 'mcp';
  * The last known skills of executors that say themselves what they can do, and the agents that have a queue in the
  * journal. After a restart it tells work for a skill that is still to come from work that nobody can do.
  */
-export class SkillStore {
-  readonly #database: Database;
-  readonly #now: () => number;
-
-  constructor(path: string, now: () => number = Date.now) {
-    this.#database = openDatabase(path, { migrations });
-    this.#now = now;
+export class SkillStore extends Store {
+  constructor(path: string, now?: () => number) {
+    super(path, migrations, now);
     this.#sweep();
   }
 
   /** What was stored last for an executor, in the form in which its owner stored it. */
   recall<Skill>(owner: SkillOwner, agent: string): readonly Skill[] {
-    const row = this.#database
-      .prepare<{ skills: string }>('SELECT skills FROM skills WHERE owner = ? AND agent = ?')
-      .get(owner, agent);
+    const row = this.one<{ skills: string }>('SELECT skills FROM skills WHERE owner = ? AND agent = ?', [
+      owner,
+      agent,
+    ]);
     return row === undefined ? [] : (JSON.parse(row.skills) as Skill[]);
   }
 
   keep(owner: SkillOwner, agent: string, skills: readonly object[]): void {
-    this.#database
-      .prepare(
-        `INSERT INTO skills VALUES (?1, ?2, ?3, ?4)
+    this.write(
+      `INSERT INTO skills VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT DO UPDATE SET skills = ?3, seenAt = ?4 WHERE skills <> ?3 OR seenAt < ?4 - ${day}`,
-      )
-      .run(owner, agent, JSON.stringify(skills), this.#now());
+      [owner, agent, JSON.stringify(skills), this.now()],
+    );
   }
 
   /** Notes that an agent has a queue. */
   keepQueue(agent: string): void {
-    this.#database
-      .prepare(
-        `INSERT INTO queues VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usedAt = ?2 WHERE usedAt < ?2 - ${day}`,
-      )
-      .run(agent, this.#now());
+    this.write(
+      `INSERT INTO queues VALUES (?1, ?2) ON CONFLICT DO UPDATE SET usedAt = ?2 WHERE usedAt < ?2 - ${day}`,
+      [agent, this.now()],
+    );
   }
 
   /** Agents that have had a queue in the last thirty days, also those that are gone. */
   queues(): string[] {
-    return this.#database
-      .prepare<{ agent: string }>('SELECT agent FROM queues ORDER BY agent')
-      .all()
-      .map(({ agent }) => agent);
-  }
-
-  close(): void {
-    this.#database.close();
+    return this.all<{ agent: string }>('SELECT agent FROM queues ORDER BY agent').map(({ agent }) => agent);
   }
 
   /** The bus forgets the cursor of a queue that nobody reads by itself. */
   #sweep(): void {
-    const before = this.#now() - keptMs;
-    this.#database.prepare('DELETE FROM skills WHERE seenAt < ?').run(before);
-    this.#database.prepare('DELETE FROM queues WHERE usedAt < ?').run(before);
+    const before = this.now() - keptMs;
+    this.write('DELETE FROM skills WHERE seenAt < ?', [before]);
+    this.write('DELETE FROM queues WHERE usedAt < ?', [before]);
   }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { type Database, openDatabase } from '@trunkline/storage';
 import { derivedId } from '../core/messages.ts';
+import { Store } from '../core/store.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { RemoteTask, SkillExecutor } from './executor.ts';
 import type { Dispatch } from './request.ts';
@@ -30,21 +30,17 @@ const migrations = [
 ];
 
 /** Tasks of other services that have not ended, stored over restarts. */
-export class TaskStore {
-  readonly #database: Database;
-
+export class TaskStore extends Store {
   constructor(path: string) {
-    this.#database = openDatabase(path, { migrations });
+    super(path, migrations);
   }
 
   /** Keeps a task; one that is there already stays as it is. */
   add({ message, contextId, ...task }: TrackedTask): void {
-    this.#database
-      .prepare(
-        `INSERT INTO tasks (id, messageId, flowId, message, agent, taskId, contextId, token, startedAt)
+    this.write(
+      `INSERT INTO tasks (id, messageId, flowId, message, agent, taskId, contextId, token, startedAt)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-      )
-      .run(
+      [
         task.id,
         task.messageId,
         task.flowId,
@@ -54,30 +50,25 @@ export class TaskStore {
         contextId ?? null,
         task.token,
         task.startedAt,
-      );
+      ],
+    );
   }
 
   get(id: string): TrackedTask | undefined {
-    const row = this.#database.prepare<Row>('SELECT * FROM tasks WHERE id = ?').get(id);
+    const row = this.one<Row>('SELECT * FROM tasks WHERE id = ?', [id]);
     return row && fromRow(row);
   }
 
   isTracked(messageId: string): boolean {
-    return (
-      this.#database.prepare('SELECT 1 AS found FROM tasks WHERE messageId = ?').get(messageId) !== undefined
-    );
+    return this.one('SELECT 1 AS found FROM tasks WHERE messageId = ?', [messageId]) !== undefined;
   }
 
   list(): TrackedTask[] {
-    return this.#database.prepare<Row>('SELECT * FROM tasks ORDER BY startedAt').all().map(fromRow);
+    return this.all<Row>('SELECT * FROM tasks ORDER BY startedAt').map(fromRow);
   }
 
   remove(id: string): void {
-    this.#database.prepare('DELETE FROM tasks WHERE id = ?').run(id);
-  }
-
-  close(): void {
-    this.#database.close();
+    this.write('DELETE FROM tasks WHERE id = ?', [id]);
   }
 }
 

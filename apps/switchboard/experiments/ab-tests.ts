@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import { describeRoute } from '@trunkline/http';
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { Store } from '../core/store.ts';
 import type { ArmChooser } from '../dispatch/dispatcher.ts';
 import type { SkillExecutor } from '../dispatch/executor.ts';
 import type { ExecutorRegistry } from '../dispatch/registry.ts';
@@ -126,44 +126,44 @@ interface ArmFigures {
 }
 
 /** The comparisons under way and their runs so far, kept over restarts. */
-export class AbStore {
-  readonly #database: Database;
-
+export class AbStore extends Store {
   constructor(path: string) {
-    this.#database = openDatabase(path, { migrations });
+    super(path, migrations);
   }
 
   /** Begins a comparison; one of the same skill is given up for it. */
   begin({ skill, n, control, challenger, startedAt }: AbTest): void {
     this.end(skill);
-    this.#database
-      .prepare('INSERT INTO tests (skill, n, control, challenger, startedAt) VALUES (?, ?, ?, ?, ?)')
-      .run(skill, n, control, challenger, startedAt);
+    this.write('INSERT INTO tests (skill, n, control, challenger, startedAt) VALUES (?, ?, ?, ?, ?)', [
+      skill,
+      n,
+      control,
+      challenger,
+      startedAt,
+    ]);
   }
 
   get(skill: string): AbTest | undefined {
-    return this.#database.prepare<AbTest>('SELECT * FROM tests WHERE skill = ?').get(skill);
+    return this.one<AbTest>('SELECT * FROM tests WHERE skill = ?', [skill]);
   }
 
   list(): AbTest[] {
-    return this.#database.prepare<AbTest>('SELECT * FROM tests ORDER BY skill').all();
+    return this.all<AbTest>('SELECT * FROM tests ORDER BY skill');
   }
 
   /** A message that comes again after a restart is one run. */
   note(skill: string, messageId: string, agent: string, success: boolean, durationMs: number): void {
-    this.#database
-      .prepare(
-        'INSERT OR IGNORE INTO runs (skill, messageId, agent, success, durationMs) VALUES (?, ?, ?, ?, ?)',
-      )
-      .run(skill, messageId, agent, success ? 1 : 0, durationMs);
+    this.write(
+      'INSERT OR IGNORE INTO runs (skill, messageId, agent, success, durationMs) VALUES (?, ?, ?, ?, ?)',
+      [skill, messageId, agent, success ? 1 : 0, durationMs],
+    );
   }
 
   figures(skill: string, agent: string): ArmFigures {
-    const found = this.#database
-      .prepare<{ runs: number; successes: number | null; meanMs: number | null }>(
-        'SELECT count(*) AS runs, sum(success) AS successes, avg(durationMs) AS meanMs FROM runs WHERE skill = ? AND agent = ?',
-      )
-      .get(skill, agent);
+    const found = this.one<{ runs: number; successes: number | null; meanMs: number | null }>(
+      'SELECT count(*) AS runs, sum(success) AS successes, avg(durationMs) AS meanMs FROM runs WHERE skill = ? AND agent = ?',
+      [skill, agent],
+    );
     const { runs = 0, successes, meanMs = null } = found ?? {};
     return {
       agent,
@@ -175,11 +175,7 @@ export class AbStore {
   }
 
   end(skill: string): void {
-    this.#database.prepare('DELETE FROM tests WHERE skill = ?').run(skill);
-  }
-
-  close(): void {
-    this.#database.close();
+    this.write('DELETE FROM tests WHERE skill = ?', [skill]);
   }
 }
 

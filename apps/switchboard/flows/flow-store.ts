@@ -1,5 +1,6 @@
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { Flow, FlowOrigin, FlowStatus, TraceEntry } from '../api-types.ts';
+
+import { SharedWrites, Store } from '../core/store.ts';
 
 export interface FlowQuery {
   since?: number | undefined;
@@ -40,15 +41,12 @@ const columns =
   'id, type, status, stage, createdAt, startedAt, completedAt, durationMs, skill, requestPreview, executorType, targetAgent, errorPreview, updatedAt';
 
 /** The durable log of what was dispatched, with the trace of each; deleted after seven days. */
-export class FlowStore {
-  readonly #database: Database;
+export class FlowStore extends Store {
   readonly #writes: SharedWrites;
-  readonly #now: () => number;
 
-  constructor(path: string, now: () => number = Date.now) {
-    this.#database = openDatabase(path, { migrations });
-    this.#writes = new SharedWrites(this.#database);
-    this.#now = now;
+  constructor(path: string, now?: () => number) {
+    super(path, migrations, now);
+    this.#writes = new SharedWrites(this.database);
   }
 
   /** Several writes as one: whole or not at all, and with those of other flows one turn at the file. */
@@ -59,101 +57,89 @@ export class FlowStore {
   /** Begins a flow, or goes on with that of the same message after a restart. */
   open({ messageId, correlationId, skill, request }: FlowStart): Flow {
     const plain = `skill-${correlationId}`;
-    const now = this.#now();
-    const made = this.#database
-      .prepare<Flow>(
-        `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt)
+    const now = this.now();
+    const made = this.one<Flow>(
+      `INSERT INTO flows (id, messageId, correlationId, type, status, stage, createdAt, skill, requestPreview, updatedAt)
          VALUES (iif(EXISTS (SELECT 1 FROM flows WHERE id = ?1), ?2, ?1), ?3, ?4, 'skill', 'active', 'dispatched', ?5, ?6, ?7, ?5)
          ON CONFLICT (messageId) DO NOTHING RETURNING ${columns}`,
-      )
-      .get(plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request));
+      [plain, `${plain}-${messageId}`, messageId, correlationId, now, skill, previewOf(request)],
+    );
     return made ?? (this.#byMessage(messageId) as Flow);
   }
 
   start(id: string, executorType: string, targetAgent: string): Flow | undefined {
-    return this.#database
-      .prepare<Flow>(
-        `UPDATE flows SET status = 'active', stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
+    return this.one<Flow>(
+      `UPDATE flows SET status = 'active', stage = 'running', startedAt = ?1, executorType = ?2, targetAgent = ?3, updatedAt = ?1 WHERE id = ?4
          RETURNING ${columns}`,
-      )
-      .get(this.#now(), executorType, targetAgent, id);
+      [this.now(), executorType, targetAgent, id],
+    );
   }
 
   /** Marks a flow as waiting for a person (an answer, or the replay of a dead letter), or as going on. */
   block(id: string, isBlocked: boolean): void {
-    this.#database
-      .prepare('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?')
-      .run(isBlocked ? 'blocked' : 'active', this.#now(), id);
+    this.write('UPDATE flows SET status = ?, updatedAt = ? WHERE id = ?', [
+      isBlocked ? 'blocked' : 'active',
+      this.now(),
+      id,
+    ]);
   }
 
   /** Ends a flow; with an error it ended badly. */
   finish(id: string, error: string | undefined): Flow | undefined {
-    return this.#database
-      .prepare<Flow>(
-        `UPDATE flows SET status = 'complete', stage = ?1, completedAt = ?2, durationMs = ?2 - coalesce(startedAt, createdAt),
+    return this.one<Flow>(
+      `UPDATE flows SET status = 'complete', stage = ?1, completedAt = ?2, durationMs = ?2 - coalesce(startedAt, createdAt),
          errorPreview = ?3, updatedAt = ?2 WHERE id = ?4 RETURNING ${columns}`,
-      )
-      .get(error === undefined ? 'done' : 'error', this.#now(), error?.slice(0, previewLength) ?? null, id);
+      [error === undefined ? 'done' : 'error', this.now(), error?.slice(0, previewLength) ?? null, id],
+    );
   }
 
   trace(id: string, event: string, details: unknown): void {
-    this.#database
-      .prepare(
-        `INSERT INTO trace (flowId, number, at, event, details)
+    this.write(
+      `INSERT INTO trace (flowId, number, at, event, details)
          SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4 FROM trace WHERE flowId = ?1
          HAVING coalesce(max(number), 0) < ${mostTraceEntries}`,
-      )
-      .run(id, this.#now(), event, JSON.stringify(details ?? null));
+      [id, this.now(), event, JSON.stringify(details ?? null)],
+    );
   }
 
   get(id: string): Flow | undefined {
-    return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE id = ?`).get(id);
+    return this.one<Flow>(`SELECT ${columns} FROM flows WHERE id = ?`, [id]);
   }
 
   originOf(id: string): FlowOrigin | undefined {
-    return this.#database
-      .prepare<FlowOrigin>('SELECT messageId, correlationId FROM flows WHERE id = ?')
-      .get(id);
+    return this.one<FlowOrigin>('SELECT messageId, correlationId FROM flows WHERE id = ?', [id]);
   }
 
   traceOf(id: string): TraceEntry[] {
-    return this.#database
-      .prepare<{ at: number; event: string; details: string }>(
-        'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
-      )
-      .all(id)
-      .map(({ at, event, details }) => ({ at, event, details: JSON.parse(details) }));
+    return this.all<{ at: number; event: string; details: string }>(
+      'SELECT at, event, details FROM trace WHERE flowId = ? ORDER BY number',
+      [id],
+    ).map(({ at, event, details }) => ({ at, event, details: JSON.parse(details) }));
   }
 
   /** The newest first. */
   list({ since = 0, status, limit, offset = 0 }: FlowQuery): Flow[] {
     // The few that are open are found among all that are not only if the index for them can be seen to fit.
     const open = status === undefined || status === 'complete' ? '' : "AND status <> 'complete'";
-    return this.#database
-      .prepare<Flow>(
-        `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2) ${open}
+    return this.all<Flow>(
+      `SELECT ${columns} FROM flows WHERE updatedAt >= ?1 AND (?2 IS NULL OR status = ?2) ${open}
          ORDER BY createdAt DESC, rowid DESC LIMIT ?3 OFFSET ?4`,
-      )
-      .all(since, status ?? null, limit, offset);
+      [since, status ?? null, limit, offset],
+    );
   }
 
   /** Removes some of what is older than seven days; true when there is more of it. */
   sweep(): boolean {
-    const { changes } = this.#database
-      .prepare(
-        `DELETE FROM flows WHERE id IN (
+    const { changes } = this.write(
+      `DELETE FROM flows WHERE id IN (
            SELECT id FROM flows WHERE createdAt < ?1 AND updatedAt < ?1 ORDER BY createdAt LIMIT ${sweptAtOnce})`,
-      )
-      .run(this.#now() - keptMs);
+      [this.now() - keptMs],
+    );
     return changes === sweptAtOnce;
   }
 
-  close(): void {
-    this.#database.close();
-  }
-
   #byMessage(messageId: string): Flow | undefined {
-    return this.#database.prepare<Flow>(`SELECT ${columns} FROM flows WHERE messageId = ?`).get(messageId);
+    return this.one<Flow>(`SELECT ${columns} FROM flows WHERE messageId = ?`, [messageId]);
   }
 }
 
@@ -164,58 +150,4 @@ function previewOf(words: string): string | null {
     .replace(/\s+/g, ' ')
     .trim();
   return line === '' ? null : line.slice(0, previewLength);
-}
-
-interface Waiting {
-  /** Writes, and gives what is left to do once that is committed. */
-  write(): () => void;
-  reject(error: unknown): void;
-}
-
-/**
- * Writes of one turn of the event loop in one transaction: taking turns at the file costs more than writing to it.
- * Each is whole or not at all, whatever becomes of the others, and is in the file when its promise resolves.
- */
-export class SharedWrites {
-  readonly #database: Database;
-  #waiting: Waiting[] = [];
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  run<Result>(work: () => Result): Promise<Result> {
-    const { promise, resolve, reject } = Promise.withResolvers<Result>();
-    if (this.#waiting.length === 0) setImmediate(() => this.#writeAll());
-    const write = () => {
-      try {
-        const result = this.#database.transaction(work);
-        return () => resolve(result);
-      } catch (error) {
-        return () => reject(error);
-      }
-    };
-    this.#waiting.push({ write, reject });
-    return promise;
-  }
-
-  #writeAll(): void {
-    const all = this.#waiting;
-    this.#waiting = [];
-    for (const settle of this.#settled(all)) settle();
-  }
-
-  #settled(all: readonly Waiting[]): (() => void)[] {
-    const [first] = all;
-    if (all.length === 1 && first !== undefined) return [first.write()];
-    try {
-      return this.#database.transaction(() => all.map(({ write }) => write()));
-    } catch (error) {
-      return all.map(
-        ({ reject }) =>
-          () =>
-            reject(error),
-      );
-    }
-  }
 }

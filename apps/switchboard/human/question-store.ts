@@ -1,5 +1,6 @@
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { Question } from '../api-types.ts';
+
+import { Store } from '../core/store.ts';
 
 type Row = Omit<Question, 'approval'> & { approval: number };
 
@@ -24,32 +25,25 @@ const dayMs = 24 * 60 * 60 * 1000;
 const keptMs = { answered: 7 * dayMs, open: 30 * dayMs };
 
 /** Questions to people, stored until they are answered and for a week after. */
-export class QuestionStore {
-  readonly #database: Database;
-  readonly #now: () => number;
-
-  constructor(path: string, now: () => number = Date.now) {
-    this.#database = openDatabase(path, { migrations });
-    this.#now = now;
+export class QuestionStore extends Store {
+  constructor(path: string, now?: () => number) {
+    super(path, migrations, now);
   }
 
   /** The question of this correlation: the one that was asked before, or a new one. */
   open(asked: Pick<Question, 'requestId' | 'correlationId' | 'question' | 'approval'>): Question {
     const { requestId, correlationId, question } = asked;
     const approval = Number(asked.approval);
-    this.#database
-      .prepare(
-        'INSERT INTO questions (requestId, correlationId, question, askedAt, approval) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
-      )
-      .run(requestId, correlationId, question, this.#now(), approval);
+    this.write(
+      'INSERT INTO questions (requestId, correlationId, question, askedAt, approval) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+      [requestId, correlationId, question, this.now(), approval],
+    );
     const sql = `SELECT ${columns} FROM questions WHERE correlationId = ? AND question = ? AND approval = ? AND usedAt IS NULL`;
-    return questionOf(this.#database.prepare<Row>(sql).get(correlationId, question, approval) as Row);
+    return questionOf(this.one<Row>(sql, [correlationId, question, approval]) as Row);
   }
 
   get(requestId: string): Question | undefined {
-    const row = this.#database
-      .prepare<Row>(`SELECT ${columns} FROM questions WHERE requestId = ?`)
-      .get(requestId);
+    const row = this.one<Row>(`SELECT ${columns} FROM questions WHERE requestId = ?`, [requestId]);
     return row && questionOf(row);
   }
 
@@ -57,32 +51,28 @@ export class QuestionStore {
   answer(requestId: string, answer: string, by: string): boolean {
     const sql =
       'UPDATE questions SET answer = ?, answeredAt = ?, answeredBy = ? WHERE requestId = ? AND answer IS NULL';
-    return this.#database.prepare(sql).run(answer, this.#now(), by, requestId).changes > 0;
+    return this.write(sql, [answer, this.now(), by, requestId]).changes > 0;
   }
 
   /** Marks the answer as used, so that the same question is asked again. Returns whether it had not been used before. */
   use(requestId: string): boolean {
     const sql = 'UPDATE questions SET usedAt = ? WHERE requestId = ? AND usedAt IS NULL';
-    return this.#database.prepare(sql).run(this.#now(), requestId).changes > 0;
+    return this.write(sql, [this.now(), requestId]).changes > 0;
   }
 
   /** What waits for an answer, the oldest first. */
   pending(): Question[] {
-    return this.#database
-      .prepare<Row>(`SELECT ${columns} FROM questions WHERE answer IS NULL ORDER BY askedAt`)
-      .all()
-      .map(questionOf);
+    return this.all<Row>(`SELECT ${columns} FROM questions WHERE answer IS NULL ORDER BY askedAt`).map(
+      questionOf,
+    );
   }
 
   /** Removes what was answered a week ago, or asked in vain a month ago. */
   sweep(): void {
-    this.#database
-      .prepare('DELETE FROM questions WHERE answeredAt < ? OR askedAt < ?')
-      .run(this.#now() - keptMs.answered, this.#now() - keptMs.open);
-  }
-
-  close(): void {
-    this.#database.close();
+    this.write('DELETE FROM questions WHERE answeredAt < ? OR askedAt < ?', [
+      this.now() - keptMs.answered,
+      this.now() - keptMs.open,
+    ]);
   }
 }
 

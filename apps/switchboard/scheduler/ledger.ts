@@ -1,5 +1,6 @@
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { FireRow } from '../api-types.ts';
+
+import { SharedWrites, Store } from '../core/store.ts';
 
 /** What is known of a file of `crons/` without reading it. */
 export interface KnownFile {
@@ -29,12 +30,11 @@ const keptPerSchedule = 200;
 const longestDetail = 500;
 
 /** What every schedule did, and what is known of its file. */
-export class Ledger {
-  readonly #database: Database;
-  #waiting: { row: FireRow; resolve: (isNewest: boolean) => void; reject: (error: unknown) => void }[] = [];
+export class Ledger extends Store {
+  readonly #writes = new SharedWrites(this.database);
 
   constructor(path: string) {
-    this.#database = openDatabase(path, { migrations });
+    super(path, migrations);
   }
 
   /**
@@ -42,107 +42,81 @@ export class Ledger {
    * An outcome once known is never taken back.
    */
   put(row: FireRow): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    this.#waiting.push({ row, resolve, reject });
-    if (this.#waiting.length === 1) setImmediate(() => this.flush());
-    return promise;
-  }
-
-  /** Writes what waits. */
-  flush(): void {
-    const batch = this.#waiting;
-    if (batch.length === 0) return;
-    this.#waiting = [];
-    try {
-      const advanced = this.#database.transaction(() => batch.map(({ row }) => this.#write(row)));
-      for (const [index, { resolve }] of batch.entries()) resolve(advanced[index] ?? false);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
+    return this.#writes.run(() => this.#write(row));
   }
 
   /** The newest first. */
   history(scheduleId: string, limit: number): FireRow[] {
-    return this.#database
-      .prepare<StoredRow>('SELECT * FROM fires WHERE scheduleId = ? ORDER BY scheduledAt DESC LIMIT ?')
-      .all(scheduleId, limit)
-      .map(readRow);
+    return this.all<StoredRow>('SELECT * FROM fires WHERE scheduleId = ? ORDER BY scheduledAt DESC LIMIT ?', [
+      scheduleId,
+      limit,
+    ]).map(readRow);
   }
 
   get(fireId: string): FireRow | undefined {
-    const row = this.#database.prepare<StoredRow>('SELECT * FROM fires WHERE fireId = ?').get(fireId);
+    const row = this.one<StoredRow>('SELECT * FROM fires WHERE fireId = ?', [fireId]);
     return row && readRow(row);
   }
 
   /** Fires without an outcome that began after that time. */
   open(after: number): FireRow[] {
-    return this.#database
-      .prepare<StoredRow>(`SELECT * FROM fires WHERE status = 'fired' AND firedAt > ?`)
-      .all(after)
-      .map(readRow);
+    return this.all<StoredRow>(`SELECT * FROM fires WHERE status = 'fired' AND firedAt > ?`, [after]).map(
+      readRow,
+    );
   }
 
   /** The newest time of a schedule that was dealt with. */
   lastFired(scheduleId: string): number | undefined {
-    return this.#database
-      .prepare<{ scheduledAt: number }>('SELECT scheduledAt FROM last_fires WHERE scheduleId = ?')
-      .get(scheduleId)?.scheduledAt;
+    return this.one<{ scheduledAt: number }>('SELECT scheduledAt FROM last_fires WHERE scheduleId = ?', [
+      scheduleId,
+    ])?.scheduledAt;
   }
 
   lastFires(): Map<string, number> {
-    const rows = this.#database
-      .prepare<{ scheduleId: string; scheduledAt: number }>('SELECT * FROM last_fires')
-      .all();
+    const rows = this.all<{ scheduleId: string; scheduledAt: number }>('SELECT * FROM last_fires');
     return new Map(rows.map(({ scheduleId, scheduledAt }) => [scheduleId, scheduledAt]));
   }
 
   files(): KnownFile[] {
-    return this.#database.prepare<KnownFile>('SELECT * FROM files').all();
+    return this.all<KnownFile>('SELECT * FROM files');
   }
 
   putFiles(files: readonly KnownFile[]): void {
-    this.#database.transaction(() => {
-      const statement = this.#database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)');
+    this.database.transaction(() => {
+      const statement = this.database.prepare('INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)');
       for (const { file, mark, since, record } of files) statement.run(file, mark, since, record);
     });
   }
 
   removeFile(file: string): void {
-    this.#database.prepare('DELETE FROM files WHERE file = ?').run(file);
+    this.write('DELETE FROM files WHERE file = ?', [file]);
   }
 
   /** Removes what is old, and what is more than a history needs; says of fires that never ended that nobody knows. */
   sweep(now: number, openForMs: number): void {
-    this.#database.transaction(() => {
-      this.#database.prepare('DELETE FROM fires WHERE firedAt < ?').run(now - keptMs);
-      this.#database
-        .prepare(
-          `DELETE FROM fires WHERE fireId IN (
+    this.database.transaction(() => {
+      this.write('DELETE FROM fires WHERE firedAt < ?', [now - keptMs]);
+      this.write(`DELETE FROM fires WHERE fireId IN (
              SELECT fireId FROM (SELECT fireId, row_number() OVER (PARTITION BY scheduleId ORDER BY scheduledAt DESC) AS place FROM fires)
-             WHERE place > ${keptPerSchedule})`,
-        )
-        .run();
-      this.#database
-        .prepare(
-          `UPDATE fires SET status = 'unknown', endedAt = ?1, detail = 'no outcome was seen' WHERE status = 'fired' AND firedAt < ?2`,
-        )
-        .run(now, now - openForMs);
+             WHERE place > ${keptPerSchedule})`);
+      this.write(
+        `UPDATE fires SET status = 'unknown', endedAt = ?1, detail = 'no outcome was seen' WHERE status = 'fired' AND firedAt < ?2`,
+        [now, now - openForMs],
+      );
     });
   }
 
-  close(): void {
-    this.flush();
-    this.#database.close();
+  override close(): void {
+    this.#writes.flush();
+    super.close();
   }
 
   #write(row: FireRow): boolean {
-    this.#database
-      .prepare(
-        `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    this.write(
+      `INSERT INTO fires VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT (fireId) DO UPDATE SET status = excluded.status, endedAt = excluded.endedAt, detail = excluded.detail
          WHERE fires.status IN ('fired', 'unknown') AND excluded.status <> 'fired'`,
-      )
-      .run(
+      [
         row.fireId,
         row.scheduleId,
         row.scheduledAt,
@@ -152,17 +126,17 @@ export class Ledger {
         row.status,
         row.endedAt,
         row.detail?.slice(0, longestDetail) ?? null,
-      );
+      ],
+    );
     return !row.manual && this.#advance(row.scheduleId, row.scheduledAt);
   }
 
   #advance(scheduleId: string, scheduledAt: number): boolean {
-    const { changes } = this.#database
-      .prepare(
-        `INSERT INTO last_fires VALUES (?, ?)
+    const { changes } = this.write(
+      `INSERT INTO last_fires VALUES (?, ?)
          ON CONFLICT DO UPDATE SET scheduledAt = excluded.scheduledAt WHERE excluded.scheduledAt > scheduledAt`,
-      )
-      .run(scheduleId, scheduledAt);
+      [scheduleId, scheduledAt],
+    );
     return changes === 1;
   }
 }

@@ -1,6 +1,7 @@
 import type { Message } from '@trunkline/bus';
-import { type Database, openDatabase } from '@trunkline/storage';
 import type { Delivery, DeliveryState } from '../../api-types.ts';
+
+import { Store } from '../../core/store.ts';
 
 export interface DeliveryQuery {
   state?: DeliveryState | undefined;
@@ -28,44 +29,39 @@ const migrations = [
 const columns = 'id, surface, topic, correlationId, state, attempts, error, parts, createdAt, updatedAt';
 
 /** The state of every outbound message; deleted after seven days. */
-export class DeliveryStore {
-  readonly #database: Database;
-
+export class DeliveryStore extends Store {
   constructor(path: string) {
-    this.#database = openDatabase(path, { migrations });
+    super(path, migrations);
   }
 
   /** The record of a message: the one it has, or a new one. */
   open(surface: string, message: Message): Delivery {
     const { id, topic, correlationId } = message;
     const now = Date.now();
-    this.#database
-      .prepare(
-        `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt)
+    this.write(
+      `INSERT INTO deliveries (id, surface, topic, correlationId, state, attempts, parts, message, createdAt, updatedAt)
          VALUES (?, ?, ?, ?, 'queued', 0, '[]', ?, ?, ?) ON CONFLICT DO NOTHING`,
-      )
-      .run(id, surface, topic, correlationId, JSON.stringify(message), now, now);
+      [id, surface, topic, correlationId, JSON.stringify(message), now, now],
+    );
     return this.get(id) as Delivery;
   }
 
   get(id: string): Delivery | undefined {
-    const row = this.#database.prepare<Row>(`SELECT ${columns} FROM deliveries WHERE id = ?`).get(id);
+    const row = this.one<Row>(`SELECT ${columns} FROM deliveries WHERE id = ?`, [id]);
     return row && read(row);
   }
 
   messageOf(id: string): Message | undefined {
-    const row = this.#database.prepare<Row>('SELECT message FROM deliveries WHERE id = ?').get(id);
+    const row = this.one<Row>('SELECT message FROM deliveries WHERE id = ?', [id]);
     return row && (JSON.parse(row.message) as Message);
   }
 
   list({ state, surface, limit }: DeliveryQuery): Delivery[] {
-    return this.#database
-      .prepare<Row>(
-        `SELECT ${columns} FROM deliveries WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR surface = ?2)
+    return this.all<Row>(
+      `SELECT ${columns} FROM deliveries WHERE (?1 IS NULL OR state = ?1) AND (?2 IS NULL OR surface = ?2)
          ORDER BY updatedAt DESC LIMIT ?3`,
-      )
-      .all(state ?? null, surface ?? null, limit)
-      .map(read);
+      [state ?? null, surface ?? null, limit],
+    ).map(read);
   }
 
   attempted(id: string, error: string): void {
@@ -87,24 +83,18 @@ export class DeliveryStore {
 
   /** Those of a surface that were made to wait again and are not settled: the bus does not bring them. */
   replays(surface: string): Message[] {
-    return this.#database
-      .prepare<Row>('SELECT message FROM deliveries WHERE surface = ? AND isReplay = 1 ORDER BY updatedAt')
-      .all(surface)
-      .map(({ message }) => JSON.parse(message) as Message);
+    return this.all<Row>(
+      'SELECT message FROM deliveries WHERE surface = ? AND isReplay = 1 ORDER BY updatedAt',
+      [surface],
+    ).map(({ message }) => JSON.parse(message) as Message);
   }
 
   sweep(): void {
-    this.#database.prepare('DELETE FROM deliveries WHERE updatedAt < ?').run(Date.now() - keptMs);
-  }
-
-  close(): void {
-    this.#database.close();
+    this.write('DELETE FROM deliveries WHERE updatedAt < ?', [Date.now() - keptMs]);
   }
 
   #set(id: string, change: string, value: string | number): void {
-    this.#database
-      .prepare(`UPDATE deliveries SET ${change}, updatedAt = ? WHERE id = ?`)
-      .run(value, Date.now(), id);
+    this.write(`UPDATE deliveries SET ${change}, updatedAt = ? WHERE id = ?`, [value, Date.now(), id]);
   }
 }
 

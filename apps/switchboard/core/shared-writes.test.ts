@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type Database, openDatabase } from '@trunkline/storage';
 import { type TemporaryDirectory, temporaryDirectory } from '@trunkline/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { SharedWrites } from './flow-store.ts';
+import { SharedWrites } from './store.ts';
 
 const migrations = ['CREATE TABLE words (word TEXT PRIMARY KEY) STRICT'];
 let [directory, database, reader] = [] as unknown as [TemporaryDirectory, Database, Database];
