@@ -64,11 +64,11 @@ const callersFault = new Set([
   'name_refused',
 ]);
 
-/** Turns a refusal of the bus into an HTTP error. */
-export function busFailure(error: unknown): unknown {
-  if (!(error instanceof BusError)) return error;
+/** Throws a refusal of the bus as an HTTP error, and any other error as it is. */
+export function throwBusFailure(error: unknown): never {
+  if (!(error instanceof BusError)) throw error;
   const make = callersFault.has(error.code)
     ? switchboardErrors.message_refused
     : switchboardErrors.bus_unavailable;
-  return make({ words: error.message }, { cause: error });
+  throw make({ words: error.message }, { cause: error });
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { ChangeStore } from './control/change-store.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
-import { hourly } from './core/hourly.ts';
+import { hourly } from './core/timers.ts';
 import { SkillStore } from './dispatch/registry.ts';
 import { TaskStore } from './dispatch/task-store.ts';
 import { AbStore } from './experiments/ab-tests.ts';

@@ -1,15 +1,14 @@
-import type { Bus, Message } from '@trunkline/bus';
+import type { Bus, Draft, Message } from '@trunkline/bus';
 import { describeRoute, validate } from '@trunkline/http';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
+import { BoundedMap } from '../core/bounded-map.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
-
-const mostAlerts = 1000;
 
 const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(100) });
 
@@ -90,26 +89,18 @@ export class AlertingPlugin implements Plugin {
     if (level === 'critical' || level === 'high') await this.#tellOperator(content, message, bus);
   }
 
-  async #post(
-    { key, severity, content }: Alert,
-    { correlationId, id: parentId }: Message,
-    bus: Bus,
-  ): Promise<void> {
-    if (!this.#leader.isLeader()) return;
+  async #post({ key, severity, content }: Alert, cause: Message, bus: Bus): Promise<void> {
     const payload = { content: content.slice(0, longestText), severity, key };
-    await bus.publish({
-      topic: alertTopic,
-      payload,
-      correlationId,
-      parentId,
-      source: { interface: 'alerting' },
-    });
+    await this.#publish({ topic: alertTopic, payload, source: { interface: 'alerting' } }, cause, bus);
   }
 
-  async #tellOperator(content: string, { correlationId, id: parentId }: Message, bus: Bus): Promise<void> {
-    if (!this.#leader.isLeader()) return;
+  async #tellOperator(content: string, cause: Message, bus: Bus): Promise<void> {
     const payload = { content: content.slice(0, longestText), urgency: 'high' };
-    await bus.publish({ topic: 'operator.message.request', payload, correlationId, parentId });
+    await this.#publish({ topic: 'operator.message.request', payload }, cause, bus);
+  }
+
+  async #publish(draft: Draft, { correlationId, id: parentId }: Message, bus: Bus): Promise<void> {
+    if (this.#leader.isLeader()) await bus.publish({ ...draft, correlationId, parentId });
   }
 }
 
@@ -122,7 +113,7 @@ class AlertRateLimiter {
   readonly #count: number;
   readonly #windowMs: number;
   readonly #now: () => number;
-  readonly #storms = new Map<string, { times: number[]; isTold: boolean }>();
+  readonly #storms = new BoundedMap<string, { times: number[]; isTold: boolean }>(mostKeys);
 
   constructor(count: number, windowMs: number, now: () => number) {
     this.#count = count;
@@ -139,10 +130,7 @@ class AlertRateLimiter {
     );
     const isTold = (known?.isTold ?? false) && times.length > 1;
     const isStorm = !isTold && times.length >= this.#count;
-    this.#storms.delete(key);
     this.#storms.set(key, { times, isTold: isTold || isStorm });
-    const [oldest] = this.#storms.keys();
-    if (this.#storms.size > mostKeys && oldest !== undefined) this.#storms.delete(oldest);
     return isStorm;
   }
 }
@@ -153,9 +141,7 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
   app.get('/api/alerts', past, validate('query', limitQuery), async (context) => {
     const entries = await bus
       .history({ topic, limit: context.req.valid('query').limit })
-      .catch((error: unknown) => {
-        throw busFailure(error);
-      });
+      .catch(throwBusFailure);
     const alerts = entries.map(({ message: { id, timestamp, correlationId, payload } }) => ({
       id,
       at: new Date(timestamp).toISOString(),
@@ -170,7 +156,7 @@ function mountAlerts(app: Hono<SwitchboardEnv>, bus: Bus, topic: string): void {
 class Throttle {
   readonly #everyMs: number;
   readonly #now: () => number;
-  readonly #last = new Map<string, { at: number; heldBack: number }>();
+  readonly #last = new BoundedMap<string, { at: number; heldBack: number }>(mostKeys);
 
   constructor(everyMs: number, now: () => number) {
     this.#everyMs = everyMs;
@@ -185,10 +171,7 @@ class Throttle {
       last.heldBack += 1;
       return undefined;
     }
-    this.#last.delete(key);
     this.#last.set(key, { at: now, heldBack: 0 });
-    const [oldest] = this.#last.keys();
-    if (this.#last.size > mostAlerts && oldest !== undefined) this.#last.delete(oldest);
     return last?.heldBack ?? 0;
   }
 }

@@ -7,9 +7,9 @@ import { type Clock, parseSchedule, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { CeremonyRun, CeremonyView } from '../api-types.ts';
-import { type Leader, nodeName } from '../cluster/leader.ts';
-import { hourly } from '../core/hourly.ts';
+import { followLeader, type Leader, nodeName } from '../cluster/leader.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
+import { hourly } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import type { Ceremony } from '../workspace/schema/agent.ts';
 import { entryName } from '../workspace/schema/names.ts';
@@ -22,46 +22,8 @@ const errors = defineErrors({
 
 const limitQuery = z.object({ limit: z.coerce.number().int().min(1).max(1000).default(50) });
 
-/** The ceremonies of the workspace, their runs, and a way to begin one. */
-function mountCeremonies(app: Hono<SwitchboardEnv>, ceremonies: CeremonyService): void {
-  const { ceremony_unknown } = errors;
-  app.get(
-    '/api/ceremonies',
-    describeRoute({ summary: 'All ceremonies with their next and last run' }),
-    (context) => context.json({ success: true, data: ceremonies.list() }),
-  );
-  const one = describeRoute({
-    summary: 'A ceremony (null while its file is not read, or cannot be used) and its runs, the newest first',
-    errors: [ceremony_unknown],
-  });
-  app.get('/api/ceremonies/:id', one, validate('query', limitQuery), async (context) => {
-    const id = context.req.param('id');
-    const ceremony = ceremonies.list().find((known) => known.id === id) ?? null;
-    if (ceremony === null && !(await ceremonies.isWritten(id))) throw ceremony_unknown({ id });
-    const runs = ceremonies.runs(id, context.req.valid('query').limit);
-    return context.json({ success: true, data: { ceremony, runs } });
-  });
-  const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
-  app.post('/api/ceremonies/:id/run', run, async (context) => {
-    const id = context.req.param('id');
-    const begun = await ceremonies.run(id, context.get('caller').name, context.get('principal'));
-    if (begun === undefined) throw ceremony_unknown({ id });
-    return context.json({ success: true, data: begun }, 202);
-  });
-}
-
-/** The ceremonies as tools and routes see them. */
-interface CeremonyService {
-  list(): CeremonyView[];
-  /** Begins a run at once and gives its id; undefined when there is no such ceremony. */
-  run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined>;
-  runs(id: string, limit: number): CeremonyRun[];
-  /** Whether there is a file of it, which may be read in a moment, or not be usable. */
-  isWritten(id: string): Promise<boolean>;
-}
-
 /** Ceremonies: skills that agents perform at set times. */
-export class CeremonyPlugin implements Plugin, CeremonyService {
+export class CeremonyPlugin implements Plugin {
   readonly name = 'ceremonies';
   readonly after = ['leader'];
   readonly #leader: Leader;
@@ -99,8 +61,14 @@ export class CeremonyPlugin implements Plugin, CeremonyService {
     this.#store = store;
     this.#context = context;
     await runner.start();
-    const follow = followLeader(leader, runner, timetable, context);
-    closing.defer(() => follow.stop());
+    const lead = async (isLeader: boolean) => {
+      await runner.lead(isLeader);
+      await timetable.lead(isLeader);
+    };
+    const following = followLeader(leader, lead, (error) =>
+      logger.error({ err: error }, 'failed to take over ceremonies'),
+    );
+    closing.defer(() => following.stop());
     const opened = closing.move();
     this.#close = () => opened.disposeAsync();
   }
@@ -115,6 +83,7 @@ export class CeremonyPlugin implements Plugin, CeremonyService {
     return (workspace?.ceremonies() ?? []).map((ceremony) => this.#view(ceremony));
   }
 
+  /** Starts a run at once; undefined when there is no such ceremony. */
   async run(id: string, by: string, principal: Principal): Promise<{ runId: string } | undefined> {
     if (this.#context === undefined || !this.list().some((ceremony) => ceremony.id === id)) return undefined;
     const runId = randomUUID();
@@ -132,6 +101,7 @@ export class CeremonyPlugin implements Plugin, CeremonyService {
     return this.#store?.list(id, limit) ?? [];
   }
 
+  /** Whether it has a file, which may be read in a moment, or not be usable. */
   async isWritten(id: string): Promise<boolean> {
     if (!entryName.safeParse(id).success) return false;
     const text = await this.#context?.controlPlane.read('ceremony', id);
@@ -150,28 +120,30 @@ async function durableName({ bus, home }: PluginContext): Promise<string> {
   return bus.status().engine === 'embedded' ? 'ceremonies' : `ceremonies-${await nodeName(home)}`;
 }
 
-function followLeader(
-  leader: Leader,
-  runner: CeremonyRunner,
-  timetable: Timetable,
-  { logger }: PluginContext,
-) {
-  let turn: Promise<void> = Promise.resolve();
-  let isOpen = true;
-  const lead = async (isLeader: boolean) => {
-    await runner.lead(isLeader);
-    await timetable.lead(isLeader);
-  };
-  leader.onChange((token) => {
-    if (!isOpen) return;
-    turn = turn
-      .then(() => lead(token !== undefined))
-      .catch((error: unknown) => logger.error({ err: error }, 'failed to take over ceremonies'));
+/** The ceremonies of the workspace, their runs, and a way to begin one. */
+function mountCeremonies(app: Hono<SwitchboardEnv>, ceremonies: CeremonyPlugin): void {
+  const { ceremony_unknown } = errors;
+  app.get(
+    '/api/ceremonies',
+    describeRoute({ summary: 'All ceremonies with their next and last run' }),
+    (context) => context.json({ success: true, data: ceremonies.list() }),
+  );
+  const one = describeRoute({
+    summary: 'A ceremony (null while its file is not read, or cannot be used) and its runs, the newest first',
+    errors: [ceremony_unknown],
   });
-  return {
-    async stop() {
-      isOpen = false;
-      await turn;
-    },
-  };
+  app.get('/api/ceremonies/:id', one, validate('query', limitQuery), async (context) => {
+    const id = context.req.param('id');
+    const ceremony = ceremonies.list().find((known) => known.id === id) ?? null;
+    if (ceremony === null && !(await ceremonies.isWritten(id))) throw ceremony_unknown({ id });
+    const runs = ceremonies.runs(id, context.req.valid('query').limit);
+    return context.json({ success: true, data: { ceremony, runs } });
+  });
+  const run = describeRoute({ summary: 'Begins a run at once', status: 202, errors: [ceremony_unknown] });
+  app.post('/api/ceremonies/:id/run', run, async (context) => {
+    const id = context.req.param('id');
+    const begun = await ceremonies.run(id, context.get('caller').name, context.get('principal'));
+    if (begun === undefined) throw ceremony_unknown({ id });
+    return context.json({ success: true, data: begun }, 202);
+  });
 }

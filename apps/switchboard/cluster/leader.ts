@@ -84,6 +84,27 @@ export class LeaderPlugin implements Plugin, Leader {
   }
 }
 
+/** Calls `lead` at each change of leadership, one call after the other, until it is stopped. */
+export function followLeader(
+  leader: Leader,
+  lead: (isLeader: boolean) => Promise<void>,
+  onError: (error: unknown) => void,
+) {
+  let turn: Promise<void> = Promise.resolve();
+  let isOpen = true;
+  leader.onChange((token) => {
+    if (isOpen) turn = turn.then(() => lead(token !== undefined)).catch(onError);
+  });
+  return {
+    /** Resolves when the calls so far have ended. */
+    idle: () => turn,
+    async stop(): Promise<void> {
+      isOpen = false;
+      await turn;
+    },
+  };
+}
+
 /** The name of this switchboard among those that share a bus; created once and stored with its data. */
 export async function nodeName(home: string): Promise<string> {
   const path = join(home, 'node.json');

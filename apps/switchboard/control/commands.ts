@@ -1,7 +1,7 @@
 import type { Bus, Draft, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
-import { fieldsOf, text } from '../dispatch/request.ts';
+import { fieldsOf, text, withoutUndefined } from '../dispatch/request.ts';
 import {
   type ChangeNote,
   type ControlPlane,
@@ -147,8 +147,4 @@ export function createJournalDraft(controlPlane: ControlPlane, seal: Seal): Jour
 
 function isCommandKind(kind: string | undefined): kind is CommandKind {
   return (commandKinds as readonly (string | undefined)[]).includes(kind);
-}
-
-function withoutUndefined(fields: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { type Environment, parseYaml } from '@trunkline/config';
-import { errorMessage } from '@trunkline/std';
+import { errorMessage, Mutex } from '@trunkline/std';
 import { resolveInside, StorageError, writeFileAtomic } from '@trunkline/storage';
 import { stringify } from 'yaml';
 import type { Change } from '../api-types.ts';
@@ -64,7 +64,7 @@ export interface WrittenFile {
 export class ControlPlane {
   readonly #settings: ControlPlaneSettings;
   readonly #listeners = new Set<(written: WrittenFile) => Promise<void>>();
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #writes = new Mutex();
 
   constructor(settings: ControlPlaneSettings) {
     this.#settings = settings;
@@ -83,7 +83,7 @@ export class ControlPlane {
 
   /** The same with the text of the file as it shall stand, comments included. */
   writeText(kind: KindName, name: string, text: string, note: ChangeNote): Promise<Change> {
-    return this.#inTurn(() => this.#carryOut({ kind, name, text, note }));
+    return this.#writes.run(() => this.#carryOut({ kind, name, text, note }));
   }
 
   /** The same for a text that was made from the one that stands there: what was changed or removed by hand meanwhile stays so. */
@@ -93,7 +93,7 @@ export class ControlPlane {
     { from, to }: { from: string; to: string },
     note: ChangeNote,
   ): Promise<Change> {
-    return this.#inTurn(() => this.#carryOut({ kind, name, text: to, note, over: from }));
+    return this.#writes.run(() => this.#carryOut({ kind, name, text: to, note, over: from }));
   }
 
   /** The text of a file as it stands; null when there is none. */
@@ -126,7 +126,7 @@ export class ControlPlane {
 
   /** Removes an entry; says whether it was there. */
   remove(kind: KindName, name: string, note: ChangeNote): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#writes.run(async () => {
       const { before } = await this.#carryOut({ kind, name, text: null, note });
       return before !== null;
     });
@@ -134,7 +134,7 @@ export class ControlPlane {
 
   /** Brings back what stood before a change, unless the file was changed since. */
   undo(id: number, note: ChangeNote): Promise<Change> {
-    return this.#inTurn(async () => {
+    return this.#writes.run(async () => {
       const change = this.#settings.changes.get(id);
       if (change === undefined || !(change.kind in kinds))
         throw new ControlPlaneError('change_unknown', `There is no change ${id} that could be undone.`);
@@ -209,12 +209,6 @@ export class ControlPlane {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
       throw error;
     }
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work, work);
-    this.#turn = Promise.allSettled([done]);
-    return done;
   }
 }
 

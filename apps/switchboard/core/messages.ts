@@ -36,3 +36,8 @@ export function scheduled(id: string, owner: string | undefined): Principal {
 export function derivedId(messageId: string, purpose: string): string {
   return createHash('sha256').update(`${purpose} ${messageId}`).digest('hex').slice(0, 32);
 }
+
+/** A UUID out of a hash in hexadecimal, of the version and variant that its receiver knows it by. */
+export function uuidOf(hash: string, version: string, variant: string): string {
+  return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, `$1-$2-${version}$3-${variant}$4-$5`);
+}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Bus, type Delivery, type Draft, escapeSegment, type Message } from '@trunkline/bus';
 import { type Environment, type Logger, readVariable } from '@trunkline/config';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { derivedId } from '../core/messages.ts';
 import type { AgentLimiter } from './agent-limiter.ts';
 import type { SkillExecutor } from './executor.ts';
@@ -151,7 +152,7 @@ export function isAwaitedBySomebody({ message }: Dispatch, startedAt: number): b
 
 /** Keeps the same skill from being run on the same state of the same thing again at once. */
 export class Cooldowns {
-  readonly #until = new Map<string, number>();
+  readonly #until = new BoundedMap<string, number>(mostKeys);
   readonly #env: Environment;
   readonly #now: () => number;
 
@@ -167,7 +168,7 @@ export class Cooldowns {
     const key = `${skill} ${repo.owner}/${repo.repo}#${repo.number ?? ''}@${repo.sha?.slice(0, 7) ?? ''}`;
     const left = (this.#until.get(key) ?? 0) - this.#now();
     if (left > 0) return `${key} ran just now; it may run again in ${Math.ceil(left / 1000)} s`;
-    this.#remember(key, this.#now() + pause);
+    this.#until.set(key, this.#now() + pause);
     return undefined;
   }
 
@@ -175,12 +176,5 @@ export class Cooldowns {
     const name = `SWITCHBOARD_COOLDOWN_MS_${skill.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`;
     const given = Number(readVariable(name, this.#env) ?? Number.NaN);
     return Number.isFinite(given) ? given : (builtIn[skill] ?? 0);
-  }
-
-  #remember(key: string, until: number): void {
-    this.#until.delete(key);
-    this.#until.set(key, until);
-    const oldest = this.#until.keys().next().value;
-    if (this.#until.size > mostKeys && oldest !== undefined) this.#until.delete(oldest);
   }
 }

@@ -2,6 +2,7 @@ import type { Bus, Message } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import { readVerdict } from '@trunkline/tools';
 import type { Question } from '../api-types.ts';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { derivedId, principalOf } from '../core/messages.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { surfaces } from '../surfaces/list.ts';
@@ -37,7 +38,7 @@ const looksBack = 50;
 export class SurfaceQuestions {
   readonly #settings: SurfaceQuestionSettings;
   /** The questions that wait, by where they were put; the newest is answered first. */
-  readonly #waiting = new Map<string, Put>();
+  readonly #waiting = new BoundedMap<string, Put>(mostWaiting);
 
   constructor(settings: SurfaceQuestionSettings) {
     this.#settings = settings;
@@ -120,18 +121,12 @@ export class SurfaceQuestions {
     try {
       const entries = await bus.history({ correlationId, limit: looksBack });
       const place = placeOf(entries.map(({ message }) => message));
-      if (place !== undefined) this.#remember(requestId, { ...place, correlationId, approval });
+      if (place !== undefined) this.#waiting.set(requestId, { ...place, correlationId, approval });
       return place;
     } catch (error) {
       logger.warn({ err: error, correlationId }, 'failed to find where to ask a question');
       return undefined;
     }
-  }
-
-  #remember(requestId: string, put: Put): void {
-    this.#waiting.set(requestId, put);
-    const oldest = this.#waiting.keys().next().value;
-    if (this.#waiting.size > mostWaiting && oldest !== undefined) this.#waiting.delete(oldest);
   }
 }
 

@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import type { Bus } from '@trunkline/bus';
 import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Principal } from '@trunkline/identity';
+import { Mutex } from '@trunkline/std';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { ChangeNote, ControlPlane } from '../control/control-plane.ts';
+import { withoutUndefined } from '../dispatch/request.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { type Incident, severities } from '../workspace/schema/channels.ts';
 import type { Workspace } from '../workspace/workspace.ts';
@@ -33,7 +35,8 @@ export class IncidentRepository {
   readonly #bus: Bus;
   /** What was written last, until the workspace has read it. */
   #written: readonly Incident[] | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** One change at a time: each is made from the list as the last one left it. */
+  readonly #changes = new Mutex();
 
   constructor(workspace: Workspace, controlPlane: ControlPlane, bus: Bus) {
     this.#workspace = workspace;
@@ -51,7 +54,7 @@ export class IncidentRepository {
 
   /** Adds an incident under the next number and publishes it. */
   report(given: NewIncident, actor: string, principal: Principal): Promise<Incident> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const known = this.list();
       const number = 1 + Math.max(0, ...known.map(({ id }) => Number(id.slice('INC-'.length))));
       const id = `INC-${String(number).padStart(3, '0')}`;
@@ -68,7 +71,7 @@ export class IncidentRepository {
 
   /** Undefined when there is no such incident. */
   resolve(id: string, note: string | undefined, actor: string): Promise<Incident | undefined> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const found = this.list().find((incident) => incident.id === id);
       if (found === undefined || found.status === 'resolved') return found;
       const resolvedAt = new Date().toISOString();
@@ -88,12 +91,6 @@ export class IncidentRepository {
     await this.#controlPlane.write('incidents', 'incidents', { incidents }, note);
     this.#written = incidents;
   }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work, work);
-    this.#turn = Promise.allSettled([done]);
-    return done;
-  }
 }
 
 /** The incidents of `incidents.yaml`. */
@@ -103,13 +100,9 @@ export function mountIncidents(app: Hono<SwitchboardEnv>, incidents: IncidentRep
   );
   const report = describeRoute({ summary: 'Reports an incident', status: 201 });
   app.post('/api/incidents', report, validate('json', newIncident), async (context) => {
-    const given = context.req.valid('json');
-    const known = Object.entries(given).filter(([, value]) => value !== undefined);
-    const incident = await incidents.report(
-      Object.fromEntries(known) as NewIncident,
-      context.get('caller').name,
-      context.get('principal'),
-    );
+    const given = withoutUndefined(context.req.valid('json'));
+    const { caller, principal } = context.var;
+    const incident = await incidents.report(given, caller.name, principal);
     return context.json({ success: true, data: incident }, 201);
   });
   const resolve = describeRoute({ summary: 'Resolves an incident', errors: [errors.incident_unknown] });

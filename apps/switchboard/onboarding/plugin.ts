@@ -2,7 +2,7 @@ import { type Bus, BusError, type Subscription } from '@trunkline/bus';
 import { defineErrors, describeRoute, readJson } from '@trunkline/http';
 import type { Hono } from 'hono';
 import type { Plugin } from '../core/plugins.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { type Folders, OnboardingPipeline, type OnboardResult, type Repositories } from './pipeline.ts';
 
@@ -70,5 +70,5 @@ function mountOnboard(app: Hono<SwitchboardEnv>, bus: Bus): void {
 function explain(error: unknown): never {
   if (error instanceof BusError && error.code === 'request_timeout')
     throw errors.onboard_slow({ cause: error });
-  throw busFailure(error);
+  throwBusFailure(error);
 }

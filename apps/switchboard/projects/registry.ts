@@ -1,12 +1,13 @@
 import { basename, join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
-import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
+import { Poller } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/problems.ts';
 
@@ -66,14 +67,10 @@ const largestBytes = 20 * 1024 * 1024;
 export class ProjectRegistry implements Plugin, ProjectDirectory {
   readonly name = 'projects';
   readonly after = ['project-sync'];
-  readonly off: string | undefined;
   readonly #source: ProjectSource | undefined;
   readonly #clock: Clock;
   #state: RegistryState = { projects: [], readAt: null, error: null };
-  #context: PluginContext | undefined;
-  #timer: Timer | undefined;
-  #polling: Promise<void> = Promise.resolve();
-  #abort = new AbortController();
+  #poller: Poller | undefined;
 
   constructor(source: ProjectSource | undefined, clock: Clock = systemClock) {
     this.#source = source;
@@ -85,16 +82,20 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
   }
 
   async start(context: PluginContext): Promise<void> {
-    this.#context = context;
-    this.#abort = new AbortController();
     await this.#restore(this.#file(context), context.logger);
-    this.#poll();
+    const source = this.#source;
+    if (source === undefined) return;
+    this.#poller = new Poller({
+      everyMs: () => pollEveryMs,
+      poll: (signal) => this.#read(source, context, signal),
+      onError: (error) => this.#complain(errorMessage(error), context),
+      clock: this.#clock,
+    });
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#abort.abort();
-    await this.#polling;
+    await this.#poller?.stop();
   }
 
   list(): readonly Project[] {
@@ -105,42 +106,23 @@ export class ProjectRegistry implements Plugin, ProjectDirectory {
     return this.#state;
   }
 
-  #poll(): void {
-    if (this.#abort.signal.aborted || this.#source === undefined) return;
-    this.#polling = this.#read(this.#source).then(() => {
-      this.#timer = this.#abort.signal.aborted
-        ? undefined
-        : this.#clock.setTimer(pollEveryMs, () => this.#poll());
-    });
+  async #read(source: ProjectSource, context: PluginContext, signal: AbortSignal): Promise<void> {
+    const projects = readProjects(await source(signal));
+    const readAt = this.#clock.now();
+    this.#state = { projects, readAt, error: null };
+    await writeFileAtomic(this.#file(context), JSON.stringify({ projects, readAt }, undefined, 2));
   }
 
-  async #read(source: ProjectSource): Promise<void> {
-    try {
-      const projects = readProjects(await source(this.#abort.signal));
-      this.#state = { projects, readAt: this.#clock.now(), error: null };
-      await this.#keep();
-    } catch (error) {
-      if (!this.#abort.signal.aborted) await this.#complain(errorMessage(error));
-    }
-  }
-
-  /** Told when it begins to fail, not every five minutes. */
-  async #complain(error: string): Promise<void> {
+  /** Reports when it begins to fail, not every five minutes. */
+  async #complain(error: string, { bus, logger }: PluginContext): Promise<void> {
     const isNew = this.#state.error !== error;
     this.#state = { ...this.#state, error };
-    if (!isNew || this.#context === undefined) return;
-    const { bus, logger } = this.#context;
+    if (!isNew) return;
     logger.warn({ projects: this.#state.projects.length }, `${error} The last good list stays.`);
     await announce(bus, logger, {
       topic: 'system.error',
       payload: { source: 'projects', plugin: 'projects', error },
     });
-  }
-
-  async #keep(): Promise<void> {
-    const { projects, readAt } = this.#state;
-    if (this.#context !== undefined)
-      await writeFileAtomic(this.#file(this.#context), JSON.stringify({ projects, readAt }, undefined, 2));
   }
 
   async #restore(path: string, logger: Logger): Promise<void> {

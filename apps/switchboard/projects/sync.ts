@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import type { Logger } from '@trunkline/config';
 import { describeRoute } from '@trunkline/http';
-import { type Clock, systemClock, type Timer } from '@trunkline/schedule';
+import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Leader } from '../cluster/leader.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
+import { Poller } from '../core/timers.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
 import { announce } from '../workspace/problems.ts';
 
@@ -58,9 +58,7 @@ export class ProjectSync implements Plugin {
   readonly #leader: Leader;
   readonly #clock: Clock;
   #projects: CompiledProject[] = [];
-  #timer: Timer | undefined;
-  #running: Promise<void> = Promise.resolve();
-  #abort = new AbortController();
+  #poller: Poller | undefined;
 
   constructor(settings: SyncSettings, leader: Leader, clock: Clock = systemClock) {
     this.#settings = settings;
@@ -75,43 +73,33 @@ export class ProjectSync implements Plugin {
   }
 
   async start(context: PluginContext): Promise<void> {
-    this.#abort = new AbortController();
-    const kept = (await readJsonFile(fileOf(context))) as { projects?: CompiledProject[] } | undefined;
-    this.#projects = kept?.projects ?? [];
-    this.#run(context);
+    const stored = (await readJsonFile(fileOf(context))) as { projects?: CompiledProject[] } | undefined;
+    this.#projects = stored?.projects ?? [];
+    this.#poller = new Poller({
+      everyMs: () => everyMs,
+      poll: (signal) => this.#compile(context, signal),
+      onError: (error) => this.#complain(error, context),
+      clock: this.#clock,
+    });
+    this.#poller.start();
   }
 
   async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#abort.abort();
-    await this.#running;
+    await this.#poller?.stop();
   }
 
-  /** The list as the registry of this switchboard reads it, without a way over the network; waits for one under way. */
+  /** The list for the registry of this switchboard, which need not ask over the network; waits for one under way. */
   async compiled(): Promise<{ projects: readonly CompiledProject[] }> {
-    await this.#running;
+    await this.#poller?.idle();
     return { projects: this.#projects };
   }
 
-  #run(context: PluginContext): void {
-    this.#running = this.#compile(context).then(() => {
-      if (!this.#abort.signal.aborted) this.#timer = this.#clock.setTimer(everyMs, () => this.#run(context));
-    });
+  async #compile(context: PluginContext, signal: AbortSignal): Promise<void> {
+    this.#projects = await compile(this.#settings, signal);
+    await writeFileAtomic(fileOf(context), JSON.stringify({ projects: this.#projects }, undefined, 2));
   }
 
-  async #compile(context: PluginContext): Promise<void> {
-    try {
-      this.#projects = await compile(this.#settings, this.#abort.signal);
-      await writeFileAtomic(fileOf(context), JSON.stringify({ projects: this.#projects }, undefined, 2));
-    } catch (error) {
-      if (!this.#abort.signal.aborted) await this.#complain(error, context);
-    }
-  }
-
-  async #complain(
-    error: unknown,
-    { bus, logger }: { bus: PluginContext['bus']; logger: Logger },
-  ): Promise<void> {
+  async #complain(error: unknown, { bus, logger }: PluginContext): Promise<void> {
     logger.warn({ err: error }, 'failed to compile projects; the last list stays');
     if (!this.#leader.isLeader()) return;
     const words = errorMessage(error);

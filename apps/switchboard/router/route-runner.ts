@@ -1,5 +1,6 @@
 import type { Bus, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
+import { BoundedMap } from '../core/bounded-map.ts';
 import { derivedId } from '../core/messages.ts';
 import type { Route } from '../workspace/schema/agent.ts';
 import { decisionOf, matchesRoute } from './decide.ts';
@@ -20,7 +21,8 @@ export interface RouteRunnerSettings {
 /** Runs the routes whose topics the router does not read; subscribes again when the files change. */
 export class RouteRunner {
   readonly #settings: RouteRunnerSettings;
-  readonly #hops = new HopLimit();
+  /** When each correlation was handed on lately, so that routes that feed each other come to an end. */
+  readonly #hops = new BoundedMap<string, number[]>(mostCorrelations);
   readonly #subscriptions = new Map<string, Subscription>();
   #turn: Promise<void> = Promise.resolve();
 
@@ -65,7 +67,7 @@ export class RouteRunner {
       (candidate) => candidate.when.topic === pattern && matchesRoute(candidate, message),
     );
     if (route === undefined) return;
-    if (!this.#hops.take(message.correlationId)) {
+    if (!this.#takeHop(message.correlationId)) {
       throw new Error(
         `The route ${route.name} goes round in circles: more than 12 hops in 30 s; change its topics.`,
       );
@@ -74,26 +76,13 @@ export class RouteRunner {
     const reply = message.reply ?? (route.then.topic === undefined ? undefined : { topic: route.then.topic });
     await bus.publish({ ...request, id: derivedId(message.id, route.name), reply });
   }
-}
-
-/** Counts how often one correlation was handed on lately, so that routes that feed each other come to an end. */
-class HopLimit {
-  readonly #hops = new Map<string, number[]>();
-  readonly #now: () => number;
-
-  constructor(now: () => number = Date.now) {
-    this.#now = now;
-  }
 
   /** Whether one more hop is allowed; counts it if so. */
-  take(correlationId: string): boolean {
-    const recent = (this.#hops.get(correlationId) ?? []).filter((at) => at > this.#now() - windowMs);
+  #takeHop(correlationId: string): boolean {
+    const now = Date.now();
+    const recent = (this.#hops.get(correlationId) ?? []).filter((at) => at > now - windowMs);
     const isAllowed = recent.length < mostHops;
-    if (isAllowed) recent.push(this.#now());
-    this.#hops.delete(correlationId);
-    this.#hops.set(correlationId, recent);
-    const oldest = this.#hops.keys().next().value;
-    if (this.#hops.size > mostCorrelations && oldest !== undefined) this.#hops.delete(oldest);
+    this.#hops.set(correlationId, isAllowed ? [...recent, now] : recent);
     return isAllowed;
   }
 }

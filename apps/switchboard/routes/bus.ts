@@ -6,7 +6,8 @@ import { type Caller, maySee } from '../access/caller.ts';
 import { checkPublish, type ScheduleOwners } from '../access/check-publish.ts';
 import type { JournalDraft } from '../control/commands.ts';
 import { redactMessage } from '../control/redact.ts';
-import { busFailure, switchboardErrors } from '../errors.ts';
+import { withoutUndefined } from '../dispatch/request.ts';
+import { switchboardErrors, throwBusFailure } from '../errors.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
 const publishBody = z.object({
@@ -72,9 +73,7 @@ export function mountBus(app: Hono<SwitchboardEnv>, bus: Bus): void {
       ...(after !== undefined && { after }),
       ...(before !== undefined && { before }),
     };
-    const entries = await bus.history(query).catch((error: unknown) => {
-      throw busFailure(error);
-    });
+    const entries = await bus.history(query).catch(throwBusFailure);
     const caller = context.get('caller');
     const messages = entries
       .filter(({ message }) => maySee(caller, message.topic))
@@ -90,7 +89,7 @@ async function subscribe(bus: Bus, pattern: string, handler: (message: Message) 
     checkPattern(pattern);
     return await bus.subscribe(pattern, handler, { plugin: 'live-feed' });
   } catch (error) {
-    throw busFailure(error);
+    throwBusFailure(error);
   }
 }
 
@@ -130,9 +129,7 @@ export function mountPublish(app: App<Caller>, bus: Bus, { owners, journalDraft 
       { ...draftOf(context.req.valid('json'), caller), principal: context.get('principal') },
       owners,
     );
-    const published = await bus.publish(journalDraft(draft)).catch((error: unknown) => {
-      throw busFailure(error);
-    });
+    const published = await bus.publish(journalDraft(draft)).catch(throwBusFailure);
     return answerText(context, JSON.stringify({ success: true, ...published }), asJson);
   });
 }
@@ -148,10 +145,4 @@ function draftOf(body: z.output<typeof publishBody>, caller: Caller): Draft {
     source: withoutUndefined(source),
     reply: body.reply && withoutUndefined(body.reply),
   });
-}
-
-type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
-
-function withoutUndefined<T extends object>(value: T): Defined<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)) as Defined<T>;
 }

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import type { CommandKind, JournalDraft } from '../control/commands.ts';
 import { type ControlPlane, ControlPlaneError } from '../control/control-plane.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import { type KindName, kinds } from '../workspace/kinds.ts';
 import { entryName } from '../workspace/schema/names.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -140,11 +140,7 @@ export async function sendCommand(
 ): Promise<number | undefined> {
   const source = { interface: 'api', userId: context.get('caller').name };
   const principal = context.get('principal');
-  const answer = await bus
-    .request(topic, payload, { timeoutMs, source, principal })
-    .catch((error: unknown) => {
-      throw busFailure(error);
-    });
+  const answer = await bus.request(topic, payload, { timeoutMs, source, principal }).catch(throwBusFailure);
   const { success, error = 'It was refused.', code, changeId } = answer.payload as Outcome;
   if (success) return changeId ?? undefined;
   const known = code !== undefined && code in commandErrors ? (code as CommandErrorCode) : 'command_refused';

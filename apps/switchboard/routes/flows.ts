@@ -4,7 +4,7 @@ import { defineErrors, describeRoute, validate } from '@trunkline/http';
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { FlowOrigin } from '../api-types.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import type { FlowStore } from '../flows/flow-store.ts';
 import type { SwitchboardEnv } from './guards.ts';
 
@@ -77,18 +77,14 @@ export function mountFlows(app: Hono<SwitchboardEnv>, store: FlowStore, bus: Bus
       parentId: origin.messageId,
       principal: context.get('principal'),
     };
-    await bus.publish(draft).catch((error: unknown) => {
-      throw busFailure(error);
-    });
+    await bus.publish(draft).catch(throwBusFailure);
     return context.json({ success: true, data: { id: `skill-${correlationId}`, correlationId } }, 202);
   });
 }
 
 async function requestOf({ messageId, correlationId }: FlowOrigin, bus: Bus): Promise<Message | undefined> {
   const query = { topic: 'agent.skill.request', correlationId, limit: mostMessages };
-  const entries = await bus.history(query).catch((error: unknown) => {
-    throw busFailure(error);
-  });
+  const entries = await bus.history(query).catch(throwBusFailure);
   return entries.find(({ message }) => message.id === messageId)?.message;
 }
 

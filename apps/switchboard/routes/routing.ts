@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { AgentView, Load, Sighting } from '../api-types.ts';
 import { confirmed } from '../dispatch/registry.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import {
   type Decision,
   decide,
@@ -89,6 +89,6 @@ function checkGiven(topic: string): void {
   try {
     checkTopic(topic);
   } catch (error) {
-    throw busFailure(error);
+    throwBusFailure(error);
   }
 }

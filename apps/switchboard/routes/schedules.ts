@@ -4,7 +4,7 @@ import { errorMessage } from '@trunkline/std';
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { checkPublish, type ScheduleOwners, seesSchedule } from '../access/check-publish.ts';
-import { busFailure } from '../errors.ts';
+import { throwBusFailure } from '../errors.ts';
 import { ownerOf } from '../scheduler/record.ts';
 import type { Schedules } from '../scheduler/schedules.ts';
 import type { SwitchboardEnv } from './guards.ts';
@@ -117,11 +117,7 @@ async function sendTo(
   const { payload } = checkPublish(caller, { topic, payload: given }, owners);
   const source = { interface: 'api', userId: caller.name };
   const principal = context.get('principal');
-  const answer = await bus
-    .request(topic, payload, { timeoutMs, source, principal })
-    .catch((error: unknown) => {
-      throw busFailure(error);
-    });
+  const answer = await bus.request(topic, payload, { timeoutMs, source, principal }).catch(throwBusFailure);
   const outcome = answer.payload as Answer;
   if (outcome.success) return outcome.data;
   const { code, error: words } = outcome;

@@ -3,7 +3,8 @@ import { type Bus, type Delivery, escapeSegment, type Message } from '@trunkline
 import type { Logger } from '@trunkline/config';
 import type { Clock } from '@trunkline/schedule';
 import { errorMessage } from '@trunkline/std';
-import { derivedId } from '../core/messages.ts';
+import { derivedId, uuidOf } from '../core/messages.ts';
+import { pause } from '../core/timers.ts';
 import { fieldsOf, text } from '../dispatch/request.ts';
 import { announce } from '../workspace/problems.ts';
 
@@ -98,7 +99,7 @@ export class A2aDelivery {
     const { content, agent_name, scheduler_job_id } = fieldsOf(payload);
     const metadata = { scheduler_job_id, channel: 'a2a', agent_name };
     // The same for every attempt, so that the other side can tell a repetition.
-    const messageId = uuidOf(derivedId(id, 'a2a'));
+    const messageId = uuidOf(derivedId(id, 'a2a'), '8', 'a');
     const outgoing = { text: text(content) ?? '', messageId, metadata };
     const reply = await this.#settings.client.send(target, outgoing, { timeoutMs, signal, principal });
     return resultOf(target, reply);
@@ -126,19 +127,4 @@ function mayPass(error: unknown): boolean {
   return !(
     error instanceof RemoteAgentError && ['agent_unauthorized', 'agent_unknown_caller'].includes(error.code)
   );
-}
-
-function uuidOf(hex: string): string {
-  return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12})$/, '$1-$2-8$3-a$4-$5');
-}
-
-function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = clock.setTimer(ms, resolve);
-  const stop = () => {
-    timer.cancel();
-    reject(signal.reason);
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  return promise.finally(() => signal.removeEventListener('abort', stop));
 }

@@ -4,7 +4,7 @@ import type { Subscription } from '@trunkline/bus';
 import { type Clock, systemClock } from '@trunkline/schedule';
 import type { Hono } from 'hono';
 import type { FireRow } from '../api-types.ts';
-import { type Leader, nodeName } from '../cluster/leader.ts';
+import { followLeader, type Leader, nodeName } from '../cluster/leader.ts';
 import { SharedLog } from '../cluster/workspace-replica.ts';
 import type { Plugin, PluginContext } from '../core/plugins.ts';
 import type { SwitchboardEnv } from '../routes/guards.ts';
@@ -146,26 +146,22 @@ export class SchedulerPlugin implements Plugin {
   /** Fires and takes commands while this switchboard leads. */
   #followLeader(parts: CommandParts, closing: AsyncDisposableStack): () => Promise<void> {
     let listening: Subscription | undefined;
-    let turn: Promise<void> = Promise.resolve();
-    let isOpen = true;
     const lead = async (isLeader: boolean) => {
       await parts.schedules.lead(isLeader);
-      if (isLeader && isOpen) listening ??= await listenForCommands(parts);
-      if (isLeader && isOpen) return;
+      if (isLeader) {
+        listening ??= await listenForCommands(parts);
+        return;
+      }
       await listening?.unsubscribe();
       listening = undefined;
     };
-    this.#leader.onChange((token) => {
-      if (!isOpen) return;
-      turn = turn
-        .then(() => lead(token !== undefined))
-        .catch((error: unknown) => parts.logger.error({ err: error }, 'failed to change leadership'));
-    });
+    const following = followLeader(this.#leader, lead, (error) =>
+      parts.logger.error({ err: error }, 'failed to change leadership'),
+    );
     closing.defer(async () => {
-      isOpen = false;
-      await turn;
+      await following.stop();
       await listening?.unsubscribe();
     });
-    return () => turn;
+    return following.idle;
   }
 }

@@ -5,7 +5,7 @@ import { type Clock, parseSchedule, type Timer } from '@trunkline/schedule';
 import type { FireRow, ScheduleView } from '../api-types.ts';
 import type { Leader } from '../cluster/leader.ts';
 import type { SharedLog } from '../cluster/workspace-replica.ts';
-import { hourly } from '../core/hourly.ts';
+import { hourly } from '../core/timers.ts';
 import type { CronFolder } from './cron-folder.ts';
 import type { FireCompletion, FireResults, Outcome } from './fire-results.ts';
 import { Fires } from './fires.ts';

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import { errorMessage } from '@trunkline/std';
 import { z } from 'zod';
+import { uuidOf } from '../core/messages.ts';
 
 const timeoutMs = 15_000;
 
@@ -33,7 +34,7 @@ export type Embed = (texts: readonly string[], signal?: AbortSignal) => Promise<
 
 export interface QueueSettings {
   embed: Embed;
-  store: VectorStore;
+  store: Pick<QdrantStore, 'put' | 'trim'>;
   /** VECTOR_SIZE. */
   size: number;
   logger: Logger;
@@ -165,14 +166,6 @@ export interface VectorMatch {
   score: number;
 }
 
-/** Where vectors are stored and searched. */
-export interface VectorStore {
-  put(points: readonly VectorPoint[], signal: AbortSignal): Promise<void>;
-  /** Removes the parts of a source from this one on, when it has become shorter. */
-  trim(source: string, parts: number, signal: AbortSignal): Promise<void>;
-  search(vector: readonly number[], limit: number, signal: AbortSignal): Promise<VectorMatch[]>;
-}
-
 interface QdrantSettings {
   /** VECTOR_URL. */
   url: string;
@@ -183,7 +176,7 @@ interface QdrantSettings {
 }
 
 /** A collection of a Qdrant server, by its REST API; created when it is not there. */
-export class QdrantStore implements VectorStore {
+export class QdrantStore {
   readonly #settings: QdrantSettings;
   #isThere = false;
 
@@ -195,7 +188,8 @@ export class QdrantStore implements VectorStore {
     await this.#ensure(signal);
     const body = {
       points: points.map(({ vector, ...payload }) => ({
-        id: uuidOf(`${payload.source} ${payload.part}`),
+        // Qdrant takes numbers and UUIDs.
+        id: uuidOf(hashOf(`${payload.source} ${payload.part}`), '5', '8'),
         vector,
         payload,
       })),
@@ -203,6 +197,7 @@ export class QdrantStore implements VectorStore {
     await this.#call('PUT', '/points?wait=true', body, signal);
   }
 
+  /** Removes the parts of a source from this one on, when it has become shorter. */
   async trim(source: string, parts: number, signal: AbortSignal): Promise<void> {
     await this.#ensure(signal);
     const must = [
@@ -255,14 +250,6 @@ async function readAnswer(response: Response): Promise<unknown> {
   );
 }
 
-/** Qdrant takes numbers and UUIDs as ids. */
-function uuidOf(id: string): string {
-  const hex = createHash('sha256').update(id).digest('hex');
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `5${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ].join('-');
+function hashOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex');
 }

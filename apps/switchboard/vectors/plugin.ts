@@ -15,7 +15,6 @@ import {
   type Passage,
   QdrantStore,
   type VectorMatch,
-  type VectorStore,
 } from './embedding-queue.ts';
 
 const longestLine = 1500;
@@ -45,7 +44,7 @@ export class VectorPlugin implements Plugin {
   readonly off: string | undefined;
   readonly #size: number;
   readonly #embed: Embed | undefined;
-  readonly #store: VectorStore | undefined;
+  readonly #store: QdrantStore | undefined;
   readonly #tool: Tool;
   #queue: EmbeddingQueue | undefined;
 

@@ -131,7 +131,7 @@ describe('the queue', () => {
   const queueOf = (more: Partial<QueueSettings>) =>
     new EmbeddingQueue({
       embed: async (texts) => texts.map(() => [1, 0]),
-      store: { put: async () => undefined, trim: async () => undefined, search: async () => [] },
+      store: { put: async () => undefined, trim: async () => undefined },
       size: 2,
       pauseMs: 1,
       logger,

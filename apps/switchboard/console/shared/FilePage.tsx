@@ -1,20 +1,9 @@
-import {
-  Button,
-  CheckedEditor,
-  ErrorState,
-  hashRoute,
-  type LineMessage,
-  Skeleton,
-  useApi,
-  useAttempt,
-  useResource,
-} from '@trunkline/ui';
-import { ArrowLeft, Trash2 } from 'lucide-react';
+import { CheckedEditor, hashRoute, type LineMessage, useApi, useAttempt, useResource } from '@trunkline/ui';
 import { type ReactNode, useCallback } from 'react';
 import type { Answer } from '../../api-types.ts';
+import { BackLink, Loaded, RemoveButton } from './blocks.tsx';
 import { useReloadOn } from './live.ts';
 import { Frame } from './sections.tsx';
-import { useSend, useUndoLast } from './useList.ts';
 
 /** The kinds of files that are written as text, and the field that names each. */
 const NAMING = { agent: 'name', route: 'name', ceremony: 'id' } as const;
@@ -43,15 +32,17 @@ export function FilePage({ kind, all, place, name, template, children }: FilePag
   return (
     <Frame
       title={name === NEW ? `New ${kind}` : name}
-      intro={
-        <a
-          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
-          href={hashRoute(...place)}
-        >
-          <ArrowLeft aria-hidden className="size-4" /> All {all}
-        </a>
+      intro={<BackLink to={place}>All {all}</BackLink>}
+      actions={
+        name !== NEW && (
+          <RemoveButton
+            path={`/api/${all}/${encodeURIComponent(name)}`}
+            kind={kind}
+            name={name}
+            onGone={() => goTo()}
+          />
+        )
       }
-      actions={name !== NEW && <Remove {...{ kind, all, name }} onGone={() => goTo()} />}
     >
       {name === NEW ? (
         <FileEditor kind={kind} name={undefined} saved={template} onSaved={goTo} />
@@ -64,35 +55,14 @@ export function FilePage({ kind, all, place, name, template, children }: FilePag
 }
 
 function Present({ kind, name }: Pick<FilePageProps, 'kind' | 'name'>) {
-  const { body, error, reload } = useResource<Answer<{ text: string }>>(
+  const resource = useResource<Answer<{ text: string }>>(
     `/api/workspace/files/${kind}/${encodeURIComponent(name)}`,
   );
-  useReloadOn(['config.updated'], reload);
-  if (error && !body)
-    return <ErrorState what={`${name} could not be loaded.`} why={error.message} todo={error.advice} />;
-  if (body === undefined) return <Skeleton rows={10} />;
-  return <FileEditor kind={kind} name={name} saved={body.data.text} onSaved={reload} />;
-}
-
-interface RemoveProps extends Pick<FilePageProps, 'kind' | 'all' | 'name'> {
-  onGone(): void;
-}
-
-function Remove({ kind, all, name, onGone }: RemoveProps) {
-  const send = useSend();
-  const undoLast = useUndoLast();
-  const remove = async () => {
-    const gone = await send(`/api/${all}/${encodeURIComponent(name)}`, {
-      method: 'DELETE',
-      title: `${name} is removed.`,
-      undo: () => undoLast(kind, name),
-    });
-    if (gone) onGone();
-  };
+  useReloadOn(['config.updated'], resource.reload);
   return (
-    <Button icon={<Trash2 aria-hidden />} onClick={() => void remove()}>
-      Remove
-    </Button>
+    <Loaded resource={resource} what={name} rows={10}>
+      {({ text }) => <FileEditor kind={kind} name={name} saved={text} onSaved={resource.reload} />}
+    </Loaded>
   );
 }
 

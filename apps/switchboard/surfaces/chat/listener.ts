@@ -1,4 +1,5 @@
 import type { GuildMember, Interaction, REST } from 'discord.js';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { fromSurface } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
 import type { ProjectDirectory } from '../../projects/registry.ts';
@@ -245,9 +246,9 @@ type Ruling = 'pass' | 'spam' | 'too-many';
 /** Decides which messages pass: no spam, and from nobody more than the limit. */
 class Moderation {
   readonly #config: () => ChatFile['moderation'];
-  readonly #times = new Map<string, number[]>();
+  readonly #times = new BoundedMap<string, number[]>(mostUsers);
   /** A message is judged once, however many bots receive it and however often. */
-  readonly #rulings = new Map<string, Ruling>();
+  readonly #rulings = new BoundedMap<string, Ruling>(mostRulings);
 
   constructor(config: () => ChatFile['moderation']) {
     this.#config = config;
@@ -258,7 +259,6 @@ class Moderation {
     if (known !== undefined) return known;
     const ruling = this.#rule(heard);
     this.#rulings.set(heard.id, ruling);
-    dropOldest(this.#rulings, mostRulings);
     return ruling;
   }
 
@@ -270,9 +270,7 @@ class Moderation {
     const since = at - rateLimit.windowSeconds * 1000;
     const recent = (this.#times.get(author.id) ?? []).filter((time) => time > since);
     if (recent.length >= rateLimit.maxMessages) return 'too-many';
-    this.#times.delete(author.id);
     this.#times.set(author.id, [...recent, at]);
-    dropOldest(this.#times, mostUsers);
     return 'pass';
   }
 }
@@ -280,9 +278,4 @@ class Moderation {
 /** The ids of the platform hold the time: what is read after an outage was not said all at once. */
 function saidAt(messageId: string): number {
   return Number(BigInt(messageId) >> 22n) + firstMs;
-}
-
-function dropOldest(map: Map<string, unknown>, most: number): void {
-  const oldest = map.keys().next().value;
-  if (map.size > most && oldest !== undefined) map.delete(oldest);
 }

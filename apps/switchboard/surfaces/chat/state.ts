@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Bus, Memory, Message, Subscription } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
 import type { REST } from 'discord.js';
+import { BoundedMap } from '../../core/bounded-map.ts';
 import { fieldsOf, text } from '../../dispatch/request.ts';
 
 const editEveryMs = 1500;
@@ -112,7 +113,7 @@ interface Note {
 /** Shows what an agent is doing as one message that is edited; the answer then takes its place. */
 export class ProgressNotes {
   readonly #settings: ProgressSettings;
-  readonly #notes = new Map<string, Note>();
+  readonly #notes = new BoundedMap<string, Note>(mostNotes);
   #subscription: Subscription | undefined;
 
   constructor(settings: ProgressSettings) {
@@ -134,8 +135,6 @@ export class ProgressNotes {
   /** What is said under this correlation in that channel may show its progress there. */
   watch(correlationId: string, channelId: string, agent: string | undefined): void {
     this.#notes.set(correlationId, { channelId, agent, editedAt: 0, turn: Promise.resolve() });
-    const oldest = this.#notes.keys().next().value;
-    if (this.#notes.size > mostNotes && oldest !== undefined) this.#notes.delete(oldest);
   }
 
   /**

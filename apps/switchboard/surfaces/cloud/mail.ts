@@ -5,7 +5,7 @@ import { fieldsOf, text } from '../../dispatch/request.ts';
 import type { CloudFile } from '../../workspace/schema/chat.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
 import type { CloudAccount } from './account.ts';
-import type { PollState } from './poller.ts';
+import type { PollState } from './calendar.ts';
 
 const longestMail = 50_000;
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Observer, observe } from '../../fixtures/observe.ts';
 import { openContext } from '../../fixtures/plugin-context.ts';
 import { startSwitchboard, type TestSwitchboard } from '../../fixtures/start-switchboard.ts';
-import { PollState } from './poller.ts';
+import { PollState } from './calendar.ts';
 
 const credentials = { clientId: 'client', clientSecret: 'secret-of-client', refreshToken: 'refresh-token' };
 const files = {

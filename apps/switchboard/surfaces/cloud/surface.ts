@@ -1,12 +1,14 @@
 import { group, text, url } from '@trunkline/config';
 import type { Leader } from '../../cluster/leader.ts';
 import type { PluginContext } from '../../core/plugins.ts';
+import { Poller } from '../../core/timers.ts';
+import { reportRefreshFailure } from '../access-tokens.ts';
 import type { Deliveries } from '../delivery/deliveries.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
 import { CloudAccount } from './account.ts';
+import { PollState, pollCalendar } from './calendar.ts';
 import { createDocumentWriter, createFolders } from './documents.ts';
 import { createMailReplier, pollMail } from './mail.ts';
-import { Poller, PollState, pollCalendar } from './poller.ts';
 
 const minuteMs = 60_000;
 const variables = 'CLOUD_CLIENT_ID, CLOUD_CLIENT_SECRET and CLOUD_REFRESH_TOKEN';
@@ -47,10 +49,7 @@ export const cloudSurface = defineSurface({
   create(settings, { deliveries, leader }) {
     let context: PluginContext | undefined;
     const account = createAccount(settings, (error) => {
-      context?.logger.error({ error }, 'failed to refresh token');
-      context?.bus
-        .publish({ topic: 'auth.token_refresh_failed', payload: { surface: 'cloud', error } })
-        .catch((cause: unknown) => context?.logger.warn({ err: cause }, 'failed to publish token failure'));
+      if (context !== undefined) reportRefreshFailure('cloud', error, context.bus, context.logger);
     });
     let ends: (() => Promise<void> | void)[] = [];
     return {
@@ -126,22 +125,22 @@ async function startPolls(
   const poll = { account, bus, state };
   const calendarId = () => config()?.calendar.orgCalendarId ?? '';
   const mail = () => config()?.gmail;
+  const failed = (poll: string) => (error: unknown) =>
+    logger.warn({ err: error, poll }, 'failed to poll the cloud suite; retrying');
   const calendar = new Poller({
-    name: 'calendar',
     everyMs: () => (config()?.calendar.pollIntervalMinutes ?? 5) * minuteMs,
     isOn: () => leader.isLeader() && calendarId() !== '',
     poll: (signal) => pollCalendar(poll, calendarId(), signal),
-    logger,
+    onError: failed('calendar'),
   });
   const mails = new Poller({
-    name: 'mail',
     everyMs: () => (mail()?.pollIntervalMinutes ?? 5) * minuteMs,
     isOn: () => leader.isLeader() && (mail()?.watchLabels.length ?? 0) > 0,
     poll: async (signal) => {
       const settings = mail();
       if (settings !== undefined) await pollMail(poll, settings, signal);
     },
-    logger,
+    onError: failed('mail'),
   });
   for (const poller of [calendar, mails]) poller.start();
   return [() => calendar.stop(), () => mails.stop()];

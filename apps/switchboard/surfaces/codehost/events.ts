@@ -1,5 +1,4 @@
 import type { Draft } from '@trunkline/bus';
-import { z } from 'zod';
 import { derivedId } from '../../core/messages.ts';
 import type { CodehostFile } from '../../workspace/schema/chat.ts';
 import { type HookPayload, hookSchema } from './hook-schema.ts';
@@ -48,17 +47,12 @@ const readEvents = new Set([
 /** What a webhook means: messages for agents, signals for learners, or nothing. */
 export function readEvent(event: HookEvent, settings: EventSettings): EventOutcome {
   if (!readEvents.has(event.name)) return { drafts: [] };
-  const parsed = hookSchema.safeParse(event.payload);
-  if (!parsed.success) throw new HookError(z.prettifyError(parsed.error));
-  const hook = parsed.data;
+  const hook = hookSchema.parse(event.payload);
   const signals = signalsOf(event.name, hook, settings.ownLogins);
   const asked = isOurs(hook, settings) ? undefined : requestOf(event, hook, settings);
   const drafts = [...signals, ...(asked?.drafts ?? [])].map((draft) => withId(draft, event));
   return { drafts, ...(asked?.seen && { seen: asked.seen }) };
 }
-
-/** A body that is JSON but no webhook. */
-export class HookError extends Error {}
 
 function isOurs({ sender, comment }: HookPayload, { ownLogins }: EventSettings): boolean {
   if (comment?.body?.includes(ownMark)) return true;
@@ -70,103 +64,71 @@ function withId(draft: Draft, { deliveryId }: HookEvent): Draft {
   return { ...draft, id: derivedId(deliveryId, draft.topic) };
 }
 
-function requestOf(event: HookEvent, hook: HookPayload, settings: EventSettings): EventOutcome | undefined {
-  const { action } = hook;
-  if (event.name === 'issue_comment' && action === 'created') return issueComment(event, hook, settings);
-  if (event.name === 'issues' && action === 'opened') return issueOpened(event, hook, settings);
-  if (event.name === 'pull_request_review_comment' && action === 'created')
-    return reviewComment(event, hook, settings);
-  if (event.name === 'pull_request' && changesCode.has(action ?? ''))
-    return pullRequest(event, hook, settings);
-  if (event.name === 'repository' && action === 'created') return repositoryCreated(hook);
+function requestOf(event: HookEvent, hook: HookPayload, { config }: EventSettings): EventOutcome | undefined {
+  if (event.name === 'repository' && hook.action === 'created') return repositoryCreated(hook);
+  const asked = askedBy(event.name, hook, config);
+  return asked && request(event, hook, asked);
+}
+
+/** What is asked of an agent; undefined for what nobody asked. */
+function askedBy(event: string, hook: HookPayload, config: CodehostFile): Asked | undefined {
+  const { action, comment, issue, pull_request: pull } = hook;
+  const { skillHints, mentionHandle } = config;
+  if (event === 'issue_comment' && action === 'created')
+    return comment && issue && mentions(comment.body, mentionHandle)
+      ? ofIssueComment(comment, issue, skillHints.issue_comment)
+      : undefined;
+  if (event === 'issues' && action === 'opened')
+    return issue && (skillHints.issues !== undefined || mentions(issue.body, mentionHandle))
+      ? ofIssue(issue, skillHints.issues)
+      : undefined;
+  if (event === 'pull_request_review_comment' && action === 'created')
+    return comment && pull && mentions(comment.body, mentionHandle)
+      ? ofReviewComment(comment, pull, skillHints.pull_request_review_comment)
+      : undefined;
+  if (event === 'pull_request' && changesCode.has(action ?? ''))
+    return pull &&
+      !pull.draft &&
+      (skillHints.pull_request !== undefined || mentions(pull.body, mentionHandle))
+      ? ofPullRequest(pull, skillHints.pull_request)
+      : undefined;
   return undefined;
 }
 
 const changesCode = new Set(['opened', 'reopened', 'synchronize', 'ready_for_review']);
 
-function issueComment(
-  event: HookEvent,
-  hook: HookPayload,
-  { config }: EventSettings,
-): EventOutcome | undefined {
-  const { comment, issue } = hook;
-  if (comment === undefined || issue === undefined || !mentions(comment.body, config.mentionHandle))
-    return undefined;
-  const hint = config.skillHints.issue_comment;
-  return request(event, hook, {
-    content: comment.body ?? '',
-    hint,
-    number: issue.number,
-    title: issue.title,
-    url: comment.html_url,
-    seen: { kind: 'issue-comment', id: comment.id },
-  });
+type Part<Name extends keyof HookPayload> = NonNullable<HookPayload[Name]>;
+
+function ofIssueComment(comment: Part<'comment'>, { number, title }: Part<'issue'>, hint?: string): Asked {
+  const seen = { kind: 'issue-comment', id: comment.id } as const;
+  return { content: comment.body ?? '', hint, number, title, url: comment.html_url, seen };
 }
 
-function issueOpened(
-  event: HookEvent,
-  hook: HookPayload,
-  { config }: EventSettings,
-): EventOutcome | undefined {
-  const { issue } = hook;
-  const hint = config.skillHints.issues;
-  if (issue === undefined || (hint === undefined && !mentions(issue.body, config.mentionHandle)))
-    return undefined;
-  const content = `Issue #${issue.number}: ${issue.title}\n\n${issue.body ?? ''}`.trim();
-  const seen = { kind: 'issue' as const, id: issue.number };
-  return request(event, hook, {
-    content,
-    hint,
-    number: issue.number,
-    title: issue.title,
-    url: issue.html_url,
-    seen,
-  });
+function ofIssue({ number, title, body, html_url: url }: Part<'issue'>, hint?: string): Asked {
+  const content = `Issue #${number}: ${title}\n\n${body ?? ''}`.trim();
+  return { content, hint, number, title, url, seen: { kind: 'issue', id: number } };
 }
 
-function reviewComment(
-  event: HookEvent,
-  hook: HookPayload,
-  { config }: EventSettings,
-): EventOutcome | undefined {
-  const { comment, pull_request: pull } = hook;
-  if (comment === undefined || pull === undefined || !mentions(comment.body, config.mentionHandle))
-    return undefined;
+function ofReviewComment(comment: Part<'comment'>, pull: Part<'pull_request'>, hint?: string): Asked {
   const where = comment.path === undefined ? '' : `On ${comment.path}:\n${comment.diff_hunk ?? ''}\n\n`;
-  return request(event, hook, {
+  return {
     content: `${where}${comment.body ?? ''}`,
-    hint: config.skillHints.pull_request_review_comment,
+    hint,
     number: pull.number,
     title: pull.title,
     url: comment.html_url,
     sha: pull.head.sha,
     thread: comment.in_reply_to_id ?? comment.id,
     seen: { kind: 'review-comment', id: comment.id },
-  });
+  };
 }
 
-function pullRequest(
-  event: HookEvent,
-  hook: HookPayload,
-  { config }: EventSettings,
-): EventOutcome | undefined {
-  const { pull_request: pull } = hook;
-  const hint = config.skillHints.pull_request;
-  if (pull === undefined || pull.draft || (hint === undefined && !mentions(pull.body, config.mentionHandle)))
-    return undefined;
-  const facts = [`${pull.head.ref} into ${pull.base.ref}`, `head ${pull.head.sha}`, pull.html_url];
-  const content =
-    `Pull request #${pull.number}: ${pull.title}\n${facts.join(', ')}\n\n${pull.body ?? ''}`.trim();
-  return request(event, hook, {
-    content,
-    hint,
-    number: pull.number,
-    title: pull.title,
-    url: pull.html_url,
-    sha: pull.head.sha,
-    review: true,
-    seen: { kind: 'issue', id: pull.number },
-  });
+function ofPullRequest(pull: Part<'pull_request'>, hint?: string): Asked {
+  const { number, title, html_url: url, head, base, body } = pull;
+  const facts = [`${head.ref} into ${base.ref}`, `head ${head.sha}`, url].join(', ');
+  const content = `Pull request #${number}: ${title}\n${facts}\n\n${body ?? ''}`.trim();
+  const seen = { kind: 'issue', id: number } as const;
+  return { content, hint, number, title, url, sha: head.sha, review: true, seen };
 }
 
 interface Asked {

@@ -1,15 +1,14 @@
+import { parseJson } from '@trunkline/http';
 import { fromSurface } from '../../core/messages.ts';
-import type { PluginContext } from '../../core/plugins.ts';
-import type { Deliveries } from '../delivery/deliveries.ts';
 import { defineSurface } from '../surface.ts';
-import { AcceptedWebhooks, startWebhookServer } from '../webhooks.ts';
+import { AcceptedWebhooks, deliveryIdOf, type Webhook, WebhookReceiver } from '../webhooks.ts';
 import { CodehostClients, clientSettings, createWebhookRegistry } from './clients.ts';
-import { type HookEvent, type Reactable, readEvent } from './events.ts';
-import { type CodehostOptions, codehostOptions } from './options.ts';
+import { type Reactable, readEvent } from './events.ts';
+import { codehostOptions } from './options.ts';
 import { createPoster } from './posts.ts';
-import { hookLimit, hookPaths, mountWebhook, type WebhookSettings } from './webhook.ts';
 
 const reactionMs = 10_000;
+const paths = ['/webhook/codehost', '/webhook/github'];
 
 /** The code host (GitHub): webhooks in; comments and reviews out. */
 export const codehostSurface = defineSurface({
@@ -17,27 +16,67 @@ export const codehostSurface = defineSurface({
   options: codehostOptions,
   variables: 'CODEHOST_TOKEN, CODEHOST_APP_ID and CODEHOST_APP_PRIVATE_KEY',
   carriesQuestions: false,
-  anyBodyPaths: hookPaths,
+  anyBodyPaths: paths,
   create(options, { deliveries }) {
-    let running: Running | undefined;
-    const webhook: WebhookSettings = {
-      secret: options.codehostWebhookSecret,
+    const { codehostToken: token, codehostWebhookSecret: secret } = options;
+    const webhooks = new WebhookReceiver({
+      surface: 'codehost',
+      product: 'code host',
+      paths,
+      secret,
+      secretVariable: 'CODEHOST_WEBHOOK_SECRET',
       allowUnsigned: options.allowUnsigned,
-      take(event) {
-        if (running === undefined) throw new Error('The code host surface is not running.');
-        return running.take(event);
-      },
-    };
+      signatureHeader: 'x-hub-signature-256',
+      host: options.host,
+      port: options.codehostWebhookPort,
+      portVariable: 'CODEHOST_WEBHOOK_PORT',
+      bodyLimit: 25 * 1024 * 1024,
+    });
+    let ends: (() => Promise<void> | void)[] = [];
     return {
-      off: options.codehostToken === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
+      off: token === undefined ? 'Set CODEHOST_TOKEN to switch it on.' : undefined,
       repositories: createWebhookRegistry(options),
-      mount: (app) => mountWebhook(app, webhook),
-      async start(context) {
-        running = await Running.start(options, context, deliveries, webhook);
+      mount: (app) => webhooks.mount(app),
+      async start({ bus, workspace, logger }) {
+        const stopping = new AbortController();
+        const soon = () => AbortSignal.any([stopping.signal, AbortSignal.timeout(reactionMs)]);
+        const accepted = await AcceptedWebhooks.open(bus, 'codehost');
+        const clients = await CodehostClients.open(clientSettings(options));
+        let ownLogins: readonly string[] = [];
+        const take = async (webhook: Webhook) => {
+          const { body, header, arrivedAt } = webhook;
+          const deliveryId = deliveryIdOf(secret, body, header('x-github-delivery'));
+          const event = {
+            name: header('x-github-event') ?? '',
+            deliveryId,
+            payload: payloadOf(webhook),
+            arrivedAt,
+          };
+          await accepted.once(deliveryId, async () => {
+            const own = [...ownLogins, ...workspace.fleet().codehost.reviewerBotLogins];
+            const logins = new Set(own.map((login) => login.toLowerCase()));
+            const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins: logins });
+            for (const draft of drafts) await bus.publish(fromSurface(draft));
+            // A failure costs only the reaction.
+            if (seen !== undefined)
+              acknowledge(clients, seen, soon()).catch((error: unknown) =>
+                logger.warn({ err: error, ...seen }, 'failed to add acknowledgement reaction'),
+              );
+          });
+        };
+        const server = await webhooks.start(take, logger);
+        // Without the logins our own comments are still recognised by the mark in them.
+        ownLogins = await clients.logins(soon()).catch((error: unknown) => {
+          logger.warn({ err: error }, 'failed to read own logins; check CODEHOST_TOKEN');
+          return [];
+        });
+        const send = createPoster(clients, bus);
+        const patterns = ['message.outbound.codehost.#'];
+        const close = await deliveries.open({ surface: 'codehost', patterns, send });
+        ends = [() => stopping.abort(), close, () => server.stop()];
       },
       async stop() {
-        await running?.stop();
-        running = undefined;
+        for (const end of ends) await end();
       },
     };
   },
@@ -50,90 +89,23 @@ export const codehostSurface = defineSurface({
   },
 });
 
-class Running {
-  readonly #clients: CodehostClients;
-  readonly #context: PluginContext;
-  readonly #taken: AcceptedWebhooks;
-  readonly #stopping = new AbortController();
-  #ownLogins: ReadonlySet<string> = new Set();
-  #ends: (() => Promise<void>)[] = [];
+/** JSON, or the form in which the code host sends it where nobody chose. */
+function payloadOf({ body, header }: Webhook): unknown {
+  const text = new TextDecoder().decode(body);
+  const isForm = header('content-type')?.startsWith('application/x-www-form-urlencoded');
+  return parseJson(isForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+}
 
-  private constructor(clients: CodehostClients, context: PluginContext, taken: AcceptedWebhooks) {
-    this.#clients = clients;
-    this.#context = context;
-    this.#taken = taken;
-  }
-
-  static async start(
-    options: CodehostOptions,
-    context: PluginContext,
-    deliveries: Deliveries,
-    webhook: WebhookSettings,
-  ): Promise<Running> {
-    const { bus, logger } = context;
-    const taken = await AcceptedWebhooks.open(bus, 'codehost');
-    const running = new Running(await CodehostClients.open(clientSettings(options)), context, taken);
-    const server = await startWebhookServer({
-      name: 'codehost',
-      host: options.host,
-      port: options.codehostWebhookPort,
-      portVariable: 'CODEHOST_WEBHOOK_PORT',
-      bodyLimit: hookLimit,
-      logger,
-      mount: (app) => mountWebhook(app, webhook),
-    });
-    running.#ends.push(() => server.stop());
-    logger.info({ url: `${server.url}/webhook/codehost` }, 'codehost webhook server started');
-    await running.#learnLogins();
-    const send = createPoster(running.#clients, bus);
-    running.#ends.push(
-      await deliveries.open({ surface: 'codehost', patterns: ['message.outbound.codehost.#'], send }),
-    );
-    return running;
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    for (const end of this.#ends.toReversed()) await end();
-  }
-
-  async take(event: HookEvent): Promise<void> {
-    await this.#taken.once(event.deliveryId, () => this.#publish(event));
-  }
-
-  async #publish(event: HookEvent): Promise<void> {
-    const { bus, workspace } = this.#context;
-    const bots = workspace.fleet().codehost.reviewerBotLogins.map((login) => login.toLowerCase());
-    const ownLogins = new Set([...this.#ownLogins, ...bots]);
-    const { drafts, seen } = readEvent(event, { config: workspace.codehost(), ownLogins });
-    for (const draft of drafts) await bus.publish(fromSurface(draft));
-    if (seen !== undefined) void this.#acknowledge(seen);
-  }
-
-  /** Without the logins our own comments are still recognised by the mark in them. */
-  async #learnLogins(): Promise<void> {
-    const { logger } = this.#context;
-    try {
-      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(reactionMs)]);
-      const logins = await this.#clients.logins(signal);
-      this.#ownLogins = new Set(logins.map((login) => login.toLowerCase()));
-    } catch (error) {
-      logger.warn({ err: error }, 'failed to read own logins; check CODEHOST_TOKEN');
-    }
-  }
-
-  /** Reacts to show that the request was accepted; a failure costs only the reaction. */
-  async #acknowledge({ owner, repo, kind, id }: Reactable): Promise<void> {
-    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(reactionMs)]);
-    const common = { owner, repo, content: 'eyes' as const, request: { signal } };
-    try {
-      const { reactions } = (await this.#clients.of(owner, repo, 'reply')).rest;
-      if (kind === 'issue') await reactions.createForIssue({ ...common, issue_number: id });
-      if (kind === 'issue-comment') await reactions.createForIssueComment({ ...common, comment_id: id });
-      if (kind === 'review-comment')
-        await reactions.createForPullRequestReviewComment({ ...common, comment_id: id });
-    } catch (error) {
-      this.#context.logger.warn({ err: error, owner, repo, id }, 'failed to add acknowledgement reaction');
-    }
-  }
+/** Reacts to show that the request was accepted. */
+async function acknowledge(
+  clients: CodehostClients,
+  { owner, repo, kind, id }: Reactable,
+  signal: AbortSignal,
+): Promise<void> {
+  const common = { owner, repo, content: 'eyes' as const, request: { signal } };
+  const { reactions } = (await clients.of(owner, repo, 'reply')).rest;
+  if (kind === 'issue') await reactions.createForIssue({ ...common, issue_number: id });
+  if (kind === 'issue-comment') await reactions.createForIssueComment({ ...common, comment_id: id });
+  if (kind === 'review-comment')
+    await reactions.createForPullRequestReviewComment({ ...common, comment_id: id });
 }

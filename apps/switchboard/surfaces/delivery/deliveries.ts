@@ -5,9 +5,9 @@ import type { Hono } from 'hono';
 import { z } from 'zod';
 import type { Delivery } from '../../api-types.ts';
 import { redactMessage } from '../../control/redact.ts';
-import { hourly } from '../../core/hourly.ts';
 import type { Plugin, PluginContext } from '../../core/plugins.ts';
-import { busFailure } from '../../errors.ts';
+import { hourly } from '../../core/timers.ts';
+import { throwBusFailure } from '../../errors.ts';
 import type { SwitchboardEnv } from '../../routes/guards.ts';
 import { type DeliveryQuery, DeliveryStore } from './delivery-store.ts';
 import { Outbox, type Outlet } from './outbox.ts';
@@ -108,15 +108,11 @@ function mountDeadLetters(app: Hono<SwitchboardEnv>, bus: Bus): void {
   app.post('/api/dead-letters/:id/replay', again, async (context) => {
     const id = context.req.param('id');
     if (!(await lettersOf(bus)).some((letter) => letter.id === id)) throw errors.letter_unknown({ id });
-    await bus.replay({ deadLetterId: id }).catch((error: unknown) => {
-      throw busFailure(error);
-    });
+    await bus.replay({ deadLetterId: id }).catch(throwBusFailure);
     return context.json({ success: true, data: { id } }, 202);
   });
 }
 
 function lettersOf(bus: Bus) {
-  return bus.deadLetters().catch((error: unknown) => {
-    throw busFailure(error);
-  });
+  return bus.deadLetters().catch(throwBusFailure);
 }

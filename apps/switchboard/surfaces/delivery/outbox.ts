@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '@trunkline/schedule';
 import { errorMessage, KeyedQueue } from '@trunkline/std';
 import { StorageError } from '@trunkline/storage';
 import type { Delivery } from '../../api-types.ts';
+import { pause } from '../../core/timers.ts';
 import type { DeliveryStore } from './delivery-store.ts';
 
 export interface OutboxSettings {
@@ -105,15 +106,15 @@ export class Outbox {
       await this.#recorded(() => store.attempted(message.id, failure.message), stopping);
       const wait = this.#pauseAfter(failure, attempt);
       if (wait === undefined) return await this.#settle(message.id, 'failed', stopping, failure);
-      await this.#pause(wait, stopping);
+      await pause(wait, this.#clock, stopping);
     }
   }
 
   /** Undefined when it is given up. */
   #pauseAfter({ permanent, retryAfterMs = 0 }: DeliveryError, attempt: number): number | undefined {
-    const pause = pauses[attempt];
-    if (permanent || pause === undefined || retryAfterMs > longestWaitMs) return undefined;
-    return Math.max(retryAfterMs, pause * this.#settings.retryMs);
+    const factor = pauses[attempt];
+    if (permanent || factor === undefined || retryAfterMs > longestWaitMs) return undefined;
+    return Math.max(retryAfterMs, factor * this.#settings.retryMs);
   }
 
   async #attempt(send: Send, message: Message, stopping: AbortSignal): Promise<DeliveryError | undefined> {
@@ -142,7 +143,7 @@ export class Outbox {
     for (;;) {
       const tried = this.#tried(write);
       if (tried !== undefined) return tried.result;
-      await this.#pause(this.#settings.retryMs, stopping);
+      await pause(this.#settings.retryMs, this.#clock, stopping);
     }
   }
 
@@ -180,20 +181,6 @@ export class Outbox {
       payload,
       correlationId,
       parentId: id,
-    });
-  }
-
-  #pause(delayMs: number, stopping: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.setTimer(delayMs, () => {
-        stopping.removeEventListener('abort', giveUp);
-        resolve();
-      });
-      const giveUp = () => {
-        timer.cancel();
-        reject(stopping.reason);
-      };
-      stopping.addEventListener('abort', giveUp, { once: true });
     });
   }
 }

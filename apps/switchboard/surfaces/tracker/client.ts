@@ -2,12 +2,12 @@ import { join } from 'node:path';
 import type { LinearClient } from '@linear/sdk';
 import { unescapeSegment } from '@trunkline/bus';
 import type { Logger } from '@trunkline/config';
-import { errorMessage, untilAborted } from '@trunkline/std';
 import { readJsonFile, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
-import { derivedId } from '../../core/messages.ts';
+import { derivedId, uuidOf } from '../../core/messages.ts';
+import { withoutUndefined } from '../../dispatch/request.ts';
+import { type AccessTokenSettings, AccessTokens, statusOf } from '../access-tokens.ts';
 import { type DeliveryAttempt, DeliveryError } from '../delivery/outbox.ts';
-import { refreshGrant } from '../refresh-token.ts';
 
 const content = z.object({ content: z.string().min(1) });
 
@@ -32,14 +32,12 @@ const activity = content.extend({
   error: z.string().optional(),
 });
 
-const keptSchema = z.object({ first: z.string(), refreshToken: z.string() });
-
-const marginMs = 60_000;
+const storedSchema = z.object({ first: z.string(), refreshToken: z.string() });
 
 export interface TrackerSettings {
   url: string;
   apiKey: string | undefined;
-  tokens: TrackerTokens | undefined;
+  tokens: AccessTokens | undefined;
 }
 
 const callMs = 20_000;
@@ -52,40 +50,24 @@ export class TrackerApi {
     this.#settings = settings;
   }
 
-  /** A token that was revoked meanwhile is renewed once. */
   async call<Result>(signal: AbortSignal, work: (client: LinearClient) => Promise<Result>): Promise<Result> {
-    const { tokens } = this.#settings;
-    try {
-      return await work(await this.#client(signal));
-    } catch (error) {
-      if (tokens === undefined || statusOf(error) !== 401) throw trackerFailure(error);
-    }
-    tokens.drop();
-    try {
-      return await work(await this.#client(signal));
-    } catch (error) {
-      throw trackerFailure(error);
-    }
-  }
-
-  async #client(signal: AbortSignal): Promise<LinearClient> {
     const { url, apiKey, tokens } = this.#settings;
     const { LinearClient } = await import('@linear/sdk');
     const shared = {
       apiUrl: `${url.replace(/\/+$/, '')}/graphql`,
       signal: AbortSignal.any([signal, AbortSignal.timeout(callMs)]),
     };
-    if (tokens !== undefined)
-      return new LinearClient({ ...shared, accessToken: await untilAborted(tokens.get(), signal) });
-    if (apiKey !== undefined) return new LinearClient({ ...shared, apiKey });
+    try {
+      if (tokens !== undefined)
+        return await tokens.call(signal, (accessToken) => work(new LinearClient({ ...shared, accessToken })));
+      if (apiKey !== undefined) return await work(new LinearClient({ ...shared, apiKey }));
+    } catch (error) {
+      throw trackerFailure(error);
+    }
     throw new DeliveryError('Set TRACKER_API_KEY: without it nothing can be written to the tracker.', {
       permanent: true,
     });
   }
-}
-
-function statusOf(error: unknown): number | undefined {
-  return (error as { status?: number }).status;
 }
 
 /** A refusal of the tracker as the outbox understands it. */
@@ -103,93 +85,46 @@ function trackerFailure(error: unknown): DeliveryError {
   });
 }
 
-interface TokenSettings {
-  clientId: string;
-  clientSecret: string;
+export interface TokenSettings
+  extends Pick<AccessTokenSettings, 'clientId' | 'clientSecret' | 'onRefreshFailed'> {
+  /** The first one; each refresh token works once, so the newest is stored on disk. */
   refreshToken: string;
   url: string;
   home: string;
-  /** Told once when the refresh token is refused, until one works again. */
-  onRefreshFailed(words: string): void;
   logger: Logger;
 }
 
-/** Access tokens of an OAuth client; each refresh token works once, so the newest is stored on disk. */
-export class TrackerTokens {
-  readonly #settings: TokenSettings;
-  readonly #path: string;
-  #token: { value: string; until: number } | undefined;
-  #renewing: Promise<string> | undefined;
-  /** The newest refresh token of this run. */
-  #newest: string | undefined;
-  #refused = false;
+export function createTrackerTokens({ refreshToken: first, url, home, logger, ...client }: TokenSettings) {
+  const path = join(home, 'tracker-token.json');
+  let newest: string | undefined;
+  return new AccessTokens({
+    ...client,
+    product: 'tracker',
+    variable: 'TRACKER_REFRESH_TOKEN',
+    tokenUrl: `${url.replace(/\/+$/, '')}/oauth/token`,
+    refreshToken: async () => newest ?? (await storedToken(path, first, logger)),
+    async onRotated(refreshToken) {
+      newest = refreshToken;
+      try {
+        await writeFileAtomic(path, JSON.stringify({ first, refreshToken }), { mode: 0o600 });
+      } catch (error) {
+        // It still serves this run: there is no other any more.
+        logger.error(
+          { err: error, path },
+          'failed to store the newest token; make room before the next start',
+        );
+      }
+    },
+  });
+}
 
-  constructor(settings: TokenSettings) {
-    this.#settings = settings;
-    this.#path = join(settings.home, 'tracker-token.json');
-  }
-
-  get(): Promise<string> {
-    if (this.#token !== undefined && this.#token.until > Date.now())
-      return Promise.resolve(this.#token.value);
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = undefined;
-    });
-    return this.#renewing;
-  }
-
-  /** The token was refused: the next one is a new one. */
-  drop(): void {
-    this.#token = undefined;
-  }
-
-  async #renew(): Promise<string> {
-    try {
-      const {
-        access_token: value,
-        expires_in,
-        refresh_token,
-      } = await this.#exchange(this.#newest ?? (await this.#kept()));
-      if (refresh_token !== undefined) await this.#keep(refresh_token);
-      this.#token = { value, until: Date.now() + expires_in * 1000 - marginMs };
-      this.#refused = false;
-      return value;
-    } catch (error) {
-      const why = errorMessage(error);
-      const words = `The tracker gave no token: ${why}; check TRACKER_REFRESH_TOKEN.`;
-      if (!this.#refused) this.#settings.onRefreshFailed(words);
-      this.#refused = true;
-      throw new DeliveryError(words, { cause: error });
-    }
-  }
-
-  async #exchange(refreshToken: string): ReturnType<typeof refreshGrant> {
-    const { clientId, clientSecret, url } = this.#settings;
-    const tokenUrl = `${url.replace(/\/+$/, '')}/oauth/token`;
-    return refreshGrant({ tokenUrl, clientId, clientSecret, refreshToken });
-  }
-
-  /** The stored token counts as long as the variable holds the token that it started from. */
-  async #kept(): Promise<string> {
-    const { refreshToken, logger } = this.#settings;
-    const file = await readJsonFile(this.#path).catch((error: unknown) =>
-      logger.error({ err: error }, 'failed to read stored token of the tracker; using TRACKER_REFRESH_TOKEN'),
-    );
-    const kept = keptSchema.safeParse(file);
-    return kept.success && kept.data.first === refreshToken ? kept.data.refreshToken : refreshToken;
-  }
-
-  /** One that cannot be written, as on a full disk, still serves this run: there is no other any more. */
-  async #keep(refreshToken: string): Promise<void> {
-    const { refreshToken: first, logger } = this.#settings;
-    this.#newest = refreshToken;
-    try {
-      await writeFileAtomic(this.#path, JSON.stringify({ first, refreshToken }), { mode: 0o600 });
-    } catch (error) {
-      const words = 'the newest token of the tracker could not be kept: make room before the next start';
-      logger.error({ err: error, path: this.#path }, words);
-    }
-  }
+/** The stored token counts as long as the variable holds the token that it started from. */
+async function storedToken(path: string, first: string, logger: Logger): Promise<string> {
+  const file = await readJsonFile(path).catch((error: unknown) =>
+    logger.error({ err: error }, 'failed to read stored token of the tracker; using TRACKER_REFRESH_TOKEN'),
+  );
+  const stored = storedSchema.safeParse(file);
+  return stored.success && stored.data.first === first ? stored.data.refreshToken : first;
 }
 
 /** Does what the topics `tracker.*` ask for. */
@@ -210,10 +145,10 @@ async function createIssue({ message, signal, arrived }: DeliveryAttempt, api: T
   const fields = read(newIssue, message.payload);
   const made = await api.call(signal, (client) =>
     client.createIssue({
-      ...given(fields),
+      ...withoutUndefined(fields),
       title: fields.title,
       teamId: fields.teamId,
-      id: uuidOf(message.id),
+      id: uuidOf(derivedId(message.id, 'tracker'), '4', '8'),
     }),
   );
   arrived(made.issueId ?? '');
@@ -226,7 +161,7 @@ async function updateIssue(
 ): Promise<void> {
   if (id === '') throw new DeliveryError('Name the issue: tracker.update.issue.<id>.', { permanent: true });
   const fields = read(change, message.payload);
-  await api.call(signal, (client) => client.updateIssue(id, given(fields)));
+  await api.call(signal, (client) => client.updateIssue(id, withoutUndefined(fields)));
   arrived(id);
 }
 
@@ -237,7 +172,7 @@ async function reply(
 ): Promise<void> {
   const { content: body } = read(content, message.payload);
   const made = await api.call(signal, (client) =>
-    client.createComment({ issueId, body, id: uuidOf(message.id) }),
+    client.createComment({ issueId, body, id: uuidOf(derivedId(message.id, 'tracker'), '4', '8') }),
   );
   arrived(made.commentId ?? '');
 }
@@ -252,27 +187,10 @@ async function tell(
     client.createAgentActivity({
       agentSessionId: session,
       content: { type: error === undefined ? type : 'error', body },
-      id: uuidOf(message.id),
+      id: uuidOf(derivedId(message.id, 'tracker'), '4', '8'),
     }),
   );
   arrived(made.agentActivityId ?? '');
-}
-
-/** Only what was given: the library takes no undefined fields. */
-function given<Fields extends object>(fields: Fields): { [Key in keyof Fields]-?: NonNullable<Fields[Key]> } {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
-}
-
-function uuidOf(id: string): string {
-  const hex = derivedId(id, 'tracker');
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ];
-  return parts.join('-');
 }
 
 function read<Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> {

@@ -1,16 +1,11 @@
 import { group, integer, text, url } from '@trunkline/config';
 import { fromSurface } from '../../core/messages.ts';
 import type { PluginContext } from '../../core/plugins.ts';
+import { reportRefreshFailure } from '../access-tokens.ts';
 import { defineSurface, type SurfaceOptions } from '../surface.ts';
-import { AcceptedWebhooks, startWebhookServer } from '../webhooks.ts';
-import { createTrackerActions, TrackerApi, TrackerTokens } from './client.ts';
-import {
-  mountTrackerWebhook,
-  readTrackerHook,
-  type TrackerHook,
-  type TrackerWebhook,
-  trackerHookLimit,
-} from './webhook.ts';
+import { AcceptedWebhooks, type Webhook, WebhookReceiver } from '../webhooks.ts';
+import { createTrackerActions, createTrackerTokens, TrackerApi } from './client.ts';
+import { parseTrackerHook, readTrackerHook, type TrackerHook, tracker_old } from './webhook.ts';
 
 const off = 'Set TRACKER_API_KEY to write to the tracker, and TRACKER_WEBHOOK_SECRET to hear from it.';
 const acknowledgeMs = 10_000;
@@ -62,48 +57,44 @@ export const trackerSurface = defineSurface({
   durableTopics: ['tracker.#'],
   create(settings, { deliveries }) {
     const { trackerApiKey, trackerWebhookSecret, trackerRefreshToken } = settings;
-    let ends: (() => Promise<void>)[] = [];
-    let take: TrackerWebhook['take'] | undefined;
-    const webhook: TrackerWebhook = {
+    const webhooks = new WebhookReceiver({
+      surface: 'tracker',
+      product: 'tracker',
+      paths: ['/webhooks/tracker', '/webhooks/linear'],
       secret: trackerWebhookSecret,
+      secretVariable: 'TRACKER_WEBHOOK_SECRET',
       allowUnsigned: settings.allowUnsigned,
-      take(...hook) {
-        if (take === undefined) throw new Error('The tracker surface is not running.');
-        return take(...hook);
-      },
-    };
+      signatureHeader: 'linear-signature',
+      errors: [tracker_old],
+      host: settings.host,
+      port: settings.trackerWebhookPort,
+      portVariable: 'TRACKER_WEBHOOK_PORT',
+      bodyLimit: 1024 * 1024,
+    });
+    let ends: (() => Promise<void> | void)[] = [];
     return {
       off: (trackerApiKey ?? trackerWebhookSecret ?? trackerRefreshToken) === undefined ? off : undefined,
-      mount: (app) => mountTrackerWebhook(app, webhook),
+      mount: (app) => webhooks.mount(app),
       async start(context) {
         const api = createApi(settings, context);
         const stopping = new AbortController();
-        const taken = await AcceptedWebhooks.open(context.bus, 'tracker');
+        const accepted = await AcceptedWebhooks.open(context.bus, 'tracker');
         const publish = createPublisher(context, api, stopping.signal);
-        take = async (hook, { body, named }, arrivedAt) => {
-          const id = await taken.idOf(body, named);
-          await taken.once(id, () => publish(hook, id, arrivedAt));
+        const take = async (webhook: Webhook) => {
+          const hook = parseTrackerHook(webhook);
+          const id = await accepted.idOf(webhook.body, webhook.header('linear-delivery'));
+          await accepted.once(id, () => publish(hook, id, webhook.arrivedAt));
         };
-        const server = await startWebhookServer({
-          name: 'tracker',
-          host: settings.host,
-          port: settings.trackerWebhookPort,
-          portVariable: 'TRACKER_WEBHOOK_PORT',
-          bodyLimit: trackerHookLimit,
-          logger: context.logger,
-          mount: (app) => mountTrackerWebhook(app, webhook),
-        });
-        context.logger.info({ url: `${server.url}/webhooks/tracker` }, 'tracker webhook server started');
+        const server = await webhooks.start(take, context.logger);
         const close = await deliveries.open({
           surface: 'tracker',
           patterns: ['tracker.#'],
           send: createTrackerActions(api),
         });
-        ends = [async () => stopping.abort(), () => server.stop(), close];
+        ends = [() => stopping.abort(), () => server.stop(), close];
       },
       async stop() {
         for (const end of ends) await end();
-        take = undefined;
       },
     };
   },
@@ -120,21 +111,15 @@ export const trackerSurface = defineSurface({
 function createApi(settings: TrackerOptions, { home, bus, logger }: PluginContext): TrackerApi {
   const { trackerApiUrl, trackerApiKey: apiKey } = settings;
   const { trackerClientId, trackerClientSecret, trackerRefreshToken } = settings;
-  const onRefreshFailed = (error: string) => {
-    logger.error({ error }, 'failed to refresh token');
-    bus
-      .publish({ topic: 'auth.token_refresh_failed', payload: { surface: 'tracker', error } })
-      .catch((cause: unknown) => logger.warn({ err: cause }, 'failed to publish token failure'));
-  };
   const tokens =
     trackerClientId && trackerClientSecret && trackerRefreshToken
-      ? new TrackerTokens({
+      ? createTrackerTokens({
           clientId: trackerClientId,
           clientSecret: trackerClientSecret,
           refreshToken: trackerRefreshToken,
           url: trackerApiUrl,
           home,
-          onRefreshFailed,
+          onRefreshFailed: (error) => reportRefreshFailure('tracker', error, bus, logger),
           logger,
         })
       : undefined;

@@ -221,7 +221,7 @@ describe('an agent with OAuth', () => {
       await waitFor(() => fake.mutations.length === index + 1);
       fake.expireToken();
     }
-    expect(board.log.join('')).toContain('could not be kept');
+    expect(board.log.join('')).toContain('failed to store the newest token');
     expect(board.log.join('')).not.toMatch(/refresh-\d/);
     await board.stop();
     await fake.stop();

@@ -6,17 +6,17 @@ import {
   hashRoute,
   Lamp,
   Line,
-  ListPanel,
   Panel,
   RelativeTime,
   useHashRoute,
 } from '@trunkline/ui';
-import { ArrowLeft, Bot, Link, Plus, Trash2 } from 'lucide-react';
+import { Bot, Link, Plus } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import type { AgentView } from '../../../api-types.ts';
+import { BackLink, List, RemoveButton } from '../../shared/blocks.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { Frame } from '../../shared/sections.tsx';
-import { useList, useSend, useUndoLast } from '../../shared/useList.ts';
+import { useList } from '../../shared/useList.ts';
 import { Trial } from './Trial.tsx';
 
 const TEMPLATE = `name: scribe
@@ -60,19 +60,14 @@ function AgentList({ list }: { list: ReturnType<typeof useList<AgentView>> }) {
         </>
       }
     >
-      <ListPanel
+      <List
         title="Agents"
-        what="the agents"
         list={list}
-        empty={{
-          icon: <Bot aria-hidden />,
-          title: 'No agents yet',
-          next: 'Write one here, or connect an agent of another service by its address.',
-        }}
-        itemKey={({ name }) => name}
+        icon={Bot}
+        empty={['No agents yet', 'Write one here, or connect an agent of another service by its address.']}
       >
         {(agent) => <AgentLine agent={agent} />}
-      </ListPanel>
+      </List>
       <Suspense>{adding && <ConnectDialog onClose={() => setAdding(false)} />}</Suspense>
     </Frame>
   );
@@ -123,15 +118,19 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
   return (
     <Frame
       title={name}
-      intro={
-        <a
-          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
-          href={hashRoute('agents')}
-        >
-          <ArrowLeft aria-hidden className="size-4" /> All agents
-        </a>
+      intro={<BackLink to={['agents']}>All agents</BackLink>}
+      actions={
+        type === 'a2a' && (
+          <RemoveButton
+            path={`/api/external-agents/${encodeURIComponent(name)}`}
+            kind="a2a"
+            name={name}
+            onGone={() => {
+              window.location.hash = hashRoute('agents');
+            }}
+          />
+        )
       }
-      actions={type === 'a2a' && <RemoveRemote name={name} />}
     >
       {sighting && !sighting.reachable && (
         <ErrorState
@@ -166,24 +165,5 @@ function RemoteAgentPage({ agent }: { agent: AgentView }) {
       </Panel>
       <Trial agent={agent} />
     </Frame>
-  );
-}
-
-/** Takes an agent of another service out of agents.d. */
-function RemoveRemote({ name }: { name: string }) {
-  const send = useSend();
-  const undoLast = useUndoLast();
-  const remove = async () => {
-    const gone = await send(`/api/external-agents/${encodeURIComponent(name)}`, {
-      method: 'DELETE',
-      title: `${name} is removed.`,
-      undo: () => undoLast('a2a', name),
-    });
-    if (gone) window.location.hash = hashRoute('agents');
-  };
-  return (
-    <Button icon={<Trash2 aria-hidden />} onClick={() => void remove()}>
-      Remove
-    </Button>
   );
 }

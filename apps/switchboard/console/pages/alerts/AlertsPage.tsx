@@ -1,9 +1,9 @@
-import { Badge, hashRoute, ListPanel, RelativeTime, Tabs, useHashRoute } from '@trunkline/ui';
+import { Badge, hashRoute, RelativeTime, Tabs, useHashRoute } from '@trunkline/ui';
 import { BellRing, CircleSlash2 } from 'lucide-react';
-import type { BusMessage } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
-import { MessageRow, useFeed } from '../feed/MessageRow.tsx';
+import { MessageList, useFeed } from '../feed/MessageRow.tsx';
 
 interface Alert {
   id: string;
@@ -38,17 +38,15 @@ export default function AlertsPage() {
 function Alerts() {
   const list = useList<Alert>('/api/alerts?limit=1000', ['message.outbound.chat.alert']);
   return (
-    <ListPanel
+    <List
       title="Alerts"
       detail="At most one a minute for each source, so that a storm stays readable."
-      what="the alerts"
       list={list}
-      empty={{
-        icon: <BellRing aria-hidden />,
-        title: 'All is quiet',
-        next: 'Errors of parts, many drops in a short time, and incidents that are high show here.',
-      }}
-      itemKey={({ id }) => id}
+      icon={BellRing}
+      empty={[
+        'All is quiet',
+        'Errors of parts, many drops in a short time, and incidents that are high show here.',
+      ]}
     >
       {({ at, severity = 'medium', content }) => (
         <li className="border-line border-b px-4 py-3 last:border-b-0">
@@ -59,26 +57,19 @@ function Alerts() {
           <p className="mt-1 whitespace-pre-wrap break-words">{content}</p>
         </li>
       )}
-    </ListPanel>
+    </List>
   );
 }
 
 function Drops() {
   const { list } = useFeed({ topic: 'dispatch.dropped.#', correlationId: '' });
   return (
-    <ListPanel
+    <MessageList
       title="Drops"
       detail="Requests that no agent took, with the reason."
-      what="the drops"
       list={list}
-      empty={{
-        icon: <CircleSlash2 aria-hidden />,
-        title: 'Nothing was dropped',
-        next: 'Try where a message would go under Routes.',
-      }}
-      itemKey={({ id }) => id}
-    >
-      {(message: BusMessage) => <MessageRow message={message} />}
-    </ListPanel>
+      icon={CircleSlash2}
+      empty={['Nothing was dropped', 'Try where a message would go under Routes.']}
+    />
   );
 }

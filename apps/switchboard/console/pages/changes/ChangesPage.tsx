@@ -1,7 +1,8 @@
-import { Badge, Button, ListPanel, RelativeTime, usePages } from '@trunkline/ui';
+import { Badge, Button, RelativeTime, usePages } from '@trunkline/ui';
 import { ChevronRight, History, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Answer, ChangeView } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
 import { useSend } from '../../shared/useList.ts';
@@ -29,16 +30,14 @@ export default function ChangesPage() {
       title="Changes"
       intro="Every change of the workspace that was made here, by commands, or by agents. Each can be taken back."
     >
-      <ListPanel
+      <List
         title="Changes"
-        what="the changes"
         list={list}
-        empty={{
-          icon: <History aria-hidden />,
-          title: 'Nothing was changed yet',
-          next: 'Edit a route or an agent; the change shows here with a way back.',
-        }}
-        itemKey={({ id }) => id}
+        icon={History}
+        empty={[
+          'Nothing was changed yet',
+          'Edit a route or an agent; the change shows here with a way back.',
+        ]}
       >
         {(change) => (
           <ChangeRow
@@ -47,7 +46,7 @@ export default function ChangesPage() {
             onUndo={() => void undo(change)}
           />
         )}
-      </ListPanel>
+      </List>
     </Frame>
   );
 }

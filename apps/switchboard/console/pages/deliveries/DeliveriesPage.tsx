@@ -1,16 +1,8 @@
-import {
-  Badge,
-  Button,
-  hashRoute,
-  ListPanel,
-  RelativeTime,
-  SelectField,
-  Tabs,
-  useHashRoute,
-} from '@trunkline/ui';
+import { Badge, Button, hashRoute, RelativeTime, SelectField, Tabs, useHashRoute } from '@trunkline/ui';
 import { MailCheck, MailWarning, RotateCcw } from 'lucide-react';
 import { useState } from 'react';
 import type { DeadLetter, Delivery } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 import { MessageRow } from '../feed/MessageRow.tsx';
@@ -63,19 +55,17 @@ function Outside() {
         value={state}
         onChange={(event) => setState(event.target.value)}
       />
-      <ListPanel
+      <List
         title="Messages to the outside"
         what="the deliveries"
         list={list}
-        empty={{
-          icon: <MailCheck aria-hidden />,
-          title: state === 'failed' ? 'Nothing has failed' : 'Nothing here',
-          next:
-            state === 'failed'
-              ? 'What a surface cannot deliver shows here, with the reason and a way to try again.'
-              : 'Set up a surface to send messages to people; Plugins says which variables are missing.',
-        }}
-        itemKey={({ id }) => id}
+        icon={MailCheck}
+        empty={[
+          state === 'failed' ? 'Nothing has failed' : 'Nothing here',
+          state === 'failed'
+            ? 'What a surface cannot deliver shows here, with the reason and a way to try again.'
+            : 'Set up a surface to send messages to people; Plugins says which variables are missing.',
+        ]}
       >
         {(delivery) => (
           <li className="flex flex-wrap items-start gap-3 border-line border-b px-4 py-3 last:border-b-0">
@@ -103,7 +93,7 @@ function Outside() {
             )}
           </li>
         )}
-      </ListPanel>
+      </List>
     </div>
   );
 }
@@ -120,16 +110,14 @@ function DeadLetters() {
     if (await send(path, { title: 'Handed to the handler once more.' })) list.reload();
   };
   return (
-    <ListPanel
+    <List
       title="Dead letters"
-      what="the dead letters"
       list={list}
-      empty={{
-        icon: <MailWarning aria-hidden />,
-        title: 'No dead letters',
-        next: 'A message that its handler failed on every time is kept here, to be tried again once the cause is mended.',
-      }}
-      itemKey={({ id }) => id}
+      icon={MailWarning}
+      empty={[
+        'No dead letters',
+        'A message that its handler failed on every time is kept here, to be tried again once the cause is mended.',
+      ]}
     >
       {(letter) => (
         <li className="border-line border-b last:border-b-0">
@@ -151,6 +139,6 @@ function DeadLetters() {
           </ul>
         </li>
       )}
-    </ListPanel>
+    </List>
   );
 }

@@ -1,8 +1,8 @@
-import { Button, hashRoute, ListPanel, TextField, useHashRoute } from '@trunkline/ui';
-import { Pause, Play, Radio } from 'lucide-react';
+import { Button, hashRoute, TextField, useHashRoute } from '@trunkline/ui';
+import { Pause, Play } from 'lucide-react';
 import { useState } from 'react';
 import { Frame } from '../../shared/sections.tsx';
-import { MessageRow, useFeed } from './MessageRow.tsx';
+import { MessageList, useFeed } from './MessageRow.tsx';
 
 /** Every message on the bus as it passes, and those of the last days that are journalled. */
 export default function FeedPage() {
@@ -24,21 +24,16 @@ export default function FeedPage() {
       }
     >
       <Filters key={`${topic} ${correlationId}`} topic={topic} correlationId={correlationId} />
-      <ListPanel
+      <MessageList
         title={filtered ? 'Messages that fit' : 'Messages'}
-        what="the messages"
         list={list}
-        empty={{
-          icon: <Radio aria-hidden />,
-          title: filtered ? 'No message fits yet' : 'Nothing has passed yet',
-          next: filtered
+        empty={[
+          filtered ? 'No message fits yet' : 'Nothing has passed yet',
+          filtered
             ? 'It shows here as soon as one comes. In patterns, * is one part and # is all that follow.'
             : 'Send a message to an agent under Agents, or publish one with POST /publish.',
-        }}
-        itemKey={({ id }) => id}
-      >
-        {(message) => <MessageRow message={message} />}
-      </ListPanel>
+        ]}
+      />
     </Frame>
   );
 }

@@ -1,7 +1,8 @@
 import { CodeView, hashRoute, type PagedList, RelativeTime, usePages } from '@trunkline/ui';
-import { ChevronRight } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { ChevronRight, type LucideIcon, Radio } from 'lucide-react';
+import { type ReactNode, useMemo, useState } from 'react';
 import type { Answer, BusMessage } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { useBus, useReloadOn } from '../../shared/live.ts';
 import { fitsPattern } from '../../shared/topics.ts';
 import { usePieces } from '../../shared/useList.ts';
@@ -9,6 +10,24 @@ import { usePieces } from '../../shared/useList.ts';
 const MOST_FRESH = 1000;
 
 const PAGE = 500;
+
+interface MessageListProps {
+  title: string;
+  detail?: string;
+  what?: string;
+  list: PagedList<BusMessage>;
+  icon?: LucideIcon;
+  empty: readonly [title: string, next: string];
+  actions?: ReactNode;
+}
+
+export function MessageList({ what = 'the messages', icon = Radio, ...props }: MessageListProps) {
+  return (
+    <List {...props} what={what} icon={icon}>
+      {(message) => <MessageRow message={message} />}
+    </List>
+  );
+}
 
 /** One message: its topic and a glance at what it says; opened, all of it. */
 export function MessageRow({ message }: { message: BusMessage }) {

@@ -8,46 +8,36 @@ import {
   hashRoute,
   Lamp,
   type LampState,
-  ListPanel,
   Panel,
   RelativeTime,
-  Skeleton,
   useApi,
   useAttempt,
   useResource,
 } from '@trunkline/ui';
-import { ArrowLeft, Radio, RotateCcw } from 'lucide-react';
+import { RotateCcw } from 'lucide-react';
 import type { ReactNode } from 'react';
 import type { Answer, Flow, FlowDetails, SkillUsage } from '../../../api-types.ts';
+import { BackLink, Loaded } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
-import { MessageRow, useFeed } from '../feed/MessageRow.tsx';
+import { MessageList, useFeed } from '../feed/MessageRow.tsx';
 import { Timeline } from './Timeline.tsx';
 
 /** One flow: why it went where it went, how long each part took, what it cost, and every step on the way. */
 export function FlowPage({ id }: { id: string }) {
   const path = `/api/flows/${encodeURIComponent(id)}`;
-  const { body, error, reload } = useResource<Answer<FlowDetails>>(path);
-  useReloadOn(['flow.item.#', 'agent.input.#', 'agent.skill.#'], reload);
-  const flow = body?.data;
+  const resource = useResource<Answer<FlowDetails>>(path);
+  useReloadOn(['flow.item.#', 'agent.input.#', 'agent.skill.#'], resource.reload);
+  const flow = resource.body?.data;
   return (
     <Frame
       title={flow ? titleOf(flow) : 'Flow'}
-      intro={
-        <a
-          className="inline-flex items-center gap-1 text-accent-text underline underline-offset-2"
-          href={hashRoute('flows')}
-        >
-          <ArrowLeft aria-hidden className="size-4" /> All flows
-        </a>
-      }
+      intro={<BackLink to={['flows']}>All flows</BackLink>}
       actions={flow && <Replay path={path} />}
     >
-      {error && !flow && (
-        <ErrorState what="The flow could not be loaded." why={error.message} todo={error.advice} />
-      )}
-      {!flow && !error && <Skeleton rows={8} />}
-      {flow && <Whole flow={flow} />}
+      <Loaded resource={resource} what="The flow" rows={8}>
+        {(loaded) => <Whole flow={loaded} />}
+      </Loaded>
     </Frame>
   );
 }
@@ -102,20 +92,12 @@ function Whole({ flow }: { flow: FlowDetails }) {
 function FlowMessages({ correlationId }: { correlationId: string }) {
   const { list } = useFeed({ topic: '', correlationId });
   return (
-    <ListPanel
+    <MessageList
       title="Messages"
       detail="Of the same correlation, the newest first."
-      what="the messages"
       list={list}
-      empty={{
-        icon: <Radio aria-hidden />,
-        title: 'No messages are left',
-        next: 'The journal keeps them for seven days.',
-      }}
-      itemKey={({ id }) => id}
-    >
-      {(message) => <MessageRow message={message} />}
-    </ListPanel>
+      empty={['No messages are left', 'The journal keeps them for seven days.']}
+    />
   );
 }
 

@@ -3,7 +3,6 @@ import {
   hashRoute,
   Lamp,
   Line,
-  ListPanel,
   RelativeTime,
   SelectField,
   useHashRoute,
@@ -12,6 +11,7 @@ import {
 import { Route } from 'lucide-react';
 import { useState } from 'react';
 import type { Flow } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
 import { FlowPage, lampOf, titleOf, workOf } from './FlowPage.tsx';
@@ -53,19 +53,17 @@ function FlowList() {
         />
       }
     >
-      <ListPanel
+      <List
         title="Flows"
-        what="the flows"
         list={list}
-        empty={{
-          icon: <Route aria-hidden />,
-          title: status === '' ? 'No flows yet' : 'No flow is in this state',
-          next: status === '' ? 'Send a message to an agent under Agents.' : 'Choose another state.',
-        }}
-        itemKey={({ id }) => id}
+        icon={Route}
+        empty={[
+          status === '' ? 'No flows yet' : 'No flow is in this state',
+          status === '' ? 'Send a message to an agent under Agents.' : 'Choose another state.',
+        ]}
       >
         {(flow) => <FlowLine flow={flow} />}
-      </ListPanel>
+      </List>
     </Frame>
   );
 }

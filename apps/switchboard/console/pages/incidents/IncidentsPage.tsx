@@ -1,7 +1,8 @@
-import { Badge, Button, FormDialog, ListPanel, RelativeTime } from '@trunkline/ui';
+import { Badge, Button, FormDialog, RelativeTime } from '@trunkline/ui';
 import { Check, Plus, Siren } from 'lucide-react';
 import { useState } from 'react';
 import type { Incident } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 
@@ -48,19 +49,14 @@ export default function IncidentsPage() {
       intro="Kept in incidents.yaml; agents read and report them too. High ones are told to the operator."
       actions={add}
     >
-      <ListPanel
+      <List
         title="Incidents"
-        what="the incidents"
         list={list}
-        empty={{
-          icon: <Siren aria-hidden />,
-          title: 'No incidents',
-          next: 'Report one here, or tell an agent of an outage.',
-        }}
-        itemKey={({ id }) => id}
+        icon={Siren}
+        empty={['No incidents', 'Report one here, or tell an agent of an outage.']}
       >
         {(incident) => <IncidentRow incident={incident} onResolve={() => setOpen(incident)} />}
-      </ListPanel>
+      </List>
       {open === 'report' && (
         <FormDialog
           title="Report an incident"

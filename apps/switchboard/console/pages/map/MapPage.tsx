@@ -1,10 +1,9 @@
-import { buttonClass, ErrorState, hashRoute, ListPanel, Panel, Skeleton, useResource } from '@trunkline/ui';
-import { Radio } from 'lucide-react';
+import { buttonClass, ErrorState, hashRoute, Panel, Skeleton, useResource } from '@trunkline/ui';
 import { useMemo } from 'react';
 import type { AgentView, Answer, McpServerView, PluginStatus } from '../../../api-types.ts';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
-import { MessageRow, useFeed } from '../feed/MessageRow.tsx';
+import { MessageList, useFeed } from '../feed/MessageRow.tsx';
 import { Board } from './Board.tsx';
 import { buildMap, type ExchangeMap, type WorkspaceView } from './model.ts';
 import { useLights } from './useLights.ts';
@@ -60,23 +59,18 @@ function useMap() {
 function Latest() {
   const { list } = useFeed({ topic: '', correlationId: '' });
   return (
-    <ListPanel
+    <MessageList
       title="Passing now"
-      what="the messages"
       list={{ ...list, items: list.items?.slice(0, SHOWN), hasMore: false }}
       actions={
         <a className={buttonClass({ size: 'small' })} href={hashRoute('feed')}>
           Open the feed
         </a>
       }
-      empty={{
-        icon: <Radio aria-hidden />,
-        title: 'Nothing has passed yet',
-        next: 'Send a message to an agent under Agents, and watch its way light up.',
-      }}
-      itemKey={({ id }) => id}
-    >
-      {(message) => <MessageRow message={message} />}
-    </ListPanel>
+      empty={[
+        'Nothing has passed yet',
+        'Send a message to an agent under Agents, and watch its way light up.',
+      ]}
+    />
   );
 }

@@ -1,6 +1,7 @@
-import { ErrorState, Lamp, type LampState, ListPanel, useResource } from '@trunkline/ui';
+import { ErrorState, Lamp, type LampState, useResource } from '@trunkline/ui';
 import { Puzzle } from 'lucide-react';
 import type { Answer, PluginStatus } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
@@ -21,13 +22,7 @@ export default function PluginsPage() {
       intro="Surfaces and other plugins: which run, which are off, and what switches them on."
     >
       <Problems />
-      <ListPanel
-        title="Plugins"
-        what="the plugins"
-        list={list}
-        empty={{ icon: <Puzzle aria-hidden />, title: 'No plugins', next: 'Restart the switchboard.' }}
-        itemKey={({ name }) => name}
-      >
+      <List title="Plugins" list={list} icon={Puzzle} empty={['No plugins', 'Restart the switchboard.']}>
         {({ name, state, words }) => (
           <li className="flex flex-wrap items-center gap-x-4 border-line border-b px-4 py-3 last:border-b-0">
             <span className="w-36 font-medium">{name}</span>
@@ -35,7 +30,7 @@ export default function PluginsPage() {
             <span className="min-w-0 flex-1 basis-56 break-words text-muted">{words}</span>
           </li>
         )}
-      </ListPanel>
+      </List>
     </Frame>
   );
 }

@@ -1,7 +1,8 @@
-import { Button, CopyButton, hashRoute, ListPanel, RelativeTime, TextAreaField } from '@trunkline/ui';
+import { Button, CopyButton, hashRoute, RelativeTime, TextAreaField } from '@trunkline/ui';
 import { MessageCircleQuestion, Send } from 'lucide-react';
 import { useState } from 'react';
 import type { Question } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList, useSend } from '../../shared/useList.ts';
 
@@ -10,19 +11,19 @@ export default function QuestionsPage() {
   const list = useList<Question>('/api/hitl/pending', ['agent.input.#']);
   return (
     <Frame title="Questions" intro="Agents wait for these answers. They stay open until somebody answers.">
-      <ListPanel
+      <List
         title="Waiting for an answer"
         what="the questions"
         list={list}
-        empty={{
-          icon: <MessageCircleQuestion aria-hidden />,
-          title: 'Nobody asks anything',
-          next: 'When an agent needs a person, its question shows here and where that person talks.',
-        }}
+        icon={MessageCircleQuestion}
+        empty={[
+          'Nobody asks anything',
+          'When an agent needs a person, its question shows here and where that person talks.',
+        ]}
         itemKey={({ requestId }) => requestId}
       >
         {(question) => <QuestionRow question={question} onAnswered={list.reload} />}
-      </ListPanel>
+      </List>
     </Frame>
   );
 }

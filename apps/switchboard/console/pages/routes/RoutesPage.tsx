@@ -5,7 +5,6 @@ import {
   hashRoute,
   Lamp,
   Line,
-  ListPanel,
   Panel,
   TextAreaField,
   TextField,
@@ -16,6 +15,7 @@ import {
 import { FlaskConical, Plus, Split } from 'lucide-react';
 import { useState } from 'react';
 import type { Answer, Route } from '../../../api-types.ts';
+import { List } from '../../shared/blocks.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { Frame } from '../../shared/sections.tsx';
 import { useList } from '../../shared/useList.ts';
@@ -55,16 +55,14 @@ function RouteList() {
       }
     >
       <div className="grid items-start gap-4 lg:grid-cols-2">
-        <ListPanel
+        <List
           title="Routes"
-          what="the routes"
           list={list}
-          empty={{
-            icon: <Split aria-hidden />,
-            title: 'No routes yet',
-            next: 'Messages find their agent by channel, keyword or the helm. Add a route to send a topic elsewhere.',
-          }}
-          itemKey={({ name }) => name}
+          icon={Split}
+          empty={[
+            'No routes yet',
+            'Messages find their agent by channel, keyword or the helm. Add a route to send a topic elsewhere.',
+          ]}
         >
           {(route) => (
             <Line
@@ -79,7 +77,7 @@ function RouteList() {
               trail={!route.enabled && <Badge>Off</Badge>}
             />
           )}
-        </ListPanel>
+        </List>
         <DryRun />
       </div>
     </Frame>

@@ -4,17 +4,15 @@ import {
   buttonClass,
   duration,
   EmptyState,
-  ErrorState,
   hashRoute,
   Lamp,
-  ListPanel,
   Panel,
   RelativeTime,
-  Skeleton,
   useResource,
 } from '@trunkline/ui';
 import { CirclePlay, Pencil, Plus, Users } from 'lucide-react';
 import type { Answer, CeremonyRun, CeremonyView } from '../../../api-types.ts';
+import { List, Loaded } from '../../shared/blocks.tsx';
 import { FilePage, NEW } from '../../shared/FilePage.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { useList, useSend } from '../../shared/useList.ts';
@@ -57,8 +55,8 @@ export function CeremonyPage({ id }: { id: string }) {
 function Runs({ id }: { id: string }) {
   const send = useSend();
   const path = `/api/ceremonies/${encodeURIComponent(id)}`;
-  const { body, error, reload } = useResource<Answer<Performed>>(`${path}?limit=200`);
-  useReloadOn(['ceremony.#', 'config.updated'], reload);
+  const resource = useResource<Answer<Performed>>(`${path}?limit=200`);
+  useReloadOn(['ceremony.#', 'config.updated'], resource.reload);
   return (
     <Panel
       title="Runs"
@@ -67,18 +65,16 @@ function Runs({ id }: { id: string }) {
         <Button
           size="small"
           icon={<CirclePlay aria-hidden />}
-          disabled={!body?.data.ceremony}
+          disabled={!resource.body?.data.ceremony}
           onClick={() => void send(`${path}/run`, { title: `${id} begins.` })}
         >
           Run now
         </Button>
       }
     >
-      {body === undefined && !error && <Skeleton className="p-4" />}
-      {body === undefined && error && (
-        <ErrorState what="The runs could not be loaded." why={error.message} todo={error.advice} />
-      )}
-      {body && <RunList runs={body.data.runs} />}
+      <Loaded resource={resource} what="The list of runs" className="p-4">
+        {({ runs }) => <RunList runs={runs} />}
+      </Loaded>
     </Panel>
   );
 }
@@ -122,21 +118,19 @@ export function CeremonyList() {
   const send = useSend();
   const list = useList<CeremonyView>('/api/ceremonies', ['ceremony.#', 'config.updated']);
   return (
-    <ListPanel
+    <List
       title="Ceremonies"
-      what="the ceremonies"
       list={list}
       actions={
         <a className={buttonClass({ size: 'small' })} href={hashRoute('schedules', 'ceremonies', NEW)}>
           <Plus aria-hidden /> New ceremony
         </a>
       }
-      empty={{
-        icon: <Users aria-hidden />,
-        title: 'No ceremonies yet',
-        next: 'Write one with New ceremony, or put a file into ceremonies/ of the workspace.',
-      }}
-      itemKey={({ id }) => id}
+      icon={Users}
+      empty={[
+        'No ceremonies yet',
+        'Write one with New ceremony, or put a file into ceremonies/ of the workspace.',
+      ]}
     >
       {(ceremony) => (
         <li className="flex flex-wrap items-start gap-3 border-line border-b px-4 py-3 last:border-b-0">
@@ -183,6 +177,6 @@ export function CeremonyList() {
           </div>
         </li>
       )}
-    </ListPanel>
+    </List>
   );
 }

@@ -6,15 +6,15 @@ import {
   IconButton,
   type JsonSchema,
   Lamp,
-  ListPanel,
   RelativeTime,
   usePages,
 } from '@trunkline/ui';
 import { AlarmClock, CirclePlay, Pause, Pencil, Play, Plus, Trash2 } from 'lucide-react';
 import { useState } from 'react';
 import type { Answer, ScheduleView } from '../../../api-types.ts';
+import { List, useRemove } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
-import { useSend, useUndoLast } from '../../shared/useList.ts';
+import { useSend } from '../../shared/useList.ts';
 
 const AT_ONCE = 50;
 
@@ -42,7 +42,7 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
     });
   return (
     <>
-      <ListPanel
+      <List
         title="Messages at set times"
         what="the schedules"
         list={list}
@@ -51,12 +51,8 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
             Add a schedule
           </Button>
         }
-        empty={{
-          icon: <AlarmClock aria-hidden />,
-          title: 'Nothing is scheduled',
-          next: 'Add a schedule, or put a file into crons/ of the workspace.',
-        }}
-        itemKey={({ id }) => id}
+        icon={AlarmClock}
+        empty={['Nothing is scheduled', 'Add a schedule, or put a file into crons/ of the workspace.']}
       >
         {(schedule) => (
           <ScheduleRow
@@ -65,7 +61,7 @@ export function ScheduleList({ opened }: { opened: string | undefined }) {
             onEdit={() => setEditing(schedule)}
           />
         )}
-      </ListPanel>
+      </List>
       {editing === 'new' && (
         <FormDialog
           title="Add a schedule"
@@ -229,17 +225,12 @@ function ScheduleRow({ schedule, selected, onEdit }: ScheduleRowProps) {
 
 function useActions(id: string) {
   const send = useSend();
-  const undoLast = useUndoLast();
   const path = `/api/schedules/${encodeURIComponent(id)}`;
+  const remove = useRemove(path, 'cron', id);
   return {
     run: () => void send(`${path}/run-now`, { title: `${id} runs now.` }),
     pause: () => void send(`${path}/pause`, { title: `${id} is paused.` }),
     resume: () => void send(`${path}/resume`, { title: `${id} goes on.` }),
-    remove: () =>
-      void send(path, {
-        method: 'DELETE',
-        title: `${id} is removed.`,
-        undo: () => undoLast('cron', id),
-      }),
+    remove: () => void remove(),
   };
 }

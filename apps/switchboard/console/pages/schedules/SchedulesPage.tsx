@@ -2,16 +2,15 @@ import {
   Badge,
   duration,
   EmptyState,
-  ErrorState,
   hashRoute,
   Inspector,
   RelativeTime,
-  Skeleton,
   Tabs,
   useHashRoute,
   useResource,
 } from '@trunkline/ui';
-import type { Answer, FireRow, ScheduleView } from '../../../api-types.ts';
+import type { Answer, FireRow } from '../../../api-types.ts';
+import { Loaded } from '../../shared/blocks.tsx';
 import { useReloadOn } from '../../shared/live.ts';
 import { Frame } from '../../shared/sections.tsx';
 import { CeremonyList, CeremonyPage } from './CeremonyPage.tsx';
@@ -34,6 +33,7 @@ export default function SchedulesPage() {
 }
 
 function Lists({ tab, opened }: { tab: string; opened: string | undefined }) {
+  const shown = tab === 'messages' ? opened : undefined;
   const goTo = (...parts: string[]) => {
     window.location.hash = hashRoute('schedules', ...parts);
   };
@@ -42,7 +42,9 @@ function Lists({ tab, opened }: { tab: string; opened: string | undefined }) {
       title="Schedules"
       intro="Messages at set times, and ceremonies that agents perform."
       inspector={
-        <ScheduleHistory id={tab === 'messages' ? opened : undefined} onClose={() => goTo('messages')} />
+        <Inspector open={shown !== undefined} onClose={() => goTo('messages')} title={shown ?? 'Schedule'}>
+          {shown !== undefined && <History key={shown} id={shown} />}
+        </Inspector>
       }
     >
       <Tabs
@@ -59,23 +61,19 @@ function Lists({ tab, opened }: { tab: string; opened: string | undefined }) {
 }
 
 /** What a schedule did, beside the list. */
-function ScheduleHistory({ id, onClose }: { id: string | undefined; onClose(): void }) {
+function History({ id }: { id: string }) {
+  const resource = useResource<Answer<{ history: FireRow[] }>>(
+    `/api/schedules/${encodeURIComponent(id)}?limit=200`,
+  );
+  useReloadOn(['cron.#', 'schedule.#', 'autonomous.outcome.#'], resource.reload);
   return (
-    <Inspector open={id !== undefined} onClose={onClose} title={id ?? 'Schedule'}>
-      {id !== undefined && <History key={id} id={id} />}
-    </Inspector>
+    <Loaded resource={resource} what="The history" rows={6}>
+      {({ history }) => <FireList history={history} />}
+    </Loaded>
   );
 }
 
-function History({ id }: { id: string }) {
-  const { body, error, reload } = useResource<Answer<{ schedule: ScheduleView | null; history: FireRow[] }>>(
-    `/api/schedules/${encodeURIComponent(id)}?limit=200`,
-  );
-  useReloadOn(['cron.#', 'schedule.#', 'autonomous.outcome.#'], reload);
-  if (error && !body)
-    return <ErrorState what="The history could not be loaded." why={error.message} todo={error.advice} />;
-  if (body === undefined) return <Skeleton rows={6} />;
-  const { history } = body.data;
+function FireList({ history }: { history: readonly FireRow[] }) {
   if (history.length === 0)
     return <EmptyState title="It has not fired yet" next="Run it now to see what comes of it." />;
   return (

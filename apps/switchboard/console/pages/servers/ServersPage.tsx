@@ -1,9 +1,10 @@
-import { Badge, Button, IconButton, Lamp, ListPanel, SwitchField } from '@trunkline/ui';
+import { Badge, Button, IconButton, Lamp, SwitchField } from '@trunkline/ui';
 import { Plug, Plus, RadioTower, Trash2 } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import type { AgentView, McpServerView } from '../../../api-types.ts';
+import { List, useRemove } from '../../shared/blocks.tsx';
 import { Frame } from '../../shared/sections.tsx';
-import { useList, useSend, useUndoLast } from '../../shared/useList.ts';
+import { useList, useSend } from '../../shared/useList.ts';
 import { AddServer, useTrial } from './AddServer.tsx';
 
 const MOST_SHOWN = 12;
@@ -41,19 +42,15 @@ export default function ServersPage() {
         </Button>
       }
     >
-      <ListPanel
+      <List
         title="MCP servers"
         what="the MCP servers"
         list={list}
-        empty={{
-          icon: <Plug aria-hidden />,
-          title: 'No MCP servers yet',
-          next: 'Add one by its command or address, and test it before you save.',
-        }}
-        itemKey={({ name }) => name}
+        icon={Plug}
+        empty={['No MCP servers yet', 'Add one by its command or address, and test it before you save.']}
       >
         {(server) => <ServerRow server={server} tools={toolsOf(server.name)} onChanged={reload} />}
-      </ListPanel>
+      </List>
       {adding && <AddServer onClose={() => setAdding(false)} onAdd={add} />}
     </Frame>
   );
@@ -83,7 +80,6 @@ interface ServerRowProps {
 function ServerRow({ server, tools, onChanged }: ServerRowProps) {
   const { name, trust, url, command, args = [], enabled, error, stderr } = server;
   const send = useSend();
-  const undoLast = useUndoLast();
   const tryOut = useTrial();
   const [testing, setTesting] = useState(false);
   const path = `/api/mcp-servers/${encodeURIComponent(name)}`;
@@ -96,12 +92,7 @@ function ServerRow({ server, tools, onChanged }: ServerRowProps) {
     await tryOut(`${path}/test`, name, {});
     setTesting(false);
   };
-  const remove = () =>
-    void send(path, {
-      method: 'DELETE',
-      title: `${name} is removed.`,
-      undo: () => undoLast('mcp', name),
-    });
+  const remove = useRemove(path, 'mcp', name);
   return (
     <li className="flex flex-wrap items-center gap-3 border-line border-b px-4 py-3 last:border-b-0">
       <div className="min-w-0 flex-1 basis-64">
@@ -131,7 +122,12 @@ function ServerRow({ server, tools, onChanged }: ServerRowProps) {
           disabled={testing}
           onClick={() => void test()}
         />
-        <IconButton small label={`Remove ${name}`} icon={<Trash2 aria-hidden />} onClick={remove} />
+        <IconButton
+          small
+          label={`Remove ${name}`}
+          icon={<Trash2 aria-hidden />}
+          onClick={() => void remove()}
+        />
       </div>
     </li>
   );

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { calendar_v3 } from '@googleapis/calendar';
 import type { Bus, Draft, Memory } from '@trunkline/bus';
-import type { Logger } from '@trunkline/config';
 import { derivedId, fromSurface } from '../../core/messages.ts';
 import { type CloudAccount, CloudError } from './account.ts';
 
@@ -23,60 +22,6 @@ const mailMs = 3650 * dayMs;
 const mostRemembered = 20_000;
 
 const cleared = '';
-
-export interface PollerSettings {
-  name: string;
-  everyMs: () => number;
-  poll(signal: AbortSignal): Promise<void>;
-  /** Not asked while this says no. */
-  isOn: () => boolean;
-  logger: Logger;
-}
-
-const lookMs = 5000;
-
-/** Asks again and again, one question at a time; a failure is logged and the next question comes in its time. */
-export class Poller {
-  readonly #settings: PollerSettings;
-  readonly #stopping = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
-  #turn: Promise<void> = Promise.resolve();
-
-  constructor(settings: PollerSettings) {
-    this.#settings = settings;
-  }
-
-  start(): void {
-    this.#turn = this.#ask().finally(() => {
-      if (this.#stopping.signal.aborted) return;
-      this.#timer = setTimeout(() => this.start(), this.#pause());
-    });
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    clearTimeout(this.#timer);
-    await this.#turn;
-  }
-
-  /** What is off is looked at often, so that it begins soon after it is switched on. */
-  #pause(): number {
-    const { everyMs, isOn } = this.#settings;
-    return isOn() ? everyMs() : Math.min(everyMs(), lookMs);
-  }
-
-  async #ask(): Promise<void> {
-    const { name, poll, isOn, logger } = this.#settings;
-    const { signal } = this.#stopping;
-    if (!isOn()) return;
-    try {
-      await poll(signal);
-    } catch (error) {
-      if (!signal.aborted)
-        logger.warn({ err: error, poll: name }, 'failed to poll the cloud suite; retrying');
-    }
-  }
-}
 
 /** How far the calendar and each label of the mail were read, by whichever switchboard on the bus. */
 export class PollState {
