@@ -1,7 +1,8 @@
 /** What the HTTP API answers with: the server makes these, the pages show them. */
 
-/** What a user may choose from: the web, an encyclopedia, the user's own files. */
-export type SourceKind = 'web' | 'encyclopedia' | 'files';
+/** What a user may choose from. `files` are the user's own. */
+export const SOURCE_KINDS = ['web', 'encyclopedia', 'files'] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
 
 export interface SourceHealth {
   name: string;

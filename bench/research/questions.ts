@@ -1,5 +1,5 @@
 // Writes down what the citation checker asks a model about a planted set, a file a prompt: node bench/research/questions.ts SET DIRECTORY
-// SET is the name of a set of apps/research/citations/planted, or the path of a .txt file of the same form.
+// SET is the name of a set of apps/research/fixtures/planted, or the path of a .txt file of the same form.
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { judgedWithModel, plantedClaims } from '@trunkline/research/planted';

@@ -37,8 +37,10 @@ interface ConversationRow {
   id: string;
   messages: string;
   checkpoint: string | null;
-  updated_at: number;
+  updatedAt: number;
 }
+
+const CONVERSATION = 'SELECT id, messages, checkpoint, updated_at AS updatedAt FROM conversations';
 
 /** Conversations by the id that their client chose. */
 export class ConversationStore {
@@ -49,7 +51,7 @@ export class ConversationStore {
   }
 
   get(id: string): Conversation | undefined {
-    const row = this.#database.prepare<ConversationRow>('SELECT * FROM conversations WHERE id = ?').get(id);
+    const row = this.#database.prepare<ConversationRow>(`${CONVERSATION} WHERE id = ?`).get(id);
     return row === undefined ? undefined : toConversation(row);
   }
 
@@ -57,7 +59,7 @@ export class ConversationStore {
   find(words: string, limit: number): Conversation[] {
     return this.#database
       .prepare<ConversationRow>(
-        `SELECT * FROM conversations WHERE EXISTS (
+        `${CONVERSATION} WHERE EXISTS (
            SELECT 1 FROM json_each(messages) WHERE value ->> 'content' LIKE ? ESCAPE '\\')
          ORDER BY updated_at DESC LIMIT ?`,
       )
@@ -91,10 +93,9 @@ function withSources(message: StoredMessage, before: StoredMessage | undefined):
 
 function toConversation(row: ConversationRow): Conversation {
   return {
-    id: row.id,
+    ...row,
     messages: JSON.parse(row.messages) as StoredMessage[],
     checkpoint: row.checkpoint === null ? undefined : JSON.parse(row.checkpoint),
-    updatedAt: row.updated_at,
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { judgedByRules, plantedClaims, scoreOf } from '../fixtures/planted/planted.ts';
 import { checkClaim } from './check.ts';
 import { prepareDocument } from './document.ts';
-import { judgedByRules, plantedClaims, scoreOf } from './planted/planted.ts';
 import { CitationChecker } from './report.ts';
 
 const text = `The old lighthouse on Skagen was built in 1858 and is 46 metres tall. It replaced a smaller tower that had been lit since 1747.

@@ -22,7 +22,7 @@ export function tokenGuard(token: string | undefined): MiddlewareHandler {
 }
 
 /** Everything but `/healthz`, the page with its assets, shared reports, and A2A, which brings a guard of its own. */
-export function mountGuards(app: Hono<AppEnv>, guard: MiddlewareHandler): void {
+export function mountGuards(app: Hono<AppEnv>, { guard }: { guard: MiddlewareHandler }): void {
   for (const path of ['/api/*', '/v1/*', '/mcp']) app.use(path, guard);
 }
 

@@ -2,6 +2,7 @@ import type { AppEnv } from '@trunkline/http';
 import { defineServedTool, mountMcpEndpoint, type ServedResult } from '@trunkline/mcp';
 import type { Hono } from 'hono';
 import { z } from 'zod';
+import { SOURCE_KINDS } from '../api-types.ts';
 import { type DeepResearchDeps, failureMessage, researchFor, topicOf } from '../interfaces/deep-research.ts';
 import type { SearchAggregator } from '../sources/search-aggregator.ts';
 import { CATEGORIES } from '../sources/source.ts';
@@ -9,6 +10,8 @@ import { CATEGORIES } from '../sources/source.ts';
 export interface McpDeps extends DeepResearchDeps {
   aggregator: SearchAggregator;
   version: string;
+  /** Ends the sessions of clients. */
+  closing: AsyncDisposableStack;
 }
 
 const INSTRUCTIONS =
@@ -17,10 +20,10 @@ const SEARCH_MS = 60_000;
 /** Beyond what the budget of a job allows. */
 const RESEARCH_MS = 6 * 3_600_000;
 
-/** The MCP server at `/mcp`; returns what ends its sessions. */
-export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): () => Promise<void> {
+/** The MCP server at `/mcp`. */
+export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): void {
   const tools = [searchTool(deps), deepResearchTool(deps)];
-  return mountMcpEndpoint(app, {
+  const close = mountMcpEndpoint(app, {
     summary: 'The tools search and deep_research for MCP clients (streamable HTTP)',
     name: 'trunkline-research',
     version: deps.version,
@@ -28,6 +31,7 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpDeps): () => Promise<void> 
     tools: () => tools,
     toolTimeoutMs: () => SEARCH_MS,
   });
+  deps.closing.defer(close);
 }
 
 function searchTool({ aggregator }: McpDeps) {
@@ -43,11 +47,7 @@ function searchTool({ aggregator }: McpDeps) {
     external: true,
     async execute({ query, categories, limit }, { signal }): Promise<ServedResult> {
       const request = { text: query, categories, limit };
-      const { results, troubles } = await aggregator.search(
-        request,
-        ['web', 'encyclopedia', 'files'],
-        signal,
-      );
+      const { results, troubles } = await aggregator.search(request, SOURCE_KINDS, signal);
       if (results.length === 0 && troubles.length > 0) return { text: troubles.join(' '), failed: true };
       const shown = results
         .slice(0, limit)

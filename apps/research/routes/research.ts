@@ -2,7 +2,7 @@ import { type AppEnv, describeRoute, type SseSource, sse, validate } from '@trun
 import { ModelError } from '@trunkline/llm';
 import type { Hono } from 'hono';
 import { z } from 'zod';
-import type { Answer, Evidence, SourceKind } from '../api-types.ts';
+import { type Answer, type Evidence, SOURCE_KINDS } from '../api-types.ts';
 import { researchErrors } from '../errors.ts';
 import { followEvents } from '../research/engine.ts';
 import type { FollowUpDeps } from '../research/follow-up.ts';
@@ -26,7 +26,6 @@ export interface ResearchRouteDeps extends SnapshotDeps {
   jobs: JobStore;
   /** The operator's own lists, which hold for every job. */
   domains: DomainLists;
-  kinds: readonly SourceKind[];
 }
 
 const positive = z.number().positive().optional();
@@ -40,10 +39,7 @@ const startSchema = z.object({
   plan: z.literal('review').optional(),
   budget: budget.optional(),
   domains: z.object({ allow: domains, deny: domains }).optional(),
-  sources: z
-    .array(z.enum(['web', 'encyclopedia', 'files']))
-    .min(1)
-    .optional(),
+  sources: z.array(z.enum(SOURCE_KINDS)).min(1).optional(),
 });
 
 const planSchema = z.object({
@@ -190,8 +186,8 @@ function plannedDimensions(
   });
 }
 
-function toStart(body: z.output<typeof startSchema>, { domains: own, kinds }: ResearchRouteDeps) {
-  const { query, sessionId, plan, budget = {}, domains: asked, sources = kinds } = body;
+function toStart(body: z.output<typeof startSchema>, { domains: own }: ResearchRouteDeps) {
+  const { query, sessionId, plan, budget = {}, domains: asked, sources = SOURCE_KINDS } = body;
   const wanted = (asked?.allow ?? []).filter((domain) => isAllowed(`https://${domain}`, own));
   return {
     query,

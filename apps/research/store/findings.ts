@@ -119,10 +119,6 @@ export class FindingStore {
       .all(jobId);
   }
 
-  source(id: number): JobSource | undefined {
-    return this.#database.prepare<JobSource>(`SELECT ${SOURCE} FROM sources WHERE id = ?`).get(id);
-  }
-
   sourcesOf(jobId: string, position: number): JobSource[] {
     return this.#database
       .prepare<JobSource>(

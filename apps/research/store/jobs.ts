@@ -4,26 +4,20 @@ import type { CitationScore } from '../api-types.ts';
 import type { Job, JobOptions, NewEvent, ResearchEvent } from '../research/job.ts';
 import { EVENTS } from './schema.ts';
 
-interface JobRow {
-  id: string;
-  query: string;
-  session_id: string | null;
+interface JobRow
+  extends Omit<Job, 'options' | 'closed' | 'awaitingPlan' | 'costUsd' | 'citations' | 'model'> {
   options: string;
-  status: Job['status'];
-  phase: Job['phase'];
-  iteration: number;
   closed: number;
-  awaiting_plan: number;
-  tokens: number;
-  spent_ms: number;
-  cost_usd: number;
-  unpriced_calls: number;
-  error: string | null;
-  report: string | null;
+  awaitingPlan: number;
+  costUsd: number;
+  unpricedCalls: number;
   citations: string | null;
   model: string;
-  created_at: number;
 }
+
+const JOB = `SELECT id, query, session_id AS sessionId, options, status, phase, iteration, closed, awaiting_plan AS awaitingPlan,
+  tokens, spent_ms AS spentMs, cost_usd AS costUsd, unpriced_calls AS unpricedCalls, error, report, citations, model,
+  created_at AS createdAt FROM jobs`;
 
 /** The columns that change while a job runs. */
 export type JobChange = Partial<
@@ -89,23 +83,20 @@ export class JobStore {
   }
 
   get(id: string): Job | undefined {
-    const row = this.#database.prepare<JobRow>('SELECT * FROM jobs WHERE id = ?').get(id);
+    const row = this.#database.prepare<JobRow>(`${JOB} WHERE id = ?`).get(id);
     return row === undefined ? undefined : toJob(row);
   }
 
   /** Jobs that a stop of the process left unfinished, oldest first. */
   open(): Job[] {
-    return this.#database
-      .prepare<JobRow>('SELECT * FROM jobs WHERE closed = 0 ORDER BY created_at')
-      .all()
-      .map(toJob);
+    return this.#database.prepare<JobRow>(`${JOB} WHERE closed = 0 ORDER BY created_at`).all().map(toJob);
   }
 
   /** The newest jobs whose query or report has the words; all jobs when there are none. */
   find(words: string, limit: number): Job[] {
     return this.#database
       .prepare<JobRow>(
-        `SELECT * FROM jobs WHERE query LIKE ?1 ESCAPE '\\' OR report LIKE ?1 ESCAPE '\\'
+        `${JOB} WHERE query LIKE ?1 ESCAPE '\\' OR report LIKE ?1 ESCAPE '\\'
          ORDER BY created_at DESC, rowid DESC LIMIT ?2`,
       )
       .all(containing(words), limit)
@@ -128,13 +119,16 @@ export class JobStore {
 
   /** To be called inside `commit`. */
   update(id: string, change: JobChange): void {
-    const columns: [string, string | number | null][] = [];
-    for (const [name, value] of Object.entries(change))
-      columns.push([COLUMNS[name as keyof JobChange], toColumn(value)]);
-    const assignments = columns.map(([column]) => `${column} = ?`).join(', ');
+    const { awaitingPlan: awaiting_plan, ...same } = change;
+    const columns = {
+      ...same,
+      ...(awaiting_plan !== undefined && { awaiting_plan }),
+      updated_at: Date.now(),
+    };
+    const assignments = Object.keys(columns).map((column) => `${column} = ?`);
     this.#database
-      .prepare(`UPDATE jobs SET ${assignments}, updated_at = ? WHERE id = ?`)
-      .run(...columns.map(([, value]) => value), Date.now(), id);
+      .prepare(`UPDATE jobs SET ${assignments.join(', ')} WHERE id = ?`)
+      .run(...Object.values(columns).map(toColumn), id);
   }
 
   /** Puts one call of the model on the job's account. */
@@ -175,18 +169,6 @@ export class JobStore {
   }
 }
 
-const COLUMNS: Record<keyof JobChange, string> = {
-  status: 'status',
-  phase: 'phase',
-  iteration: 'iteration',
-  closed: 'closed',
-  awaitingPlan: 'awaiting_plan',
-  error: 'error',
-  report: 'report',
-  citations: 'citations',
-  options: 'options',
-};
-
 function toColumn(value: unknown): string | number | null {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (typeof value === 'string' || typeof value === 'number') return value;
@@ -198,25 +180,15 @@ function toScore(text: string): CitationScore {
   return { byModel: 0, doubtful: 0, ...(JSON.parse(text) as Omit<CitationScore, 'byModel' | 'doubtful'>) };
 }
 
-function toJob(row: JobRow): Job {
+function toJob({ unpricedCalls, ...row }: JobRow): Job {
   return {
-    id: row.id,
-    query: row.query,
-    sessionId: row.session_id,
+    ...row,
     options: JSON.parse(row.options) as JobOptions,
-    status: row.status,
-    phase: row.phase,
-    iteration: row.iteration,
     closed: row.closed === 1,
-    awaitingPlan: row.awaiting_plan === 1,
-    tokens: row.tokens,
-    spentMs: row.spent_ms,
-    costUsd: row.unpriced_calls > 0 ? null : row.cost_usd,
-    error: row.error,
-    report: row.report,
+    awaitingPlan: row.awaitingPlan === 1,
+    costUsd: unpricedCalls > 0 ? null : row.costUsd,
     citations: row.citations === null ? null : toScore(row.citations),
     model: JSON.parse(row.model) as Job['model'],
-    createdAt: row.created_at,
   };
 }
 

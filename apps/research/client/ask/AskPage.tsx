@@ -1,7 +1,7 @@
 import { CheckboxField, DemoNote, type Health, useApi, useHotkeys, useResource } from '@trunkline/ui';
 import { Search, Telescope } from 'lucide-react';
 import { type ReactNode, useId, useRef, useState } from 'react';
-import type { SourceHealth } from '../../api-types.ts';
+import type { SourceHealth, SourceKind } from '../../api-types.ts';
 import { putPending } from '../chat/useChat.ts';
 import { useAction } from '../lib/actions.ts';
 import { newId } from '../lib/format.ts';
@@ -176,8 +176,6 @@ interface ResearchSettings {
   minutes: number;
   sources: SourceKind[];
 }
-
-type SourceKind = 'web' | 'encyclopedia' | 'files';
 
 /** How a report is to be made. */
 function ResearchSettingsForm({

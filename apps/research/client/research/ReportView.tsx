@@ -1,7 +1,7 @@
-import { Button, Progress, useApi, useResource } from '@trunkline/ui';
-import { CornerDownLeft } from 'lucide-react';
+import { Progress, useApi, useResource } from '@trunkline/ui';
 import { type RefObject, useMemo, useRef, useState } from 'react';
 import type { Answer, CitedSource, Claim } from '../../api-types.ts';
+import { AskForm } from '../ask/AskForm.tsx';
 import { CitedText } from '../citations/CitedText.tsx';
 import { useAction } from '../lib/actions.ts';
 
@@ -90,41 +90,13 @@ export function FollowUps({ id, sources }: { id: string; sources: readonly Cited
         </div>
       ))}
       {busy && <Progress words={`Reading the sources for “${asked}”`} />}
-      <QuestionForm busy={busy} onAsk={ask} />
-    </section>
-  );
-}
-
-function QuestionForm({ busy, onAsk }: { busy: boolean; onAsk(question: string): void }) {
-  const [text, setText] = useState('');
-  const question = text.trim();
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (question.length < 2 || busy) return;
-        onAsk(question);
-        setText('');
-      }}
-      className="flex items-center gap-2 rounded-corner border border-edge bg-raised p-1 pl-3 focus-within:outline-2 focus-within:outline-focus"
-    >
-      <input
-        aria-label="A question about this report"
-        value={text}
-        maxLength={2000}
+      <AskForm
+        label="A question about this report"
         placeholder="Answered from the sources that were read"
-        onChange={(event) => setText(event.target.value)}
-        className="h-9 min-w-0 flex-1 bg-transparent outline-none placeholder:text-muted pointer-coarse:text-16"
-      />
-      <Button
-        type="submit"
-        variant="primary"
-        icon={<CornerDownLeft aria-hidden />}
-        disabled={question.length < 2}
+        action="Ask"
         busy={busy}
-      >
-        Ask
-      </Button>
-    </form>
+        onAsk={ask}
+      />
+    </section>
   );
 }

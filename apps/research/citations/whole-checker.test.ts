@@ -12,7 +12,7 @@ import {
   replayOf,
   scoreOf,
   writeOpinions,
-} from './planted.ts';
+} from '../fixtures/planted/planted.ts';
 
 const SET = `# A mill
 The mill at Kerne was sold in 1931. Its wheel has not turned since.

@@ -1,0 +1,153 @@
+import { join } from 'node:path';
+import { createA2aServer } from '@trunkline/a2a';
+import { createGuardedFetch } from '@trunkline/http';
+import { createModelGateway } from '@trunkline/llm';
+import {
+  type ComponentValues,
+  component,
+  peerOrigins,
+  ServiceAddress,
+  type ServiceContext,
+} from '@trunkline/service';
+import { type Database, openDatabase, serviceHome } from '@trunkline/storage';
+import { SOURCE_KINDS } from './api-types.ts';
+import { ConversationStore } from './chat/conversations.ts';
+import { createResearchExecutor, type DeepResearchDeps, researchSkill } from './interfaces/deep-research.ts';
+import type { ResearchOptions } from './options.ts';
+import manifest from './package.json' with { type: 'json' };
+import { ExtractionPool } from './reading/extraction-pool.ts';
+import { HostQueue, Reader } from './reading/reader.ts';
+import { ResearchEngine } from './research/engine.ts';
+import type { JobOptions } from './research/job.ts';
+import { ResearchModel } from './research/model.ts';
+import { createSources } from './sources/catalogue.ts';
+import { SearchAggregator } from './sources/search-aggregator.ts';
+import type { SourceDefinition } from './sources/source.ts';
+import { DocumentStore } from './store/documents.ts';
+import { AnswerStore, FindingStore } from './store/findings.ts';
+import { JobStore, ShareStore } from './store/jobs.ts';
+import { migrations } from './store/schema.ts';
+
+const PAGES_AT_ONCE = 32;
+const LARGEST_PAGE = 10 * 1024 * 1024;
+
+/** The running components of the service, as its routes use them. */
+export type Research = ComponentValues<ReturnType<typeof researchComponents>>;
+
+/** The components of the service. Each names what it needs; the order of start and stop follows from that alone. */
+export function researchComponents(
+  options: ResearchOptions,
+  service: ServiceContext,
+  definitions: readonly SourceDefinition[],
+) {
+  const { logger } = service;
+  const home = serviceHome(options.trunklineHome, 'research');
+  const modelTimeoutMs = options.modelTimeout * 1000;
+  const settings = {
+    parallelDimensions: options.parallelDimensions,
+    sourcesPerDimension: options.sourcesPerDimension,
+    modelChecks: options.modelChecks,
+    checksTimeoutMs: modelTimeoutMs,
+  };
+
+  const address = component('address', {}, () => new ServiceAddress(options.publicUrl));
+  const database = component(
+    'database',
+    {},
+    () => openDatabase(join(home, 'research.db'), { migrations }),
+    (database) => database.close(),
+  );
+  const stores = component('stores', { database }, ({ database }) => openStores(database));
+  const gateway = component('model gateway', {}, () =>
+    createModelGateway({
+      url: options.llmGatewayUrl,
+      apiKey: options.llmApiKey,
+      model: options.llmModel,
+      fastModel: options.llmFastModel,
+      timeoutMs: modelTimeoutMs,
+      firstTokenTimeoutMs: modelTimeoutMs,
+      logger,
+    }),
+  );
+  const model = component(
+    'model',
+    { gateway },
+    ({ gateway }) => new ResearchModel(gateway, options.modelCalls),
+  );
+  const sources = component('sources', { stores }, ({ stores: { documents } }) =>
+    createSources(definitions, options, { documents, timeoutMs: options.searchTimeout * 1000 }),
+  );
+  const aggregator = component('search', { sources }, ({ sources }) => new SearchAggregator({ sources }));
+  const pool = component(
+    'extraction threads',
+    {},
+    () => new ExtractionPool(),
+    (pool) => pool.stop(),
+  );
+  const reader = component('reader', { pool, aggregator, stores }, ({ pool, aggregator, stores }) => {
+    const { perHost, hostPause: pauseMs, fetchAllowedHosts, fetchAllowedCidrs, pageTimeout } = options;
+    const hosts = new HostQueue({ perHost, pauseMs, total: PAGES_AT_ONCE });
+    const fetch = createGuardedFetch({
+      allowedHosts: fetchAllowedHosts,
+      allowedCidrs: fetchAllowedCidrs,
+      timeoutMs: pageTimeout * 1000,
+      maxBytes: LARGEST_PAGE,
+    });
+    return new Reader({ fetch, pool, hosts, aggregator, documents: stores.documents });
+  });
+  const engine = component(
+    'research engine',
+    { stores, aggregator, reader, model },
+    ({ stores, ...deps }) => new ResearchEngine({ ...stores, ...deps, settings }, logger),
+  );
+  const deepResearch = component(
+    'deep research',
+    { engine, stores },
+    ({ engine, stores: { jobs } }): DeepResearchDeps => ({ engine, jobs, jobOptions: jobDefaults(options) }),
+  );
+  const a2a = component(
+    'tasks',
+    { deepResearch, address },
+    ({ deepResearch, address }) =>
+      createA2aServer({
+        directory: join(home, 'a2a'),
+        executor: createResearchExecutor(deepResearch),
+        card: () => ({
+          name: 'research',
+          description: manifest.description,
+          version: manifest.version,
+          publicUrl: address.publicUrl,
+          skills: [researchSkill],
+        }),
+        ...(options.authToken !== undefined && { credentials: { bearer: options.authToken } }),
+        push: {
+          allowedHosts: options.pushAllowedHosts,
+          allowedCidrs: options.pushAllowedCidrs,
+          allowedOrigins: () => peerOrigins(service.peers),
+        },
+        warnWhenOpen: false,
+        logger,
+      }),
+    (a2a) => a2a.stop(),
+  );
+  const facts = component('settings', {}, () => ({ settings, turnTimeoutMs: modelTimeoutMs }));
+  return { address, stores, gateway, model, sources, aggregator, pool, engine, deepResearch, a2a, facts };
+}
+
+function openStores(database: Database) {
+  const documents = new DocumentStore(database);
+  documents.removeUnfinished();
+  return {
+    documents,
+    jobs: new JobStore(database),
+    findings: new FindingStore(database),
+    answers: new AnswerStore(database),
+    shares: new ShareStore(database),
+    conversations: new ConversationStore(database),
+  };
+}
+
+/** What a job gets that is started without settings of its own. */
+function jobDefaults({ allowDomains: allow, denyDomains: deny }: ResearchOptions): JobOptions {
+  return { reviewPlan: false, budget: {}, domains: { allow, deny }, sources: SOURCE_KINDS };
+}

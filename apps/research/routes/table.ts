@@ -1,0 +1,63 @@
+import { mountAuditLog } from '@trunkline/audit';
+import type { App } from '@trunkline/http';
+import { mountOpenAiApi } from '@trunkline/openai-api';
+import type { auditOf, operatorOf } from '@trunkline/service';
+import type { MiddlewareHandler } from 'hono';
+import type { Research } from '../components.ts';
+import type { PdfPrinter } from '../exports/pdf.ts';
+import { researchModels } from '../interfaces/openai-models.ts';
+import manifest from '../package.json' with { type: 'json' };
+import { mountChat } from './chat.ts';
+import { mountFiles } from './files.ts';
+import { mountGuards } from './guards.ts';
+import { mountMcp } from './mcp.ts';
+import { mountExports, mountShares } from './reports.ts';
+import { mountQuestions, mountResearch } from './research.ts';
+
+/** Every route group of the service, in the order in which a request meets them. */
+const routeGroups: readonly ((app: App, deps: RouteDeps) => void)[] = [
+  mountGuards,
+  (app, { audit, operator }) => mountAuditLog(app, audit, operator),
+  mountChat,
+  mountResearch,
+  mountQuestions,
+  mountShares,
+  mountExports,
+  mountFiles,
+  (app, deps) => mountOpenAiApi(app, researchModels(deps)),
+  mountMcp,
+  (app, { a2a }) => a2a.mount(app),
+];
+
+/** What routes need besides the components. */
+export interface RouteAccess {
+  guard: MiddlewareHandler;
+  operator: ReturnType<typeof operatorOf>;
+  audit: ReturnType<typeof auditOf>;
+  printer: PdfPrinter;
+}
+
+/** Mounts all routes. Returns what ends sessions of clients. */
+export function mountRoutes(app: App, research: Research, access: RouteAccess): () => Promise<void> {
+  const closing = new AsyncDisposableStack();
+  const deps = { ...routeDeps(research, access), closing };
+  for (const mount of routeGroups) mount(app, deps);
+  return () => closing.disposeAsync();
+}
+
+type RouteDeps = ReturnType<typeof routeDeps> & { closing: AsyncDisposableStack };
+
+/** What route groups may use; each takes what its own interface names. */
+function routeDeps(research: Research, access: RouteAccess) {
+  const { stores, deepResearch, facts } = research;
+  const { domains } = deepResearch.jobOptions;
+  return {
+    ...research,
+    ...stores,
+    ...deepResearch,
+    ...facts,
+    ...access,
+    domains,
+    version: manifest.version,
+  };
+}
