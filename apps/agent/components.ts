@@ -35,7 +35,7 @@ import { programPath, runsCommands } from './tools/workspace-tools.ts';
 import { Toolset } from './toolset.ts';
 import { converse, taskText } from './turns/converse.ts';
 import { TurnExecutor } from './turns/executor.ts';
-import { type TurnObserver, TurnRunner } from './turns/turn-runner.ts';
+import { type ObserveTurn, TurnRunner } from './turns/turn-runner.ts';
 import { forgetCanceled, openTurnState, type TurnState } from './turns/turn-state.ts';
 
 /** The running components of the agent, as its routes use them. */
@@ -130,14 +130,17 @@ export function agentComponents(
   );
 
   const changes = component('live changes', {}, () => new LiveChanges());
-  const observers = component(
-    'turn observers',
+  const observe = component(
+    'turn observer',
     { context, agentMetrics, stores, changes },
-    ({ context: { live }, agentMetrics, stores: { audit }, changes }): readonly TurnObserver[] => [
-      agentMetrics.turns,
-      ...(audit === undefined ? [] : [observeForAudit(audit, () => live.config.middleware.audit)]),
-      changes.turns,
-    ],
+    ({ context: { live }, agentMetrics, stores: { audit }, changes }): ObserveTurn => {
+      const recordCalls = audit && observeForAudit(audit, () => live.config.middleware.audit);
+      return (sessionId, event) => {
+        agentMetrics.turns(sessionId, event);
+        recordCalls?.(sessionId, event);
+        changes.turns(sessionId, event);
+      };
+    },
   );
   const recorder = component(
     'chat recorder',
@@ -147,7 +150,7 @@ export function agentComponents(
   );
   const executor = component(
     'turn executor',
-    { context, address, active, state, stores, skills, observers },
+    { context, address, active, state, stores, skills, observe },
     createExecutor,
   );
   // Turns use the tools and the model: they end before those close.
@@ -185,7 +188,7 @@ export function agentComponents(
 
   return {
     ...{ context, address, live, metrics, telemetry, model, active, skills, stores, state, scheduler },
-    ...{ toolset, factory, changes, observers, recorder, feed, a2a, wiring },
+    ...{ toolset, factory, changes, observe, recorder, feed, a2a, wiring },
   };
 }
 
@@ -256,11 +259,11 @@ interface ExecutorDeps {
   state: TurnState;
   stores: AgentStores;
   skills: SkillRepository;
-  observers: readonly TurnObserver[];
+  observe: ObserveTurn;
 }
 
 function createExecutor(deps: ExecutorDeps): TurnExecutor {
-  const { context, address, active, state, stores, skills, observers } = deps;
+  const { context, address, active, state, stores, skills, observe } = deps;
   const { live, places, env, operator, ui } = context;
   const graph = () => active.current();
   const consoleUrl = () => (ui === 'none' ? undefined : `${address.publicUrl}/app#/tasks`);
@@ -270,7 +273,7 @@ function createExecutor(deps: ExecutorDeps): TurnExecutor {
     graph,
     findSkill: (name) => skills.find(name),
     memory: () => memoryOf(live, state),
-    observers,
+    observe,
     scopeOf,
     ownerOf,
     consoleUrl,

@@ -18,6 +18,7 @@ export { toolCallMediaType } from './engine/turn.ts';
 export { A2aError, requireStored } from './errors/a2a-error.ts';
 export type { A2aCredentials } from './http/credentials-guard.ts';
 export type { Artifact, Message, Part, ProtocolVersion, Task, TaskState, Usage } from './protocol/model.ts';
+export { textOf } from './protocol/model.ts';
 export type { PushDelivery } from './push/push-store.ts';
 export type { Loaded } from './registry/external-agents.ts';
 export {

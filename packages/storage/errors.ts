@@ -74,6 +74,16 @@ export function rethrowSqlite(path: string, error: unknown): never {
   });
 }
 
+/** What is at a path; undefined when nothing is there. */
+export async function ifExists<Value>(found: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await found;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
 /** SQLite's primary result code: the low byte of the extended one. */
 function primaryCode(error: unknown): number {
   const extended = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;

@@ -7,7 +7,7 @@ export {
   serviceHome,
 } from './data-directory.ts';
 export { type Database, type DatabaseOptions, type Migration, openDatabase } from './database.ts';
-export { StorageError, type StorageErrorCode } from './errors.ts';
+export { ifExists, StorageError, type StorageErrorCode } from './errors.ts';
 export { EventLog, eventLogMigration, type LoggedEvent, type ReadOptions } from './event-log.ts';
 export { resolveInside, safeFileName } from './safe-path.ts';
 export type { Bindings, RunResult, Statement } from './statement.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Task, TaskObserver } from '@trunkline/a2a';
+import { type Task, type TaskObserver, textOf } from '@trunkline/a2a';
 import type { Logger } from '@trunkline/config';
 import { formatSseFrame } from '@trunkline/http';
 import { type Database, openDatabase } from '@trunkline/storage';
@@ -155,6 +155,5 @@ function sourceOf({
 }
 
 function lastUserText({ history }: Task): string {
-  const parts = history.findLast(({ role }) => role === 'user')?.parts ?? [];
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  return textOf(history.findLast(({ role }) => role === 'user')?.parts ?? []);
 }

@@ -1,7 +1,7 @@
 import type { TaskObserver } from '@trunkline/a2a';
 import { type AppEnv, formatSseFrame } from '@trunkline/http';
 import type { MiddlewareHandler } from 'hono';
-import type { TurnObserver } from '../turns/turn-runner.ts';
+import type { ObserveTurn } from '../turns/turn-runner.ts';
 
 /** Console data that can be out of date. */
 export type ConsolePart =
@@ -39,11 +39,9 @@ export class LiveChanges {
     turnEnded: ({ metadata }) => this.#task(metadata),
   };
 
-  readonly turns: TurnObserver = {
-    turnEvent: (_session, event) => {
-      if (event.type === 'usage') return this.changed('telemetry');
-      if (event.type === 'tool-end') this.changed('audit', ...partsOfTool(event.name));
-    },
+  readonly turns: ObserveTurn = (_session, event) => {
+    if (event.type === 'usage') return this.changed('telemetry');
+    if (event.type === 'tool-end') this.changed('audit', ...partsOfTool(event.name));
   };
 
   /** Changes that come through the API. */

@@ -3,7 +3,7 @@ import type { Logger } from '@trunkline/config';
 import type { Metrics } from '@trunkline/http';
 import type { ModelCall } from '@trunkline/llm';
 import type { Database } from '@trunkline/storage';
-import type { TurnObserver } from '../turns/turn-runner.ts';
+import type { ObserveTurn } from '../turns/turn-runner.ts';
 
 interface StoredCall {
   at: number;
@@ -151,7 +151,7 @@ function quantiles(latencies: number[]): { p50: number; p95: number } {
 
 interface AgentMetrics {
   modelCall(call: ModelCall): void;
-  turns: TurnObserver;
+  turns: ObserveTurn;
   tasks: TaskObserver;
 }
 
@@ -175,13 +175,11 @@ export function createAgentMetrics(metrics: Metrics, knowsTool: (name: string) =
       tokens.inc({ model, direction: 'output' }, outputTokens ?? 0);
       cost.inc({ model }, costUsd ?? 0);
     },
-    turns: {
-      turnEvent(_session, event) {
-        if (event.type !== 'tool-end') return;
-        const tool_name = knowsTool(event.name) ? event.name : 'unknown';
-        toolCalls.inc({ tool_name, success: String(!event.failed) });
-        toolLatency.observe({ tool_name }, event.durationMs / 1000);
-      },
+    turns(_session, event) {
+      if (event.type !== 'tool-end') return;
+      const tool_name = knowsTool(event.name) ? event.name : 'unknown';
+      toolCalls.inc({ tool_name, success: String(!event.failed) });
+      toolLatency.observe({ tool_name }, event.durationMs / 1000);
     },
     tasks: {
       turnStarted({ id }: Task) {

@@ -90,8 +90,15 @@ export async function checkGoal(
   // An agent that sets its goal anew in every turn begins to count anew; its turns count on.
   const iteration = Math.max(goal.iteration + 1, turns);
   const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;
-  const verdict = verdictOf({ reached: finding.reached, iteration, stuck, maxIterations, noProgressLimit });
-  return await goals.save({ ...goal, ...verdict, iteration, stuck, evidence });
+  const verdict = (): Pick<Goal, 'status' | 'reason'> => {
+    if (finding.reached) return { status: 'achieved', reason: 'the check succeeded' };
+    if (stuck >= noProgressLimit)
+      return { status: 'unachievable', reason: `${stuck} checks in a row found the same` };
+    if (iteration >= maxIterations)
+      return { status: 'exhausted', reason: `not reached in ${iteration} attempts` };
+    return { status: 'active', reason: '' };
+  };
+  return await goals.save({ ...goal, ...verdict(), iteration, stuck, evidence });
 }
 
 /** What to tell the agent when it is to go on. */
@@ -110,29 +117,6 @@ function look(goal: Goal, output: string, verifiers: GoalVerifiers, signal: Abor
     case 'llm':
       return verifiers.llm(goal.condition, output, signal);
   }
-}
-
-interface Standing {
-  reached: boolean;
-  iteration: number;
-  stuck: number;
-  maxIterations: number;
-  noProgressLimit: number;
-}
-
-function verdictOf({
-  reached,
-  iteration,
-  stuck,
-  maxIterations,
-  noProgressLimit,
-}: Standing): Pick<Goal, 'status' | 'reason'> {
-  if (reached) return { status: 'achieved', reason: 'the check succeeded' };
-  if (stuck >= noProgressLimit)
-    return { status: 'unachievable', reason: `${stuck} checks in a row found the same` };
-  if (iteration >= maxIterations)
-    return { status: 'exhausted', reason: `not reached in ${iteration} attempts` };
-  return { status: 'active', reason: '' };
 }
 
 interface GoalVerifierOptions {

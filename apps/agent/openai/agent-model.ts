@@ -21,13 +21,13 @@ import { type Graph, withoutQuestions } from '../turns/graph.ts';
 import type { ScopeRequest } from '../turns/memory-scope.ts';
 import type { Messages } from '../turns/session-store.ts';
 import { Spending, subagentTools } from '../turns/subagents.ts';
-import type { TurnObserver } from '../turns/turn-runner.ts';
+import type { ObserveTurn } from '../turns/turn-runner.ts';
 
 interface AgentModelDeps {
   /** The name under which the agent is listed. */
   agentName: string;
   graph(): Promise<Graph>;
-  observers: readonly TurnObserver[];
+  observe: ObserveTurn;
   /** Whose memories a turn may use. */
   scopeOf(request: ScopeRequest): string;
 }
@@ -62,7 +62,7 @@ async function* answer(call: CompletionCall, deps: AgentModelDeps): AsyncGenerat
  */
 async function* turn(
   { request, principal: asker, signal }: CompletionCall,
-  { graph: compiled, observers, scopeOf }: AgentModelDeps,
+  { graph: compiled, observe, scopeOf }: AgentModelDeps,
 ): AsyncGenerator<TurnEvent, void> {
   const messages = toMessages(request);
   const graph = await compiled();
@@ -70,11 +70,9 @@ async function* turn(
   const sessionId = `openai-${request.user || crypto.randomUUID()}`;
   const principal: Principal = actingFor(asker);
   const spending = new Spending(graph.limits);
-  const observe = (event: TurnEvent) => {
-    for (const observer of observers) observer.turnEvent?.(sessionId, event);
-  };
+  const onEvent = (event: TurnEvent) => observe(sessionId, event);
   const callers = callerTools(request);
-  const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent: observe })];
+  const own = [...withoutQuestions(graph.tools), ...subagentTools({ graph, spending, onEvent })];
   const compaction = graph.compaction();
   const events = runTurn({
     model: withRequestSettings(graph.model(), request),
@@ -90,7 +88,7 @@ async function* turn(
     ...(compaction && { compaction }),
   });
   for await (const event of events) {
-    observe(event);
+    onEvent(event);
     yield event;
   }
 }

@@ -1,6 +1,5 @@
 import type { App } from '@trunkline/http';
 import { isDirectOperator, type Principal } from '@trunkline/identity';
-import type { TurnEvent } from '@trunkline/loop';
 import { mountOpenAiApi } from '@trunkline/openai-api';
 import { canAnswer, canJoin, scopesOf } from '../callers.ts';
 import type { Agent } from '../components.ts';
@@ -66,7 +65,7 @@ type RouteDeps = ReturnType<typeof routeDeps> & { closing: AsyncDisposableStack 
 
 /** What route groups may use; each takes what its own interface names. */
 function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
-  const { context, a2a, state, stores, active, model, factory, toolset, observers } = agent;
+  const { context, a2a, state, stores, active, model, factory, toolset } = agent;
   const { options, live, directory, operator, keys } = context;
   const { agentName } = options;
   const identity = { name: agentName, version: manifest.version, instance: instanceOf(options, live.config) };
@@ -95,9 +94,6 @@ function routeDeps(agent: Agent, facts: () => Record<string, unknown>) {
     plugins: () => toolset.pluginStates,
     tools: () => active.graph?.tools ?? [],
     toolTimeoutMs: () => live.config.budget.tool_timeout_s * 1000,
-    observe: (sessionId: string, event: TurnEvent) => {
-      for (const observer of observers) observer.turnEvent?.(sessionId, event);
-    },
     isOperator: (principal: Principal) => operator.isOpen || isDirectOperator(principal),
     isServing: () => live.config.mcp.serve,
     servers: () => toolset.mcpStates,

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, type Environment, type Logger } from '@trunkline/config';
-import { writeFileAtomic } from '@trunkline/storage';
+import { ifExists, writeFileAtomic } from '@trunkline/storage';
 import { parseDocument } from 'yaml';
 import type { AgentOptions } from '../options.ts';
 import { type LiveConfig, openLiveConfig } from './config-file.ts';
@@ -123,10 +123,7 @@ export async function writeConfig(live: LiveConfig, text: string, key: GivenKey 
 
 /** The text of the secrets with another key, which goes to its endpoint alone. */
 async function secretsWith(file: string, { apiKey, url }: GivenKey): Promise<string> {
-  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  const before = (await ifExists(readFile(file, 'utf8'))) ?? '';
   return withValues(before, [
     [['model', 'api_key'], apiKey],
     [['model', 'api_base'], url],

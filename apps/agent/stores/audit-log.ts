@@ -1,8 +1,9 @@
 import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { redact } from '@trunkline/config';
-import type { TurnObserver } from '../turns/turn-runner.ts';
+import { ifExists } from '@trunkline/storage';
+import type { ObserveTurn } from '../turns/turn-runner.ts';
 
 const chunkBytes = 64 * 1024;
 
@@ -133,7 +134,7 @@ function cut(text: string, most: number): string {
 }
 
 /** Puts every tool call of every turn, those of helpers included, into the audit log. */
-export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boolean): TurnObserver {
+export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boolean): ObserveTurn {
   const inputs = new Map<string, unknown>();
   const remember = (call: string, input: unknown) => {
     inputs.set(call, input);
@@ -141,16 +142,14 @@ export function observeForAudit(log: Pick<AuditLog, 'record'>, isOn: () => boole
     const oldest = inputs.keys().next().value;
     if (inputs.size > maxOpenCalls && oldest !== undefined) inputs.delete(oldest);
   };
-  return {
-    turnEvent(sessionId, event) {
-      if (event.type !== 'tool-start' && event.type !== 'tool-end') return;
-      const call = `${sessionId} ${event.toolCallId}`;
-      if (event.type === 'tool-start') return remember(call, event.input);
-      const { name: tool, result, durationMs, failed } = event;
-      const args = inputs.get(call);
-      inputs.delete(call);
-      if (isOn()) log.record({ sessionId, tool, args, result, durationMs, success: !failed });
-    },
+  return (sessionId, event) => {
+    if (event.type !== 'tool-start' && event.type !== 'tool-end') return;
+    const call = `${sessionId} ${event.toolCallId}`;
+    if (event.type === 'tool-start') return remember(call, event.input);
+    const { name: tool, result, durationMs, failed } = event;
+    const args = inputs.get(call);
+    inputs.delete(call);
+    if (isOn()) log.record({ sessionId, tool, args, result, durationMs, success: !failed });
   };
 }
 
@@ -215,7 +214,7 @@ function placeOf(cursor: string | undefined): Place | undefined {
 }
 
 async function* linesBackwards(path: string, end: number): AsyncGenerator<{ text: string; start: number }> {
-  const handle = await openOrNone(path);
+  const handle = await ifExists(open(path));
   if (handle === undefined) return;
   try {
     let position = Math.min(end, (await handle.stat()).size);
@@ -242,13 +241,6 @@ async function* linesBackwards(path: string, end: number): AsyncGenerator<{ text
   } finally {
     await handle.close();
   }
-}
-
-async function openOrNone(path: string): Promise<FileHandle | undefined> {
-  return await open(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
 }
 
 /** A line that was cut off by a crash is no line. */

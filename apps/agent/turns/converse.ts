@@ -1,4 +1,4 @@
-import { type Part, requireStored, type Task, type TaskEngine } from '@trunkline/a2a';
+import { requireStored, type Task, type TaskEngine, textOf } from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 
 export interface Said {
@@ -44,11 +44,7 @@ function parkedTasks(engine: TaskEngine, contextId: string): string[] {
 
 /** What a task has to say as it stands: its answer, its question, or why it failed. */
 export function taskText(task: Task): string {
-  const status = task.statusMessage === undefined ? '' : plainText(task.statusMessage.parts);
+  const status = task.statusMessage === undefined ? '' : textOf(task.statusMessage.parts);
   if (task.state !== 'completed') return status;
-  return task.artifacts.map(({ parts }) => plainText(parts)).join('\n') || status;
-}
-
-function plainText(parts: readonly Part[]): string {
-  return parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  return task.artifacts.map(({ parts }) => textOf(parts)).join('\n') || status;
 }

@@ -1,5 +1,6 @@
 import { defineTool, ModelError, type RunningTool, type Tool, type ToolContext } from '@trunkline/llm';
 import { runTurn, type TurnEvent, type TurnLimits, type Usage } from '@trunkline/loop';
+import { ConcurrencyLimiter } from '@trunkline/std';
 import { z } from 'zod';
 import { type Graph, type Subagent, subagentInstructions, withoutQuestions } from './graph.ts';
 
@@ -37,8 +38,9 @@ export function subagentTools(deps: SubagentDeps): RunningTool[] {
     input: orders,
     timeoutMs,
     execute: async ({ tasks }, context) => {
-      const results = await inParallel(tasks, ({ agent, prompt }) =>
-        runSubagent(agent, prompt, context, deps),
+      const limiter = new ConcurrencyLimiter({ limit: atOnce });
+      const results = await Promise.all(
+        tasks.map(({ agent, prompt }) => limiter.run(() => runSubagent(agent, prompt, context, deps))),
       );
       return results.map((result, index) => `[${index + 1}] ${tasks[index]?.agent}\n${result}`).join('\n\n');
     },
@@ -98,22 +100,6 @@ function toolsFor(subagent: Subagent, tools: readonly Tool[]): Tool[] {
 
 function available({ subagents }: Graph): string {
   return `There are: ${subagents.map(({ name }) => name).join(', ')}.`;
-}
-
-/** The results in the order of the items, a few of them under way at a time. */
-async function inParallel<Item>(
-  items: readonly Item[],
-  work: (item: Item) => Promise<string>,
-): Promise<string[]> {
-  const results: string[] = [];
-  const queue = [...items.entries()];
-  const worker = async () => {
-    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      results[next[0]] = await work(next[1]);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, worker));
-  return results;
 }
 
 /** What a turn and its helpers have used up so far, so that one budget holds for all of them. */

@@ -31,9 +31,7 @@ import { appended, type Messages, recordOf, type Session, type SessionStore } fr
 import { Spending, subagentTools } from './subagents.ts';
 
 /** Observes everything that turns do, for metrics and the audit log. */
-export interface TurnObserver {
-  turnEvent?(sessionId: string, event: TurnEvent): void;
-}
+export type ObserveTurn = (sessionId: string, event: TurnEvent) => void;
 
 export interface TurnRunnerOptions {
   /** Rejects while the agent cannot run. */
@@ -44,7 +42,7 @@ export interface TurnRunnerOptions {
   locks: KeyedQueue;
   /** Undefined where session memory is off. */
   memory(): { store: SessionMemory; sessions: number; tokens: number } | undefined;
-  observers: readonly TurnObserver[];
+  observe: ObserveTurn;
   /** Whose memories a turn may use. */
   scopeOf(request: ScopeRequest): string;
   /** Whose conversations somebody's are. */
@@ -127,7 +125,7 @@ export class TurnRunner {
       const prepared = await this.#prepare(request);
       const { spending } = prepared;
       for await (const event of begin(prepared)) {
-        this.#observe(request.sessionId, event);
+        this.#options.observe(request.sessionId, event);
         yield { ...(await this.#settle(event, request, prepared)), spending };
       }
     } catch (error) {
@@ -163,7 +161,7 @@ export class TurnRunner {
   }
 
   #tools(graph: Graph, spending: Spending, { sessionId }: TurnRequest): Tool[] {
-    const onEvent = (event: TurnEvent) => this.#observe(sessionId, event);
+    const onEvent = (event: TurnEvent) => this.#options.observe(sessionId, event);
     return [...graph.tools, ...graph.humanTools, ...subagentTools({ graph, spending, onEvent })];
   }
 
@@ -254,10 +252,6 @@ export class TurnRunner {
     const scope = owner === prepared.owner ? options.scope : owner;
     this.#options.memory()?.store.keep({ ...recordOf(request.sessionId, messages, event), scope });
   }
-
-  #observe(sessionId: string, event: TurnEvent): void {
-    for (const observer of this.#options.observers) observer.turnEvent?.(sessionId, event);
-  }
 }
 
 /** Why a turn could not start; the message is for the caller. */
@@ -266,18 +260,10 @@ export class TurnRefusal extends Error {}
 /** The question of a stored turn once more. */
 function askedAgain(call: WaitingCall, stored: unknown, note?: string): NotedEvent {
   const checkpoint = parseCheckpoint(stored);
-  const { usage } = checkpoint;
   const { toolCallId, name, input } = call;
-  const pause = {
-    type: 'pause',
-    toolCallId,
-    name,
-    input,
-    question: '',
-    checkpoint,
-    text: '',
-    usage,
-  } as const;
+  const { usage } = checkpoint;
+  const asked = { toolCallId, name, input, question: '', text: '' };
+  const pause = { type: 'pause', ...asked, checkpoint, usage } as const;
   return note === undefined ? pause : { ...pause, note };
 }
 

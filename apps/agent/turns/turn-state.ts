@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@trunkline/config';
 import { KeyedQueue } from '@trunkline/std';
 import { type Database, openDatabase } from '@trunkline/storage';
@@ -55,7 +56,7 @@ export async function openTurnState(options: TurnStateOptions): Promise<TurnStat
     memory,
     chats,
     async close() {
-      await withinLimit(locks.idle());
+      await Promise.race([locks.idle(), sleep(stopLimitMs, undefined, { ref: false })]);
       await memory.settled();
       database.close();
     },
@@ -69,13 +70,6 @@ export function forgetCanceled({ checkpoints }: Pick<TurnState, 'checkpoints'>) 
       if (state === 'canceled') checkpoints.delete(id);
     },
   };
-}
-
-async function withinLimit(work: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, stopLimitMs);
-  await Promise.race([work, promise]);
-  clearTimeout(timer);
 }
 
 const migrations = [

@@ -1,8 +1,7 @@
-import { type Environment, helpText, readOptions } from '@trunkline/config';
 import { z } from 'zod';
 import { operatorHeaders } from '../operator/operator-headers.ts';
-import { separateFlags } from '../options.ts';
 import { chatOptions } from './chat.ts';
+import { CommandError, defineCommand } from './command.ts';
 
 const LIMIT_MS = 15_000;
 const usage = 'trunkline approvals [approve ID | deny ID [REASON]]';
@@ -22,34 +21,24 @@ const listSchema = z.object({ approvals: z.array(approvalSchema) });
 type Approval = z.output<typeof approvalSchema>;
 
 /** Lists what waits for the operator's approval, or answers one of them. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(helpText(usage, chatOptions));
-    return 0;
-  }
-  const { flags, words } = separateFlags(argv);
-  const { agentPort, agentUrl, authToken, trunklineHome } = readOptions(chatOptions, { argv: flags, env });
-  const url = agentUrl ?? `http://127.0.0.1:${agentPort}`;
-  const headers = {
-    ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
-    ...operatorHeaders(url, trunklineHome, env),
-  };
-  const [action = 'list', id = '', ...reason] = words;
-  try {
+export const main = defineCommand({
+  usage,
+  options: chatOptions,
+  takesWords: true,
+  async run({ agentPort, agentUrl, authToken, trunklineHome }, env, words) {
+    const url = agentUrl ?? `http://127.0.0.1:${agentPort}`;
+    const headers = {
+      ...(authToken !== undefined && { authorization: `Bearer ${authToken}` }),
+      ...operatorHeaders(url, trunklineHome, env),
+    };
+    const [action = 'list', id = '', ...reason] = words;
     if (action === 'list') return await list(url, headers);
     if ((action === 'approve' || action === 'deny') && id !== '')
       return await answer(url, headers, { id, approve: action === 'approve', note: reason.join(' ') });
-  } catch (error) {
-    if (!(error instanceof ApprovalsError)) throw error;
-    console.error(error.message);
-    return 1;
-  }
-  console.error(`Usage: ${usage}`);
-  return 2;
-}
-
-/** What stands in the way, in words for the terminal. */
-class ApprovalsError extends Error {}
+    console.error(`Usage: ${usage}`);
+    return 2;
+  },
+});
 
 async function list(url: string, headers: Record<string, string>): Promise<number> {
   const waiting = await load(url, headers);
@@ -73,9 +62,9 @@ async function answer(
   const matching = (await load(url, headers)).filter((approval) => approval.id.startsWith(id));
   const [found] = matching;
   if (found === undefined)
-    throw new ApprovalsError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
+    throw new CommandError(`Nothing waits under ${id}. Run "trunkline approvals" for what does.`);
   if (matching.length > 1)
-    throw new ApprovalsError(`${id} fits ${matching.length} approvals. Give more of it.`);
+    throw new CommandError(`${id} fits ${matching.length} approvals. Give more of it.`);
   const body = JSON.stringify({ approve, ...(note !== '' && { note }) });
   await ask(`${url}/api/approvals/${found.id}`, { method: 'POST', headers, body });
   console.log(`${approve ? 'Approved' : 'Denied'}:\n${describe(found)}`);
@@ -84,7 +73,7 @@ async function answer(
 
 async function load(url: string, headers: Record<string, string>): Promise<Approval[]> {
   const parsed = listSchema.safeParse(await ask(`${url}/api/approvals`, { headers }));
-  if (!parsed.success) throw new ApprovalsError(`${url} is no agent service of this version.`);
+  if (!parsed.success) throw new CommandError(`${url} is no agent service of this version.`);
   return parsed.data.approvals;
 }
 
@@ -92,7 +81,7 @@ async function ask(url: string, init: RequestInit & { headers: Record<string, st
   const headers = { ...init.headers, ...(init.body !== undefined && { 'content-type': 'application/json' }) };
   const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(LIMIT_MS) }).catch(
     (error: unknown) => {
-      throw new ApprovalsError(
+      throw new CommandError(
         `Cannot reach the agent at ${new URL(url).origin}. Start it with "npm start", or set AGENT_URL to where it runs.`,
         { cause: error },
       );
@@ -102,7 +91,7 @@ async function ask(url: string, init: RequestInit & { headers: Record<string, st
   if (response.ok) return answered;
   const detail = z.object({ detail: z.string() }).safeParse(answered);
   const words = detail.success ? detail.data.detail : `It answered with status ${response.status}.`;
-  throw new ApprovalsError(`The agent at ${new URL(url).origin} refused: ${words}`);
+  throw new CommandError(`The agent at ${new URL(url).origin} refused: ${words}`);
 }
 
 /** The text of the agent is shown as it was made visible there, so that nothing in it moves the cursor. */

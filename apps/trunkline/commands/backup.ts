@@ -1,41 +1,34 @@
 import type { Stats } from 'node:fs';
 import { copyFile, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
-import { defineOptions, type Environment, helpText, homeOptions, readOptions } from '@trunkline/config';
-import { copyDatabase, StorageError } from '@trunkline/storage';
+import { defineOptions, helpText, homeOptions } from '@trunkline/config';
+import { copyDatabase, ifExists, StorageError } from '@trunkline/storage';
+import { CommandError, defineCommand } from './command.ts';
 
 /** Files of the moment, which a copy does not need. */
 const passing = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
 
 const backupOptions = defineOptions('backup', 'Backup: copies all data into a new folder', homeOptions);
 
+const usage = 'trunkline backup FOLDER';
+
 /** Copies what is below TRUNKLINE_HOME, also while the services run. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  const usage = helpText('trunkline backup FOLDER', backupOptions);
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(usage);
-    return 0;
-  }
-  const [target, ...more] = argv;
-  if (target === undefined || target.startsWith('-') || more.length > 0) {
-    console.error(usage);
-    return 2;
-  }
-  const { trunklineHome: home } = readOptions(backupOptions, { argv: [], env });
-  try {
+export const main = defineCommand({
+  usage,
+  options: backupOptions,
+  takesWords: true,
+  async run({ trunklineHome: home }, _env, [target, ...more]) {
+    if (target === undefined || target.startsWith('-') || more.length > 0) {
+      console.error(helpText(usage, backupOptions));
+      return 2;
+    }
     const { databases, files, damaged } = await copyHome(home, target);
     console.log(`${databases} databases and ${files} other files of ${home} are now in ${target}.`);
     for (const path of damaged)
       console.error(`${path} is no whole database: it was copied as it is. Keep an older copy of it.`);
     return damaged.length === 0 ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof BackupError)) throw error;
-    console.error(error.message);
-    return 1;
-  }
-}
-
-class BackupError extends Error {}
+  },
+});
 
 interface Copied {
   databases: number;
@@ -52,13 +45,13 @@ async function copyHome(home: string, target: string): Promise<Copied> {
   } catch (error) {
     if (!isExplicable(error)) throw error;
     const words = `The copy failed: ${error.message}. What is in ${target} is not whole: mend that, and copy into a new folder.`;
-    throw new BackupError(words, { cause: error });
+    throw new CommandError(words, { cause: error });
   }
 }
 
 async function copyAll(home: string, target: string): Promise<Copied> {
   const copied: Copied = { databases: 0, files: 0, damaged: [] };
-  for (const found of await listHome(home)) {
+  for await (const found of listFolder(home, [])) {
     const to = join(target, relative(home, found.path));
     await mkdir(found.kind === 'folder' ? to : dirname(to), { recursive: true, mode: 0o700 });
     await copyOne(found, to, copied).catch((error: unknown) => ignoreGone(found.path, error));
@@ -97,11 +90,11 @@ async function ignoreGone(path: string, error: unknown): Promise<void> {
 
 async function check(home: string, target: string): Promise<void> {
   if (!(await isFolder(home)))
-    throw new BackupError(`There is no data at ${home}. Set TRUNKLINE_HOME to where it is.`);
+    throw new CommandError(`There is no data at ${home}. Set TRUNKLINE_HOME to where it is.`);
   if (`${resolve(target)}${sep}`.startsWith(`${resolve(home)}${sep}`))
-    throw new BackupError(`${target} lies inside ${home}. Name a folder outside of it.`);
+    throw new CommandError(`${target} lies inside ${home}. Name a folder outside of it.`);
   if ((await isFolder(target)) && (await readdir(target)).length > 0)
-    throw new BackupError(`${target} is not empty. Name a new folder, so that no older copy is mixed in.`);
+    throw new CommandError(`${target} is not empty. Name a new folder, so that no older copy is mixed in.`);
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -118,38 +111,22 @@ interface Found {
   kind: 'folder' | 'database' | 'file';
 }
 
-/** All that is below a folder, links followed; a folder comes before what is in it. */
-async function listHome(home: string): Promise<Found[]> {
-  const found: Found[] = [];
-  for await (const each of listFolder(home, [])) found.push(each);
-  return found;
-}
-
 /** What is at a path; undefined for nothing, and for a link that leads nowhere. */
 function statIfThere(path: string): Promise<Stats | undefined> {
-  return ifThere(stat(path));
+  return ifExists(stat(path));
 }
 
+/** All that is below a folder, links followed; a folder comes before what is in it. */
 async function* listFolder(folder: string, above: readonly string[]): AsyncGenerator<Found> {
-  const real = await ifThere(realpath(folder));
+  const real = await ifExists(realpath(folder));
   // A link to a folder that it stands in would have no end.
   if (real === undefined || above.includes(real)) return;
   yield { path: folder, kind: 'folder' };
-  for (const name of (await ifThere(readdir(folder))) ?? []) {
+  for (const name of (await ifExists(readdir(folder))) ?? []) {
     const path = join(folder, name);
     const found = await statIfThere(path);
     if (found?.isDirectory()) yield* listFolder(path, [...above, real]);
     else if (found?.isFile() && !passing.test(name))
       yield { path, kind: name.endsWith('.db') ? 'database' : 'file' };
-  }
-}
-
-/** The services go on working: what they have removed meanwhile is not there. */
-async function ifThere<Value>(asked: Promise<Value>): Promise<Value | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
   }
 }

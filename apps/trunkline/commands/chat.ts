@@ -1,17 +1,10 @@
 import { createInterface, type Interface } from 'node:readline';
 import { RemoteAgentError } from '@trunkline/a2a';
-import {
-  defineOptions,
-  type Environment,
-  helpText,
-  homeOptions,
-  readOptions,
-  text,
-  url,
-} from '@trunkline/config';
+import { defineOptions, homeOptions, text, url } from '@trunkline/config';
 import { AgentClient, adviceFor, type ChatEvent } from '../chat/agent-client.ts';
 import { operatorHeaders } from '../operator/operator-headers.ts';
 import { portOptions } from '../ports.ts';
+import { CommandError, defineCommand } from './command.ts';
 
 const marks = { started: '·', completed: '✓', failed: '✗' } as const;
 
@@ -32,32 +25,32 @@ export const chatOptions = defineOptions(
 );
 
 /** Reads lines from the terminal, or from a pipe, until they end; Ctrl-C stops an answer, and at the prompt the program. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(helpText('trunkline chat', chatOptions));
-    return 0;
-  }
-  const { agentPort, authToken, trunklineHome, ...given } = readOptions(chatOptions, { argv, env });
-  const agentUrl = given.agentUrl ?? `http://127.0.0.1:${agentPort}`;
-  const client = new AgentClient(agentUrl, authToken, operatorHeaders(agentUrl, trunklineHome, env));
-  const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
-  const reader = createInterface({
-    input: process.stdin,
-    ...(process.stdin.isTTY && { output: process.stdout }),
-  });
-  try {
-    writer.line(`Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation.`);
-    await converse(client, writer, reader);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof RemoteAgentError)) throw error;
-    writer.finish();
-    console.error(`${error.message.replace(/[^.!?]$/, '$&.')} ${adviceFor(error)}`);
-    return 1;
-  } finally {
-    reader.close();
-  }
-}
+export const main = defineCommand({
+  usage: 'trunkline chat',
+  options: chatOptions,
+  async run({ agentPort, agentUrl: given, authToken, trunklineHome }, env) {
+    const agentUrl = given ?? `http://127.0.0.1:${agentPort}`;
+    const client = new AgentClient(agentUrl, authToken, operatorHeaders(agentUrl, trunklineHome, env));
+    const writer = new ChatWriter(process.stdout, process.stdout.isTTY === true);
+    const reader = createInterface({
+      input: process.stdin,
+      ...(process.stdin.isTTY && { output: process.stdout }),
+    });
+    try {
+      writer.line(`Talking to the agent at ${agentUrl}. An empty line or Ctrl-D ends the conversation.`);
+      await converse(client, writer, reader);
+      return 0;
+    } catch (error) {
+      if (!(error instanceof RemoteAgentError)) throw error;
+      writer.finish();
+      throw new CommandError(`${error.message.replace(/[^.!?]$/, '$&.')} ${adviceFor(error)}`, {
+        cause: error,
+      });
+    } finally {
+      reader.close();
+    }
+  },
+});
 
 async function converse(client: AgentClient, writer: ChatWriter, reader: Interface): Promise<void> {
   let answering = false;

@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises';
 import type { AgentOptions } from '@trunkline/agent';
-import { type Environment, helpText, readOptions } from '@trunkline/config';
 import { createModelGateway } from '@trunkline/llm';
 import type { Diagnosis } from '@trunkline/service';
 import { dataDirectory } from '@trunkline/storage';
@@ -10,6 +9,7 @@ import { checkAccess } from '../audit/posture.ts';
 import { checkPorts } from '../doctor/ports.ts';
 import { readServiceOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
+import { defineCommand } from './command.ts';
 
 const words = { ok: 'ok', warning: 'note', failed: 'FAILED' } as const;
 
@@ -27,32 +27,31 @@ const NEEDED_BYTES = 16 * 1024 ** 2;
 const CONNECT_LIMIT_MS = 5000;
 
 /** Looks at everything that the services need and says what to do about each; the exit code is 1 when something failed. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(helpText('trunkline doctor', upOptions));
-    return 0;
-  }
-  const options = readOptions(upOptions, { argv, env });
-  const services = readServiceOptions(options, env);
-  const checks: Promise<Diagnosis[]>[] = [
-    checkModel(services.agent),
-    diagnoseCalls(),
-    diagnoseSpeech(services.voice),
-    checkBus(services.switchboard),
-    diagnoseSurfaces(services.switchboard),
-    checkPorts(options, services),
-    checkDirectories(options.trunklineHome),
-    Promise.resolve(checkAccess(options, services)),
-  ];
-  const findings: Diagnosis[] = [];
-  for (const check of checks) {
-    for (const finding of await check) {
-      findings.push(finding);
-      console.log(renderDiagnosis(finding));
+export const main = defineCommand({
+  usage: 'trunkline doctor',
+  options: upOptions,
+  async run(options, env) {
+    const services = readServiceOptions(options, env);
+    const checks: Promise<Diagnosis[]>[] = [
+      checkModel(services.agent),
+      diagnoseCalls(),
+      diagnoseSpeech(services.voice),
+      checkBus(services.switchboard),
+      diagnoseSurfaces(services.switchboard),
+      checkPorts(options, services),
+      checkDirectories(options.trunklineHome),
+      Promise.resolve(checkAccess(options, services)),
+    ];
+    const findings: Diagnosis[] = [];
+    for (const check of checks) {
+      for (const finding of await check) {
+        findings.push(finding);
+        console.log(renderDiagnosis(finding));
+      }
     }
-  }
-  return findings.some(({ state }) => state === 'failed') ? 1 : 0;
-}
+    return findings.some(({ state }) => state === 'failed') ? 1 : 0;
+  },
+});
 
 /** Enters the NATS servers when some are configured; the embedded bus needs nothing. */
 async function checkBus(options: SwitchboardOptions): Promise<Diagnosis[]> {

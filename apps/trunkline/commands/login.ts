@@ -1,9 +1,10 @@
-import { type Environment, helpText, readOptions } from '@trunkline/config';
+import type { Environment } from '@trunkline/config';
 import { operatorAccess, operatorLink, readOperatorKey } from '@trunkline/identity';
 import { z } from 'zod';
 import { reachable } from '../doctor/ports.ts';
-import { readServiceOptions } from '../fleet/service-options.ts';
+import { readServiceOptions, type UpOptions } from '../fleet/service-options.ts';
 import { upOptions } from '../options.ts';
+import { CommandError, defineCommand } from './command.ts';
 
 const LIMIT_MS = 3000;
 
@@ -12,34 +13,36 @@ const stateSchema = z.object({ open: z.boolean(), key_file: z.string() });
 type Answer = z.output<typeof stateSchema> | undefined;
 
 /** Prints a fresh link for each service that runs on this home; the exit code is 1 when there is none. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(helpText('trunkline login', upOptions));
-    return 0;
-  }
-  const options = readOptions(upOptions, { argv, env });
-  const home = options.trunklineHome;
-  const asked = await Promise.all(
-    addressesOf(options, env).map(async (place) => ({ ...place, answer: await ask(place.url) })),
-  );
-  const running = asked.filter(({ answer }) => answer !== undefined);
-  if (running.length === 0) return refuse('No service runs. Start them with "npm start", then try again.');
-  if (readOperatorKey(home) === undefined)
-    return refuse(`${home} has no operator's key, so what runs uses another home. ${homeAdvice(running)}`);
-  const access = operatorAccess(home);
-  const own = running.filter(({ answer }) => answer?.key_file === access.keyFile);
-  for (const { name, url } of own) console.log(`${name.padEnd(12)} ${operatorLink(access, url)}`);
-  for (const { name, answer } of running) if (answer?.open) console.log(`${name.padEnd(12)} ${openWords}`);
-  const others = running.filter(({ answer }) => !answer?.open && answer?.key_file !== access.keyFile);
-  for (const { name, answer } of others)
-    console.error(`${name} uses another home: its key stands in ${answer?.key_file}.`);
-  if (own.length > 0)
-    console.log(
-      '\nEach link works once, within an hour, and signs the browser in to all services of its host.',
+export const main = defineCommand({
+  usage: 'trunkline login',
+  options: upOptions,
+  async run(options, env) {
+    const home = options.trunklineHome;
+    const asked = await Promise.all(
+      addressesOf(options, env).map(async (place) => ({ ...place, answer: await ask(place.url) })),
     );
-  if (own.length > 0 || others.length === 0) return 0;
-  return refuse(homeAdvice(others));
-}
+    const running = asked.filter(({ answer }) => answer !== undefined);
+    if (running.length === 0)
+      throw new CommandError('No service runs. Start them with "npm start", then try again.');
+    if (readOperatorKey(home) === undefined)
+      throw new CommandError(
+        `${home} has no operator's key, so what runs uses another home. ${homeAdvice(running)}`,
+      );
+    const access = operatorAccess(home);
+    const own = running.filter(({ answer }) => answer?.key_file === access.keyFile);
+    for (const { name, url } of own) console.log(`${name.padEnd(12)} ${operatorLink(access, url)}`);
+    for (const { name, answer } of running) if (answer?.open) console.log(`${name.padEnd(12)} ${openWords}`);
+    const others = running.filter(({ answer }) => !answer?.open && answer?.key_file !== access.keyFile);
+    for (const { name, answer } of others)
+      console.error(`${name} uses another home: its key stands in ${answer?.key_file}.`);
+    if (own.length > 0)
+      console.log(
+        '\nEach link works once, within an hour, and signs the browser in to all services of its host.',
+      );
+    if (own.length > 0 || others.length === 0) return 0;
+    throw new CommandError(homeAdvice(others));
+  },
+});
 
 const openWords = 'TRUNKLINE_OPEN=1: nobody needs to sign in.';
 
@@ -50,7 +53,7 @@ function homeAdvice(running: readonly { answer: Answer }[]): string {
     : `Set TRUNKLINE_HOME to the folder of ${[...new Set(files)].join(' or ')}.`;
 }
 
-function addressesOf(options: ReturnType<typeof readOptions<typeof upOptions>>, env: Environment) {
+function addressesOf(options: UpOptions, env: Environment) {
   const { voice, agent, research, switchboard } = readServiceOptions(options, env);
   return Object.entries({ voice, agent, research, switchboard }).map(([name, { host, port }]) => ({
     name,
@@ -67,9 +70,4 @@ async function ask(url: string): Promise<Answer> {
     // Nothing answers there, or something that is none of our services.
     return undefined;
   }
-}
-
-function refuse(words: string): number {
-  console.error(words);
-  return 1;
 }

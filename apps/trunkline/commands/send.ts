@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createInterface, type Interface } from 'node:readline';
-import { type Environment, helpText, readOptions } from '@trunkline/config';
+import { defineOptions, homeOptions, integer, text, url } from '@trunkline/config';
 import { readSse } from '@trunkline/http';
 import { z } from 'zod';
 import { operatorHeaders } from '../operator/operator-headers.ts';
-import { separateFlags } from '../options.ts';
-import { sendOptions } from '../send/options.ts';
+import { portOptions } from '../ports.ts';
+import { CommandError, defineCommand } from './command.ts';
 
 const callMs = 15_000;
 
@@ -20,38 +20,55 @@ const messageSchema = z.object({
   }),
 });
 
+export const sendOptions = defineOptions(
+  'send',
+  'Send: a message to the switchboard from this terminal; without a text, line by line',
+  {
+    switchboardUrl: url({
+      env: 'SWITCHBOARD_URL',
+      flag: '--url',
+      doc: 'Where the switchboard is.',
+      defaultDoc: 'this machine, at SWITCHBOARD_PORT',
+    }),
+    switchboardPort: portOptions.switchboardPort,
+    trunklineHome: homeOptions.trunklineHome,
+    apiKey: text({ env: 'SWITCHBOARD_API_KEY', secret: true, doc: 'Key of the switchboard.' }),
+    skill: text({
+      flag: '--skill',
+      doc: 'The skill that is asked for.',
+      defaultDoc: 'as the router decides',
+    }),
+    timeoutS: integer({ flag: '--timeout', default: 600, min: 1, doc: 'Seconds to wait for an answer.' }),
+  },
+);
+
 /** Sends the words given, or each line of the terminal or a pipe, and prints what comes back. */
-export async function main(argv: readonly string[], env: Environment): Promise<number> {
-  if (argv.includes('--help') || argv.includes('-h')) {
-    console.log(helpText('trunkline send [TEXT]', sendOptions));
-    return 0;
-  }
-  const { flags, words } = separateFlags(argv);
-  const options = readOptions(sendOptions, { argv: flags, env });
-  const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
-  const url = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
-  const client = new SwitchboardClient({
-    url,
-    key: apiKey,
-    operatorHeaders: operatorHeaders(url, trunklineHome, env),
-    timeoutS,
-  });
-  const reader = createInterface({
-    input: process.stdin,
-    ...(process.stdin.isTTY && { output: process.stdout }),
-  });
-  const lines = reader[Symbol.asyncIterator]();
-  try {
-    if (words.length > 0) return await exchange(client, words.join(' '), skill, lines, reader);
-    return await converse(client, skill, lines, reader);
-  } catch (error) {
-    if (!(error instanceof SendError)) throw error;
-    console.error(error.message);
-    return 1;
-  } finally {
-    reader.close();
-  }
-}
+export const main = defineCommand({
+  usage: 'trunkline send [TEXT]',
+  options: sendOptions,
+  takesWords: true,
+  async run(options, env, words) {
+    const { switchboardUrl, switchboardPort, apiKey, trunklineHome, skill, timeoutS } = options;
+    const address = switchboardUrl ?? `http://127.0.0.1:${switchboardPort}`;
+    const client = new SwitchboardClient({
+      url: address,
+      key: apiKey,
+      operatorHeaders: operatorHeaders(address, trunklineHome, env),
+      timeoutS,
+    });
+    const reader = createInterface({
+      input: process.stdin,
+      ...(process.stdin.isTTY && { output: process.stdout }),
+    });
+    const lines = reader[Symbol.asyncIterator]();
+    try {
+      if (words.length > 0) return await exchange(client, words.join(' '), skill, lines, reader);
+      return await converse(client, skill, lines, reader);
+    } finally {
+      reader.close();
+    }
+  },
+});
 
 async function converse(
   client: SwitchboardClient,
@@ -86,7 +103,7 @@ async function exchange(
     console.log(`? ${event.text}`);
     prompt(reader, 'answer> ');
     const line = await lines.next();
-    if (line.done === true) throw new SendError('The question was not answered; it waits in the console.');
+    if (line.done === true) throw new CommandError('The question was not answered; it waits in the console.');
     await client.answer(event.requestId, line.value);
   }
   return 1;
@@ -112,9 +129,6 @@ type SendEvent =
   | { type: 'question'; requestId: string; text: string }
   | { type: 'end'; text: string; failed: boolean };
 
-/** A failure in words that say what to do. */
-class SendError extends Error {}
-
 /** The command line as a surface of the switchboard: publishes on `message.inbound.cli` and reads what comes back. */
 class SwitchboardClient {
   readonly #place: SwitchboardPlace;
@@ -137,7 +151,7 @@ class SwitchboardClient {
       if (isBrokenOff(error)) throw lost(error);
       if (!limit.aborted) throw error;
       const words = `No answer came within ${this.#place.timeoutS} s; the message is kept, and its flow tells how it goes on.`;
-      throw new SendError(words, { cause: error });
+      throw new CommandError(words, { cause: error });
     } finally {
       ending.abort();
     }
@@ -149,7 +163,7 @@ class SwitchboardClient {
 
   async #listen(signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#fetch('/api/bus/stream?topic=%23', { signal });
-    if (response.body === null) throw new SendError('The switchboard sent no stream.');
+    if (response.body === null) throw new CommandError('The switchboard sent no stream.');
     return response.body;
   }
 
@@ -167,15 +181,15 @@ class SwitchboardClient {
     };
     const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, { ...init, headers }).catch(
       (error: unknown) => {
-        throw new SendError(
+        throw new CommandError(
           `The switchboard at ${url} could not be reached; start it, or set SWITCHBOARD_URL.`,
           { cause: error },
         );
       },
     );
     if (response.ok) return response;
-    if (response.status === 401 || response.status === 403) throw new SendError(await refusalOf(response));
-    throw new SendError(
+    if (response.status === 401 || response.status === 403) throw new CommandError(await refusalOf(response));
+    throw new CommandError(
       `The switchboard answered ${response.status}: ${(await response.text()).slice(0, 300)}`,
     );
   }
@@ -205,9 +219,9 @@ async function* eventsOf(
   throw lost();
 }
 
-function lost(cause?: unknown): SendError {
+function lost(cause?: unknown): CommandError {
   const words = 'The switchboard closed the connection before the answer came; send it again.';
-  return new SendError(words, { cause });
+  return new CommandError(words, { cause });
 }
 
 /** How fetch tells of a body whose sender is gone. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Environment, readVariable } from '@trunkline/config';
 import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
 import { defineTool, type Tool } from '@trunkline/llm';
+import { ifExists } from '@trunkline/storage';
 import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { Plugin } from '../open-plugins.ts';
@@ -27,7 +28,7 @@ export interface ExternalPluginOptions {
 
 /** The plugins that stand in the directory; one whose manifest cannot be read is named and left out. */
 export async function findExternalPlugins(options: ExternalPluginOptions): Promise<Plugin[]> {
-  const entries = await readdir(options.directory, { withFileTypes: true }).catch(noneWhenMissing);
+  const entries = (await ifExists(readdir(options.directory, { withFileTypes: true }))) ?? [];
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
   const found = await Promise.all(
     names.sort().map((name) => readOne(join(options.directory, name), options)),
@@ -87,9 +88,4 @@ function toTool(
     external: true,
     execute: (input, { signal }) => orRefusal(() => running.call(name, input, signal), signal),
   });
-}
-
-function noneWhenMissing(error: NodeJS.ErrnoException): [] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
 }

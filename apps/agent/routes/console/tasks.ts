@@ -4,6 +4,7 @@ import {
   type Task,
   type TaskEngine,
   type TaskObserver,
+  textOf,
 } from '@trunkline/a2a';
 import type { AppEnv } from '@trunkline/http';
 import type { OperatorAccess, Principal } from '@trunkline/identity';
@@ -95,13 +96,11 @@ export type TaskSummary = ReturnType<typeof summaryOf>;
 
 function summaryOf(task: Task) {
   const { id, contextId, state, createdAt, updatedAt, history, usage, durationMs } = task;
-  const [first] = history;
-  const asked = first?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n') ?? '';
   return {
     id,
     context_id: contextId,
     state,
-    asked,
+    asked: textOf(history[0]?.parts ?? []),
     text: taskText(task),
     question: task.question ?? null,
     origin: originOf(task),

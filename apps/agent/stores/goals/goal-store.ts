@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readJsonFile, StorageError, safeFileName, writeFileAtomic } from '@trunkline/storage';
+import { ifExists, readJsonFile, StorageError, safeFileName, writeFileAtomic } from '@trunkline/storage';
 import { z } from 'zod';
 import { StoreError } from '../store-error.ts';
 
@@ -75,10 +75,9 @@ export class GoalStore {
 
   /** All that can be read. */
   async list(): Promise<Goal[]> {
-    const names = (await readdir(this.#directory).catch(noneWhenMissing)).filter((name) =>
-      name.endsWith('.json'),
-    );
-    const found = await Promise.allSettled(names.sort().map((name) => read(join(this.#directory, name))));
+    const names = ((await ifExists(readdir(this.#directory))) ?? []).sort();
+    const goals = names.filter((name) => name.endsWith('.json'));
+    const found = await Promise.allSettled(goals.map((name) => read(join(this.#directory, name))));
     return found.flatMap((each) => (each.status === 'fulfilled' ? (each.value ?? []) : []));
   }
 
@@ -102,9 +101,4 @@ async function read(file: string): Promise<Goal | undefined> {
       `${file} holds no goal that can be read. Set the goal anew, or remove it.`,
     );
   }
-}
-
-function noneWhenMissing(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'ENOENT') return [];
-  throw error;
 }
