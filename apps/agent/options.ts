@@ -20,6 +20,7 @@ import {
   tracingOptions,
   url,
 } from '@trunkline/config';
+import { pluginModules } from './plugins/plugin-modules.ts';
 import type { ToolModule } from './tools/tool-module.ts';
 import { toolModules } from './tools/tool-modules.ts';
 
@@ -92,7 +93,7 @@ const fileOptions = group('Files', {
     doc: 'Keeps the data of several agents apart: each store gets a folder of this name.',
     defaultDoc: 'instance.id of the configuration',
   }),
-  memoryPath: sandboxed('MEMORY_PATH', 'memory', 'Directory of session summaries.'),
+  memoryPath: sandboxed(directory, 'MEMORY_PATH', 'memory', 'Directory of session summaries.'),
   disableMemory: toggle({
     env: 'CORE_DISABLE_MEMORY',
     default: false,
@@ -104,22 +105,10 @@ const fileOptions = group('Files', {
     doc: 'The knowledge store.',
     defaultDoc: 'knowledge.db_path of the configuration',
   }),
-  notesPath: file({
-    env: 'NOTES_PATH',
-    doc: 'The notes.',
-    defaultDoc: '/sandbox/notes/workspace.json where /sandbox exists, else under TRUNKLINE_HOME',
-  }),
-  beadsDbPath: file({
-    env: 'BEADS_DB_PATH',
-    doc: 'The task board.',
-    defaultDoc: '/sandbox/beads/issues.db where /sandbox exists, else under TRUNKLINE_HOME',
-  }),
-  goalPath: sandboxed('GOAL_PATH', 'goals', 'Directory of goals.'),
-  auditPath: file({
-    env: 'AUDIT_PATH',
-    doc: 'The log of tool calls.',
-    defaultDoc: '/sandbox/audit/audit.jsonl where /sandbox exists, else under TRUNKLINE_HOME',
-  }),
+  notesPath: sandboxed(file, 'NOTES_PATH', 'notes/workspace.json', 'The notes.'),
+  beadsDbPath: sandboxed(file, 'BEADS_DB_PATH', 'beads/issues.db', 'The task board.'),
+  goalPath: sandboxed(directory, 'GOAL_PATH', 'goals', 'Directory of goals.'),
+  auditPath: sandboxed(file, 'AUDIT_PATH', 'audit/audit.jsonl', 'The log of tool calls.'),
 });
 
 const accessOptions = group('Access', {
@@ -165,7 +154,12 @@ const schedulerOptions = group('Scheduler', {
     doc: 'Topic on which remote schedules fire.',
     defaultDoc: 'cron.<AGENT_NAME>',
   }),
-  schedulerDbDirectory: sandboxed('SCHEDULER_DB_DIR', 'scheduler', 'Parent of <AGENT_NAME>/jobs.db.'),
+  schedulerDbDirectory: sandboxed(
+    directory,
+    'SCHEDULER_DB_DIR',
+    'scheduler',
+    'Parent of <AGENT_NAME>/jobs.db.',
+  ),
   schedulerInvokeUrl: url({
     env: 'SCHEDULER_INVOKE_URL',
     doc: 'Where a job that fires is sent as a message.',
@@ -180,34 +174,11 @@ const schedulerOptions = group('Scheduler', {
   schedulerDisabled: toggle({ env: 'SCHEDULER_DISABLED', default: false, doc: 'Drops the schedule tools.' }),
 });
 
-const pluginOptions = group('Plugins', {
-  chatBotToken: text({ env: 'CHAT_BOT_TOKEN', secret: true, doc: 'Token of the chat plugin.' }),
-  chatAdminIds: list({ env: 'CHAT_ADMIN_IDS', default: [], doc: 'Users who may write to the bot directly.' }),
-  cloudClientId: text({ env: 'CLOUD_CLIENT_ID', doc: 'OAuth client of the cloud plugin.' }),
-  cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
-  cloudTokenPath: file({
-    env: 'CLOUD_TOKEN_PATH',
-    doc: 'Where the OAuth token is kept.',
-    defaultDoc: 'cloud-token.json in CORE_CONFIG_DIR',
-  }),
-  cloudTimeZone: text({
-    env: 'CLOUD_TZ',
-    doc: 'Time zone in which a day begins and ends, as Europe/Berlin.',
-    defaultDoc: 'UTC',
-  }),
-  repoToken: text({
-    env: ['REPO_TOKEN', 'REPO_CLI_TOKEN'],
-    secret: true,
-    doc: 'Token of the code-host plugin.',
-  }),
-});
-
 const ownOptions = {
   ...serviceOptions,
   ...fileOptions,
   ...accessOptions,
   ...schedulerOptions,
-  ...pluginOptions,
   ...modelOptions,
   ...group('Model', {
     coreModel: text({
@@ -229,20 +200,23 @@ const sharedOptions = {
 type AgentTable = OptionTable<typeof ownOptions & typeof sharedOptions>;
 export type AgentOptions = OptionsOf<AgentTable>;
 
-/** The settings of the service and of its tools. */
+/** The settings of the service, its plugins and its tools. */
 export function createAgentOptions(modules: readonly ToolModule[]): AgentTable {
-  const toolOptions: OptionSet = Object.assign({}, ...modules.map(({ options }) => options));
-  const options = { ...ownOptions, ...toolOptions, ...sharedOptions };
+  const declared: OptionSet = Object.assign(
+    {},
+    ...[...pluginModules, ...modules].map(({ options }) => options),
+  );
+  const options = { ...ownOptions, ...declared, ...sharedOptions };
   return defineOptions('agent', 'Agent: tasks behind the A2A protocol', options);
 }
 
 export const agentOptions = createAgentOptions(toolModules);
 
-/** A directory that has its place in the image's /sandbox, and under the home of all data elsewhere. */
-function sandboxed(env: string, name: string, doc: string) {
-  return directory({
+/** A path that has its place in the image's /sandbox, and under the home of all data elsewhere. */
+function sandboxed(make: typeof file, env: string, place: string, doc: string) {
+  return make({
     env,
     doc,
-    defaultDoc: `/sandbox/${name} where /sandbox exists, else under TRUNKLINE_HOME`,
+    defaultDoc: `/sandbox/${place} where /sandbox exists, else under TRUNKLINE_HOME`,
   });
 }

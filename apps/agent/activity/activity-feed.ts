@@ -30,7 +30,7 @@ const migrations = [
 ];
 
 /** A turn that nobody in a conversation asked for, as the public feed shows it. */
-export interface ActivityMessage {
+interface ActivityMessage {
   role: 'user' | 'assistant';
   text: string;
   context_id: string;
@@ -41,18 +41,19 @@ export interface ActivityMessage {
   priority: string | null;
 }
 
-export interface InboxNotice {
+interface InboxNotice {
   id: string;
   priority: string;
   source: string | null;
   text: string;
 }
 
-/** A published event with its number and its time. */
-export type FeedEvent = { id: number; at: string } & (
+type Published =
   | { event: 'activity.message'; data: ActivityMessage }
-  | { event: 'inbox.item'; data: InboxNotice }
-);
+  | { event: 'inbox.item'; data: InboxNotice };
+
+/** A published event with its number and its time. */
+export type FeedEvent = { id: number; at: string } & Published;
 
 type Listener = (frame: Uint8Array) => void;
 type StoredEvent = { id: number; at: string; event: string; data: string };
@@ -80,14 +81,6 @@ export class ActivityFeed {
       .map(({ data, ...rest }) => ({ ...rest, data: JSON.parse(data) }) as FeedEvent);
   }
 
-  message(message: ActivityMessage): void {
-    this.#publish('activity.message', message);
-  }
-
-  inboxItem(item: InboxNotice): void {
-    this.#publish('inbox.item', item);
-  }
-
   /** Returns the function that ends the subscription. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
@@ -95,7 +88,7 @@ export class ActivityFeed {
   }
 
   /** Readers get an event even when it cannot be stored; it then has no number. */
-  #publish(event: FeedEvent['event'], message: FeedEvent['data']): void {
+  publish({ event, data: message }: Published): void {
     const data = JSON.stringify(message);
     const id = this.#store(event, data);
     if (this.#listeners.size === 0) return;
@@ -130,7 +123,9 @@ export function openActivity(directory: string): Database {
 export function observeActivity(feed: ActivityFeed): TaskObserver {
   const show = (task: Task, role: ActivityMessage['role'], text: string) => {
     const source = sourceOf(task);
-    if (source !== undefined) feed.message({ role, text, context_id: task.contextId, ...source });
+    if (source === undefined) return;
+    const data = { role, text, context_id: task.contextId, ...source };
+    feed.publish({ event: 'activity.message', data });
   };
   return {
     turnStarted: (task) => show(task, 'user', lastUserText(task)),

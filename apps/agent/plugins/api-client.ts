@@ -15,20 +15,9 @@ interface ApiRequest {
   signal: AbortSignal;
 }
 
-/** A response that is not a success; the message can be shown. */
-class ApiError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.name = 'ApiError';
-    this.status = status;
-  }
-}
-
 export type ApiClient = (path: string, request: ApiRequest) => Promise<GuardedResponse>;
 
-/** Calls one service of the operator's choice; anything but success is an `ApiError`. */
+/** Calls one service of the operator's choice; anything but success is an error whose message can be shown. */
 export function createApiClient({ name, url, headers, timeoutMs = 20_000 }: ApiOptions): ApiClient {
   const { hostname } = new URL(url);
   const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs, maxRedirects: 0 });
@@ -49,15 +38,13 @@ export function createApiClient({ name, url, headers, timeoutMs = 20_000 }: ApiO
   };
 }
 
-function failure(name: string, response: GuardedResponse): ApiError {
+function failure(name: string, response: GuardedResponse): Error {
   const { status } = response;
-  if (status === 429)
-    return new ApiError(status, `${name} limits the rate: retry_after ${retryAfter(response)}`);
+  if (status === 429) return new Error(`${name} limits the rate: retry_after ${retryAfter(response)}`);
   const said = messageIn(response.text());
-  if (status === 401 || status === 403)
-    return new ApiError(status, `${name} refuses the credentials${said}.`);
-  if (status === 404) return new ApiError(status, `${name} knows nothing of the kind${said}.`);
-  return new ApiError(status, `${name} answered with status ${status}${said}.`);
+  if (status === 401 || status === 403) return new Error(`${name} refuses the credentials${said}.`);
+  if (status === 404) return new Error(`${name} knows nothing of the kind${said}.`);
+  return new Error(`${name} answered with status ${status}${said}.`);
 }
 
 /** Seconds, from the body or the header. */

@@ -1,5 +1,7 @@
+import type { OptionSet, OptionsOf, OptionTable } from '@trunkline/config';
 import type { Tool } from '@trunkline/llm';
 import { errorMessage } from '@trunkline/std';
+import type { AgentConfig, AgentSecrets } from '../setup/config-schema.ts';
 
 export interface PluginState {
   id: string;
@@ -102,4 +104,29 @@ export interface Plugin {
   /** What must be set before it can work, naming the variable; undefined when nothing is missing. */
   missing(): string | undefined;
   open(context: PluginContext): Promise<OpenPlugin>;
+}
+
+/** What a plugin that comes with the service is created from. */
+export interface PluginDeps<Options = unknown> {
+  /** The settings that the plugin declares. */
+  options: Options;
+  config: AgentConfig;
+  secrets: AgentSecrets;
+  /** The folder of the configuration. */
+  directory: string;
+}
+
+/** A plugin that comes with the service and describes itself, as a tool module does. */
+export interface PluginModule {
+  /** Become settings of the service, with their lines in --help, .env.example and the reference. */
+  options: OptionSet;
+  create(deps: PluginDeps): Plugin;
+}
+
+export function definePlugin<const Options extends OptionSet>(module: {
+  options: Options;
+  create(deps: PluginDeps<OptionsOf<OptionTable<Options>>>): Plugin;
+}): PluginModule {
+  // The service reads the options of all plugins, so that each finds its own among them.
+  return module as PluginModule;
 }

@@ -46,7 +46,8 @@ export function mountInbox(app: Hono<AppEnv>, { inbox, engine, feed }: InboxRout
   post('/api/inbox', add, async ({ json: { text, priority, source, dedup_key }, principal }) => {
     const item = inbox.add({ text, priority, source, dedupKey: dedup_key });
     if (item === undefined) return { ok: true, deduped: true };
-    feed.inboxItem({ id: String(item.id), priority, source: source ?? null, text });
+    const notice = { id: String(item.id), priority, source: source ?? null, text };
+    feed.publish({ event: 'inbox.item', data: notice });
     const fired = priority === 'now' && limit.take() && (await fire(engine, item, principal));
     return { ok: true, item, fired };
   });

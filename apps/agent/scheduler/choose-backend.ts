@@ -1,11 +1,11 @@
 import { ConfigError } from '@trunkline/config';
-import { createGuardedFetch, type GuardedFetch } from '@trunkline/http';
+import { createGuardedFetch } from '@trunkline/http';
 import { encodePrincipal, handedOn, type Principal, principalHeader } from '@trunkline/identity';
 import type { Clock } from '@trunkline/schedule';
 import { actingFor } from '../approvals/approvals.ts';
 import { createInvoke } from './invoke.ts';
 import { LocalBackend } from './local-backend.ts';
-import { checkSchedule, type NewSchedule, type ScheduleBackend } from './schedule-backend.ts';
+import { checkSchedule, type ScheduleBackend } from './schedule-backend.ts';
 
 const TIMEOUT_MS = 15_000;
 
@@ -42,7 +42,7 @@ export interface BackendDeps {
 /** The backend that the settings ask for; undefined when schedules are off. */
 export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): ScheduleBackend | undefined {
   if (settings.schedulerDisabled) return undefined;
-  if (settings.schedulerBackend === 'switchboard') return remote(settings);
+  if (settings.schedulerBackend === 'switchboard') return switchboardBackend(settings);
   const { schedulerInvokeUrl, schedulerFireTimeoutS: timeoutS, agentName } = settings;
   const { directory, url, headers, serviceToken, clock, logger } = deps;
   const forOthers = (principal: Principal) => ({
@@ -66,90 +66,18 @@ export function chooseBackend(settings: SchedulerSettings, deps: BackendDeps): S
   });
 }
 
-function remote(settings: SchedulerSettings): ScheduleBackend {
-  const {
-    agentName,
-    switchboardApiBase: url,
-    switchboardApiKey: apiKey,
-    switchboardTopicPrefix: topicPrefix,
-  } = settings;
+/** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
+function switchboardBackend(settings: SchedulerSettings): ScheduleBackend {
+  const { agentName, switchboardApiBase: url, switchboardApiKey: apiKey } = settings;
+  const { switchboardTopicPrefix: topicPrefix = `cron.${agentName}` } = settings;
   if (url === undefined || apiKey === undefined)
     throw new ConfigError('SCHEDULER_BACKEND is switchboard:', [
       'set SWITCHBOARD_API_BASE and SWITCHBOARD_API_KEY too',
     ]);
-  return new SwitchboardBackend({ agentName, url, apiKey, topicPrefix });
-}
-
-interface SwitchboardBackendOptions {
-  agentName: string;
-  /** Address of the switchboard. */
-  url: string;
-  apiKey: string;
-  /** Schedules fire on `<prefix>.<job id>`; `cron.<agent_name>` when left out. */
-  topicPrefix?: string | undefined;
-  now?: () => number;
-}
-
-/** Hands schedules to a switchboard, which keeps them and sends the agent a message when one fires. */
-class SwitchboardBackend implements ScheduleBackend {
-  readonly #options: SwitchboardBackendOptions;
-  readonly #fetch: GuardedFetch;
-
-  constructor(options: SwitchboardBackendOptions) {
-    this.#options = options;
-    const { hostname } = new URL(options.url);
-    this.#fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
-  }
-
-  async add(given: NewSchedule): Promise<{ id: string; next: string }> {
-    const { agentName, topicPrefix = `cron.${agentName}`, now = Date.now } = this.#options;
-    const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: now() });
-    const id = this.#own(checked.id);
-    const payload = { content: checked.prompt, channel: 'a2a', agent_name: agentName, scheduler_job_id: id };
-    const topic = `${topicPrefix}.${id}`;
-    await this.#command({
-      action: 'add',
-      id,
-      schedule: checked.schedule,
-      timezone: TIMEZONE,
-      topic,
-      payload,
-    });
-    return { id, next: new Date(checked.next).toISOString() };
-  }
-
-  /** The switchboard answers on its bus, which does not reach here. */
-  async list(): Promise<[]> {
-    return [];
-  }
-
-  /** Only ids of this agent are ever sent. Whether there was such a job is not answered. */
-  async cancel(id: string): Promise<boolean> {
-    if (!this.#isOwn(id)) return false;
-    await this.#command({ action: 'remove', id });
-    return true;
-  }
-
-  /** The switchboard fires; there is nothing to start or stop here. */
-  start(): void {
-    return;
-  }
-
-  async stop(): Promise<void> {
-    return;
-  }
-
-  #isOwn(id: string): boolean {
-    return id.startsWith(`${this.#options.agentName}-`);
-  }
-
-  #own(id: string): string {
-    return this.#isOwn(id) ? id : `${this.#options.agentName}-${id}`;
-  }
-
-  async #command(payload: object): Promise<void> {
-    const { url, apiKey } = this.#options;
-    const response = await this.#fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
+  const { hostname } = new URL(url);
+  const fetch = createGuardedFetch({ allowedHosts: [hostname], timeoutMs: TIMEOUT_MS, maxRedirects: 0 });
+  const command = async (payload: object): Promise<void> => {
+    const response = await fetch(new URL('publish', url.endsWith('/') ? url : `${url}/`), {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -161,5 +89,28 @@ class SwitchboardBackend implements ScheduleBackend {
     if (response.status === 401 || response.status === 403)
       throw new Error('the switchboard refuses the key: check SWITCHBOARD_API_KEY.');
     if (response.status >= 300) throw new Error(`the switchboard answered with status ${response.status}.`);
-  }
+  };
+  const isOwn = (id: string) => id.startsWith(`${agentName}-`);
+  return {
+    async add(given) {
+      const checked = checkSchedule(given, { agentName, timezone: TIMEZONE, now: Date.now() });
+      const { prompt: content, schedule } = checked;
+      const id = isOwn(checked.id) ? checked.id : `${agentName}-${checked.id}`;
+      const payload = { content, channel: 'a2a', agent_name: agentName, scheduler_job_id: id };
+      const topic = `${topicPrefix}.${id}`;
+      await command({ action: 'add', id, schedule, timezone: TIMEZONE, topic, payload });
+      return { id, next: new Date(checked.next).toISOString() };
+    },
+    // The switchboard answers on its bus, which does not reach here.
+    list: async () => [],
+    // Only ids of this agent are ever sent. Whether there was such a job is not answered.
+    async cancel(id) {
+      if (!isOwn(id)) return false;
+      await command({ action: 'remove', id });
+      return true;
+    },
+    // The switchboard fires; there is nothing to start or stop here.
+    start: () => undefined,
+    stop: async () => undefined,
+  };
 }

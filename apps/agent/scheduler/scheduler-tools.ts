@@ -1,6 +1,6 @@
 import { anonymous } from '@trunkline/identity';
 import { defineTool, type Tool } from '@trunkline/llm';
-import { oneLine, orRefusal } from '@trunkline/tools';
+import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { defineToolModule } from '../tools/tool-module.ts';
 import type { ScheduleBackend, ScheduledJob } from './schedule-backend.ts';
@@ -29,11 +29,10 @@ function scheduleTask(scheduler: ScheduleBackend): Tool {
       when: z.string().describe('A 5-field cron expression, or an ISO-8601 date and time in UTC for once.'),
       job_id: z.string().optional().describe('A name for the job; one is made when left out.'),
     }),
-    execute: ({ prompt, when, job_id }, { signal, principal = anonymous }) =>
-      orRefusal(async () => {
-        const { id, next } = await scheduler.add({ prompt, when, jobId: job_id, principal });
-        return `Scheduled job ${id} next at ${next}.`;
-      }, signal),
+    execute: async ({ prompt, when, job_id }, { principal = anonymous }) => {
+      const { id, next } = await scheduler.add({ prompt, when, jobId: job_id, principal });
+      return `Scheduled job ${id} next at ${next}.`;
+    },
   });
 }
 
@@ -43,11 +42,10 @@ function listSchedules(scheduler: ScheduleBackend): Tool {
     effects: ['reads'],
     description: 'Lists your scheduled jobs.',
     input: z.object({}),
-    execute: () =>
-      orRefusal(async () => {
-        const jobs = await scheduler.list();
-        return jobs.length === 0 ? 'No scheduled jobs.' : jobs.map(jobLine).join('\n');
-      }),
+    execute: async () => {
+      const jobs = await scheduler.list();
+      return jobs.length === 0 ? 'No scheduled jobs.' : jobs.map(jobLine).join('\n');
+    },
   });
 }
 
@@ -61,10 +59,9 @@ function cancelSchedule(scheduler: ScheduleBackend): Tool {
     effects: ['writes'],
     description: 'Cancels one of your scheduled jobs.',
     input: z.object({ job_id: z.string() }),
-    execute: ({ job_id }, { signal }) =>
-      orRefusal(async () => {
-        const id = job_id.trim();
-        return (await scheduler.cancel(id)) ? `Canceled ${id}.` : `Error: no such job ${id}.`;
-      }, signal),
+    execute: async ({ job_id }) => {
+      const id = job_id.trim();
+      return (await scheduler.cancel(id)) ? `Canceled ${id}.` : `Error: no such job ${id}.`;
+    },
   });
 }

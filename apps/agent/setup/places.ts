@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { dataDirectory, safeFileName, serviceHome } from '@trunkline/storage';
 import type { AgentOptions } from '../options.ts';
+import type { AgentConfig } from './config-schema.ts';
 
 /** Where each store of one instance stands. */
 export interface Places {
@@ -19,19 +20,7 @@ export interface Places {
 }
 
 /** What the configuration says about places; blank means nothing. */
-interface ConfiguredPlaces {
-  instance: { id: string };
-  memory: { path: string };
-  knowledge: { db_path: string };
-}
-
-interface Wish {
-  /** What a variable or the configuration names. */
-  named: string | undefined;
-  /** The place below the root of the data when nothing is named. */
-  usual: string;
-  kind: 'file' | 'directory';
-}
+type ConfiguredPlaces = Pick<AgentConfig, 'instance' | 'memory' | 'knowledge'>;
 
 type Log = { warn(fields: object, message: string): void };
 
@@ -60,14 +49,23 @@ export async function findPlaces(
   const home = serviceHome(options.trunklineHome, 'agent');
   const root = isDirectory(sandbox) ? sandbox : home;
   const instance = instanceOf(options, config);
-  const find = (wish: Wish) => findPlace(wish, { root, home, instance, logger });
-  const directory = (named: string | undefined, usual: string) => find({ named, usual, kind: 'directory' });
-  const file = (named: string | undefined, usual: string) => find({ named, usual, kind: 'file' });
+  // Each instance has a folder of its own in the place named, or beside the file named.
+  const scoped = (folder: string) => resolve(folder, instance === undefined ? '' : safeFileName(instance));
+  const find = async (wanted: string, usual: string) => {
+    const found = await dataDirectory(scoped(wanted), scoped(join(home, usual)));
+    const { path, fellBack } = found;
+    if (fellBack) logger.warn({ reason: found.reason, path }, 'directory not writable; using another');
+    return { path, fellBack };
+  };
+  const directory = async (named: string | undefined, usual: string) =>
+    (await find(named ?? join(root, usual), usual)).path;
+  const file = async (named: string | undefined, usual: string) => {
+    const wanted = named ?? join(root, usual);
+    const { path, fellBack } = await find(dirname(wanted), dirname(usual));
+    return join(path, basename(fellBack ? usual : wanted));
+  };
   return {
-    state: await findPlace(
-      { named: undefined, usual: 'state', kind: 'directory' },
-      { root: home, home, instance, logger },
-    ),
+    state: await directory(join(home, 'state'), 'state'),
     workspace: await directory(options.workspace, 'workspace'),
     memory: await directory(options.memoryPath ?? given(config.memory.path), 'memory'),
     knowledge: await file(
@@ -81,29 +79,6 @@ export async function findPlaces(
     scheduler: await directory(options.schedulerDbDirectory, 'scheduler'),
     inbox: await file(undefined, 'inbox/inbox.db'),
   };
-}
-
-interface PlaceDefaults {
-  root: string;
-  home: string;
-  instance: string | undefined;
-  logger: Log;
-}
-
-async function findPlace({ named, usual, kind }: Wish, defaults: PlaceDefaults): Promise<string> {
-  const wanted = scoped(named ?? join(defaults.root, usual), kind, defaults.instance);
-  const fallback = scoped(join(defaults.home, usual), kind, defaults.instance);
-  const folder = (path: string) => (kind === 'file' ? dirname(path) : path);
-  const found = await dataDirectory(folder(wanted), folder(fallback));
-  if (found.fellBack) defaults.logger.warn({ reason: found.reason }, `using ${found.path} instead`);
-  return kind === 'directory' ? found.path : join(found.path, basename(found.fellBack ? fallback : wanted));
-}
-
-/** Each instance has a folder of its own beside or in the place named. */
-function scoped(path: string, kind: 'file' | 'directory', instance: string | undefined): string {
-  if (instance === undefined) return resolve(path);
-  const folder = safeFileName(instance);
-  return kind === 'file' ? join(dirname(resolve(path)), folder, basename(path)) : join(resolve(path), folder);
 }
 
 function given(text: string): string | undefined {

@@ -1,44 +1,18 @@
 import { join } from 'node:path';
-import type { Environment, Logger } from '@trunkline/config';
-import type { AgentOptions } from '../options.ts';
-import { createChatPlugin } from '../plugins/chat/chat-plugin.ts';
-import { createCloudPlugin } from '../plugins/cloud/cloud-plugin.ts';
+import type { AgentContext } from '../context.ts';
 import { findExternalPlugins } from '../plugins/external/external-plugins.ts';
 import type { Plugin } from '../plugins/open-plugins.ts';
-import { createRepoPlugin } from '../plugins/repo/repo-plugin.ts';
-import type { LiveConfig } from './config-file.ts';
-
-export interface PluginParts {
-  options: AgentOptions;
-  env: Environment | undefined;
-  /** The folder of the configuration. */
-  directory: string;
-  live: LiveConfig;
-  logger: Logger;
-}
+import { pluginModules } from '../plugins/plugin-modules.ts';
 
 /** The plugins that come with the service, then those of the folder; each is off until plugins.enabled names it. */
-export async function allPlugins({ options, env, directory, live, logger }: PluginParts): Promise<Plugin[]> {
-  const { fetchAllowedHosts, fetchAllowedCidrs } = options;
+export async function allPlugins({ options, env, directory, live, logger }: AgentContext): Promise<Plugin[]> {
+  const { config, secrets } = live;
+  const { fetchAllowedHosts: allowedHosts, fetchAllowedCidrs: allowedCidrs } = options;
   const external = await findExternalPlugins({
     directory: join(directory, 'plugins'),
     env,
-    fetch: { allowedHosts: fetchAllowedHosts, allowedCidrs: fetchAllowedCidrs },
+    fetch: { allowedHosts, allowedCidrs },
     logger,
   });
-  return [...builtInPlugins(options, directory, live), ...external];
-}
-
-function builtInPlugins(options: AgentOptions, directory: string, { config, secrets }: LiveConfig): Plugin[] {
-  const chatToken = options.chatBotToken || secrets.chat.bot_token || config.chat.bot_token;
-  return [
-    createChatPlugin({ token: chatToken || undefined, adminIds: options.chatAdminIds }),
-    createRepoPlugin({ token: options.repoToken || secrets.repo.token || undefined }),
-    createCloudPlugin({
-      clientId: options.cloudClientId,
-      clientSecret: options.cloudClientSecret || secrets.cloud.client_secret || undefined,
-      tokenPath: options.cloudTokenPath ?? join(directory, 'cloud-token.json'),
-      timezone: options.cloudTimeZone,
-    }),
-  ];
+  return [...pluginModules.map(({ create }) => create({ options, config, secrets, directory })), ...external];
 }

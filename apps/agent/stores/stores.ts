@@ -6,18 +6,9 @@ import type { Embedder } from './knowledge/embedder.ts';
 import { KnowledgeStore } from './knowledge/knowledge-store.ts';
 import { NotesStore } from './notes/notes-store.ts';
 
-/** Where each store stands; the paths are already those of the instance. */
-interface StorePlaces {
-  knowledge: string;
-  notes: string;
-  beads: string;
-  goals: string;
-  audit: string;
-  inbox: string;
-}
-
 export interface StoreOptions {
-  places: StorePlaces;
+  /** Where each store stands; the paths are already those of the instance. */
+  places: Record<'knowledge' | 'notes' | 'beads' | 'goals' | 'audit' | 'inbox', string>;
   embedder?: Embedder | undefined;
   /** Values that never reach the audit log. */
   secrets?: Iterable<string>;

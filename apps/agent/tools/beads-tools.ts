@@ -1,5 +1,4 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import { type BeadsStore, ISSUE_STATES, ISSUE_TYPES, type Issue } from '../stores/beads-store.ts';
 import { defineToolModule } from './tool-module.ts';
@@ -26,11 +25,10 @@ function beadsCreate(beads: BeadsStore): Tool {
       priority: priority.default(2).describe('0 is the most urgent, 4 the least.'),
       issue_type: z.enum(ISSUE_TYPES).default('task'),
     }),
-    execute: (given) =>
-      orRefusal(() => {
-        const issue = beads.create(given);
-        return `Created ${issue.id}: ${issue.title}`;
-      }),
+    execute: async (given) => {
+      const issue = beads.create(given);
+      return `Created ${issue.id}: ${issue.title}`;
+    },
   });
 }
 
@@ -40,11 +38,10 @@ function beadsList(beads: BeadsStore): Tool {
     effects: ['reads'],
     description: 'Lists the issues on the task board, the most urgent first.',
     input: z.object({ include_closed: z.boolean().default(false) }),
-    execute: ({ include_closed }) =>
-      orRefusal(() => {
-        const issues = beads.list(include_closed);
-        return issues.length === 0 ? 'No issues.' : issues.map(issueLine).join('\n');
-      }),
+    execute: async ({ include_closed }) => {
+      const issues = beads.list(include_closed);
+      return issues.length === 0 ? 'No issues.' : issues.map(issueLine).join('\n');
+    },
   });
 }
 
@@ -61,12 +58,11 @@ function beadsUpdate(beads: BeadsStore): Tool {
       priority: priority.optional(),
       issue_type: z.enum(ISSUE_TYPES).optional(),
     }),
-    execute: ({ issue_id, ...change }) =>
-      orRefusal(() => {
-        const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-        if (Object.keys(given).length === 0) return 'Error: say what to change.';
-        return `Updated ${issueLine(beads.update(issue_id, given))}`;
-      }),
+    execute: async ({ issue_id, ...change }) => {
+      const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+      if (Object.keys(given).length === 0) return 'Error: say what to change.';
+      return `Updated ${issueLine(beads.update(issue_id, given))}`;
+    },
   });
 }
 
@@ -76,8 +72,8 @@ function beadsClose(beads: BeadsStore): Tool {
     effects: ['writes'],
     description: 'Closes an issue on the task board.',
     input: z.object({ issue_id: issueId, reason: z.string().max(2000).optional() }),
-    execute: ({ issue_id, reason }) =>
-      orRefusal(() => `Closed ${beads.update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`),
+    execute: async ({ issue_id, reason }) =>
+      `Closed ${beads.update(issue_id, { status: 'closed', reason: reason ?? null }).id}.`,
   });
 }
 

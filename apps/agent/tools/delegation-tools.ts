@@ -8,7 +8,6 @@ import {
   createDelegateTo,
   type Delegate,
   DelegateError,
-  orRefusal,
 } from '@trunkline/tools';
 import { z } from 'zod';
 import type { AgentConfig } from '../setup/config-schema.ts';
@@ -66,14 +65,13 @@ export function createPeerConsult(peers: readonly Peer[]): Tool {
       skill: z.string().default('').describe("A skill of the peer's, if one is to be used."),
     }),
     timeoutMs: peerTimeoutMs,
-    execute: ({ name, message, skill }, { signal, sessionId }) =>
-      orRefusal(async () => {
-        const peer = peers.find((each) => each.name === name.trim().toLowerCase());
-        if (peer === undefined)
-          return `Error: there is no peer '${name}'. There are: ${peers.map((each) => each.name).join(', ')}.`;
-        const delegate = createA2aDelegate({ ...peer, description: '', skill });
-        return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId })}`;
-      }, signal),
+    execute: async ({ name, message, skill }, { signal, sessionId }) => {
+      const peer = peers.find((each) => each.name === name.trim().toLowerCase());
+      if (peer === undefined)
+        return `Error: there is no peer '${name}'. There are: ${peers.map((each) => each.name).join(', ')}.`;
+      const delegate = createA2aDelegate({ ...peer, description: '', skill });
+      return `[${peer.name}] ${await delegate.ask(message, { signal, sessionId })}`;
+    },
   });
 }
 

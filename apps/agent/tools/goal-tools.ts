@@ -42,12 +42,11 @@ export function createSetGoal({ goals, commandDirectory }: SetGoalOptions): Appr
       'Sets what this conversation is to reach. Work goes on until the check succeeds or gives up.',
     input,
     pausesFor: ({ verifier }) => 'command' in verifier && commandDirectory !== undefined,
-    execute: ({ condition, verifier }, { sessionId }) =>
-      orRefusal(async () => {
-        if ('command' in verifier) return commandDirectory === undefined ? commandsAreOff : nobodyToAsk;
-        await goals.set(sessionId, condition, verifier);
-        return `Goal set, checked by ${verifier.type}: ${condition}`;
-      }),
+    execute: async ({ condition, verifier }, { sessionId }) => {
+      if ('command' in verifier) return commandDirectory === undefined ? commandsAreOff : nobodyToAsk;
+      await goals.set(sessionId, condition, verifier);
+      return `Goal set, checked by ${verifier.type}: ${condition}`;
+    },
   });
   return {
     tool: tool as Tool,

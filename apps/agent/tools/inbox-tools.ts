@@ -1,5 +1,5 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { type InboxItem, type InboxStore, PRIORITIES } from '../stores/inbox-store.ts';
 import { defineToolModule } from './tool-module.ts';
@@ -25,11 +25,10 @@ function checkInbox(inbox: InboxStore): Tool {
     description:
       'Gives the items that came in from outside and marks them delivered. Items of priority now have started a turn already.',
     input,
-    execute: ({ priority_floor, limit }) =>
-      orRefusal(() => {
-        const items = inbox.take({ floor: priority_floor, limit: clamp(limit, 1, maxItems) });
-        return items.length === 0 ? 'Inbox empty.' : items.map(line).join('\n');
-      }),
+    execute: async ({ priority_floor, limit }) => {
+      const items = inbox.take({ floor: priority_floor, limit: clamp(limit, 1, maxItems) });
+      return items.length === 0 ? 'Inbox empty.' : items.map(line).join('\n');
+    },
   });
 }
 

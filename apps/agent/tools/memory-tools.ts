@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type ToolContext } from '@trunkline/llm';
-import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import type { KnowledgeStore } from '../stores/knowledge/knowledge-store.ts';
 import { defineToolModule } from './tool-module.ts';
@@ -36,17 +36,16 @@ function memoryIngest(knowledge: KnowledgeStore): Tool {
         .optional()
         .describe('A stable key: storing under it again replaces what was there.'),
     }),
-    execute: ({ content, domain, heading }, context) =>
-      orRefusal(() => {
-        if (content.trim() === '') return 'Error: there is nothing to store.';
-        const stored = knowledge.ingest({
-          content,
-          domain: domain.trim() || 'general',
-          heading: heading?.trim(),
-          scope: scopeOfCall(context),
-        });
-        return `Stored chunk ${stored.id} in '${stored.domain}'.`;
-      }),
+    execute: async ({ content, domain, heading }, context) => {
+      if (content.trim() === '') return 'Error: there is nothing to store.';
+      const stored = knowledge.ingest({
+        content,
+        domain: domain.trim() || 'general',
+        heading: heading?.trim(),
+        scope: scopeOfCall(context),
+      });
+      return `Stored chunk ${stored.id} in '${stored.domain}'.`;
+    },
   });
 }
 
@@ -59,11 +58,10 @@ function memoryRecall(knowledge: KnowledgeStore): Tool {
       query: z.string(),
       k: z.number().int().default(5).describe('How many matches, at most 20.'),
     }),
-    execute: ({ query, k }, context) =>
-      orRefusal(async () => {
-        const chunks = await knowledge.recall(query, clamp(k, 1, maxRecalled), scopeOfCall(context));
-        return chunks.length === 0 ? 'No matches.' : chunks.map(chunkLine).join('\n');
-      }, context.signal),
+    execute: async ({ query, k }, context) => {
+      const chunks = await knowledge.recall(query, clamp(k, 1, maxRecalled), scopeOfCall(context));
+      return chunks.length === 0 ? 'No matches.' : chunks.map(chunkLine).join('\n');
+    },
   });
 }
 
@@ -76,12 +74,11 @@ function memoryList(knowledge: KnowledgeStore): Tool {
       domain: z.string().optional(),
       limit: z.number().int().default(10).describe('How many, at most 200.'),
     }),
-    execute: ({ domain, limit }, context) =>
-      orRefusal(() => {
-        const named = domain?.trim() || undefined;
-        const chunks = knowledge.list(clamp(limit, 1, maxListed), named, scopeOfCall(context));
-        return chunks.length === 0 ? 'Nothing is stored.' : chunks.map(chunkLine).join('\n');
-      }),
+    execute: async ({ domain, limit }, context) => {
+      const named = domain?.trim() || undefined;
+      const chunks = knowledge.list(clamp(limit, 1, maxListed), named, scopeOfCall(context));
+      return chunks.length === 0 ? 'Nothing is stored.' : chunks.map(chunkLine).join('\n');
+    },
   });
 }
 
@@ -91,12 +88,11 @@ function memoryStats(knowledge: KnowledgeStore): Tool {
     effects: ['reads'],
     description: 'Counts what is stored, by domain and in total.',
     input: z.object({}),
-    execute: (_, context) =>
-      orRefusal(() => {
-        const stats = knowledge.stats(scopeOfCall(context));
-        const total = stats.reduce((sum, { chunks }) => sum + chunks, 0);
-        return [...stats.map(({ domain, chunks }) => `${domain}: ${chunks}`), `total: ${total}`].join('\n');
-      }),
+    execute: async (_, context) => {
+      const stats = knowledge.stats(scopeOfCall(context));
+      const total = stats.reduce((sum, { chunks }) => sum + chunks, 0);
+      return [...stats.map(({ domain, chunks }) => `${domain}: ${chunks}`), `total: ${total}`].join('\n');
+    },
   });
 }
 
@@ -110,16 +106,15 @@ export function createDailyLog(
     effects: ['writes'],
     description: "Adds an entry to today's log.",
     input: z.object({ content: z.string().max(20_000) }),
-    execute: ({ content }, context) =>
-      orRefusal(() => {
-        if (content.trim() === '') return 'Error: there is nothing to store.';
-        const heading = now().toISOString().slice(0, 10);
-        const scope = scopeOfCall(context);
-        const earlier = knowledge.find(dailyLogDomain, heading, scope)?.content;
-        const text = earlier === undefined ? content : `${earlier}\n${content}`;
-        const { id } = knowledge.ingest({ content: text, domain: dailyLogDomain, heading, scope });
-        return `Stored chunk ${id} in '${dailyLogDomain}'.`;
-      }),
+    execute: async ({ content }, context) => {
+      if (content.trim() === '') return 'Error: there is nothing to store.';
+      const heading = now().toISOString().slice(0, 10);
+      const scope = scopeOfCall(context);
+      const earlier = knowledge.find(dailyLogDomain, heading, scope)?.content;
+      const text = earlier === undefined ? content : `${earlier}\n${content}`;
+      const { id } = knowledge.ingest({ content: text, domain: dailyLogDomain, heading, scope });
+      return `Stored chunk ${id} in '${dailyLogDomain}'.`;
+    },
   });
 }
 

@@ -1,5 +1,4 @@
 import { defineTool, type Tool } from '@trunkline/llm';
-import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { NotesStore } from '../stores/notes/notes-store.ts';
 import { defineToolModule } from './tool-module.ts';
@@ -35,8 +34,7 @@ function notesRead(notes: NotesStore): Tool {
     effects: ['reads'],
     description: 'Reads a tab of the notes, or every tab that is shared with you.',
     input: z.object({ tab: z.string().default('').describe('Name of the tab; empty for all of them.') }),
-    execute: ({ tab }) =>
-      orRefusal(() => (tab.trim() === '' ? readAll(notes) : notes.read(tab) || '(empty)')),
+    execute: async ({ tab }) => (tab.trim() === '' ? readAll(notes) : notes.read(tab) || '(empty)'),
   });
 }
 
@@ -56,12 +54,11 @@ function notesWrite(notes: NotesStore): Tool {
       content: z.string(),
       mode: z.enum(['append', 'replace']).default('append'),
     }),
-    execute: ({ tab, content, mode }) =>
-      orRefusal(async () => {
-        const { name, metadata } = await notes.write(tab, content, mode);
-        const done = mode === 'append' ? 'Added to' : 'Replaced';
-        return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;
-      }),
+    execute: async ({ tab, content, mode }) => {
+      const { name, metadata } = await notes.write(tab, content, mode);
+      const done = mode === 'append' ? 'Added to' : 'Replaced';
+      return `${done} '${name}' (${metadata.wordCount} words, ${metadata.characterCount} characters).`;
+    },
   });
 }
 
@@ -74,10 +71,9 @@ function notesRevert(notes: NotesStore): Tool {
       tab: z.string(),
       steps: z.number().int().default(1).describe('How many versions to go back.'),
     }),
-    execute: ({ tab, steps }) =>
-      orRefusal(async () => {
-        const { name, metadata } = await notes.revert(tab, steps);
-        return `Took '${name}' back by ${steps} version(s); ${metadata.history.length} earlier one(s) left.`;
-      }),
+    execute: async ({ tab, steps }) => {
+      const { name, metadata } = await notes.revert(tab, steps);
+      return `Took '${name}' back by ${steps} version(s); ${metadata.history.length} earlier one(s) left.`;
+    },
   });
 }

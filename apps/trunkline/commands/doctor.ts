@@ -38,7 +38,7 @@ export const main = defineCommand({
       diagnoseSpeech(services.voice),
       checkBus(services.switchboard),
       diagnoseSurfaces(services.switchboard),
-      checkPorts(options, services),
+      checkPorts(services),
       checkDirectories(options.trunklineHome),
       Promise.resolve(checkAccess(options, services)),
     ];

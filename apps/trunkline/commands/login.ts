@@ -54,8 +54,7 @@ function homeAdvice(running: readonly { answer: Answer }[]): string {
 }
 
 function addressesOf(options: UpOptions, env: Environment) {
-  const { voice, agent, research, switchboard } = readServiceOptions(options, env);
-  return Object.entries({ voice, agent, research, switchboard }).map(([name, { host, port }]) => ({
+  return Object.entries(readServiceOptions(options, env)).map(([name, { host, port }]) => ({
     name,
     url: `http://${reachable(host)}:${port}`,
   }));

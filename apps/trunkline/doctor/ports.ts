@@ -1,29 +1,15 @@
 import { createServer } from 'node:net';
 import type { Diagnosis } from '@trunkline/service';
-import type { ServiceOptions, UpOptions } from '../fleet/service-options.ts';
+import type { ServiceOptions } from '../fleet/service-options.ts';
 
 const LIMIT_MS = 2000;
 
 /** Looks whether each service's port is free, or is held by that very service. */
-export function checkPorts(options: UpOptions, services: ServiceOptions): Promise<Diagnosis[]> {
-  const wanted = [
-    { name: 'voice', port: options.voicePort, host: services.voice.host },
-    { name: 'agent', port: options.agentPort, host: services.agent.host },
-    { name: 'research', port: options.researchPort, host: services.research.host },
-    { name: 'switchboard', port: options.switchboardPort, host: services.switchboard.host },
-  ];
-  return Promise.all(wanted.map(checkPort));
+export function checkPorts(services: ServiceOptions): Promise<Diagnosis[]> {
+  return Promise.all(Object.entries(services).map(([name, { port, host }]) => checkPort(name, port, host)));
 }
 
-async function checkPort({
-  name,
-  port,
-  host,
-}: {
-  name: string;
-  port: number;
-  host: string;
-}): Promise<Diagnosis> {
+async function checkPort(name: string, port: number, host: string): Promise<Diagnosis> {
   const subject = `port ${port}`;
   const reason = await whyTaken(port, host);
   if (reason === undefined) return { subject, state: 'ok', words: `free for ${name}.` };

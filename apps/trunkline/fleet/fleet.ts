@@ -98,12 +98,7 @@ function linksTo(
 
 /** As people reach the services, behind a proxy for instance. */
 function publicAddresses(read: ServiceOptions): Record<string, string | undefined> {
-  return {
-    voice: read.voice.publicUrl,
-    agent: read.agent.publicUrl,
-    research: read.research.publicUrl,
-    switchboard: read.switchboard.publicUrl,
-  };
+  return Object.fromEntries(Object.entries(read).map(([name, { publicUrl }]) => [name, publicUrl]));
 }
 
 interface Starter {

@@ -1,11 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { group, list, text as textOption } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { errorMessage, KeyedQueue, QueueFullError } from '@trunkline/std';
-import { clamp, connectDiscord, oneLine, orRefusal, splitMessage } from '@trunkline/tools';
+import { clamp, connectDiscord, oneLine, splitMessage } from '@trunkline/tools';
 import type { Client, Message } from 'discord.js';
 import { z } from 'zod';
 import { type ApiClient, createApiClient } from '../api-client.ts';
-import type { Inbound, Plugin, PluginContext } from '../open-plugins.ts';
+import { definePlugin, type Inbound, type Plugin, type PluginContext } from '../open-plugins.ts';
+
+export const chatPlugin = definePlugin({
+  options: group('Plugins', {
+    chatBotToken: textOption({ env: 'CHAT_BOT_TOKEN', secret: true, doc: 'Token of the chat plugin.' }),
+    chatAdminIds: list({
+      env: 'CHAT_ADMIN_IDS',
+      default: [],
+      doc: 'Users who may write to the bot directly.',
+    }),
+  }),
+  create({ options: { chatBotToken, chatAdminIds }, config, secrets }) {
+    const token = chatBotToken || secrets.chat.bot_token || config.chat.bot_token;
+    return createChatPlugin({ token: token || undefined, adminIds: chatAdminIds });
+  },
+});
 
 /** Ids are numbers: nothing else may enter a path. */
 const snowflake = z.string().regex(/^\d{1,20}$/, 'an id is a number');
@@ -177,14 +193,13 @@ function createChatSend(api: ApiClient): Tool {
     subject: ({ channel_id }) => ({ recipient: channel_id }),
     description: 'Sends a message to a chat channel; a long one goes out as several.',
     input: z.object({ channel_id: snowflake, content: z.string() }),
-    execute: ({ channel_id, content }, { signal }) =>
-      orRefusal(async () => {
-        const messages = splitMessage(content);
-        if (messages.length === 0) return 'Error: the message is empty.';
-        if (messages.length > maxMessages)
-          return `Error: the message is longer than ${maxMessages} chat messages.`;
-        return await sendAll(api, channel_id, messages, signal);
-      }, signal),
+    execute: async ({ channel_id, content }, { signal }) => {
+      const messages = splitMessage(content);
+      if (messages.length === 0) return 'Error: the message is empty.';
+      if (messages.length > maxMessages)
+        return `Error: the message is longer than ${maxMessages} chat messages.`;
+      return await sendAll(api, channel_id, messages, signal);
+    },
   });
 }
 
@@ -216,13 +231,12 @@ function createChatRead(api: ApiClient): Tool {
       channel_id: snowflake,
       limit: z.number().int().default(20).describe('How many, from 1 to 100.'),
     }),
-    execute: ({ channel_id, limit }, { signal }) =>
-      orRefusal(async () => {
-        const path = `/channels/${channel_id}/messages?limit=${clamp(limit, 1, 100)}`;
-        const messages = messageList.parse(JSON.parse((await api(path, { signal })).text()));
-        messages.sort((left, right) => right.timestamp.localeCompare(left.timestamp));
-        return messages.length === 0 ? 'No messages.' : messages.map(messageLine).join('\n');
-      }, signal),
+    execute: async ({ channel_id, limit }, { signal }) => {
+      const path = `/channels/${channel_id}/messages?limit=${clamp(limit, 1, 100)}`;
+      const messages = messageList.parse(JSON.parse((await api(path, { signal })).text()));
+      messages.sort((left, right) => right.timestamp.localeCompare(left.timestamp));
+      return messages.length === 0 ? 'No messages.' : messages.map(messageLine).join('\n');
+    },
   });
 }
 
@@ -237,12 +251,11 @@ function createChatReact(api: ApiClient): Tool {
     subject: ({ channel_id }) => ({ recipient: channel_id }),
     description: 'Puts an emoji on a chat message.',
     input: z.object({ channel_id: snowflake, message_id: snowflake, emoji: z.string().min(1).max(100) }),
-    execute: ({ channel_id, message_id, emoji }, { signal }) =>
-      orRefusal(async () => {
-        const name = encodeURIComponent(emoji.trim().replace(/^<a?:(.+)>$/, '$1'));
-        const path = `/channels/${channel_id}/messages/${message_id}/reactions/${name}/@me`;
-        await api(path, { method: 'PUT', signal });
-        return `Reacted with ${emoji}.`;
-      }, signal),
+    execute: async ({ channel_id, message_id, emoji }, { signal }) => {
+      const name = encodeURIComponent(emoji.trim().replace(/^<a?:(.+)>$/, '$1'));
+      const path = `/channels/${channel_id}/messages/${message_id}/reactions/${name}/@me`;
+      await api(path, { method: 'PUT', signal });
+      return `Reacted with ${emoji}.`;
+    },
   });
 }

@@ -1,10 +1,36 @@
+import { join } from 'node:path';
+import { file, group, text } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { parseSchedule } from '@trunkline/schedule';
-import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { type ApiClient, createApiClient } from '../api-client.ts';
-import type { Plugin } from '../open-plugins.ts';
+import { definePlugin, type Plugin } from '../open-plugins.ts';
 import { Consent, TokenStore } from './token-store.ts';
+
+export const cloudPlugin = definePlugin({
+  options: group('Plugins', {
+    cloudClientId: text({ env: 'CLOUD_CLIENT_ID', doc: 'OAuth client of the cloud plugin.' }),
+    cloudClientSecret: text({ env: 'CLOUD_CLIENT_SECRET', secret: true, doc: 'Secret of that client.' }),
+    cloudTokenPath: file({
+      env: 'CLOUD_TOKEN_PATH',
+      doc: 'Where the OAuth token is kept.',
+      defaultDoc: 'cloud-token.json in CORE_CONFIG_DIR',
+    }),
+    cloudTimeZone: text({
+      env: 'CLOUD_TZ',
+      doc: 'Time zone in which a day begins and ends, as Europe/Berlin.',
+      defaultDoc: 'UTC',
+    }),
+  }),
+  create: ({ options, secrets, directory }) =>
+    createCloudPlugin({
+      clientId: options.cloudClientId,
+      clientSecret: options.cloudClientSecret || secrets.cloud.client_secret || undefined,
+      tokenPath: options.cloudTokenPath ?? join(directory, 'cloud-token.json'),
+      timezone: options.cloudTimeZone,
+    }),
+});
 
 const MAX_MAILS = 50;
 
@@ -102,10 +128,8 @@ function connect({ consent }: CloudToolOptions): Tool {
     effects: ['configures'],
     description: 'Gives an address that the person opens to connect mail and calendar.',
     input: z.object({}),
-    execute: () =>
-      orRefusal(
-        async () => `Open this on the machine of the agent within five minutes: ${await consent.begin()}`,
-      ),
+    execute: async () =>
+      `Open this on the machine of the agent within five minutes: ${await consent.begin()}`,
   });
 }
 
@@ -116,19 +140,18 @@ function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
     external: true,
     description: "Lists today's mail.",
     input: z.object({ limit: z.number().int().default(20).describe('From 1 to 50.') }),
-    execute: ({ limit }, { signal }) =>
-      orRefusal(async () => {
-        const { start, end } = dayOf(now(), timezone);
-        const query = new URLSearchParams({
-          q: `after:${start.getTime() / 1000} before:${end.getTime() / 1000}`,
-          maxResults: String(clamp(limit, 1, MAX_MAILS)),
-        });
-        const found = messageList.parse(
-          JSON.parse((await mail(`/users/me/messages?${query}`, { signal })).text()),
-        );
-        const lines = await Promise.all(found.messages.map(({ id }) => mailLine(mail, id, signal)));
-        return lines.join('\n') || 'No mail today.';
-      }, signal),
+    execute: async ({ limit }, { signal }) => {
+      const { start, end } = dayOf(now(), timezone);
+      const query = new URLSearchParams({
+        q: `after:${start.getTime() / 1000} before:${end.getTime() / 1000}`,
+        maxResults: String(clamp(limit, 1, MAX_MAILS)),
+      });
+      const found = messageList.parse(
+        JSON.parse((await mail(`/users/me/messages?${query}`, { signal })).text()),
+      );
+      const lines = await Promise.all(found.messages.map(({ id }) => mailLine(mail, id, signal)));
+      return lines.join('\n') || 'No mail today.';
+    },
   });
 }
 
@@ -147,21 +170,20 @@ function calendarToday({ calendar, timezone, now }: CloudToolOptions): Tool {
     external: true,
     description: "Lists today's appointments.",
     input: z.object({}),
-    execute: (_input, { signal }) =>
-      orRefusal(async () => {
-        const { start, end } = dayOf(now(), timezone);
-        const query = new URLSearchParams({
-          timeMin: start.toISOString(),
-          timeMax: end.toISOString(),
-          singleEvents: 'true',
-          orderBy: 'startTime',
-          timeZone: timezone,
-        });
-        const found = events.parse(
-          JSON.parse((await calendar(`/calendars/primary/events?${query}`, { signal })).text()),
-        );
-        return found.items.map(eventLine).join('\n') || 'No appointments today.';
-      }, signal),
+    execute: async (_input, { signal }) => {
+      const { start, end } = dayOf(now(), timezone);
+      const query = new URLSearchParams({
+        timeMin: start.toISOString(),
+        timeMax: end.toISOString(),
+        singleEvents: 'true',
+        orderBy: 'startTime',
+        timeZone: timezone,
+      });
+      const found = events.parse(
+        JSON.parse((await calendar(`/calendars/primary/events?${query}`, { signal })).text()),
+      );
+      return found.items.map(eventLine).join('\n') || 'No appointments today.';
+    },
   });
 }
 

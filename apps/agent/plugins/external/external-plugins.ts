@@ -4,7 +4,6 @@ import { type Environment, readVariable } from '@trunkline/config';
 import { createGuardedFetch, type GuardedFetchOptions } from '@trunkline/http';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { ifExists } from '@trunkline/storage';
-import { orRefusal } from '@trunkline/tools';
 import { z } from 'zod';
 import type { Plugin } from '../open-plugins.ts';
 import type { PluginToolHead } from './messages.ts';
@@ -86,6 +85,6 @@ function toTool(
     // Its process has no files; what its tools can do beyond answering goes through the network.
     effects: permissions.network.length === 0 ? ['reads'] : ['reads', 'writes', 'sends'],
     external: true,
-    execute: (input, { signal }) => orRefusal(() => running.call(name, input, signal), signal),
+    execute: async (input, { signal }) => running.call(name, input, signal),
   });
 }

@@ -1,9 +1,22 @@
 import { execFile } from 'node:child_process';
+import { group, text } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
-import { clamp, oneLine, orRefusal } from '@trunkline/tools';
+import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { type ApiClient, createApiClient } from '../api-client.ts';
-import type { Plugin } from '../open-plugins.ts';
+import { definePlugin, type Plugin } from '../open-plugins.ts';
+
+export const repoPlugin = definePlugin({
+  options: group('Plugins', {
+    repoToken: text({
+      env: ['REPO_TOKEN', 'REPO_CLI_TOKEN'],
+      secret: true,
+      doc: 'Token of the code-host plugin.',
+    }),
+  }),
+  create: ({ options, secrets }) =>
+    createRepoPlugin({ token: options.repoToken || secrets.repo.token || undefined }),
+});
 
 const MAX_TEXT_LENGTH = 20_000;
 
@@ -90,13 +103,12 @@ function getPr(api: ApiClient): Tool {
     external: true,
     description: 'Reads a pull request.',
     input: z.object({ repo, number }),
-    execute: (input, { signal }) =>
-      orRefusal(async () => {
-        const found = pull.parse(await readJson(api, `/repos/${input.repo}/pulls/${input.number}`, signal));
-        const state = found.merged ? 'merged' : found.state;
-        const size = `${found.changed_files} file(s), +${found.additions} -${found.deletions}`;
-        return `#${found.number} ${found.title} [${state}] ${found.head.ref} -> ${found.base.ref}, ${size}, by ${found.user?.login ?? 'ghost'}\n${found.html_url}\n${cut(found.body ?? '')}`;
-      }, signal),
+    execute: async (input, { signal }) => {
+      const found = pull.parse(await readJson(api, `/repos/${input.repo}/pulls/${input.number}`, signal));
+      const state = found.merged ? 'merged' : found.state;
+      const size = `${found.changed_files} file(s), +${found.additions} -${found.deletions}`;
+      return `#${found.number} ${found.title} [${state}] ${found.head.ref} -> ${found.base.ref}, ${size}, by ${found.user?.login ?? 'ghost'}\n${found.html_url}\n${cut(found.body ?? '')}`;
+    },
   });
 }
 
@@ -107,11 +119,10 @@ function getIssue(api: ApiClient): Tool {
     external: true,
     description: 'Reads an issue.',
     input: z.object({ repo, number }),
-    execute: (input, { signal }) =>
-      orRefusal(async () => {
-        const found = issue.parse(await readJson(api, `/repos/${input.repo}/issues/${input.number}`, signal));
-        return `${line(found)}\n${found.html_url}\n${cut(found.body ?? '')}`;
-      }, signal),
+    execute: async (input, { signal }) => {
+      const found = issue.parse(await readJson(api, `/repos/${input.repo}/issues/${input.number}`, signal));
+      return `${line(found)}\n${found.html_url}\n${cut(found.body ?? '')}`;
+    },
   });
 }
 
@@ -126,13 +137,12 @@ function listIssues(api: ApiClient): Tool {
       state: z.enum(['open', 'closed', 'all']).default('open'),
       limit: z.number().int().default(20).describe('From 1 to 100.'),
     }),
-    execute: (input, { signal }) =>
-      orRefusal(async () => {
-        const path = `/repos/${input.repo}/issues?state=${input.state}&per_page=100`;
-        const found = z.array(issue).parse(await readJson(api, path, signal));
-        const lines = found.filter(({ pull_request }) => pull_request === undefined).map(line);
-        return lines.slice(0, clamp(input.limit, 1, 100)).join('\n') || 'No issues.';
-      }, signal),
+    execute: async (input, { signal }) => {
+      const path = `/repos/${input.repo}/issues?state=${input.state}&per_page=100`;
+      const found = z.array(issue).parse(await readJson(api, path, signal));
+      const lines = found.filter(({ pull_request }) => pull_request === undefined).map(line);
+      return lines.slice(0, clamp(input.limit, 1, 100)).join('\n') || 'No issues.';
+    },
   });
 }
 
@@ -143,12 +153,11 @@ function getCommitDiff(api: ApiClient): Tool {
     external: true,
     description: 'Reads the changes of a commit.',
     input: z.object({ repo, sha: z.string().regex(/^(?!\.+$)[\w./-]{1,200}$/, 'a commit or branch') }),
-    execute: (input, { signal }) =>
-      orRefusal(async () => {
-        const path = `/repos/${input.repo}/commits/${encodeURIComponent(input.sha)}`;
-        const response = await api(path, { signal, headers: { accept: 'application/vnd.github.diff' } });
-        return cut(response.text()) || '(no changes)';
-      }, signal),
+    execute: async (input, { signal }) => {
+      const path = `/repos/${input.repo}/commits/${encodeURIComponent(input.sha)}`;
+      const response = await api(path, { signal, headers: { accept: 'application/vnd.github.diff' } });
+      return cut(response.text()) || '(no changes)';
+    },
   });
 }
 

@@ -32,14 +32,9 @@ interface Answer {
   error?: string;
 }
 
-interface Waiting {
-  resolve(vectors: number[][]): void;
-  reject(error: Error): void;
-}
-
 /** The sentence embeddings that come with the package, in a thread of their own that starts with the first text. */
 export function bundledEmbedder(script = new URL('./embedding-worker.ts', import.meta.url)): Embedder {
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PromiseWithResolvers<number[][]>>();
   let worker: Worker | undefined;
   let count = 0;
 
@@ -70,9 +65,10 @@ export function bundledEmbedder(script = new URL('./embedding-worker.ts', import
       worker ??= start();
       count += 1;
       const id = count;
-      const answer = new Promise<number[][]>((resolve, reject) => waiting.set(id, { resolve, reject }));
+      const answer = Promise.withResolvers<number[][]>();
+      waiting.set(id, answer);
       worker.postMessage({ id, texts });
-      return answer;
+      return answer.promise;
     },
     async close() {
       const running = worker;

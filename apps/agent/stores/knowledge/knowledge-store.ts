@@ -108,9 +108,9 @@ export class KnowledgeStore {
     try {
       const [vector] = await this.#embedder.embed([query]);
       if (vector === undefined) return [];
-      const isWanted = (id: number) => scope === undefined || this.#get(id)?.scope === scope;
+      const isWanted = (id: number) => scope === undefined || this.get(id)?.scope === scope;
       const nearest = this.#vectors.nearest(vector, count, this.#embedder.leastLikeness, isWanted);
-      return nearest.flatMap(({ id }) => this.#get(id) ?? []);
+      return nearest.flatMap(({ id }) => this.get(id) ?? []);
     } catch (error) {
       if (!this.#warned)
         this.#logger.warn({ err: error }, 'failed to recall by meaning; using keywords only');
@@ -122,7 +122,7 @@ export class KnowledgeStore {
   /** What is stored under a heading. */
   find(domain: string, heading: string, scope: string = operatorScope): Chunk | undefined {
     const id = this.#byHeading(scope, domain, heading);
-    return id === undefined ? undefined : this.#get(id);
+    return id === undefined ? undefined : this.get(id);
   }
 
   /** The most recent first. */
@@ -142,13 +142,13 @@ export class KnowledgeStore {
 
   /** A chunk, if there is one. */
   get(id: number): Chunk | undefined {
-    return this.#get(id);
+    return this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks WHERE id = ?`).get(id);
   }
 
   /** Replaces the content of a chunk; undefined when there is no such chunk. */
   edit(id: number, content: string): Chunk | undefined {
     const edited = this.#database.transaction(() => {
-      const chunk = this.#get(id);
+      const chunk = this.get(id);
       if (chunk === undefined) return undefined;
       const now = this.#now().toISOString();
       this.#change(id, content, now);
@@ -221,10 +221,6 @@ export class KnowledgeStore {
   #byHeading(scope: string, domain: string, heading: string): number | undefined {
     const sql = "SELECT id FROM chunks WHERE scope = ? AND domain = ? AND heading = ? AND heading <> ''";
     return this.#database.prepare<{ id: number }>(sql).get(scope, domain, heading)?.id;
-  }
-
-  #get(id: number): Chunk | undefined {
-    return this.#database.prepare<Chunk>(`SELECT ${columns} FROM chunks WHERE id = ?`).get(id);
   }
 
   #matchWords(query: string, count: number, scope?: string): { every: Chunk[]; some: Chunk[] } {

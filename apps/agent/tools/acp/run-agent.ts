@@ -158,13 +158,6 @@ export function mayDo(kind: string, { permissions, allow_kinds, deny_kinds }: Pe
   return permissions === 'allowlist' ? allow_kinds.includes(kind) : readOnlyKinds.has(kind);
 }
 
-interface AgentCommand {
-  command: string;
-  args: readonly string[];
-  directory: string;
-  env: Readonly<Record<string, string>>;
-}
-
 interface AgentProcess {
   stream: Stream;
   /** Resolves with the reason when the process ends or cannot be started. */
@@ -174,7 +167,7 @@ interface AgentProcess {
 }
 
 /** Starts an agent that speaks ACP over its standard streams, in a process group of its own. */
-function startAgentProcess({ command, args, directory, env }: AgentCommand): AgentProcess {
+function startAgentProcess({ command, args, directory, env }: AcpAgent): AgentProcess {
   const processes = markProcesses();
   const child = spawn(command, [...args], {
     cwd: directory,
