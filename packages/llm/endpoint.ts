@@ -1,10 +1,9 @@
 import type { EmbeddingModelV4, LanguageModelV4Usage } from '@ai-sdk/provider';
 import { z } from 'zod';
 import { errorFields, fromStatus, type TranslationOptions } from './error-translation.ts';
-import { explain, startLimits } from './limits.ts';
-import { startMeter } from './meter.ts';
+import { explain } from './limits.ts';
 import { ModelError } from './model-error.ts';
-import type { CallPolicy } from './resilient-model.ts';
+import { attempt, type CallPolicy } from './resilient-model.ts';
 import { tryInTurn } from './retry.ts';
 
 const batchSize = 128;
@@ -113,21 +112,17 @@ async function embedOnce(
   policy: CallPolicy,
   caller: AbortSignal | undefined,
 ): Promise<number[][]> {
-  const meter = startMeter(model.modelId, policy);
-  const limits = startLimits(caller, { totalMs: policy.timeoutMs }, policy);
-  try {
-    const { embeddings, usage } = await model.doEmbed({ values, abortSignal: limits.signal });
-    if (embeddings.length !== values.length)
+  const embed = async (abortSignal: AbortSignal) => {
+    const result = await model.doEmbed({ values, abortSignal });
+    if (result.embeddings.length !== values.length)
       throw new ModelError('bad-answer', { detail: 'a vector is missing' });
-    meter.report({ finishReason: 'stop', usage: inputUsage(usage?.tokens) });
-    return embeddings;
-  } catch (error) {
-    const failure = limits.explain(error);
-    meter.report({ error: failure });
-    throw failure;
-  } finally {
-    limits.end();
-  }
+    return result;
+  };
+  const { embeddings } = await attempt(model.modelId, policy, caller, embed, ({ usage }) => ({
+    finishReason: 'stop',
+    usage: inputUsage(usage?.tokens),
+  }));
+  return embeddings;
 }
 
 function inputUsage(tokens: number | undefined): LanguageModelV4Usage {

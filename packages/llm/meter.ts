@@ -77,7 +77,7 @@ function tell({ onCall, logger }: MeterOptions, call: ModelCall): void {
   try {
     onCall?.(call);
   } catch (error) {
-    logger?.warn({ reason: toModelError(error).message }, 'the listener for model calls failed');
+    logger?.warn({ reason: toModelError(error).message }, 'failed to report model call');
   }
 }
 

@@ -1,7 +1,6 @@
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
-  LanguageModelV4GenerateResult,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
   LanguageModelV4Usage,
@@ -33,22 +32,33 @@ export function createResilientModel(
     modelId: primary.modelId,
     supportedUrls: primary.supportedUrls,
     doGenerate: (options) =>
-      tryInTurn(chain, policy, options.abortSignal, (model) => generateOnce(model, options, policy)),
+      tryInTurn(chain, policy, options.abortSignal, (model) =>
+        attempt(
+          model.modelId,
+          policy,
+          options.abortSignal,
+          async (abortSignal) => model.doGenerate({ ...options, abortSignal }),
+          ({ finishReason, usage }) => ({ finishReason: finishReason.unified, usage }),
+        ),
+      ),
     doStream: (options) =>
       tryInTurn(chain, policy, options.abortSignal, (model) => streamOnce(model, options, policy)),
   };
 }
 
-async function generateOnce(
-  model: LanguageModelV4,
-  options: LanguageModelV4CallOptions,
+/** Makes one attempt within its time limit and reports it to the meter. */
+export async function attempt<Result>(
+  modelId: string,
   policy: CallPolicy,
-): Promise<LanguageModelV4GenerateResult> {
-  const meter = startMeter(model.modelId, policy);
-  const limits = startLimits(options.abortSignal, { totalMs: policy.timeoutMs }, policy);
+  caller: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<Result>,
+  reportOf: (result: Result) => Parameters<Meter['report']>[0],
+): Promise<Result> {
+  const meter = startMeter(modelId, policy);
+  const limits = startLimits(caller, { totalMs: policy.timeoutMs }, policy);
   try {
-    const result = await model.doGenerate({ ...options, abortSignal: limits.signal });
-    meter.report({ finishReason: result.finishReason.unified, usage: result.usage });
+    const result = await work(limits.signal);
+    meter.report(reportOf(result));
     return result;
   } catch (error) {
     const failure = limits.explain(error);
@@ -99,10 +109,8 @@ const openingTypes = new Set([
   'reasoning-start',
 ]);
 
-async function readToFirstToken(
-  reader: ReadableStreamDefaultReader<LanguageModelV4StreamPart>,
-): Promise<LanguageModelV4StreamPart[]> {
-  const parts: LanguageModelV4StreamPart[] = [];
+async function readToFirstToken(reader: ReadableStreamDefaultReader<Part>): Promise<Part[]> {
+  const parts: Part[] = [];
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return parts;

@@ -84,7 +84,7 @@ function failureReporter({ host, logger }: TraceTarget): (error: unknown) => voi
     const reason = errorMessage(error);
     logger?.warn(
       { host, reason },
-      'traces could not be sent: check TRACE_HOST, TRACE_PUBLIC_KEY and TRACE_SECRET_KEY',
+      'failed to send traces: check TRACE_HOST, TRACE_PUBLIC_KEY and TRACE_SECRET_KEY',
     );
   };
 }
@@ -96,7 +96,7 @@ async function stopExport(
 ): Promise<void> {
   unregister(telemetry);
   const sent = await succeedsInTime(provider.shutdown(), flushLimitMs);
-  if (!sent) logger?.warn({}, 'the last traces may be lost: the tracing host did not take them in time');
+  if (!sent) logger?.warn({}, 'failed to flush traces in time: the last ones may be lost');
   if (exportsByTarget.size === 0) forgetGlobals();
 }
 

@@ -1,9 +1,10 @@
-import { compose, summarise } from './compose.ts';
 import { intents, recognise } from './intents/table.ts';
 import type { DemoRequest } from './request.ts';
 import { callOf, fillSchema } from './schema.ts';
+import { summarise } from './summary.ts';
 import { workOnText } from './tasks.ts';
 import { clausesOf, sentencesOf, stagesOf, trimPhrase } from './text.ts';
+import { compose } from './tool-results.ts';
 import type { Call, OfferedTool, Outcome, Situation } from './types.ts';
 
 const naming =

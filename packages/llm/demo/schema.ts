@@ -1,6 +1,6 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
-import { listFor, textFor, topicOf } from './compose.ts';
 import { shorten } from './text.ts';
+import { listFor, textFor, topicOf } from './topic.ts';
 import type { Call, OfferedTool, Situation } from './types.ts';
 
 interface FillSource {

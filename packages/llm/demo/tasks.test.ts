@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { summarise } from './compose.ts';
+import { summarise } from './summary.ts';
 import { ask, step } from './demo.suite.ts';
 import { introduction } from './reply.ts';
 

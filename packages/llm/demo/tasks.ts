@@ -1,6 +1,7 @@
-import { salientSentences, summarise, topicOf } from './compose.ts';
 import type { DemoRequest } from './request.ts';
+import { salientSentences, summarise } from './summary.ts';
 import { capitalise, sentencesOf } from './text.ts';
+import { topicOf } from './topic.ts';
 
 const summaryWish =
   /\b(?:summari[sz]\w*|summary|condense|compress|distil\w*|digest|key (?:points|facts|findings?)|extract|tl;?dr|gist|answer (?:the |each )?(?:user's |following )?question\w* (?:using|from|based|with))\b/i;

@@ -54,5 +54,5 @@ function destroyAfter(login: Promise<unknown>, client: Client, logger: Log): voi
   client.removeAllListeners().on('error', () => undefined);
   login
     .then(() => client.destroy())
-    .catch((error: unknown) => logger.warn({ err: error }, 'abandoned discord login failed'));
+    .catch((error: unknown) => logger.warn({ err: error }, 'failed to end abandoned discord login'));
 }

@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { layoutOf, type PageLayout, type Pages, type PagesOptions } from './layout.ts';
 import { readStamp, sourceStamp } from './stamp.ts';
 
+export type { PageApp, Pages, PagesOptions } from './layout.ts';
+
 const BUILD_LIMIT_MS = 180_000;
 const BUILDER = join(import.meta.dirname, 'main.ts');
 
@@ -15,21 +17,13 @@ export async function ensurePages(options: PagesOptions): Promise<Pages> {
   const layout = layoutOf(options);
   if (readStamp(layout.output) === sourceStamp(layout)) return { directory: layout.output, built: false };
   options.onBuild?.();
-  return await buildPages(options);
-}
-
-/** Builds a service's pages in a process of its own, so that the bundler's memory is given back. */
-export async function buildPages(options: PagesOptions): Promise<Pages> {
-  const layout = layoutOf(options);
   const build = lastBuild.then(() => runBuilder(options, layout));
-  lastBuild = build.then(
-    () => undefined,
-    () => undefined,
-  );
+  lastBuild = build.catch(() => undefined);
   await build;
   return { directory: layout.output, built: true };
 }
 
+/** Builds in a process of its own, so that the bundler's memory is given back. */
 function runBuilder({ app }: PagesOptions, { root, output }: PageLayout): Promise<void> {
   const args = [BUILDER, '--force', '--root', root, '--out', output, app];
   return new Promise((resolve, reject) => {

@@ -190,21 +190,14 @@ export function Sheet({ open, onClose, title, children }: SheetProps) {
   );
 }
 
-interface InspectorProps {
-  open: boolean;
-  onClose(): void;
-  title: string;
-  children: ReactNode;
-}
-
 /** Details of what is selected: a column at the right, or a sheet where there is no room for one. */
-export function Inspector(props: InspectorProps) {
+export function Inspector(props: SheetProps) {
   const wide = useMediaQuery('(min-width: 64rem)');
   if (!wide) return <Sheet {...props} />;
   return props.open ? <Column {...props} /> : null;
 }
 
-function Column({ onClose, title, children }: InspectorProps) {
+function Column({ onClose, title, children }: SheetProps) {
   useHotkeys([{ keys: 'escape', label: 'Close the inspector', run: onClose }]);
   return (
     <aside

@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useId } from 'react';
 import { cn } from '../lib/cn.ts';
 
 /** What every field says about itself. */
-export interface FieldWords {
+interface FieldWords {
   label: string;
   /** How to fill it in. */
   hint?: ReactNode;
@@ -68,7 +68,7 @@ export function Field({ label, hint, error, inline = false, className, children 
 }
 
 /** The look that text, area and select share. */
-export const controlClass = cn(
+const controlClass = cn(
   'w-full rounded-corner border border-edge bg-raised px-3 text-14 text-ink transition-colors placeholder:text-muted',
   'hover:border-ink focus-visible:outline-offset-0 aria-invalid:border-failed',
   'disabled:cursor-not-allowed disabled:border-line-strong disabled:bg-sunken disabled:text-muted',
@@ -76,22 +76,15 @@ export const controlClass = cn(
   'pointer-coarse:text-16',
 );
 
-export interface CheckboxFieldProps extends FieldWords {
+interface ToggleFieldProps extends FieldWords {
   checked: boolean;
   onChange(checked: boolean): void;
   disabled?: boolean;
 }
 
-export function CheckboxField({
-  label,
-  hint,
-  error,
-  checked,
-  onChange,
-  disabled = false,
-}: CheckboxFieldProps) {
+export function CheckboxField({ checked, onChange, disabled = false, ...words }: ToggleFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error} inline>
+    <Field {...words} inline>
       {(control) => (
         <Checkbox.Root
           {...control}
@@ -109,7 +102,7 @@ export function CheckboxField({
   );
 }
 
-export interface RangeFieldProps
+interface RangeFieldProps
   extends FieldWords,
     Omit<ComponentProps<'input'>, 'id' | 'type' | 'onChange'> {
   value: number;
@@ -142,15 +135,10 @@ export function RangeField({ label, hint, error, className, value, onChange, ...
   );
 }
 
-export interface SelectOption {
-  value: string;
-  label: string;
-}
-
-export interface SelectFieldProps
+interface SelectFieldProps
   extends FieldWords,
     Omit<ComponentProps<'select'>, 'id' | 'children' | 'multiple'> {
-  options: readonly SelectOption[];
+  options: readonly { value: string; label: string }[];
 }
 
 /** One of several; the browser's own list, which every phone and screen reader knows. */
@@ -180,16 +168,10 @@ export function SelectField({ label, hint, error, options, className, ...rest }:
   );
 }
 
-export interface SwitchFieldProps extends FieldWords {
-  checked: boolean;
-  onChange(checked: boolean): void;
-  disabled?: boolean;
-}
-
 /** On or off, at once. For something that takes effect when saved, use a check box. */
-export function SwitchField({ label, hint, error, checked, onChange, disabled = false }: SwitchFieldProps) {
+export function SwitchField({ checked, onChange, disabled = false, ...words }: ToggleFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error} inline>
+    <Field {...words} inline>
       {(control) => (
         <Switch.Root
           {...control}
@@ -205,7 +187,7 @@ export function SwitchField({ label, hint, error, checked, onChange, disabled = 
   );
 }
 
-export interface TextAreaFieldProps extends FieldWords, Omit<ComponentProps<'textarea'>, 'id'> {
+interface TextAreaFieldProps extends FieldWords, Omit<ComponentProps<'textarea'>, 'id'> {
   mono?: boolean;
 }
 
@@ -229,7 +211,7 @@ export function TextAreaField({ label, hint, error, mono = false, className, ...
   );
 }
 
-export interface TextFieldProps extends FieldWords, Omit<ComponentProps<'input'>, 'id'> {
+interface TextFieldProps extends FieldWords, Omit<ComponentProps<'input'>, 'id'> {
   /** For keys, ids and addresses. */
   mono?: boolean;
 }

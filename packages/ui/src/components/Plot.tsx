@@ -215,8 +215,6 @@ function clock(time: number): string {
   return clockWords.format(time);
 }
 
-// Where the ticks of a plot stand.
-
 /** The top of an axis and its ticks, in steps that people count in. */
 export function niceScale(largest: number, wanted = 4): { top: number; ticks: number[] } {
   if (!(largest > 0)) return { top: 1, ticks: [0, 1] };

@@ -1,6 +1,7 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
 import { useApi } from '../api/ApiProvider.tsx';
 import { type EventStream, openEventStream, type StreamEvent, type StreamState } from '../api/eventStream.ts';
+import { useLatest } from './useLatest.ts';
 import { useReopened } from './useResource.ts';
 
 const HIDDEN_LIMIT_MS = 20_000;
@@ -74,14 +75,6 @@ export function createLive<Event>(path: string, read: (data: string) => Event): 
   return { LiveProvider, useLiveEvents, useLiveReload, useLiveState: () => useContext(Context).state };
 }
 
-function useLatest<Value>(value: Value) {
-  const latest = useRef(value);
-  useEffect(() => {
-    latest.current = value;
-  });
-  return latest;
-}
-
 export interface EventStreamHook {
   state: StreamState;
   /** Connects at once instead of after the pause, or again after a refusal. */
@@ -97,11 +90,8 @@ export function useEventStream(path: string | null, onEvent: (event: StreamEvent
   );
   const [round, setRound] = useState(0);
   const stream = useRef<EventStream | null>(null);
-  const listener = useRef(onEvent);
+  const listener = useLatest(onEvent);
   const lastEvent = useRef<{ path: string | null; id: string }>({ path, id: '' });
-  useEffect(() => {
-    listener.current = onEvent;
-  });
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round opens the stream again
   useEffect(() => {
@@ -158,10 +148,7 @@ function useInView(): boolean {
 // A stream that wants a key asks for it as any request does, then opens again.
 function useKeyForRefused(state: StreamState, reopen: () => void): void {
   const api = useApi();
-  const latest = useRef(reopen);
-  useEffect(() => {
-    latest.current = reopen;
-  });
+  const latest = useLatest(reopen);
   const refused = state.name === 'refused' && state.error.status === 401;
   useEffect(() => {
     if (!refused) return;

@@ -3,6 +3,7 @@ import { useApi } from '../api/ApiProvider.tsx';
 import { type ApiError, type ApiRequest, asApiError } from '../api/api.ts';
 import type { StreamState } from '../api/eventStream.ts';
 import { type ToastContent, useToast } from '../components/Toasts.tsx';
+import { useLatest } from './useLatest.ts';
 
 const NOTHING = { key: undefined, items: undefined, next: null, error: undefined, loading: true };
 
@@ -130,10 +131,7 @@ export function usePages<Item, Body>({ path, key, read }: PagesOptions<Item, Bod
   const api = useApi();
   const [state, setState] = useState<PagesState<Item>>(NOTHING);
   const [want, setWant] = useState({ key, pages: 1, round: 0 });
-  const asked = useRef({ path, read });
-  useEffect(() => {
-    asked.current = { path, read };
-  });
+  const asked = useLatest({ path, read });
   const pages = want.key === key ? want.pages : 1;
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new round loads again
@@ -197,10 +195,7 @@ async function loadPages<Item>(
 /** Calls when a stream is open again after it was not: what happened in between has to be asked for. */
 export function useReopened({ name }: StreamState, onReopened: () => void): void {
   const wasLost = useRef(false);
-  const latest = useRef(onReopened);
-  useEffect(() => {
-    latest.current = onReopened;
-  });
+  const latest = useLatest(onReopened);
   useEffect(() => {
     if (name === 'waiting' || name === 'closed') wasLost.current = true;
     if (name !== 'open' || !wasLost.current) return;
