@@ -114,7 +114,7 @@ describe('an endpoint', () => {
       },
     );
     expect((await generateText({ model: gateway.languageModel(), prompt: 'Hi' })).text).toBe('Hello');
-    expect(warnings).toEqual(['the listener for model calls failed']);
+    expect(warnings).toEqual(['failed to report model call']);
   });
 });
 

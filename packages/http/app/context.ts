@@ -6,7 +6,7 @@ export interface ServerBindings extends HttpBindings {
   streams: OpenStreams;
 }
 
-export interface KitVariables {
+interface KitVariables {
   requestId: string;
   logger: Logger;
   metrics: Metrics | undefined;

@@ -1,7 +1,7 @@
 import type { JSONSchema7, JSONSchema7Definition } from '@ai-sdk/provider';
-import { shorten } from './text.ts';
+import { shorten, trimPhrase } from './text.ts';
 import { listFor, textFor, topicOf } from './topic.ts';
-import type { Call, OfferedTool, Situation } from './types.ts';
+import type { Call, Intent, OfferedTool, Situation } from './types.ts';
 
 interface FillSource {
   /** Name of the property being filled; it decides what sort of words fit. */
@@ -162,6 +162,30 @@ export function offeredCall(
 ): Call[] | undefined {
   const tool = tools.get(name);
   return tool === undefined ? undefined : [callOf(tool, input)];
+}
+
+/** Words that ask for a tool, and the input that follows from the named groups of the pattern. */
+type Rule = readonly [
+  pattern: RegExp,
+  tool: string,
+  inputOf?: (groups: Record<string, string | undefined>, situation: Situation) => Record<string, unknown>,
+];
+
+/** An intent made of rules; the first that fits and whose tool is offered counts. */
+export function intentOf(example: string, rules: readonly Rule[]): Intent {
+  return {
+    tools: [...new Set(rules.map(([, tool]) => tool))],
+    example,
+    recognise(clause, situation) {
+      const sentence = trimPhrase(clause);
+      for (const [pattern, tool, inputOf = () => ({})] of rules) {
+        const match = pattern.exec(sentence);
+        const calls = match && offeredCall(tool, inputOf({ ...match.groups }, situation), situation);
+        if (calls) return calls;
+      }
+      return undefined;
+    },
+  };
 }
 
 /** The parameter that takes the main words: the first required text, else the first text. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { summarise } from './summary.ts';
 import { ask, step } from './demo.suite.ts';
 import { introduction } from './reply.ts';
+import { summarise } from './summary.ts';
 
 const tides = [
   'Tidal power turns the movement of the tides into electricity.',

@@ -1,27 +1,20 @@
-import { callOf, mainParameter, offeredCall } from '../schema.ts';
+import { callOf, intentOf, mainParameter, offeredCall } from '../schema.ts';
 import { trimPhrase } from '../text.ts';
 import type { Intent } from '../types.ts';
 
-const reports =
-  /^(?:report|file|open|raise)(?: me)?(?: an?| the)?(?: new)?(?: (?<severity>low|medium|high|critical))? (?:incident|outage)(?:[:,]| that| of| about| in| with)?\s+(?<title>.+)$/is;
-
-const asks = /\b(?:incidents?|outages?)\b/i;
-
-export const incidents: Intent = {
-  tools: ['get_incidents', 'report_incident'],
-  example: 'Is there an outage?',
-  recognise(clause, situation) {
-    const sentence = trimPhrase(clause);
-    const reported = reports.exec(sentence)?.groups;
-    if (reported) {
-      const { title, severity } = reported;
-      return offeredCall('report_incident', { title, severity: severity?.toLowerCase() }, situation);
-    }
-    if (!asks.test(sentence)) return undefined;
-    const all = /\b(?:all|past|resolved)\b/i.test(sentence) ? true : undefined;
-    return offeredCall('get_incidents', { all }, situation);
-  },
-};
+export const incidents = intentOf('Is there an outage?', [
+  [
+    /^(?:report|file|open|raise)(?: me)?(?: an?| the)?(?: new)?(?: (?<severity>low|medium|high|critical))? (?:incident|outage)(?:[:,]| that| of| about| in| with)?\s+(?<title>.+)$/is,
+    'report_incident',
+    ({ title, severity }) => ({ title, severity: severity?.toLowerCase() }),
+  ],
+  [
+    /\b(?:all|past|resolved)\b.*\b(?:incident|outage)s?\b|\b(?:incident|outage)s?\b.*\b(?:all|past|resolved)\b/is,
+    'get_incidents',
+    () => ({ all: true }),
+  ],
+  [/\b(?:incidents?|outages?)\b/i, 'get_incidents'],
+]);
 
 const kinds = 'task|bug|feature|chore|epic|issue|bead|card|ticket';
 const creates = new RegExp(
@@ -85,14 +78,9 @@ function changeOf(sentence: string): Record<string, unknown> | 'close' | undefin
   return title === undefined ? undefined : { title };
 }
 
-export const inbox: Intent = {
-  tools: ['check_inbox'],
-  example: 'Check my inbox',
-  recognise(clause, situation) {
-    const asks = /\binbox\b|^(?:any|do i have(?: any)?) (?:new )?messages/i;
-    return asks.test(clause) ? offeredCall('check_inbox', {}, situation) : undefined;
-  },
-};
+export const inbox = intentOf('Check my inbox', [
+  [/\binbox\b|^(?:any|do i have(?: any)?) (?:new )?messages/i, 'check_inbox'],
+]);
 
 export const goal: Intent = {
   tools: ['set_goal'],

@@ -1,4 +1,4 @@
-import { offeredCall } from '../schema.ts';
+import { intentOf, offeredCall } from '../schema.ts';
 import { capitalise, trimPhrase } from '../text.ts';
 import type { Intent, Recognised, Situation } from '../types.ts';
 import { findTime } from '../when.ts';
@@ -50,25 +50,17 @@ function askWhen(clause: string, situation: Situation): Recognised {
   return askHuman(question, situation) ?? question;
 }
 
-export const listSchedules: Intent = {
-  tools: ['list_schedules'],
-  example: 'List my schedules',
-  recognise(clause, situation) {
-    const asks =
-      /^(?:list|show|what are|what's|what is|do i have)\b.*\b(?:schedules?|scheduled|reminders?)\b/i;
-    return asks.test(clause) ? offeredCall('list_schedules', {}, situation) : undefined;
-  },
-};
+export const listSchedules = intentOf('List my schedules', [
+  [
+    /^(?:list|show|what are|what's|what is|do i have)\b.*\b(?:schedules?|scheduled|reminders?)\b/i,
+    'list_schedules',
+  ],
+]);
 
-export const cancelSchedule: Intent = {
-  tools: ['cancel_schedule'],
-  example: 'Cancel job <id>',
-  recognise(clause, situation) {
-    const cancels =
-      /^(?:cancel|delete|remove|stop)(?: the| my)?(?: scheduled)? (?:schedule|job|reminder|task)(?: with)?(?: id)?:? (\S+)$/i;
-    const id = cancels.exec(trimPhrase(clause))?.[1];
-    return id === undefined
-      ? undefined
-      : offeredCall('cancel_schedule', { job_id: trimPhrase(id) }, situation);
-  },
-};
+export const cancelSchedule = intentOf('Cancel job <id>', [
+  [
+    /^(?:cancel|delete|remove|stop)(?: the| my)?(?: scheduled)? (?:schedule|job|reminder|task)(?: with)?(?: id)?:? (?<id>\S+)$/i,
+    'cancel_schedule',
+    ({ id = '' }) => ({ job_id: trimPhrase(id) }),
+  ],
+]);

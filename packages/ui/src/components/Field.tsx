@@ -102,9 +102,7 @@ export function CheckboxField({ checked, onChange, disabled = false, ...words }:
   );
 }
 
-interface RangeFieldProps
-  extends FieldWords,
-    Omit<ComponentProps<'input'>, 'id' | 'type' | 'onChange'> {
+interface RangeFieldProps extends FieldWords, Omit<ComponentProps<'input'>, 'id' | 'type' | 'onChange'> {
   value: number;
   min: number;
   max: number;

@@ -20,7 +20,6 @@ interface MenuProps {
   trigger: ReactNode;
   /** Groups of items, parted by a line. */
   groups: readonly (readonly MenuItem[])[];
-  align?: 'start' | 'end';
 }
 
 export const menuClass =
@@ -29,12 +28,12 @@ export const menuClass =
 export const menuItemClass =
   'flex h-8 cursor-pointer items-center gap-2 rounded-small px-2 text-14 outline-none select-none data-[disabled]:cursor-not-allowed data-[disabled]:text-muted data-[highlighted]:bg-hover pointer-coarse:h-11 [&_svg]:size-4 [&_svg]:shrink-0';
 
-export function Menu({ trigger, groups, align = 'end' }: MenuProps) {
+export function Menu({ trigger, groups }: MenuProps) {
   return (
     <DropdownMenu.Root>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content align={align} sideOffset={4} collisionPadding={8} className={menuClass}>
+        <DropdownMenu.Content align="end" sideOffset={4} collisionPadding={8} className={menuClass}>
           {groups.map((items, index) => (
             <DropdownMenu.Group key={items[0]?.id ?? index}>
               {index > 0 && <DropdownMenu.Separator className="my-1 h-px bg-line" />}

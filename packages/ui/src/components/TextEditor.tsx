@@ -13,7 +13,6 @@ interface TextEditorProps {
   value: string;
   onChange(text: string): void;
   messages?: readonly LineMessage[];
-  readOnly?: boolean;
   /** For short files that stand among other things. */
   short?: boolean;
 }
@@ -22,14 +21,7 @@ const LINE_PX = 20;
 const PADDING_PX = 12;
 
 /** Text with numbered lines; what is wrong is marked at its line, and each message leads there. */
-export function TextEditor({
-  label,
-  value,
-  onChange,
-  messages = [],
-  readOnly = false,
-  short = false,
-}: TextEditorProps) {
+export function TextEditor({ label, value, onChange, messages = [], short = false }: TextEditorProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [top, setTop] = useState(0);
   const lines = value.split('\n');
@@ -55,7 +47,6 @@ export function TextEditor({
           aria-label={label}
           aria-invalid={messages.length > 0 || undefined}
           value={value}
-          readOnly={readOnly}
           wrap="off"
           spellCheck={false}
           autoCapitalize="off"

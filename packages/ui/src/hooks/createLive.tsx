@@ -156,5 +156,5 @@ function useKeyForRefused(state: StreamState, reopen: () => void): void {
     void api.askKey(hadKey).then((key) => {
       if (key !== null) latest.current();
     });
-  }, [refused, api]);
+  }, [refused, api, latest]);
 }

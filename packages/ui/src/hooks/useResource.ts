@@ -201,5 +201,5 @@ export function useReopened({ name }: StreamState, onReopened: () => void): void
     if (name !== 'open' || !wasLost.current) return;
     wasLost.current = false;
     latest.current();
-  }, [name]);
+  }, [name, latest]);
 }
