@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type A2aServer, createA2aClient, createA2aServer } from '@trunkline/a2a';
+import { createA2aClient } from '@trunkline/a2a';
 import type { AuditLog } from '@trunkline/audit';
 import { type Environment, type Logger, readVariables } from '@trunkline/config';
 import { type App, createMetrics, type Metrics } from '@trunkline/http';
@@ -14,7 +14,6 @@ import {
   ServiceAddress,
   type ServiceContext,
 } from '@trunkline/service';
-import type { Database } from '@trunkline/storage';
 import {
   createCalculator,
   createCurrentTime,
@@ -31,7 +30,6 @@ import { OpenQuestions } from './delegates/a2a-delegate.ts';
 import { DelegateRepository, peerDelegates } from './delegates/repository.ts';
 import { CallbackTokens, createLateAnswers } from './delivery/callbacks.ts';
 import { createReportSummarizer, DeliveryController, PendingStore } from './delivery/delivery-controller.ts';
-import { PersonaUnavailableError } from './errors.ts';
 import { Calls, type CallsOptions } from './media/calls.ts';
 import { portRangeOf } from './media/peer.ts';
 import { loadWrtcPeers } from './media/wrtc-peer.ts';
@@ -44,16 +42,16 @@ import { SkillSelection } from './skills/selection.ts';
 import { VoiceCloner } from './speech/clone/cloner.ts';
 import { createSidecarClient } from './speech/sidecar/client.ts';
 import { createSpeechParts } from './speech/speech.ts';
-import { type Directories, findDirectories, openVoiceDatabase } from './store/database.ts';
+import { findDirectories, openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
 import { Toolbox } from './tools/toolbox.ts';
-import { Models, type Persona, snapshotPersona } from './turn/persona.ts';
-import { ConversationHistories, createTextTurn, describeVoice } from './turn/text-turn.ts';
-import { type Admission, createAdmission } from './users/admission.ts';
+import { Models, snapshotPersona } from './turn/persona.ts';
+import { createAgentServer } from './turn/text-turn.ts';
+import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
 import { configuredSecrets, createFileSource, createRosterMarker } from './users/roster-sources.ts';
-import { defaultUser, Preferences, type User } from './users/user.ts';
+import { Preferences, type User } from './users/user.ts';
 
 /** What tests put in the place of the real thing. */
 export interface Substitutes {
@@ -359,43 +357,5 @@ function createCalls(
       },
     },
     logger: service.logger,
-  });
-}
-
-interface AgentServerDeps {
-  context: VoiceContext;
-  address: ServiceAddress;
-  users: UserDirectory;
-  admission: Admission;
-  counters: Counters;
-  database: Database;
-  directories: Directories;
-  persona(user: User, principal: Principal): Persona;
-}
-
-/** Answers other agents as the user of A2A_USER_ID. */
-function createAgentServer(deps: AgentServerDeps): A2aServer {
-  const { context, address, users, admission, counters, database, directories, persona } = deps;
-  const { a2aAuthToken: token, a2aUserId: id, agentName, a2aAllowedOrigins } = context.options;
-  const answering = (sender: Principal) => {
-    // A roster that cannot be read may have limited this user.
-    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
-    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender);
-  };
-  return createA2aServer({
-    directory: directories.store,
-    executor: createTextTurn({ persona: answering, conversations: new ConversationHistories(database) }),
-    card: () => describeVoice(agentName, address.publicUrl),
-    cardForm: '0.3',
-    guardCard: token !== undefined,
-    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
-    closedBecause: admission.operatorOnlyBecause,
-    allowedOrigins: a2aAllowedOrigins,
-    observer: {
-      turnStarted: () => {
-        counters.inboundMessages += 1;
-      },
-    },
-    logger: context.service.logger,
   });
 }

@@ -16,12 +16,11 @@ export const voiceErrors = defineErrors({
   ],
 });
 
-/** No persona may answer; the message is meant for the user. */
+/** No persona can answer; the message is for the user. */
 export class PersonaUnavailableError extends Error {
   override readonly name = 'PersonaUnavailableError';
 }
 
-/** Failures as callers of this service expect them. */
 export const renderVoiceError: RenderError = (error) => {
   if (error instanceof ValidationError) return { status: 422, body: { detail: error.issues } };
   if (error.code === 'route_not_found') return { body: { error: 'not found' } };

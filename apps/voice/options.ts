@@ -137,7 +137,7 @@ const agent = group('Agent to agent', {
   }),
 });
 
-/** The settings of the backends themselves stand in their files. */
+/** The backends' own settings are in their files. */
 const speech = {
   ...group('Speech recognition', {
     sttBackend: choice({

@@ -10,7 +10,6 @@ import {
 } from '@trunkline/ui';
 import { Mic, Phone, PhoneOff, Settings2 } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import type { Viz } from '../api-types.ts';
 import { activeSkill, useAccount, useSkills } from './account.ts';
 import { Call, type CallState } from './call/call.ts';
 import { type CallSettings, useCallSettings } from './call/sound.ts';
@@ -20,7 +19,6 @@ import { Composer, Conversation } from './stage/Conversation.tsx';
 import { Stage, useSpace } from './stage/Stage.tsx';
 import { ProblemCard, ServiceNotice, TopBar } from './stage/TopBar.tsx';
 
-/** The page: the orb, the conversation, and the drawer with the settings. */
 export function VoicePage() {
   const health = useHealth();
   const account = useAccount();
@@ -30,7 +28,8 @@ export function VoicePage() {
   const [drawerOpen, setDrawerOpen] = useState(false);
   const [tried, setTried] = useState<Look | undefined>(undefined);
   const skill = useSkillOfCall(activeSkill(skills.body), state);
-  const look = useLook(skill?.viz, account.body?.pinned_viz, tried);
+  const [viz, pinned] = [skill?.viz, account.body?.pinned_viz];
+  const look = useMemo(() => tried ?? resolveLook(viz, pinned), [viz, pinned, tried]);
   useSpace(call);
   useCallHotkeys(call, state);
   const toggleDrawer = () => setDrawerOpen((open) => !open);
@@ -105,7 +104,7 @@ function Talk({
   );
 }
 
-// A call keeps the skill it began with, whatever is chosen meanwhile.
+// A call keeps the skill it started with.
 function useSkillOfCall<Skill>(chosen: Skill | undefined, { phase, number }: CallState): Skill | undefined {
   const kept = useRef({ number, skill: chosen });
   const mayChange = phase === 'idle' || kept.current.number !== number || kept.current.skill === undefined;
@@ -113,11 +112,7 @@ function useSkillOfCall<Skill>(chosen: Skill | undefined, { phase, number }: Cal
   return kept.current.skill;
 }
 
-function useLook(viz: Viz | undefined, pinned: Viz | null | undefined, tried: Look | undefined): Look {
-  return useMemo(() => tried ?? resolveLook(viz, pinned), [viz, pinned, tried]);
-}
-
-/** All keys are listed at any time, so that one learns them before the call. */
+/** Lists all keys at any time, so that people learn them before the call. */
 function useCallHotkeys(call: Call, { phase, muted, hasMicrophone, pushToTalk }: CallState): void {
   const live = phase !== 'idle';
   useHotkeys([
@@ -185,7 +180,6 @@ function useCommands(
   return [...(phase === 'idle' ? [start] : inCall), settings];
 }
 
-/** The page's one call. */
 function useCall(settings: CallSettings): { call: Call; state: CallState } {
   const api = useApi();
   const [call] = useState(() => new Call(api, settings));

@@ -22,21 +22,21 @@ export function activeSkill(skills: Skills | undefined): SkillChoice | undefined
   return skills?.skills.find(({ slug }) => slug === skills.active);
 }
 
-/** Asks the service; a refusal that comes as status 200 with an error in the body fails too. */
+/** Throws also for refusals with status 200 and an error in the body. */
 export async function ask<Body extends object>(api: Api, path: string, request?: ApiRequest): Promise<Body> {
   const body = await api.request<Body & { error?: unknown }>(path, request);
   if (typeof body.error === 'string') throw new Error(body.error);
   return body;
 }
 
-// The page as an app: a worker that keeps its files, and the browser's offer to install it.
+// The page as an app: a worker that caches its files, and the browser's offer to install it.
 
-/** Not in the types of the browser: only some offer it. */
+/** Not in the browser's types, as only some offer it. */
 interface InstallEvent extends Event {
   prompt(): Promise<unknown>;
 }
 
-/** To be called once, before the browser makes its offer. */
+/** Call once, before the browser makes its offer. */
 export function prepareInstall(): void {
   window.addEventListener('beforeinstallprompt', (event) => {
     event.preventDefault();
@@ -44,13 +44,13 @@ export function prepareInstall(): void {
   });
   window.addEventListener('appinstalled', () => change(undefined));
   if (!('serviceWorker' in navigator)) return;
-  // Without the worker the page works as well; it is only not kept.
+  // Without the worker the page works too; only its files are not cached.
   navigator.serviceWorker
     .register('./sw.js')
     .catch((error: unknown) => console.warn('No service worker:', error));
 }
 
-/** Installs the page; undefined where there is no such offer. */
+/** Installs the page; undefined if the browser does not offer that. */
 export function useInstall(): (() => void) | undefined {
   const present = useSyncExternalStore(subscribe, () => offer);
   if (present === undefined) return undefined;

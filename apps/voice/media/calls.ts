@@ -12,7 +12,6 @@ export interface CallsOptions {
   /** Loads the WebRTC library, or throws an error that says what to install. */
   loadPeers(): Promise<PeerMaker>;
   settings: PeerSettings;
-  /** The most calls at once. */
   limit: number;
   /** Called for every caller that has connected. */
   converse(line: Line, user: User, principal: Principal): void;
@@ -24,11 +23,9 @@ export interface CallsOptions {
   logger: Logger;
 }
 
-/** Counts calls and late audio. */
 interface CallObserver {
   connected(): void;
   ended(): void;
-  /** So many frames of speech were sent too late to be heard on time. */
   framesLate(frames: number): void;
 }
 
@@ -66,7 +63,7 @@ export class Calls {
     if (!mediaKinds(offer.sdp).includes('audio'))
       throw mediaErrors.bad_offer({ reason: 'it has no audio line' });
     const known = offer.id === undefined ? undefined : this.#find(offer.id, user);
-    // Only the principal who opened a call may take it over, as its rights stay: in single-user mode all have one user id.
+    // A call keeps the rights of the principal who opened it, so only they may take it over. In single-user mode all share one user id.
     if (known !== undefined && isSame(known.principal, principal))
       return { id: known.id, sdp: await known.answer(offer.sdp, offer.restart) };
     const call = await this.#open(offer, user, principal);
@@ -86,7 +83,6 @@ export class Calls {
     this.#owned(id, user).close('the client hung up');
   }
 
-  /** Ends every call. */
   stop(): void {
     for (const call of [...this.#calls.values()]) call.close('the service stops');
   }
@@ -137,7 +133,7 @@ export class Calls {
     return call;
   }
 
-  /** Another user's call is as unknown as one that never was. */
+  /** Another user's call counts as unknown. */
   #find(id: string, user: User): PeerLine | undefined {
     const call = this.#calls.get(id);
     return call?.user.id === user.id ? call : undefined;

@@ -6,14 +6,13 @@ import type { Channel } from './peer.ts';
 
 const openLimitMs = 10_000;
 const keepaliveMs = 1000;
-/** A client that has answered before and is silent for longer is gone. */
+/** A client that answered before and is silent for longer is gone. */
 const silentSeconds = 3;
 const largestMessage = 64 * 1024;
-/** Messages that wait for the channel to open. */
 const longestQueue = 256;
 /** With more than this buffered in a channel, messages are dropped. */
 const mostWaitingBytes = 1024 * 1024;
-/** Warnings of one call; a broken page must not fill the log. */
+/** Per call, as a broken page must not fill the log. */
 const mostWarnings = 20;
 
 export interface DataLinkOptions {
@@ -77,7 +76,6 @@ export class DataLink {
     return index >= 0 && this.#channels.length === 0;
   }
 
-  /** Whether messages wait for a channel. */
   get hasWaiting(): boolean {
     return this.#channels.length === 0 && (this.#waiting?.length ?? 0) > 0;
   }
@@ -94,7 +92,7 @@ export class DataLink {
     channel.send(text);
   }
 
-  /** Checks the buffer only after much was sent, as the library is slow to tell. */
+  /** Checks the buffer only after much was sent, as asking the library is slow. */
   #keepsUp(channel: Channel): boolean {
     if (this.#unchecked < mostWaitingBytes) return true;
     this.#unchecked = channel.waiting;
@@ -149,7 +147,7 @@ const envelope = z.object({
   data: z.unknown().optional(),
 });
 
-/** The message in an RTVI envelope; undefined where there is none. */
+/** Undefined if the text is no RTVI envelope. */
 function openEnvelope(text: string): LineMessage | undefined {
   try {
     const { type, id, data } = envelope.parse(JSON.parse(text));

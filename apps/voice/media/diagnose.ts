@@ -7,11 +7,10 @@ import type { Diagnosis } from '@trunkline/service';
 const library = '@roamhq/wrtc';
 const subject = 'calls';
 const again = `Run "npm ci" again, without --omit=optional; ${library} needs glibc on Linux, macOS or Windows.`;
-/** Loading takes a moment on a busy machine. */
 const limitMs = 30_000;
 const probe = `const { RTCPeerConnection } = require('${library}'); new RTCPeerConnection().close(); process.exit(0)`;
 
-/** Looks whether the library that carries calls can be loaded, seen from a directory. */
+/** Checks whether the WebRTC library loads, seen from a directory. */
 export async function diagnoseCalls(directory = import.meta.dirname): Promise<Diagnosis[]> {
   if (!isInstalled(directory))
     return [
@@ -31,7 +30,7 @@ function isInstalled(directory: string): boolean {
   }
 }
 
-/** Tried in a process of its own: native code that does not fit this machine may take the process with it. */
+/** Runs in a child process, as native code that does not fit this machine may crash it. */
 async function whyItFails(directory: string): Promise<string | undefined> {
   try {
     await promisify(execFile)(process.execPath, ['-e', probe], { cwd: directory, timeout: limitMs });

@@ -6,10 +6,9 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 const frameMs = 10;
 /** A longer gap, such as a sleeping machine, is skipped instead of caught up with. */
 const longestGapMs = 500;
-/** The longest queue. */
 const longestQueueMs = 10 * 60_000;
 
-/** Cheap, and the rate of most speech. */
+/** The rate of most speech. */
 const firstRate = 24_000;
 
 export interface PacedSpeakerOptions {
@@ -18,13 +17,12 @@ export interface PacedSpeakerOptions {
   now(): number;
   /** How far ahead of its time sound is sent; what was sent cannot be cut off. */
   leadMs(): number;
-  /** Called with the number of frames that were sent too late to be heard on time. */
+  /** Called with the number of frames that were sent too late. */
   onLate(frames: number): void;
-  /** Called when sound is dropped because the queue is full. */
   onOverflow(): void;
 }
 
-/** Sends queued sound in real time, and silence in between so that the other side keeps in step. */
+/** Sends queued sound in real time, and silence in between so that the receiver stays in sync. */
 export class PacedSpeaker implements Speaker {
   readonly #options: PacedSpeakerOptions;
   readonly #queue = new FrameQueue();
@@ -101,7 +99,7 @@ export class PacedSpeaker implements Speaker {
     }
   }
 
-  /** An incomplete frame waits until it is due: the rest of it may still come. */
+  /** An incomplete frame waits until it is due, as the rest may still come. */
   get #mayLead(): boolean {
     return !this.#paused && this.#queue.hasWholeFrame;
   }
@@ -128,7 +126,7 @@ export class PacedSpeaker implements Speaker {
   }
 }
 
-/** At the rate of the speech before, so that the library need not adapt. */
+/** At the rate of the last speech, so that the library need not adapt. */
 function silenceAt(sampleRate: number): AudioFrame {
   return { samples: new Int16Array((sampleRate * frameMs) / 1000), sampleRate };
 }
@@ -136,10 +134,9 @@ function silenceAt(sampleRate: number): AudioFrame {
 const framesPerSecond = 1000 / frameMs;
 /** Tolerance for sums of fractions. */
 const roundingMs = 0.001;
-/** For rates that cannot be cut into frames of 10 ms, such as 22,050, or are higher than a line takes. */
+/** For rates without whole 10 ms frames, such as 22,050, or above what a line takes. */
 const evenRate = 48_000;
 
-/** A frame to send, and how much of it is sound and not padding. */
 interface CutFrame extends AudioFrame {
   soundMs: number;
 }
@@ -166,7 +163,7 @@ class FrameQueue {
     this.#waitingMs += lengthMs(piece.samples.length, piece.sampleRate);
   }
 
-  /** The next frame; the last of a sound, or of a sample rate, is padded with silence. */
+  /** The last frame of a sound, or of a sample rate, is padded with silence. */
   take(): CutFrame | undefined {
     const sampleRate = this.#pieces[0]?.sampleRate;
     if (sampleRate === undefined) return undefined;
@@ -206,14 +203,13 @@ function lengthMs(samples: number, sampleRate: number): number {
 const tickMs = 20;
 /** Timers that have not run for this long mean that more comes in than the machine can handle. */
 const overloadMs = 1000;
-/** How far ahead of its time sound is sent: little on a calm machine, so that it can be cut off at once. */
+/** How far ahead sound is sent: little on a calm machine, so that it can be cut off at once. */
 const shortestLeadMs = 50;
 const longestLeadMs = 150;
 /** The longest wait decays by this share of each passing millisecond: 100 ms in 20 s. */
 const forgetting = 1 / 200;
 
 export interface Player {
-  /** Sends what is due. */
   advance(): void;
   /** Drops incoming sound until the event loop is free again. */
   rest(): void;
@@ -231,7 +227,6 @@ export class Pacer {
   /** The longest recent wait for a tick. */
   #longestWaitMs = 0;
 
-  /** `now` never jumps. */
   constructor({ clock, now, onOverload }: { clock: Clock; now: () => number; onOverload: () => void }) {
     this.#clock = clock;
     this.#now = now;

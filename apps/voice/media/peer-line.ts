@@ -10,21 +10,20 @@ import type { Pacer } from './paced-speaker.ts';
 import { PacedSpeaker } from './paced-speaker.ts';
 import type { Candidate, Channel, Peer, PeerEvents } from './peer.ts';
 
-/** How long a client has to connect after its offer. */
+/** Time to connect after the offer. */
 const connectLimitMs = 30_000;
 const lastWordsMs = 1000;
 
 export interface PeerLineOptions {
   id: string;
   user: User;
-  /** Who asked for the call. */
   principal: Principal;
   requestData: unknown;
   makePeer(events: PeerEvents): Peer;
   pacer: Pacer;
   /** For time limits. */
   clock: Clock;
-  /** For packets and sound, which a test cannot hold back. */
+  /** For packets and sound, which a test cannot delay. */
   mediaClock: Clock;
   logger: Logger;
   onConnected(line: PeerLine): void;
@@ -200,7 +199,7 @@ export class PeerLine implements Line {
     this.#options.onConnected(this);
   }
 
-  /** A lost line gives digital silence for ever. */
+  /** A lost line delivers digital silence. */
   #listen(frame: AudioFrame): void {
     this.#options.pacer.nudge();
     if (frame.samples.some((sample) => sample !== 0)) this.#watchdog.keepAlive();
@@ -228,7 +227,7 @@ export class PeerLine implements Line {
 }
 
 const checkEveryMs = 400;
-/** So many checks in a row without a packet mean that the line is lost. */
+/** This many checks in a row without a packet mean that the line is lost. */
 const mostSilentChecks = 4;
 
 interface LivenessWatchdogOptions {
@@ -256,7 +255,6 @@ class LivenessWatchdog {
     this.#arm();
   }
 
-  /** Sound or a message came in. */
   keepAlive(): void {
     this.#alive = true;
   }

@@ -5,15 +5,14 @@ import type { AudioFrame } from '../speech/audio/samples.ts';
 /** One end of a WebRTC connection that answers offers: sound both ways and a data channel. */
 export interface Peer {
   readonly state: PeerState;
-  /** Takes an offer, the first or a later one, and gives the answer with the candidates of this side. */
+  /** Answers the first or a later offer. The answer holds the candidates of this side. */
   answer(sdp: string): Promise<string>;
   /** An empty candidate says that no more will come. */
   addCandidate(candidate: Candidate): Promise<void>;
-  /** Sends 10 ms of sound, exactly. */
+  /** Takes exactly 10 ms of sound. */
   play(frame: AudioFrame): void;
   /** Drops what comes in until the event loop is free again. */
   rest(): void;
-  /** Packets of any kind that have come so far. */
   packetsReceived(): Promise<number>;
   /** Frees everything; no event follows. */
   close(): void;
@@ -21,13 +20,10 @@ export interface Peer {
 
 export type PeerState = 'connecting' | 'connected' | 'lost';
 
-/** Events of a peer. */
 export interface PeerEvents {
   /** The state may have changed. */
   stateChanged(): void;
-  /** Sound of the other side's microphone. */
   audio(frame: AudioFrame): void;
-  /** A data channel has opened. */
   channelOpened(channel: Channel): void;
   channelClosed(channel: Channel): void;
   message(channel: Channel, message: string | ArrayBuffer): void;
@@ -54,12 +50,11 @@ export interface PeerSettings {
 
 export type PeerMaker = (settings: PeerSettings, events: PeerEvents) => Peer;
 
-/** The kinds of the media lines of a session description: audio, video, application. */
+/** The media kinds of a session description: audio, video, application. */
 export function mediaKinds(sdp: string): string[] {
   return [...sdp.matchAll(/^m=(\w+) /gm)].map(([, kind]) => kind ?? '');
 }
 
-/** Whether a description names a way to reach its side. */
 export function hasCandidates(sdp: string): boolean {
   return /^a=candidate:/m.test(sdp);
 }
@@ -84,7 +79,7 @@ const serverUrl = z
   .string()
   .regex(/^(stun|stuns|turn|turns):[^\s/]+$/i, 'an address such as stun:host:3478 or turn:host:3478');
 
-/** STUN and TURN servers, as browsers take them. */
+/** STUN and TURN servers in the form that browsers take. */
 export const iceServersSchema = z.array(
   z
     .strictObject({
@@ -108,7 +103,7 @@ export interface PortRange {
 
 const highestPort = 65_535;
 
-/** The range that "40000-40100" means; undefined where the text is none. */
+/** Reads a range such as "40000-40100". */
 export function portRangeOf(text: string): PortRange | undefined {
   const [, low, high] = /^(\d+)\s*-\s*(\d+)$/.exec(text) ?? [];
   const [min, max] = [Number(low), Number(high)];

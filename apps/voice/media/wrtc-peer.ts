@@ -25,7 +25,7 @@ export async function loadWrtcPeers(): Promise<PeerMaker> {
 }
 
 export async function loadWrtc(): Promise<Wrtc> {
-  // In a worker thread the library ends the process.
+  // In a worker thread the library crashes the process.
   if (!isMainThread) throw mediaErrors.webrtc_missing({ reason: 'it works only in the main thread' });
   loading ??= importWrtc();
   try {
@@ -47,7 +47,7 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? text;
 }
 
-/** How long an answer waits for candidates: a dead TURN server never ends the search. */
+/** Limits the wait for candidates: with a dead TURN server gathering never ends. */
 const gatheringLimitMs = 2000;
 
 /** 10 ms of sound from the sink. */
@@ -57,7 +57,6 @@ interface SinkData {
   channelCount?: number;
 }
 
-/** A peer on @roamhq/wrtc. */
 class WrtcPeer implements Peer {
   readonly #wrtc: Wrtc;
   readonly #events: PeerEvents;
@@ -120,7 +119,7 @@ class WrtcPeer implements Peer {
     if (track === undefined) return;
     this.#sink?.stop();
     this.#sink = undefined;
-    // A timer runs once everything that waits is handled.
+    // A timer runs after everything that waits.
     setTimeout(() => this.#listen(track), 0);
   }
 
@@ -224,11 +223,10 @@ interface ChannelEvents {
   message(message: string | ArrayBuffer): void;
 }
 
-/** A data channel of @roamhq/wrtc. */
 class WrtcChannel implements Channel {
   readonly madeBy: Channel['madeBy'];
   readonly #channel: RTCDataChannel;
-  /** The library's own state would wait for its threads. */
+  /** Reading the library's own state would wait for its threads. */
   #open = false;
   #released = false;
 

@@ -1,14 +1,11 @@
 import type { Metrics } from '@trunkline/http';
 
-/** Milliseconds from the moment the caller stopped speaking; null where a turn did not come so far. */
+/** Milliseconds since the caller stopped speaking; null if the turn did not get that far. */
 export interface TurnLatency {
-  /** The turn was taken for over. */
   end_of_utterance_ms: number | null;
   transcript_ms: number | null;
   first_token_ms: number | null;
-  /** The first sound of the answer was made. */
   first_speech_ms: number | null;
-  /** The first sound of the answer was sent. */
   first_packet_ms: number | null;
 }
 
@@ -22,7 +19,7 @@ const marks: readonly Mark[] = [
   'first_packet_ms',
 ];
 
-/** Notes when the steps of one turn happen; of each the first time counts. */
+/** Records when the steps of one turn first happen. */
 export class TurnMarks {
   readonly #now: () => number;
   readonly #start: number;
@@ -47,7 +44,6 @@ export class TurnMarks {
 
 const remembered = 200;
 
-/** The latencies of the last turns of all calls. */
 export class LatencyLog {
   readonly #turns: TurnLatency[] = [];
   readonly #onTurn: (turn: TurnLatency) => void;
@@ -86,7 +82,7 @@ export function createLatencyLog(metrics: Metrics): LatencyLog {
   });
 }
 
-/** Counts what happens from the start of the process. */
+/** Counts since the start of the process. */
 export class Counters {
   readonly #bootAt = Date.now();
   readonly #toolCalls = new Map<string, number>();
@@ -99,7 +95,7 @@ export class Counters {
     this.#toolCalls.set(name, (this.#toolCalls.get(name) ?? 0) + 1);
   }
 
-  /** The record that `GET /api/metrics` answers with. */
+  /** The record of `GET /api/metrics`. */
   record(sessionsActive: number) {
     const calls = [...this.#toolCalls.values()];
     return {

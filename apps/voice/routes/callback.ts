@@ -6,13 +6,13 @@ import { voiceErrors } from '../errors.ts';
 
 type CallbackDeps = Pick<RouteDeps, 'delivery' | 'tokens' | 'questions' | 'admission' | 'options' | 'users'>;
 
-/** A caller of the callback; with a grant when it is a delegate that was asked something. */
+/** A caller of the callback; a delegate that was asked something has a grant. */
 interface Sender {
   token?: string;
   grant?: CallbackGrant;
 }
 
-/** Where agents push results that were not ready when they were asked. */
+/** Where agents push late results. */
 export function mountCallback(app: VoiceApp, deps: CallbackDeps): void {
   const identify = createIdentify(deps);
   app.post('/a2a/callback', describeRoute({ summary: 'Bring a user news' }), async (context) => {
@@ -36,7 +36,7 @@ function accept(
     if (grant.state === 'asking') tokens.update(token, { text });
     return { ok: true, delivered: false, reason: 'already answered' };
   }
-  // Whoever asks back has not answered yet.
+  // A question back is no answer yet.
   if (token !== undefined && question === undefined) tokens.update(token, { state: 'answered' });
   const from = grant?.delegate ?? named ?? 'An agent';
   const isHeard = delivery.deliver(grant?.userId ?? users.find(options.a2aUserId)?.id, {

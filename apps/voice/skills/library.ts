@@ -90,7 +90,7 @@ interface LoadedSkills {
   problems: readonly Error[];
 }
 
-/** Reads every skill of a configuration directory; a file that cannot be used does not keep the others from loading. */
+/** Loads every skill of a configuration directory; a broken file does not affect the others. */
 export async function loadSkills(configDirectory: string): Promise<LoadedSkills> {
   const problems: Error[] = [];
   const collect = (error: unknown) => void problems.push(toError(error));
@@ -133,7 +133,7 @@ async function yamlFiles(directory: string): Promise<string[]> {
   return names.filter((name) => /^[^.].*\.ya?ml$/.test(name) && !/\.example\.ya?ml$/.test(name)).sort();
 }
 
-// Variables are not expanded: a cloned voice's texts come from whoever uploaded it.
+// Does not expand variables, as uploaders write the texts of cloned voices.
 async function readSkillFile(path: string): Promise<NamedFile> {
   const file = await loadYaml(path, skillFileSchema, { expand: false });
   const slug = file.slug ?? basename(path).replace(/\.ya?ml$/, '');
@@ -181,7 +181,7 @@ interface NamedFile {
   file: SkillFile;
 }
 
-/** The file of a skill with everything that it inherits, nearest first. */
+/** A skill's file merged with what it inherits. */
 function inherit(slug: string, files: ReadonlyMap<string, NamedFile>) {
   const nothing = { behavior: {}, llm: {}, viz: {} };
   return ancestry(slug, files).reduceRight((above, { file }) => merge(above, file), nothing);

@@ -13,27 +13,27 @@ export class SkillSelection {
     this.#preferences = preferences;
   }
 
-  /** The slug shown to the user: their choice where they may have it, else the first they may have. */
+  /** The slug shown to the user: their choice if allowed, else the first allowed one. */
   activeFor(user: User): string {
     const chosen = this.#preferences.skillOf(user.id)?.slug;
     const isKnown = chosen !== undefined && this.#library.find(chosen) !== undefined;
     if (isKnown && (user.role === 'admin' || isAllowed(user, chosen))) return chosen;
     const { allowedSkills } = user;
     if (allowedSkills === null) return this.#library.base.slug;
-    // The choice stays although its file is gone: another skill may have more tools.
+    // The choice stays although its file is gone, as another skill may have more tools.
     if (chosen !== undefined && allowedSkills.includes(chosen)) return chosen;
     const usable = allowedSkills.find((slug) => this.#library.findFile(slug) !== undefined);
     return usable ?? allowedSkills[0] ?? this.#library.base.slug;
   }
 
-  /** A skill outside the user's list that an admin has put them on; it answers them until they choose another. */
+  /** A skill outside the user's list that an admin assigned; it answers until they choose another. */
   assignedTo(user: User): string | undefined {
     const chosen = this.#preferences.skillOf(user.id);
     const applies = chosen?.byAdmin === true && this.#library.find(chosen.slug) !== undefined;
     return applies && !isAllowed(user, chosen.slug) ? chosen.slug : undefined;
   }
 
-  /** The skill as it is now, for a session or a turn to keep. Users with a list get nothing that is not on it. */
+  /** The skill for one session or turn. Users with a list get nothing that is not on it. */
   snapshot(user: User): Skill {
     const slug = this.assignedTo(user) ?? this.activeFor(user);
     if (user.allowedSkills === null) return this.#library.find(slug) ?? this.#library.base;
@@ -44,7 +44,6 @@ export class SkillSelection {
     );
   }
 
-  /** What the user may choose from. */
   choicesFor(user: User): Skill[] {
     return this.#library.all.filter(({ slug }) => user.role === 'admin' || isAllowed(user, slug));
   }

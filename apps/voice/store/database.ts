@@ -50,18 +50,16 @@ const memories = `
     PRIMARY KEY (user_id, skill)
   ) STRICT, WITHOUT ROWID`;
 
-/** On whose behalf the research is done, as JSON. */
 const errandPrincipals = 'ALTER TABLE errands ADD COLUMN principal TEXT';
 
-/** The research service does the work now; `task_id` is its A2A task. */
+/** `task_id` is the A2A task at the research service. */
 const researchJobs = `
   ALTER TABLE errands RENAME TO research_jobs;
   ALTER TABLE research_jobs ADD COLUMN task_id TEXT`;
 
-/** Every answer looks for the oldest memories, and must not read all of them for that. */
+/** Every answer deletes the oldest memories, and must not read all of them for that. */
 const memoriesByAge = 'CREATE INDEX memories_by_age ON memories (updated_at)';
 
-/** The one file in which the service keeps what must survive a restart. */
 export function openVoiceDatabase(directory: string): Database {
   const migrations = [
     preferences,
@@ -78,7 +76,7 @@ export function openVoiceDatabase(directory: string): Database {
   return openDatabase(join(directory, 'voice.db'), { migrations });
 }
 
-/** Values that expire after a day; writing removes expired ones now and then. */
+/** Values that expire after a day. Writes delete expired ones every ten minutes. */
 export class SweptTable<Value> {
   readonly #table: TtlTable<Value>;
   readonly #now: () => number;
@@ -109,7 +107,6 @@ export class SweptTable<Value> {
   }
 }
 
-/** Where the service finds and keeps its files. */
 export interface Directories {
   config: string;
   /** What must survive a restart. */
@@ -119,7 +116,6 @@ export interface Directories {
   users: string;
 }
 
-/** Creates the directories that the options name, or those of the service's home. */
 export async function findDirectories(options: VoiceOptions, logger: Logger): Promise<Directories> {
   const home = serviceHome(options.trunklineHome, 'voice');
   const directory = async (configured: string | undefined, fallback: string) => {

@@ -18,7 +18,7 @@ import type { DeliveryPort } from '../delivery/delivery.ts';
 
 const input = z.object({ query: z.string().min(1).describe('What to find out, as a full question.') });
 
-/** Hands a question to the research service; its report is delivered when it is ready. */
+/** Submits a question to the research service; the report is delivered when it is ready. */
 export function createDeepResearch(jobs: ResearchJobs, userId: string): Tool {
   return defineTool({
     name: 'deep_research',
@@ -47,7 +47,6 @@ export interface ResearchJobsOptions {
   logger: Logger;
 }
 
-/** A question that the research service works on for a user. */
 interface ResearchJob {
   id: string;
   userId: string;
@@ -55,7 +54,7 @@ interface ResearchJob {
   query: string;
   /** How often it was submitted. */
   attempts: number;
-  /** Its A2A task; undefined until it is submitted again after a restart of the research service. */
+  /** Undefined between a restart of the research service and the next submission. */
   taskId: string | undefined;
 }
 
@@ -64,14 +63,14 @@ const maxAttempts = 2;
 const callTimeoutMs = 10_000;
 const firstPollMs = 250;
 const longestPollMs = 4000;
-/** How long the research service may be away before a job is given up. */
+/** Time without the research service after which a job is given up. */
 const longestAbsenceMs = 10 * 60_000;
 const longestJobMs = 2 * 60 * 60_000;
 const sender = 'Your research';
-/** What a task says that a restart of the research service has ended. */
+/** Status text of a task that a restart of the research service ended. */
 const interrupted = 'interrupted by server restart';
 
-/** Jobs at the research service. They are polled, so that no address of this service is needed, and survive restarts. */
+/** Jobs at the research service. They survive restarts, and are polled, so that this service needs no address. */
 export class ResearchJobs {
   readonly #options: ResearchJobsOptions;
   readonly #store: ResearchJobStore;
@@ -101,7 +100,6 @@ export class ResearchJobs {
     this.#follow(job);
   }
 
-  /** Follows the jobs of an earlier run. */
   resume(): void {
     for (const job of this.#store.all()) {
       this.#running.set(job.id, job);
@@ -109,7 +107,7 @@ export class ResearchJobs {
     }
   }
 
-  /** Stops polling; jobs go on at the research service. */
+  /** Stops polling; the jobs continue at the research service. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#following);
@@ -143,7 +141,7 @@ export class ResearchJobs {
     } catch (error) {
       throw explain(error, service);
     } finally {
-      // The task goes on without its stream.
+      // The task continues without its stream.
       accepted.abort();
     }
   }
@@ -184,7 +182,7 @@ export class ResearchJobs {
     }
   }
 
-  /** Asks after the task until it ends, less and less often. */
+  /** Polls until the task ends, less and less often. */
   async #poll(job: ResearchJob): Promise<string> {
     const { signal } = this.#stopping;
     const startedAt = Date.now();
@@ -204,7 +202,7 @@ export class ResearchJobs {
     }
   }
 
-  /** The result of a job, if it is done. */
+  /** The result, if the job is done. */
   async #look(job: ResearchJob): Promise<string | undefined> {
     if (job.taskId === undefined) {
       await this.#submit(job);
@@ -240,7 +238,6 @@ class ResearchUnavailableError extends Error {
   }
 }
 
-/** Whether the research service may answer later. */
 function isAway(error: unknown): boolean {
   return (
     error instanceof ResearchUnavailableError ||

@@ -3,17 +3,14 @@ import type { Tool } from '@trunkline/llm';
 import type { Skill } from '../skills/skill.ts';
 import type { User } from '../users/user.ts';
 
-/** Gives tools for one session of a user. */
 type ToolSource = (skill: Skill, user: User) => readonly Tool[];
 
 export interface ToolboxOptions {
   sources: readonly ToolSource[];
-  /** Called for every tool call. */
   onCall(name: string): void;
   logger: Logger;
 }
 
-/** Collects the tools that a persona may use. */
 export class Toolbox {
   readonly #options: ToolboxOptions;
 
@@ -21,7 +18,7 @@ export class Toolbox {
     this.#options = options;
   }
 
-  /** All tools, or those that the skill lists; of two with one name the first counts. */
+  /** All tools, or those that the skill lists. Of two with one name the first wins. */
   toolsFor(skill: Skill, user: User): Tool[] {
     const all = this.#options.sources.flatMap((source) => source(skill, user));
     const known = new Map(all.toReversed().map((tool) => [tool.name, tool]));

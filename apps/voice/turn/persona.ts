@@ -6,15 +6,15 @@ import type { SkillSelection } from '../skills/selection.ts';
 import { isVerbosity, type Skill, type Verbosity, verbosityInstructions } from '../skills/skill.ts';
 import type { Preferences, User } from '../users/user.ts';
 
-/** Of tools that name no limit of their own. */
+/** For tools without their own limit. */
 export const toolTimeoutMs = 90_000;
 
 const limits = { steps: 8, toolTimeoutMs, turnTimeoutMs: 300_000 };
 
-/** Skill, tools and model that answer a user: a snapshot taken when a session connects, valid until it ends. */
+/** Skill, tools and model that answer a user: a snapshot for one session. */
 export interface Persona {
   user: User;
-  /** On whose behalf its tools act, and whom it names to the services that it asks. */
+  /** On whose behalf its tools act. */
   principal: Principal;
   skill: Skill;
   verbosity: Verbosity;
@@ -28,11 +28,11 @@ export interface PersonaDeps {
   preferences: Preferences;
   models: { of(skill: Skill): Model };
   toolbox: { toolsFor(skill: Skill, user: User): readonly Tool[] };
-  /** Of users and skills that say nothing else. */
+  /** The default. */
   verbosity: Verbosity;
 }
 
-/** The persona that answers a user now. What is reloaded or chosen later does not change it. */
+/** Later reloads and choices do not change a persona. */
 export function snapshotPersona(user: User, principal: Principal, deps: PersonaDeps): Persona {
   const skill = deps.selection.snapshot(user);
   const chosen = deps.preferences.verbosityOf(user.id);
@@ -56,7 +56,7 @@ interface PersonaTurn {
   messages: ModelMessages;
   sessionId: string;
   signal: AbortSignal;
-  /** Instead of the persona's own, wrapped. */
+  /** The persona's tools, wrapped. */
   tools?: readonly Tool[];
 }
 
@@ -69,9 +69,8 @@ export function runPersona(
 }
 
 interface ModelsOptions {
-  /** The service's own model. */
   gateway: ModelGateway;
-  /** Its name, for skills that name only another address. */
+  /** For skills that name only a URL. */
   model: string | undefined;
   maxTokens: number;
   temperature: number;
@@ -79,10 +78,9 @@ interface ModelsOptions {
   logger: Logger;
 }
 
-/** The model of each persona. */
 export class Models {
   readonly #options: ModelsOptions;
-  /** Endpoints that skills name, by address and key. */
+  /** Endpoints of skills, by URL and key. */
   readonly #gateways = new Map<string, ModelGateway>();
 
   constructor(options: ModelsOptions) {
@@ -99,7 +97,7 @@ export class Models {
 
   #gatewayAt(url: string, keyVariable: string | undefined): ModelGateway {
     const { env, model, logger } = this.#options;
-    // The service's own key is not sent to an address that a skill names.
+    // The service's own key never goes to a URL that a skill names.
     const apiKey = keyVariable === undefined ? undefined : readVariable(keyVariable, env);
     const id = JSON.stringify([url, apiKey]);
     const known = this.#gateways.get(id);
@@ -117,7 +115,6 @@ interface ModelSettings {
   maxOutputTokens: number;
 }
 
-/** The same model, asked with these settings. */
 function withSettings(model: Model, settings: ModelSettings): Model {
   return {
     specificationVersion: model.specificationVersion,

@@ -1,24 +1,74 @@
-import type { AgentDescription, ExecutionEvent, Executor } from '@trunkline/a2a';
+import {
+  type A2aServer,
+  type AgentDescription,
+  createA2aServer,
+  type ExecutionEvent,
+  type Executor,
+} from '@trunkline/a2a';
 import type { Principal } from '@trunkline/identity';
 import { ModelError } from '@trunkline/llm';
 import type { TurnEvent } from '@trunkline/loop';
+import type { ServiceAddress, ServiceContext } from '@trunkline/service';
 import type { Database } from '@trunkline/storage';
 import type { MiddlewareHandler } from 'hono';
 import { PersonaUnavailableError } from '../errors.ts';
+import type { Counters } from '../metrics/metrics.ts';
+import type { VoiceOptions } from '../options.ts';
 import manifest from '../package.json' with { type: 'json' };
-import { SweptTable } from '../store/database.ts';
+import { type Directories, SweptTable } from '../store/database.ts';
+import type { Admission } from '../users/admission.ts';
+import type { UserDirectory } from '../users/directory.ts';
+import { defaultUser, type User } from '../users/user.ts';
 import { type ModelMessages, type Persona, runPersona } from './persona.ts';
 
 const maxMessages = 60;
 
-export interface TextTurnOptions {
-  /** As whom a message that somebody sent is answered now. */
+interface AgentServerDeps {
+  context: { options: VoiceOptions; service: ServiceContext };
+  address: ServiceAddress;
+  users: UserDirectory;
+  admission: Admission;
+  counters: Counters;
+  database: Database;
+  directories: Directories;
+  persona(user: User, principal: Principal): Persona;
+}
+
+/** Answers other agents as the user of A2A_USER_ID. */
+export function createAgentServer(deps: AgentServerDeps): A2aServer {
+  const { context, address, users, admission, counters, database, directories, persona } = deps;
+  const { a2aAuthToken: token, a2aUserId: id, agentName, a2aAllowedOrigins } = context.options;
+  const answering = (sender: Principal) => {
+    // A roster that cannot be read may have limited this user.
+    if (users.closedBecause !== undefined) throw new PersonaUnavailableError(users.closedBecause);
+    return persona(users.find(id) ?? { ...defaultUser, id, displayName: id, role: 'user' }, sender);
+  };
+  return createA2aServer({
+    directory: directories.store,
+    executor: createTextTurn({ persona: answering, conversations: new ConversationHistories(database) }),
+    card: () => describeVoice(agentName, address.publicUrl),
+    cardForm: '0.3',
+    guardCard: token !== undefined,
+    credentials: token === undefined ? {} : { bearer: token, apiKey: token, require: 'any' },
+    closedBecause: admission.operatorOnlyBecause,
+    allowedOrigins: a2aAllowedOrigins,
+    observer: {
+      turnStarted: () => {
+        counters.inboundMessages += 1;
+      },
+    },
+    logger: context.service.logger,
+  });
+}
+
+interface TextTurnOptions {
+  /** The persona that answers a sender. */
   persona: (sender: Principal) => Persona;
   conversations: ConversationHistories;
 }
 
 /** Answers written messages as the persona that also speaks. */
-export function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
+function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
   return {
     async *execute(request, signal) {
       const answering = personaOf(() => persona(request.principal));
@@ -36,7 +86,7 @@ export function createTextTurn({ persona, conversations }: TextTurnOptions): Exe
   };
 }
 
-/** The caller learns why no persona can answer, not only the log. */
+/** Returns errors that the caller should read. */
 function personaOf(persona: () => Persona): Persona | Error {
   try {
     return persona();
@@ -68,8 +118,8 @@ function* reported(event: TurnEvent): Generator<ExecutionEvent> {
   }
 }
 
-/** What was said before, by the context that a caller names. */
-export class ConversationHistories {
+/** Conversations, by the caller's context id. */
+class ConversationHistories {
   readonly #table: SweptTable<ModelMessages>;
 
   constructor(database: Database) {
@@ -80,7 +130,7 @@ export class ConversationHistories {
     return this.#table.get(contextId) ?? [];
   }
 
-  /** Keeps the newest messages, from one of the user's on, so that no result stands without its call. */
+  /** Keeps the newest messages, starting with the user's, so that no tool result lacks its call. */
   set(contextId: string, messages: ModelMessages): void {
     const newest = messages.slice(-maxMessages);
     const start = newest.findIndex(({ role }) => role === 'user');
@@ -88,8 +138,7 @@ export class ConversationHistories {
   }
 }
 
-/** What other agents read about this one. */
-export function describeVoice(name: string, publicUrl: string): AgentDescription {
+function describeVoice(name: string, publicUrl: string): AgentDescription {
   return {
     name,
     description: 'A voice assistant: answers in short spoken sentences, with tools and delegates.',
@@ -112,7 +161,7 @@ export function describeVoice(name: string, publicUrl: string): AgentDescription
 
 const apiKey = { type: 'apiKey', in: 'header', name: 'X-API-Key' };
 
-/** Names the API key on the older form of the card even where none is asked for, as its readers expect. */
+/** Adds the API key to 0.3 cards even if none is required, as their readers expect. */
 export function advertiseApiKey(): MiddlewareHandler {
   return async (context, next) => {
     await next();

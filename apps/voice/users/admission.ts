@@ -9,22 +9,20 @@ import { operatorUser, type User } from './user.ts';
 export interface AdmissionOptions {
   users: UserDirectory;
   operator: OperatorAccess;
-  /** Where the service listens. */
   host: string;
-  /** Where a roster belongs. */
   rosterFile: string;
-  /** The services that run together with this one; for one that runs alone the environment tells of the others. */
+  /** Undefined for a service that runs alone; then the environment tells of the others. */
   peers: Peers | undefined;
   env: Environment;
 }
 
-/** Who gets in without a key of the roster. */
+/** Admits callers without a key of the roster. */
 export interface Admission {
-  /** The user that everybody is; undefined where there is a roster, or where only the operator is answered. */
+  /** The user that everybody is; undefined if there is a roster, or if only the operator may call. */
   openCaller(): User | undefined;
-  /** As whom the operator, or somebody that one of our services asks for, is answered. */
+  /** The user for the operator, or for a principal that a peer names. */
   trustedCaller(principal: Principal): User | undefined;
-  /** Why only the operator is answered, and what to do about it; undefined where this is not so. */
+  /** Why only the operator may call, and what to do about it; else undefined. */
   operatorOnlyBecause(): string | undefined;
   refuse(options: HttpErrorOptions): HttpError;
 }
@@ -70,7 +68,7 @@ function exposure({ host, peers, env }: AdmissionOptions): string | undefined {
   return variable && `Voice has no roster of users, but ${variable} is set.`;
 }
 
-/** What closes a service of this home to those who do not know it. */
+/** Variables that make a service of this installation ask for a key. */
 function keyVariables(env: Environment): string[] {
   const agentName = readVariable('AGENT_NAME', env) ?? 'trunkline-agent';
   return [

@@ -13,12 +13,12 @@ type Access =
   | { mode: 'closed'; origin: RosterOrigin; reason: string };
 
 export interface UserDirectoryOptions {
-  /** The secrets manager, where it is configured; the file stands in for it when it fails. */
+  /** If it fails, the file is used. */
   secrets: RosterSource | undefined;
   file: RosterSource;
   marker: RosterMarker;
   logger: Logger;
-  /** How long to wait before a roster that could not be read is tried again. */
+  /** Delay before the next attempt to load a roster. */
   retryMs?: number;
 }
 
@@ -32,7 +32,7 @@ const nobody: Keyring<User> = createKeyring([]);
 export class UserDirectory {
   readonly #options: UserDirectoryOptions;
   #access: Access = { mode: 'closed', origin: 'file', reason: 'not loaded yet' };
-  /** Why the last reading failed, if it did. */
+  /** Why the last load failed. */
   #failure: string | undefined;
   #retry: NodeJS.Timeout | undefined;
   readonly #reloader = new Reloader(() => this.#renew());
@@ -42,12 +42,12 @@ export class UserDirectory {
     this.#options = options;
   }
 
-  /** Loads the roster at the start; a failure is logged and tried again. */
+  /** Loads the roster; a failure is logged and retried. */
   async start(): Promise<void> {
     await this.reload().catch(() => undefined);
   }
 
-  /** Reloads the roster. A failure is logged and thrown, and a good roster that was loaded stays in use. */
+  /** A failure is logged and thrown; a good roster stays in use. */
   reload(): Promise<void> {
     return this.#reloader.run();
   }
@@ -61,7 +61,7 @@ export class UserDirectory {
     return this.#access.mode === 'enforced' ? this.#access.roster.keyring : nobody;
   }
 
-  /** The caller while no roster was ever configured. */
+  /** The caller, if no roster was ever configured. */
   get openCaller(): User | undefined {
     return this.#access.mode === 'open' ? defaultUser : undefined;
   }
@@ -75,12 +75,12 @@ export class UserDirectory {
     return this.#access.mode === 'closed' ? this.#access.reason : undefined;
   }
 
-  /** Why an older roster than the configured one counts, if so. */
+  /** Why an older roster is in use, if so. */
   get outdatedBecause(): string | undefined {
     return this.#access.mode === 'enforced' ? this.#failure : undefined;
   }
 
-  /** Ids in order; empty in single-user mode. */
+  /** Sorted; empty in single-user mode. */
   get ids(): string[] {
     return this.#access.mode === 'enforced' ? [...this.#access.roster.users.keys()].sort() : [];
   }
@@ -120,7 +120,7 @@ export class UserDirectory {
     return access ?? this.#openOrRefuse();
   }
 
-  /** The secrets manager is a configured roster: without users in it or in the file nobody gets in. */
+  /** The secrets manager counts as a configured roster: without users there or in the file nobody gets in. */
   async #loadSecret(secrets: RosterSource): Promise<Access> {
     const { file, logger } = this.#options;
     try {
@@ -139,7 +139,7 @@ export class UserDirectory {
     }
   }
 
-  /** A roster that came from the same place and is still good is better than a fallback. */
+  /** A good roster from the same source is better than a fallback. */
   #holdsRosterOf({ origin }: RosterSource): boolean {
     return this.#access.mode === 'enforced' && this.#access.origin === origin;
   }
@@ -152,7 +152,7 @@ export class UserDirectory {
     );
   }
 
-  /** The roster of a source; undefined where there is none, or no user in it. */
+  /** Undefined if the source has no roster, or one without users. */
   async #read(source: RosterSource): Promise<Access | undefined> {
     const text = await source.read();
     if (text === undefined) return undefined;
@@ -162,7 +162,7 @@ export class UserDirectory {
       await this.#mark(source);
       return { mode: 'enforced', roster, origin: source.origin };
     } catch (error) {
-      // A roster that cannot be used is configured all the same.
+      // A broken roster counts as configured.
       await this.#mark(source);
       throw error;
     }

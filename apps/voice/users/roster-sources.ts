@@ -21,7 +21,7 @@ const secretName = 'USERS_YAML';
 const loginSchema = z.object({ accessToken: z.string().min(1) });
 const secretSchema = z.object({ secret: z.object({ secretValue: z.string() }) });
 
-/** The secrets manager, where all it needs is configured. */
+/** The secrets manager, if it is fully configured. */
 export function configuredSecrets(options: SecretsOptions, logger: Logger): RosterSource | undefined {
   const { secretsClientId, secretsClientSecret, secretsProjectId } = options;
   const given = [secretsClientId, secretsClientSecret, secretsProjectId].filter(
@@ -89,16 +89,15 @@ async function callManager<Schema extends z.ZodType>(
 
 export type RosterOrigin = 'secrets_manager' | 'file';
 
-/** A place where the roster may stand. */
 export interface RosterSource {
   readonly origin: RosterOrigin;
   /** The file or the secret, as errors name it. */
   readonly name: string;
-  /** The text of the roster, or undefined where there is none; throws when it cannot be read. */
+  /** Undefined if there is none; throws if it cannot be read. */
   read(): Promise<RosterText | undefined>;
 }
 
-/** The roster in a file; `${VAR}` in it stands for a variable. */
+/** A file in which `${VAR}` stands for a variable. */
 export function createFileSource(path: string, env: Environment): RosterSource {
   return {
     origin: 'file',
@@ -114,7 +113,7 @@ export function createFileSource(path: string, env: Environment): RosterSource {
   };
 }
 
-/** A file that records that this service was given a roster. */
+/** A file that records that a roster was configured. */
 export interface RosterMarker {
   readonly path: string;
   exists(): Promise<boolean>;

@@ -3,7 +3,7 @@ import { createKeyring, type Keyring } from '@trunkline/http';
 import { z } from 'zod';
 import type { User } from './user.ts';
 
-/** The people who may call; of their keys only hashes are kept. */
+/** The people who may call. Only hashes of their keys are kept. */
 export interface Roster {
   users: ReadonlyMap<string, User>;
   keyring: Keyring<User>;
@@ -11,7 +11,6 @@ export interface Roster {
 
 export interface RosterText {
   text: string;
-  /** Named in errors. */
   file: string;
   /** Whether `${VAR}` in the text stands for a variable of `env`. */
   expand: boolean;
@@ -109,7 +108,7 @@ function entryOf(fields: Fields): Entry {
   return { key: textOf(fields.api_key), caller };
 }
 
-/** Trimmed, blanks dropped; an empty list, or what is no list, constrains nobody. */
+/** Trimmed, without blanks; an empty list, or no list, restricts nothing. */
 function slugsOf(list: unknown): string[] | null {
   const slugs = Array.isArray(list) ? list.map(textOf).filter((slug) => slug !== '') : [];
   return slugs.length === 0 ? null : slugs;

@@ -2,7 +2,6 @@ import type { Database } from '@trunkline/storage';
 
 type Role = 'user' | 'admin';
 
-/** A person who may call, without the key. */
 export interface User {
   id: string;
   displayName: string;
@@ -13,7 +12,7 @@ export interface User {
   pinnedViz: Readonly<Record<string, unknown>> | null;
 }
 
-/** Who everyone is while no roster is configured. */
+/** The user that everybody is without a roster. */
 export const defaultUser: User = {
   id: 'default',
   displayName: 'Default',
@@ -22,12 +21,11 @@ export const defaultUser: User = {
   pinnedViz: null,
 };
 
-/** The operator of the installation, where there is a roster that does not name them. */
+/** The operator, if there is a roster. */
 export const operatorUser: User = { ...defaultUser, id: 'operator', displayName: 'Operator' };
 
 interface SkillChoice {
   slug: string;
-  /** An admin chose it for the user. */
   byAdmin: boolean;
 }
 
@@ -37,7 +35,7 @@ interface Row {
   verbosity: string | null;
 }
 
-/** What each user has chosen; it survives a restart. */
+/** What each user has chosen. */
 export class Preferences {
   readonly #database: Database;
 

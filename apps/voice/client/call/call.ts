@@ -1,4 +1,4 @@
-// A caller's side of a call: opens the microphone, connects, comes back when the line breaks, and tells the page.
+// The caller's side of a call: opens the microphone, connects, reconnects when the line breaks, and notifies the page.
 import type { Api } from '@trunkline/ui';
 import type { Levels } from '../orb/motion.ts';
 import { type Exchange, NO_EXCHANGE, settle, take, typed } from './exchange.ts';
@@ -7,7 +7,7 @@ import { type Problem, problemIn, problemOf } from './problems.ts';
 import { type CallSettings, CallSound, closeStream, openMicrophone } from './sound.ts';
 
 const RETRY_MS = [300, 1000, 2000, 4000, 8000, 8000, 8000, 8000, 8000, 8000];
-/** Thought that leads to nothing: a sound that was no word, or a service that fell silent. */
+/** Ends a "thinking" that leads to nothing: noise, or a service that fell silent. */
 const THOUGHT_LIMIT_MS = 20_000;
 const ROUND_TRIP_EVERY_MS = 2000;
 const QUIET: Levels = { ear: 0, voice: 0 };
@@ -16,17 +16,15 @@ type Phase = 'idle' | 'microphone' | 'connecting' | 'live' | 'reconnecting';
 
 export interface CallState {
   phase: Phase;
-  /** Counts the calls of this page. */
   number: number;
-  /** Why there is no call, when it is not the caller's own wish. */
+  /** Why there is no call, if the caller did not end it. */
   problem: Problem | undefined;
   /** Without one the caller types. */
   hasMicrophone: boolean;
   muted: boolean;
   pushToTalk: boolean;
-  /** The talk button is down. */
   talking: boolean;
-  /** How often it was tried to come back. */
+  /** Reconnection attempts. */
   attempt: number;
   roundTripMs: number | undefined;
   exchange: Exchange;
@@ -54,7 +52,7 @@ export class Call {
   #thought: number | undefined;
   #retry: number | undefined;
   #pulse: number | undefined;
-  /** Counts calls, so that what belongs to an earlier one is not taken for the present one. */
+  /** Counts calls, so that events of an earlier one are ignored. */
   #round = 0;
 
   constructor(api: Api, settings: CallSettings) {
@@ -72,7 +70,7 @@ export class Call {
 
   readonly levels = (): Levels => this.#sound?.levels() ?? QUIET;
 
-  /** Starts a call; without a microphone for who would rather type. */
+  /** Without a microphone the caller types. */
   async start({ microphone = true } = {}): Promise<void> {
     if (this.#state.phase !== 'idle') return;
     this.#round += 1;
@@ -101,13 +99,11 @@ export class Call {
     this.#update({ phase: 'idle', muted: false, talking: false, roundTripMs: undefined });
   }
 
-  /** Ends the call and starts another, with the microphone. */
   async restart(): Promise<void> {
     this.hangUp();
     await this.start();
   }
 
-  /** Forgets why the last call did not work. */
   dismiss(): void {
     this.#unsent = [];
     this.#update({ problem: undefined });
@@ -118,14 +114,14 @@ export class Call {
     this.#update({ muted });
   }
 
-  /** Holds the talk button down, or lets it go. */
+  /** Presses or releases the talk button. */
   talk(down: boolean): void {
     if (!this.#state.pushToTalk || this.#state.talking === down || this.#state.phase !== 'live') return;
     this.#sound?.talk(down);
     this.#update({ talking: down });
   }
 
-  /** Says something in writing; starts a call without microphone when there is none. */
+  /** Sends a text; starts a call without a microphone if there is none. */
   async sendText(text: string): Promise<void> {
     if (this.#state.phase === 'idle') void this.start({ microphone: false });
     this.#update({ exchange: typed(this.#state.exchange, text, performance.now()) });
@@ -138,7 +134,7 @@ export class Call {
     else this.#link.send(message);
   }
 
-  /** Takes effect at once where it can, else at the next call. */
+  /** Takes effect at once if possible, else at the next call. */
   async apply(settings: CallSettings): Promise<void> {
     const before = this.#settings;
     this.#settings = settings;
@@ -147,7 +143,7 @@ export class Call {
     if (settings.microphoneId !== before.microphoneId) await this.#changeMicrophone();
   }
 
-  // What was typed before the connection stood.
+  // Typed before the connection was up.
   #unsent: string[] = [];
 
   async #connect(round: number): Promise<void> {
@@ -172,14 +168,14 @@ export class Call {
     this.#pulse = window.setInterval(() => void this.#measure(), ROUND_TRIP_EVERY_MS);
   }
 
-  // A line that breaks at once each time is not tried for ever: only one that has lasted begins the count anew.
+  // Only a line that has lasted resets the count, so that one that breaks at once is not retried for ever.
   async #measure(): Promise<void> {
     if (this.#state.attempt > 0) this.#update({ attempt: 0 });
     const roundTripMs = await this.#link?.roundTrip();
     if (roundTripMs !== this.#state.roundTripMs) this.#update({ roundTripMs });
   }
 
-  // The line broke: the microphone stays open, and the call comes back by itself.
+  // The microphone stays open while the call reconnects.
   #lose(round: number): void {
     this.#closeLink();
     window.clearInterval(this.#pulse);
@@ -196,9 +192,9 @@ export class Call {
 
   async #comeBack(round: number): Promise<void> {
     window.clearTimeout(this.#retry);
-    // Without a network there is no use in trying: the page calls again when it is back.
+    // Without a network there is no use in trying: `retryNow` is called when it is back.
     if (round !== this.#round || this.#state.phase !== 'reconnecting' || !navigator.onLine) return;
-    // From now on an earlier attempt that is still under way leads to nothing.
+    // Invalidates an earlier attempt that is still under way.
     this.#round += 1;
     const attempt = this.#round;
     try {
@@ -249,7 +245,7 @@ export class Call {
     await this.#link?.replaceTrack(this.#sound?.track(pushToTalk));
   }
 
-  // Another microphone needs the whole of the sound anew.
+  // Another microphone needs a new sound graph.
   async #changeMicrophone(): Promise<void> {
     if (this.#state.phase === 'live' && this.#state.hasMicrophone) await this.restart();
   }
@@ -257,11 +253,11 @@ export class Call {
   async #chooseLoudspeaker(): Promise<void> {
     const { loudspeakerId } = this.#settings;
     if (loudspeakerId === undefined) return;
-    // One that is unplugged by now leaves the browser's own.
+    // If it was unplugged, the browser's default is used.
     await this.#sound?.playOn(loudspeakerId).catch(() => this.#sound?.playOn(''));
   }
 
-  // What waits to be sent waits for the next connection.
+  // Unsent messages wait for the next connection.
   #closeLink(): void {
     this.#unsent.unshift(...(this.#link?.takeWaiting() ?? []));
     this.#link?.close();

@@ -1,4 +1,4 @@
-// What was said and done in a call so far, put together from the messages of the service.
+// What was said and done in a call so far, assembled from the messages of the service.
 import type { OrbState } from '../orb/motion.ts';
 import type { ServerMessage } from './link.ts';
 
@@ -8,14 +8,14 @@ export interface Caption {
   kind: 'caption';
   id: number;
   who: 'you' | 'assistant';
-  /** What stands. */
+  /** Final text. */
   text: string;
-  /** What is still a guess, or not yet spoken. */
+  /** Interim, or not yet spoken. */
   pending: string;
   typed: boolean;
   /** More may come. */
   open: boolean;
-  /** The caller broke in here. */
+  /** The caller interrupted it. */
   cut: boolean;
 }
 
@@ -35,17 +35,15 @@ export type Entry = Caption | ToolStep;
 
 export interface Exchange {
   entries: readonly Entry[];
-  /** What the assistant is doing. */
   activity: Exclude<OrbState, 'idle'>;
-  /** The caller is speaking right now. */
   hearing: boolean;
   /** From the end of the last question to the first sound of its answer. */
   latencyMs: number | undefined;
-  /** When the caller last stopped speaking or sent a text; undefined once it was answered. */
+  /** When the caller last stopped speaking or sent a text; undefined once answered. */
   askedAt: number | undefined;
-  /** The service still loads the models that listen: what is said is answered later. */
+  /** The service still loads speech models: what is said is answered later. */
   loading: boolean;
-  /** What the service said went wrong. */
+  /** The last error that the service reported. */
   warning: string | undefined;
 }
 
@@ -59,22 +57,20 @@ export const NO_EXCHANGE: Exchange = {
   warning: undefined,
 };
 
-/** The exchange after one more message. */
 export function take(exchange: Exchange, message: ServerMessage, now: number): Exchange {
   return HANDLERS[message.type]?.(exchange, message.data, now) ?? exchange;
 }
 
-/** The exchange after the caller has typed something. */
 export function typed(exchange: Exchange, text: string, now: number): Exchange {
   const settled = closeAssistant(exchange, 'whole');
   const caption = { ...captionOf(settled, 'you'), text, typed: true };
   return { ...settled, entries: added(settled, caption), activity: 'thinking', askedAt: now };
 }
 
-/** How an answer ended: as written, broken off with the line, or by the caller who broke in. */
+/** How an answer ended: complete, with a lost line, or by an interruption. */
 type Ending = 'whole' | 'lost' | 'interrupted';
 
-/** Nothing more will come for what is still open: the line is gone, or nobody answered. */
+/** Closes what is still open: the line is gone, or nobody answered. */
 export function settle(exchange: Exchange, ending: 'whole' | 'lost'): Exchange {
   const { entries } = closeAssistant(exchange, ending);
   const ended = entries.map((entry) =>
@@ -104,7 +100,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   error: (exchange, data) => ({ ...exchange, warning: String(data.message ?? data.error ?? 'unknown') }),
 };
 
-// A guess replaces the guess before; what is final stays, and what follows in the same breath joins it.
+// An interim transcript replaces the one before; final ones are joined.
 function heard(exchange: Exchange, data: Fields): Exchange {
   const text = textOf(data).trim();
   if (text === '') return exchange;
@@ -175,7 +171,7 @@ function toolStopped(exchange: Exchange, data: Fields, now: number): Exchange {
   return { ...exchange, entries };
 }
 
-// The service measures to the packet it sends; that is nearer to the truth than what the page can see.
+// The service measures up to the packet it sends, which is more exact than what the page sees.
 function measured(exchange: Exchange, { turn }: Fields): Exchange {
   const ms: unknown =
     typeof turn === 'object' && turn !== null ? Reflect.get(turn, 'first_packet_ms') : undefined;
@@ -190,7 +186,7 @@ function loaded(exchange: Exchange, { type }: Fields): Exchange {
 function withAssistant(exchange: Exchange, change: (caption: Caption) => Caption): Exchange {
   const index = exchange.entries.findLastIndex(isOpenAssistant);
   const newer = exchange.entries.slice(index + 1);
-  // Once the caller has spoken, what comes is a new answer.
+  // After the caller has spoken, text belongs to a new answer.
   const open = newer.some((entry) => entry.kind === 'caption' && entry.who === 'you')
     ? undefined
     : exchange.entries.find((entry, at): entry is Caption => at === index && isOpenAssistant(entry));
@@ -203,7 +199,7 @@ function isOpenAssistant(entry: Entry): entry is Caption {
   return entry.kind === 'caption' && entry.who === 'assistant' && entry.open;
 }
 
-// An answer that is over: with all that was written, or only what was spoken.
+// Closes an answer with all that was written, or only what was spoken.
 function closeAssistant(exchange: Exchange, ending: Ending): Exchange {
   const entries = exchange.entries.flatMap((entry): Entry[] => {
     if (!isOpenAssistant(entry)) return [entry];

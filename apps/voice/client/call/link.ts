@@ -16,7 +16,7 @@ const MOST_WAITING = 20;
 export interface LinkEvents {
   onSound(stream: MediaStream): void;
   onMessage(text: string): void;
-  /** Called once, when a connection that stood is gone. */
+  /** Called once, when an established connection is lost. */
   onLost(): void;
 }
 
@@ -26,7 +26,7 @@ interface OfferAnswer {
   pc_id: string;
 }
 
-/** Not yet in the types of the browser: makes the offer carry a data channel that the other side creates. */
+/** Not yet in the browser's types: makes the offer carry a data channel that the other side creates. */
 interface Configuration extends RTCConfiguration {
   alwaysNegotiateDataChannels?: boolean;
 }
@@ -38,7 +38,7 @@ export class Link {
   readonly #trickle: Trickle;
   readonly #settled = Promise.withResolvers<void>();
   readonly #servers: RTCIceServer[];
-  /** How the service knows the connection. */
+  /** The service's id of the connection. */
   #id: string | undefined;
   #channel: RTCDataChannel | undefined;
   #sender: RTCRtpSender | undefined;
@@ -58,7 +58,7 @@ export class Link {
     this.#listen();
   }
 
-  /** Connects, and says the greeting first; with no track the service hears nothing, but can be written to. */
+  /** Connects and sends the greeting first. Without a track the caller can only write. */
   async open(track: MediaStreamTrack | undefined, greeting: string): Promise<void> {
     this.#greeting = greeting;
     const connection = this.#connection;
@@ -69,7 +69,7 @@ export class Link {
     const { pc_id: id, ...answer } = await this.#api.request<OfferAnswer>('/api/offer', {
       body: { sdp, type },
     });
-    // Whoever has hung up meanwhile leaves no line in use.
+    // The caller hung up meanwhile: free the line.
     if (this.#closed) return this.#leave(id);
     this.#id = id;
     await connection.setRemoteDescription(answer);
@@ -88,7 +88,7 @@ export class Link {
     else if (this.#waiting.length < MOST_WAITING) this.#waiting.push(text);
   }
 
-  /** Tells the service that the caller hangs up, also from a page that is being left, and ends the connection. */
+  /** Works also while the page is being left. */
   hangUp(): void {
     const id = this.#id;
     if (this.#closed || id === undefined) {
@@ -99,7 +99,7 @@ export class Link {
     void this.#leave(id).finally(() => this.#connection.close());
   }
 
-  /** What was not sent yet, to be sent by another connection. */
+  /** Unsent messages, for another connection. */
   takeWaiting(): string[] {
     return this.#waiting.splice(0);
   }
@@ -110,13 +110,12 @@ export class Link {
     this.#connection.close();
   }
 
-  // Nobody is left to be told if it fails: the service notices by itself that the connection is gone.
+  // A failure needs no handling: the service notices by itself that the connection is gone.
   async #leave(id: string): Promise<void> {
     const request = { method: 'DELETE', headers: this.#api.keyHeaders(), keepalive: true };
     await fetch(`/api/offer?pc_id=${encodeURIComponent(id)}`, request).catch(() => undefined);
   }
 
-  // Nothing of this connection matters any more.
   #retire(): void {
     this.#closed = true;
     window.clearInterval(this.#keepalive);
@@ -124,7 +123,7 @@ export class Link {
     this.#settled.reject(new CallProblem(problemOf('lost')));
   }
 
-  /** Milliseconds to the service and back, as the connection measures them. */
+  /** In milliseconds. */
   async roundTrip(): Promise<number | undefined> {
     const reports: RTCIceCandidatePairStats[] = [];
     (await this.#connection.getStats()).forEach((report) => {
@@ -136,7 +135,7 @@ export class Link {
 
   #listen(): void {
     const connection = this.#connection;
-    // Whoever does not wait for it is told by onLost.
+    // `onLost` reports it too.
     this.#settled.promise.catch(() => undefined);
     connection.addEventListener('icecandidate', ({ candidate }) => this.#trickle.push(candidate));
     connection.addEventListener('datachannel', ({ channel }) => this.#adopt(channel));
@@ -201,7 +200,7 @@ function createConnection(iceServers: RTCIceServer[]): RTCPeerConnection {
   const wanted: Configuration = { iceServers, alwaysNegotiateDataChannels: true };
   const connection = new RTCPeerConnection(wanted);
   const known: Configuration = connection.getConfiguration();
-  // Elsewhere a channel that both sides agree on beforehand, and nobody uses, has the same effect on the offer.
+  // In other browsers an unused negotiated channel has the same effect on the offer.
   if (!known.alwaysNegotiateDataChannels) connection.createDataChannel('_', { negotiated: true, id: 1023 });
   return connection;
 }
@@ -212,7 +211,7 @@ interface Candidate {
   sdp_mline_index: number;
 }
 
-/** Sends network candidates as they are found; what is found before the service has answered waits. */
+/** Sends ICE candidates in batches; those found before the service has answered wait. */
 class Trickle {
   readonly #api: Api;
   readonly #onFailed: (error: unknown) => void;
@@ -225,7 +224,7 @@ class Trickle {
     this.#onFailed = onFailed;
   }
 
-  /** Takes a candidate; null says that there are no more. */
+  /** Null means that there are no more. */
   push(found: RTCIceCandidate | null): void {
     this.#waiting.push({
       candidate: found?.candidate ?? '',
@@ -235,7 +234,6 @@ class Trickle {
     this.#schedule();
   }
 
-  /** The service knows the connection by this name from now on. */
   open(connection: string): void {
     this.#connection = connection;
     this.#schedule();
@@ -268,7 +266,7 @@ export interface ServerMessage {
   data: Readonly<Record<string, unknown>>;
 }
 
-/** A message from the service; undefined for keepalives and what is in no known form. */
+/** Undefined for keepalives and unknown forms. */
 export function openMessage(text: string): ServerMessage | undefined {
   if (!text.startsWith('{')) return undefined;
   try {
@@ -276,7 +274,7 @@ export function openMessage(text: string): ServerMessage | undefined {
     if (label !== LABEL || typeof type !== 'string') return undefined;
     return { type, data: typeof data === 'object' && data !== null ? { ...data } : {} };
   } catch {
-    // Nothing the page could do about broken words from the service.
+    // The page can do nothing about a malformed message.
     return undefined;
   }
 }

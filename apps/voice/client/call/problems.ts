@@ -1,4 +1,4 @@
-// Words for everything that can keep a caller from talking: what, why, and what to do.
+// What can keep a caller from talking: what happened, why, and what to do.
 import { errorMessage } from '@trunkline/std';
 import { ApiError } from '@trunkline/ui';
 
@@ -18,11 +18,9 @@ export interface Problem {
   what: string;
   why: string;
   todo: string;
-  /** Typing would still work. */
   canType: boolean;
 }
 
-/** A failure that already has its words. */
 export class CallProblem extends Error {
   override readonly name = 'CallProblem';
   readonly problem: Problem;
@@ -94,7 +92,6 @@ export function problemOf(code: ProblemCode, more: Partial<Pick<Problem, 'why' |
   return { code, ...WORDS[code], ...more };
 }
 
-/** The problem that a failure tells of. */
 export function problemIn(error: unknown): Problem {
   if (error instanceof CallProblem) return error.problem;
   if (!(error instanceof ApiError)) {

@@ -1,4 +1,4 @@
-// The sound of one call in the browser: how loud both sides are, what of the microphone is sent, and the loudspeaker.
+// The sound of one call in the browser: levels, microphone, push-to-talk and loudspeaker.
 
 import { readStored, writeStored } from '@trunkline/ui';
 import { useEffect, useState } from 'react';
@@ -13,7 +13,7 @@ const NAMES = {
 
 const NONE: Devices = { microphones: [], loudspeakers: [] };
 
-/** What was said this long before the button went down is still sent, so that the first word is never lost. */
+/** Speech from this long before the button is pressed is still sent, so that the first word is not lost. */
 const PRE_ROLL_SECONDS = 0.4;
 const SAMPLES = 512;
 /** Loudness from a quiet room to a near voice, in decibels. */
@@ -39,12 +39,11 @@ export class CallSound {
     this.#gate = createGate(this.#context, source);
   }
 
-  /** What is sent: the microphone itself, or what the talk button lets through of it. */
+  /** The microphone, or what the talk button lets through. */
   track(pushToTalk: boolean): MediaStreamTrack | undefined {
     return pushToTalk ? this.#gate?.track : this.#microphone?.getAudioTracks()[0];
   }
 
-  /** Opens or closes the talk button's gate. */
   talk(down: boolean): void {
     if (down) this.#gate?.open();
     else this.#gate?.close();
@@ -54,7 +53,6 @@ export class CallSound {
     for (const track of this.#microphone?.getAudioTracks() ?? []) track.enabled = !muted;
   }
 
-  /** Plays what the service says. */
   play(stream: MediaStream): void {
     this.#player.srcObject = stream;
     this.#voiceSource?.disconnect();
@@ -64,7 +62,7 @@ export class CallSound {
     void this.#context.resume();
   }
 
-  /** Chooses the loudspeaker, where the browser allows that. */
+  /** Does nothing if the browser cannot choose the loudspeaker. */
   async playOn(deviceId: string): Promise<void> {
     if ('setSinkId' in this.#player) await this.#player.setSinkId(deviceId);
   }
@@ -86,7 +84,7 @@ interface TalkGate {
   close(): void;
 }
 
-// The microphone runs through a short delay: what the opened gate lets out first was said before it was opened.
+// The microphone runs through a short delay, so that the opened gate first lets out what was said before.
 function createGate(context: AudioContext, source: AudioNode): TalkGate {
   const delay = context.createDelay(1);
   const gate = context.createGain();
@@ -101,7 +99,7 @@ function createGate(context: AudioContext, source: AudioNode): TalkGate {
   return {
     track: output.stream.getAudioTracks()[0],
     open: () => set(1, context.currentTime),
-    // What was said until now is still on its way through the delay.
+    // What was said until now is still in the delay.
     close: () => set(0, context.currentTime + PRE_ROLL_SECONDS),
   };
 }
@@ -123,15 +121,15 @@ export function loudness(node: AnalyserNode | undefined): number {
   return Math.min(1, Math.max(0, (decibels - QUIET_DB) / (LOUD_DB - QUIET_DB)));
 }
 
-/** Opens the microphone that was chosen, else the browser's own; fails with a CallProblem. */
+/** Opens the chosen microphone, else the browser's default; throws a CallProblem. */
 export async function openMicrophone(deviceId: string | undefined): Promise<MediaStream> {
-  // Missing where the page is not secure, whatever the types say.
+  // Missing on insecure pages, whatever the types say.
   const devices: MediaDevices | undefined = navigator.mediaDevices;
   if (devices === undefined) throw new CallProblem(problemOf('insecure-origin'));
   try {
     return await devices.getUserMedia({ audio: constraints(deviceId) });
   } catch (error) {
-    // The one that was chosen may be unplugged by now.
+    // It may be unplugged by now.
     if (deviceId !== undefined && nameOf(error) === 'OverconstrainedError') return openMicrophone(undefined);
     throw new CallProblem(problemOf(codeOf(error)), error);
   }
@@ -166,7 +164,7 @@ interface Devices {
   loudspeakers: readonly MediaDeviceInfo[];
 }
 
-/** The sound devices that the browser tells of; their names only once the microphone was allowed. */
+/** Browsers name devices only after the microphone was allowed. */
 export function useDevices(isLive: boolean): Devices {
   const [devices, setDevices] = useState(NONE);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a call that begins makes the names known
@@ -190,8 +188,6 @@ function sorted(found: readonly MediaDeviceInfo[]): Devices {
     found.filter((device) => device.kind === kind && device.label !== '');
   return { microphones: named('audioinput'), loudspeakers: named('audiooutput') };
 }
-
-// What a caller has chosen in this browser.
 
 /** What a caller has chosen in this browser. */
 export interface CallSettings {

@@ -7,8 +7,7 @@ import { ask } from '../account.ts';
 import { useCallSettings } from '../call/sound.ts';
 import { LONGEST_SECONDS, type RecorderHook, SHORTEST_SECONDS, useRecorder } from './useRecorder.ts';
 
-const LONGEST = 64;
-
+const LONGEST_SLUG = 64;
 const PASSAGE =
   'On clear evenings the lamps along the harbour come on one by one. I like to stand there for a while, count the boats, and listen to the ropes knock against the masts. Somebody always whistles. Then the last ferry leaves, and the water is quiet again.';
 
@@ -21,7 +20,6 @@ interface Cloned {
 
 const UPLOAD_LIMIT_MS = 240_000;
 
-/** A recording from the microphone or a file, a name, and if wanted its words. */
 function CloneForm({ onCloned }: { onCloned(): void }) {
   const api = useApi();
   const toast = useToast();
@@ -41,7 +39,7 @@ function CloneForm({ onCloned }: { onCloned(): void }) {
     setBusy(true);
     setFailure(undefined);
     try {
-      const body = formOf({ audio, slug, name, transcript, description });
+      const body = formOf(audio, { slug, name, transcript, description });
       const cloned = await ask<Cloned>(api, '/api/voice/clone', { body, timeLimitMs: UPLOAD_LIMIT_MS });
       toast({ title: `${cloned.name} can speak now.`, detail: 'Choose it as your skill.', state: 'live' });
       recorder.clear();
@@ -111,22 +109,14 @@ function FilePicker({ file, onChoose }: { file: File | undefined; onChoose(file:
   );
 }
 
-interface Upload {
-  audio: Blob;
-  slug: string;
-  name: string;
-  transcript: string;
-  description: string;
-}
-
-function formOf({ audio, ...fields }: Upload): FormData {
+function formOf(audio: Blob, fields: Record<string, string>): FormData {
   const form = new FormData();
   form.set('audio', audio, audio instanceof File ? audio.name : 'recording.wav');
   for (const [field, value] of Object.entries(fields)) if (value.trim() !== '') form.set(field, value.trim());
   return form;
 }
 
-/** A voice from a recording; folded away until it is wanted. */
+/** Clones a voice from a recording; collapsed at first. */
 export function CloneSection({ onCloned }: { onCloned(): void }) {
   const [open, setOpen] = useState(false);
   return (
@@ -179,14 +169,13 @@ function CloneContent({ onCloned }: { onCloned(): void }) {
   );
 }
 
-/** Records a voice, with words to read aloud and a meter. */
 function RecordPanel({ recorder }: { recorder: RecorderHook }) {
   const { phase, seconds, level, problem } = recorder;
   return (
     <div className="flex flex-col gap-3 rounded-corner border border-line bg-sunken p-3">
       <p className="text-12 text-muted">Read this aloud, in a quiet room:</p>
       <p className="text-14 text-pretty">{PASSAGE}</p>
-      <LevelMeter level={level} seconds={seconds} shortest={SHORTEST_SECONDS} longest={LONGEST_SECONDS} />
+      <LevelMeter level={level} seconds={seconds} />
       <div className="flex flex-wrap items-center gap-2">
         {phase === 'empty' && (
           <Button icon={<Circle aria-hidden className="fill-failed text-failed" />} onClick={recorder.start}>
@@ -231,17 +220,9 @@ function Playback({ audio }: { audio: Blob }) {
   return <audio controls src={url} aria-label="Your recording" className="h-10 w-full" />;
 }
 
-interface LevelMeterProps {
-  /** 0 to 1. */
-  level: number;
-  seconds: number;
-  shortest: number;
-  longest: number;
-}
-
-/** How loud it is, and how much of the needed time is there. */
-function LevelMeter({ level, seconds, shortest, longest }: LevelMeterProps) {
-  const enough = seconds >= shortest;
+/** `level` is from 0 to 1. */
+function LevelMeter({ level, seconds }: { level: number; seconds: number }) {
+  const enough = seconds >= SHORTEST_SECONDS;
   return (
     <div className="flex flex-col gap-1.5">
       <meter aria-label="Level" min={0} max={1} value={level} className="sr-only" />
@@ -253,7 +234,7 @@ function LevelMeter({ level, seconds, shortest, longest }: LevelMeterProps) {
       </div>
       <p className="flex justify-between text-12 text-muted">
         <span>
-          {shortest} to {longest} seconds
+          {SHORTEST_SECONDS} to {LONGEST_SECONDS} seconds
         </span>
         <span className={`font-mono ${enough ? 'text-live-text' : ''}`}>{seconds.toFixed(1)} s</span>
       </p>
@@ -261,12 +242,12 @@ function LevelMeter({ level, seconds, shortest, longest }: LevelMeterProps) {
   );
 }
 
-/** A name as the service keeps it: "Night Owl" becomes "night-owl". */
+/** "Night Owl" becomes "night-owl". */
 export function slugOf(name: string): string {
   const plain = name.normalize('NFKD').toLowerCase();
   return plain
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^a-z0-9_]+/g, '-')
     .replaceAll(/^[-_]+|-+$/g, '')
-    .slice(0, LONGEST);
+    .slice(0, LONGEST_SLUG);
 }

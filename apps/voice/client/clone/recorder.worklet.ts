@@ -1,4 +1,4 @@
-// Runs beside the sound of the browser: hands on every block of samples as it comes.
+// Runs in the audio thread: posts every block of samples.
 declare class AudioWorkletProcessor {
   readonly port: MessagePort;
 }

@@ -1,9 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
+import { bytesOf, concatSamples, wavHeader } from '../../speech/audio/samples.ts';
 import { problemIn } from '../call/problems.ts';
 import { closeStream, loudness, openMicrophone } from '../call/sound.ts';
 import workletUrl from './recorder.worklet.ts?worker&url';
-
-const HEADER_BYTES = 44;
 
 export const SHORTEST_SECONDS = 10;
 export const LONGEST_SECONDS = 30;
@@ -14,14 +13,13 @@ export interface RecorderHook {
   seconds: number;
   level: number;
   recording: Recording | undefined;
-  /** Why it could not be recorded. */
   problem: string | undefined;
   start(): void;
   stop(): void;
   clear(): void;
 }
 
-/** Records from the microphone, at most as long as the service takes. */
+/** Records from the microphone, at most as long as the service accepts. */
 export function useRecorder(microphoneId: string | undefined): RecorderHook {
   const recorder = useRef<Recorder | undefined>(undefined);
   const asking = useRef(false);
@@ -62,7 +60,7 @@ export function useRecorder(microphoneId: string | undefined): RecorderHook {
     }, LOOK_EVERY_MS);
     return () => clearInterval(timer);
   }, [running, stop]);
-  // A drawer that is closed lets the microphone go, also one that the browser gives only then.
+  // A closed drawer releases the microphone, even one that the browser grants later.
   useEffect(() => {
     isLeft.current = false;
     return () => {
@@ -83,22 +81,22 @@ export function useRecorder(microphoneId: string | undefined): RecorderHook {
   };
 }
 
-// Records the microphone as a WAV file: the browser's own recorder makes files that the service cannot read.
-
 interface Recording {
   audio: Blob;
   seconds: number;
 }
 
 interface Recorder {
-  /** Seconds so far. */
   seconds(): number;
-  /** How loud it is now, 0 to 1. */
+  /** Loudness, 0 to 1. */
   level(): number;
   stop(): Promise<Recording>;
 }
 
-/** Records until it is stopped; fails with a CallProblem where there is no microphone. */
+/**
+ * Records a WAV file until it is stopped, as the browser's own recorder writes files that the service cannot read. Fails
+ * with a CallProblem if there is no microphone.
+ */
 async function startRecorder(microphoneId: string | undefined): Promise<Recorder> {
   const stream = await openMicrophone(microphoneId);
   const context = new AudioContext();
@@ -133,35 +131,7 @@ async function startRecorder(microphoneId: string | undefined): Promise<Recorder
   };
 }
 
-/** A WAV file of 16-bit mono samples. */
 export function encodeWav(blocks: readonly Float32Array[], sampleRate: number): Blob {
-  const length = blocks.reduce((sum, block) => sum + block.length, 0);
-  const view = new DataView(new ArrayBuffer(HEADER_BYTES + length * 2));
-  writeHeader(view, length * 2, sampleRate);
-  let at = HEADER_BYTES;
-  for (const block of blocks) {
-    for (const sample of block) {
-      view.setInt16(at, Math.max(-1, Math.min(1, sample)) * 0x7fff, true);
-      at += 2;
-    }
-  }
-  return new Blob([view.buffer], { type: 'audio/wav' });
-}
-
-function writeHeader(view: DataView, bytes: number, sampleRate: number): void {
-  const put = (at: number, text: string) => {
-    for (let index = 0; index < text.length; index += 1) view.setUint8(at + index, text.charCodeAt(index));
-  };
-  put(0, 'RIFF');
-  view.setUint32(4, HEADER_BYTES - 8 + bytes, true);
-  put(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, 1, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, sampleRate, true);
-  view.setUint32(28, sampleRate * 2, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  put(36, 'data');
-  view.setUint32(40, bytes, true);
+  const samples = bytesOf(concatSamples(blocks));
+  return new Blob([wavHeader(samples.length, sampleRate), samples], { type: 'audio/wav' });
 }

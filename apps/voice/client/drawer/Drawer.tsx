@@ -43,7 +43,7 @@ interface DrawerProps {
   orb: OrbTabProps;
 }
 
-/** Settings: Voice for everyone; the orb and the controls of the service for admins. */
+/** Settings: Voice for everyone; the orb and the controls of the service for admins only. */
 export function Drawer({ open, onClose, account, voice, orb }: DrawerProps) {
   const [tab, setTab] = useState('voice');
   const isAdmin = account?.role === 'admin';
@@ -57,7 +57,7 @@ export function Drawer({ open, onClose, account, voice, orb }: DrawerProps) {
           tabs={[
             { id: 'voice', label: 'Voice', content: <VoiceTab {...voice} /> },
             { id: 'orb', label: 'Orb', content: <OrbTab {...orb} /> },
-            { id: 'admin', label: 'Admin', content: <AdminTab skills={voice.skills} /> },
+            { id: 'admin', label: 'Admin', content: <AdminTab {...voice} /> },
           ]}
         />
       ) : (
@@ -73,16 +73,15 @@ interface VoiceTabProps {
   settings: CallSettings;
   onSettings(change: Partial<CallSettings>): void;
   isLive: boolean;
-  /** Ends the call and starts another one. */
   onRestart(): void;
 }
 
 function VoiceTab(props: VoiceTabProps) {
-  const { account, skills, settings, onSettings, isLive, onRestart } = props;
+  const { account, skills, settings, onSettings } = props;
   return (
     <div className="flex flex-col gap-5">
       <AccountLine account={account} />
-      <SkillPicker account={account} skills={skills} isLive={isLive} onRestart={onRestart} />
+      <SkillPicker {...props} />
       <VerbosityPicker />
       <SwitchField
         label="Push to talk"
@@ -90,14 +89,13 @@ function VoiceTab(props: VoiceTabProps) {
         checked={settings.pushToTalk}
         onChange={(pushToTalk) => onSettings({ pushToTalk })}
       />
-      <DevicePickers settings={settings} onSettings={onSettings} isLive={isLive} />
+      <DevicePickers {...props} />
       <CloneSection onCloned={skills.reload} />
       <InstallButton />
     </div>
   );
 }
 
-/** As whom the page calls. */
 function AccountLine({ account }: { account: Account | undefined }) {
   if (account === undefined) return null;
   const signOut = () => {
@@ -117,7 +115,7 @@ function AccountLine({ account }: { account: Account | undefined }) {
   );
 }
 
-/** Puts the page on the home screen, where the browser offers that. */
+/** Shown if the browser offers to install the page. */
 function InstallButton() {
   const install = useInstall();
   if (install === undefined) return null;
@@ -128,7 +126,6 @@ function InstallButton() {
   );
 }
 
-/** How much is said around an answer. */
 function VerbosityPicker() {
   const api = useApi();
   const toast = useToast();
@@ -153,14 +150,7 @@ function VerbosityPicker() {
   );
 }
 
-interface DevicePickersProps {
-  settings: CallSettings;
-  onSettings(change: Partial<CallSettings>): void;
-  isLive: boolean;
-}
-
-/** Which microphone and loudspeaker are used. */
-function DevicePickers({ settings, onSettings, isLive }: DevicePickersProps) {
+function DevicePickers({ settings, onSettings, isLive }: VoiceTabProps) {
   const { microphones, loudspeakers } = useDevices(isLive);
   return (
     <>
@@ -191,15 +181,8 @@ function optionsOf(devices: readonly MediaDeviceInfo[]) {
   ];
 }
 
-interface SkillPickerProps {
-  account: Account | undefined;
-  skills: Resource<Skills>;
-  isLive: boolean;
-  onRestart(): void;
-}
-
-/** Who answers: a list, or a word where there is nothing to choose. */
-function SkillPicker({ account, skills, isLive, onRestart }: SkillPickerProps) {
+/** A list, or a chip if there is nothing to choose. */
+function SkillPicker({ account, skills, isLive, onRestart }: VoiceTabProps) {
   const api = useApi();
   const toast = useToast();
   const [changed, setChanged] = useState(false);
@@ -248,8 +231,7 @@ function SkillChip({ name }: { name: string }) {
   );
 }
 
-/** What only admins may do to the service. */
-function AdminTab({ skills }: { skills: Resource<Skills> }) {
+function AdminTab({ skills }: Pick<VoiceTabProps, 'skills'>) {
   return (
     <div className="flex flex-col gap-4">
       <ReloadPanel onReloaded={skills.reload} />

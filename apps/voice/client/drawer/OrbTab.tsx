@@ -14,16 +14,16 @@ import { Orb } from '../orb/Orb.tsx';
 
 export interface OrbTabProps {
   look: Look;
-  /** A look to try out; undefined goes back to that of the skill. */
+  /** Undefined restores the skill's look. */
   onTry(look: Look | undefined): void;
   trying: boolean;
 }
 
 const QUIET = () => ({ ear: 0, voice: 0 });
 
-/** Try out looks of the orb, and take the result along for a skill file. */
+/** Tries out looks of the orb; the result can be copied into a skill file. */
 export function OrbTab({ look, onTry, trying }: OrbTabProps) {
-  // A sheet covers the orb of the page: there it is shown here.
+  // On small screens the sheet covers the page's orb, so it is shown here.
   const covered = !useMediaQuery('(min-width: 64rem)');
   const change = (viz: Viz) => onTry(resolveLook({ ...look, palette: look.palette.name, ...viz }));
   return (
@@ -109,7 +109,6 @@ function capital(word: string): string {
   return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-/** Looks to start from. */
 const PRESETS: readonly { name: string; viz: Viz }[] = [
   {
     name: 'Northern night',

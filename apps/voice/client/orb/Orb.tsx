@@ -4,7 +4,7 @@ import type { Look } from './look.ts';
 import type { Levels, OrbState } from './motion.ts';
 import { createOrbPlayer, type OrbPlayer } from './player.ts';
 
-// How wide the light is, and how far the ring stands off, in each state.
+// Width of the light and distance of the ring.
 const SHAPES: Record<OrbState, { heart: number; ring: number }> = {
   idle: { heart: 34, ring: 0 },
   listening: { heart: 48, ring: 10 },
@@ -15,11 +15,11 @@ const SHAPES: Record<OrbState, { heart: number; ring: number }> = {
 interface OrbProps {
   state: OrbState;
   look: Look;
-  /** How loud both sides are now; asked for every picture. */
+  /** Called for every frame. */
   levels(): Levels;
 }
 
-/** The orb; a calm one of plain colours where motion is not wanted or cannot be drawn. */
+/** A still orb of gradients if motion is not wanted or WebGL fails. */
 export function Orb(props: OrbProps) {
   const still = useMediaQuery('(prefers-reduced-motion: reduce)');
   const [drawable, setDrawable] = useState(true);
@@ -45,7 +45,7 @@ function DrawnOrb({ state, look, levels, onFailed }: OrbProps & { onFailed(): vo
   );
 }
 
-/** An orb of plain colours that does not move: states differ by its light and by a ring. */
+/** States differ by the light and a ring. */
 function CalmOrb({ state, look }: { state: OrbState; look: Look }) {
   const { deep, low, middle, high, spark } = look.palette;
   const { heart, ring } = SHAPES[state];

@@ -1,4 +1,4 @@
-// What an orb can look like, and how a description of it (a skill's viz, a user's pinned_viz) becomes a look.
+// Looks of the orb, and how a skill's viz or a user's pinned_viz becomes one.
 import type { Viz } from '../../api-types.ts';
 
 export interface Parameter {
@@ -9,7 +9,7 @@ export interface Parameter {
   standard: number;
 }
 
-/** What every variant listens to, and what only it has. At most four of its own fit into the shaders. */
+/** Every variant has these, and at most four of its own, as the shaders take one vec4. */
 const SHARED_PARAMETERS: readonly Parameter[] = [
   parameter('speed', 'Speed', 0.2, 2, 1),
   parameter('reactivity', 'Reactivity to voices', 0, 2, 1),
@@ -40,7 +40,6 @@ export const OWN_PARAMETERS: Record<Variant, readonly Parameter[]> = {
   ],
 };
 
-/** A look that can be drawn. */
 export interface Look {
   variant: Variant;
   palette: Palette;
@@ -51,7 +50,7 @@ export function parametersOf(variant: Variant): readonly Parameter[] {
   return [...OWN_PARAMETERS[variant], ...SHARED_PARAMETERS];
 }
 
-/** Applies variant, palette and params in this order; of several descriptions the later beats the earlier. */
+/** Applies variant, palette and params in this order; later descriptions win. */
 export function resolveLook(...descriptions: readonly (Viz | null | undefined)[]): Look {
   const given = descriptions.flatMap((viz) => viz ?? []);
   const variant = given.reduce<Variant>((known, viz) => variantNamed(viz.variant) ?? known, VARIANTS[0]);
@@ -77,7 +76,7 @@ export function lookAsYaml({ variant, palette, params }: Look): string {
   ].join('\n');
 }
 
-/** Any look at all; `random` gives numbers from 0 to 1. */
+/** `random` gives numbers from 0 to 1. */
 export function randomLook(random: () => number): Look {
   const variant = VARIANTS[Math.floor(random() * VARIANTS.length)] ?? VARIANTS[0];
   const palettes = PALETTES[variant];

@@ -1,4 +1,4 @@
-// How an orb moves: states that fade into each other, levels that rise fast and fall slowly, and a clock of its own.
+// How an orb moves: states cross-fade, levels rise fast and fall slowly, and its clock has its own pace.
 
 const ORB_STATES = ['idle', 'listening', 'thinking', 'speaking'] as const;
 export type OrbState = (typeof ORB_STATES)[number];
@@ -6,14 +6,13 @@ export type OrbState = (typeof ORB_STATES)[number];
 const FADE_MS = 600;
 const RISE_MS = 45;
 const FALL_MS = 260;
-/** How fast the orb's own time runs in each state. */
+/** Speed of the orb's clock. */
 const PACE: Record<OrbState, number> = { idle: 0.3, listening: 0.7, thinking: 1.5, speaking: 1.1 };
 
-/** What the shaders get of the moment. */
 export interface Moment {
-  /** The orb's own time in seconds; never jumps when the pace changes. */
+  /** The orb's clock in seconds; it never jumps. */
   time: number;
-  /** The share of each state, in the order of ORB_STATES; together 1. */
+  /** The share of each state, in the order of ORB_STATES; the sum is 1. */
   states: readonly [number, number, number, number];
   /** How loud the caller and the assistant are now, 0 to 1. */
   ear: number;
@@ -35,7 +34,7 @@ export class Motion {
   #ear = 0;
   #voice = 0;
 
-  /** Begins to fade into a state; a fade under way goes on from where it is. */
+  /** Fades into a state, from wherever a running fade is. */
   change(state: OrbState, now: number): void {
     if (state === this.#state) return;
     this.#from = this.#sharesAt(now);
@@ -43,9 +42,9 @@ export class Motion {
     this.#changedAt = now;
   }
 
-  /** Goes on to a time in milliseconds. */
+  /** `now` in milliseconds. */
   advance(now: number, levels: Levels, speed: number): Moment {
-    // A page that comes back into view does not leap.
+    // No jump when the page comes back into view.
     const passed = Math.min(100, Math.max(0, now - this.#now));
     this.#now = now;
     this.#shares = this.#sharesAt(now);
@@ -67,7 +66,7 @@ export class Motion {
     return now - this.#changedAt > FADE_MS && this.#ear < 0.01 && this.#voice < 0.01;
   }
 
-  /** Calm and outside a call: few pictures are enough. */
+  /** Calm and outside a call: few frames are enough. */
   isAtRest(now: number): boolean {
     return this.#state === 'idle' && this.isCalm(now);
   }

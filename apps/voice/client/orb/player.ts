@@ -1,17 +1,17 @@
-// Draws an orb on a canvas: as often as something moves, a few times a second at rest, not at all out of view.
+// Draws an orb on a canvas: every frame while something moves, a few times a second at rest, never out of view.
 import type { Look, Variant } from './look.ts';
 import { type Levels, Motion, type OrbState } from './motion.ts';
 import type { Gl } from './program.ts';
 import { createScene, type Scene } from './scenes.ts';
 
 const REST_INTERVAL_MS = 250;
-/** Of a call in which nobody speaks; half the pictures of a screen are enough. */
+/** In a call in which nobody speaks; half the frames of a screen are enough. */
 const CALM_INTERVAL_MS = 28;
 const MOST_PIXELS = 760;
 const SLOW_PICTURE_MS = 26;
 const PICTURES_A_TRIAL = 10;
 const SMALLEST_SHARE = 0.4;
-/** Between two pictures where even the coarsest is slow, so that the call itself never waits for the orb. */
+/** If even the coarsest picture is slow, so that the call never waits for the orb. */
 const SLOW_INTERVAL_MS = 120;
 
 export interface OrbView {
@@ -25,7 +25,7 @@ export interface OrbPlayer {
   stop(): void;
 }
 
-/** Draws from now on. `readLevels` is asked for every picture; `onFailed` is told where WebGL2 is missing or refuses. */
+/** Starts drawing. Calls `readLevels` for every frame, and `onFailed` if WebGL2 is missing or fails. */
 export function createOrbPlayer(
   canvas: HTMLCanvasElement,
   readLevels: () => Levels,
@@ -138,7 +138,7 @@ class Player implements OrbPlayer {
     try {
       this.#draw(now);
     } catch (error) {
-      // A graphics driver that refuses the shaders.
+      // The graphics driver refuses the shaders.
       console.warn(error);
       this.#onFailed();
       return;
@@ -148,7 +148,7 @@ class Player implements OrbPlayer {
       this.#timer = window.setTimeout(() => this.#wake(), REST_INTERVAL_MS);
       return;
     }
-    // In a calm call the pause between pictures is meant.
+    // In a calm call the pause between frames is intended.
     if (this.#motion.isCalm(now)) this.#trial.pictures = 0;
     else this.#watchPace(now);
     if (this.#pauseMs > 0) this.#timer = window.setTimeout(() => this.#wake(), this.#pauseMs);
@@ -177,7 +177,7 @@ class Player implements OrbPlayer {
     return this.#scene.scene;
   }
 
-  // As sharp as the screen, but never more than a phone can draw in time.
+  // As sharp as the screen, up to what a phone can draw in time.
   #fit(): void {
     const canvas = this.#canvas;
     const wanted = canvas.clientWidth * Math.min(2, window.devicePixelRatio);
@@ -187,7 +187,7 @@ class Player implements OrbPlayer {
     canvas.height = side;
   }
 
-  // A machine that is too slow for the full picture gets a coarser one, and at last fewer of them.
+  // A slow machine gets a coarser picture, and at last fewer frames.
   #watchPace(now: number): void {
     if (this.#trial.pictures === 0) this.#trial.since = now;
     this.#trial.pictures += 1;

@@ -3,13 +3,12 @@ import type { Moment } from './motion.ts';
 
 export type Gl = WebGL2RenderingContext;
 
-/** A pair of shaders with the places of its settings. */
 export interface Program {
   handle: WebGLProgram;
   uniforms: ReadonlyMap<string, WebGLUniformLocation>;
 }
 
-/** One triangle that covers the picture, made of nothing but the number of its corner. */
+/** One triangle that covers the canvas, computed from the vertex id. */
 export const COVER_VERTEX = `#version 300 es
 void main() {
   gl_Position = vec4(vec2(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0), 0.0, 1.0);
@@ -27,7 +26,7 @@ export function createProgram(gl: Gl, vertex: string, fragment: string): Program
     gl.shaderSource(shader, source);
     gl.compileShader(shader);
     gl.attachShader(handle, shader);
-    // Freed together with the program.
+    // Freed with the program.
     gl.deleteShader(shader);
   }
   gl.bindAttribLocation(handle, 0, 'a_point');
@@ -39,7 +38,7 @@ export function createProgram(gl: Gl, vertex: string, fragment: string): Program
   return { handle, uniforms: uniformsOf(gl, handle) };
 }
 
-/** Puts a program in use and hands it everything its shaders may ask for. */
+/** Uses a program and sets all uniforms. */
 export function applyProgram(gl: Gl, program: Program, moment: Moment, look: Look, light: boolean): void {
   // biome-ignore lint/correctness/useHookAtTopLevel: a call of WebGL, no hook
   gl.useProgram(program.handle);
@@ -59,7 +58,7 @@ export function applyProgram(gl: Gl, program: Program, moment: Moment, look: Loo
   gl.uniform4f(place('u_own'), own[0] ?? 0, own[1] ?? 0, own[2] ?? 0, own[3] ?? 0);
   for (const name of COLOURS) gl.uniform3f(place(`u_${name}`), ...linear(palette[name]));
 
-  // A setting that the shader does not use has no place, which is no fault.
+  // A uniform that the shader does not use has no location.
   function place(name: string): WebGLUniformLocation | null {
     return program.uniforms.get(name) ?? null;
   }
@@ -67,7 +66,7 @@ export function applyProgram(gl: Gl, program: Program, moment: Moment, look: Loo
 
 const COLOURS = ['deep', 'low', 'middle', 'high', 'spark'] as const satisfies (keyof Palette)[];
 
-/** A colour as shares of light. */
+/** sRGB to linear light. */
 function linear(hex: string): [number, number, number] {
   const channel = (at: number) => (Number.parseInt(hex.slice(at, at + 2), 16) / 255) ** 2.2;
   return [channel(1), channel(3), channel(5)];
@@ -84,7 +83,7 @@ function uniformsOf(gl: Gl, handle: WebGLProgram): Map<string, WebGLUniformLocat
   return found;
 }
 
-/** What every fragment shader begins with: the moment, the colours, and a few tools. */
+/** The beginning of every fragment shader: uniforms and helpers. */
 export const COMMON = `#version 300 es
 precision highp float;
 
@@ -192,5 +191,17 @@ vec3 glass(vec3 normal, vec2 p) {
   float caustic = pow(saturate(dot(normal, normalize(vec3(0.35, -0.78, 0.42)))), 7.0) * 0.16;
   float circling = comet(p) * pow(1.0 - facing, 3.4) * u_states.z * 3.2;
   return edge + u_spark * (shine + sheen) + mix(u_high, u_spark, 0.5) * circling + u_high * caustic;
+}
+`;
+
+/** Ends the shader of a glass ball, which defines `vec3 paint(vec3 normal)`: the colour inside the ball. */
+export const BALL_MAIN = `
+void main() {
+  vec2 p = place();
+  float size = radius(p);
+  vec2 ball = p / size;
+  float depth = 1.0 - dot(ball, ball);
+  vec3 colour = length(p) < size ? paint(vec3(ball, sqrt(max(0.0, depth)))) : vec3(0.0);
+  o_colour = compose(colour, p, size);
 }
 `;

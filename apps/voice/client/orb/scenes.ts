@@ -1,7 +1,7 @@
-// What is drawn for each variant: one covering picture, and for particles the points and their links over it.
+// What each variant draws: one full-canvas shader, and for particles points and links over it.
 import type { Look, Variant } from './look.ts';
 import type { Moment } from './motion.ts';
-import { applyProgram, COMMON, COVER_VERTEX, createProgram, type Gl } from './program.ts';
+import { applyProgram, BALL_MAIN, COMMON, COVER_VERTEX, createProgram, type Gl } from './program.ts';
 import { CRYSTAL } from './shaders/crystal.ts';
 import { FRACTAL } from './shaders/fractal.ts';
 import { NEBULA } from './shaders/nebula.ts';
@@ -13,7 +13,7 @@ import {
   POINT_VERTEX,
 } from './shaders/particles.ts';
 
-// Points that are spread evenly over a ball, and a few brighter ones that are linked like a constellation.
+// Points spread evenly over a ball, and a few brighter ones that are linked like a constellation.
 
 const MOST_POINTS = 3200;
 
@@ -36,8 +36,8 @@ export function createScene(gl: Gl, variant: Variant): Scene {
 }
 
 const COVERS: Record<Exclude<Variant, 'particles'>, string> = {
-  fractal: FRACTAL,
-  nebula: NEBULA,
+  fractal: FRACTAL + BALL_MAIN,
+  nebula: NEBULA + BALL_MAIN,
   crystal: CRYSTAL,
 };
 
@@ -53,7 +53,7 @@ function createCover(gl: Gl, fragment: string): Scene {
 }
 
 function createParticles(gl: Gl): Scene {
-  const ground = createCover(gl, PARTICLE_GROUND);
+  const ground = createCover(gl, PARTICLE_GROUND + BALL_MAIN);
   const dots = createProgram(gl, POINT_VERTEX, POINT_FRAGMENT);
   const lines = createProgram(gl, LINK_VERTEX, LINK_FRAGMENT);
   const cloud = createPointCloud();
@@ -102,7 +102,7 @@ function pointArray(gl: Gl, numbers: Float32Array, links?: Uint16Array) {
 }
 
 interface PointCloud {
-  /** Four numbers a point: its place on the ball, and a number of its own. */
+  /** Four numbers per point: its place on the ball, and its own number. */
   points: Float32Array;
   stars: Float32Array;
   /** Pairs of stars. */
@@ -116,7 +116,7 @@ function createPointCloud(): PointCloud {
 
 function spread(count: number, own: (index: number) => number, offset: number): Float32Array {
   const numbers = new Float32Array(count * 4);
-  // Taken in scattered order, so that a part of the points covers the ball too.
+  // In scattered order, so that a part of the points covers the ball too.
   for (let index = 0; index < count; index += 1) {
     const step = scattered(index, count);
     const height = 1 - (2 * (step + 0.5)) / count;

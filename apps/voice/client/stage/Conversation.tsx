@@ -9,7 +9,7 @@ const STATES: Record<ToolStep['state'], { lamp: LampState; word: string }> = {
   failed: { lamp: 'failed', word: 'Failed' },
 };
 
-/** What both sides say, as they say it, and the tools that were used in between. */
+/** Captions of both sides, and the tools used in between. */
 export function Conversation({ exchange }: { exchange: Exchange }) {
   const { entries } = exchange;
   const list = useFollowing(entries);
@@ -63,7 +63,7 @@ function CaptionLine({ caption }: { caption: Caption }) {
   );
 }
 
-// Stays at the newest words, unless the person has scrolled up to read.
+// Follows the newest words unless the person has scrolled up.
 function useFollowing(entries: readonly Entry[]) {
   const list = useRef<HTMLOListElement>(null);
   const follows = useRef(true);
@@ -83,7 +83,7 @@ function useFollowing(entries: readonly Entry[]) {
   return list;
 }
 
-/** One step of the tool timeline; what went in and came out is folded away. */
+/** One step of the tool timeline; input and result are collapsed. */
 function ToolLine({ step }: { step: ToolStep }) {
   const { lamp, word } = STATES[step.state];
   const seconds = step.endedAt === undefined ? undefined : (step.endedAt - step.startedAt) / 1000;
@@ -115,7 +115,6 @@ function Detail({ label, text }: { label: string; text: string }) {
   );
 }
 
-/** For what is easier typed than said. */
 export function Composer({ onSend }: { onSend(text: string): void }) {
   const [text, setText] = useState('');
   const words = text.trim();

@@ -25,14 +25,14 @@ interface StageProps {
   call: Call;
   state: CallState;
   look: Look;
-  /** Something is written below: on a phone the orb makes room for it. */
+  /** There is text below: on a phone the orb makes room for it. */
   compact: boolean;
   onPushToTalk(on: boolean): void;
-  /** What stands between the status and the controls: a problem. */
+  /** Shown between the status and the controls. */
   children?: ReactNode;
 }
 
-/** The orb, what is going on in words, and the controls of the call. */
+/** The orb, the status and the controls of the call. */
 export function Stage({ call, state, look, compact, onPushToTalk, children }: StageProps) {
   const { title, hint } = statusOf(state, { online: useOnline(), touch: useMediaQuery('(pointer: coarse)') });
   return (
@@ -67,7 +67,6 @@ export function Stage({ call, state, look, compact, onPushToTalk, children }: St
   );
 }
 
-/** Whether the browser has a network. */
 function useOnline(): boolean {
   return useSyncExternalStore(subscribe, () => navigator.onLine);
 }
@@ -87,7 +86,6 @@ interface ControlsProps {
   onPushToTalk(on: boolean): void;
 }
 
-/** Start or end, mute, and push-to-talk. */
 function Controls({ call, state, onPushToTalk }: ControlsProps) {
   const { phase, muted, pushToTalk, hasMicrophone } = state;
   return (
@@ -155,7 +153,7 @@ function RoundButton({ label, icon, look = 'plain', ...rest }: RoundButtonProps)
   );
 }
 
-/** What makes an element a button that is held: with a finger, a mouse or Enter; Space is the page's. */
+/** Handlers of a button that is held with a finger, a mouse or Enter; Space belongs to the page. */
 function holdHandlers(hold: (down: boolean) => void) {
   const up = () => hold(false);
   return {
@@ -169,12 +167,12 @@ function holdHandlers(hold: (down: boolean) => void) {
     onKeyDown: (event: React.KeyboardEvent) => event.key === 'Enter' && !event.repeat && hold(true),
     onKeyUp: (event: React.KeyboardEvent) => event.key === 'Enter' && up(),
     onBlur: up,
-    // A long press must not open the menu of the browser.
+    // A long press must not open the browser's menu.
     onContextMenu: (event: React.MouseEvent) => event.preventDefault(),
   };
 }
 
-/** Space starts a call, mutes, or is held to talk; not while the person types or stands on another control. */
+/** Space starts a call, mutes, or is held to talk, unless another control has the focus. */
 export function useSpace(call: Call): void {
   const down = useRef(false);
   useEffect(() => {
@@ -193,7 +191,7 @@ export function useSpace(call: Call): void {
     window.addEventListener('keydown', press, { signal });
     const lift = (event: KeyboardEvent) => {
       if (event.code !== 'Space' || !down.current) return;
-      // Some browsers press a focused button only now.
+      // Some browsers click a focused button on keyup.
       event.preventDefault();
       release();
     };
@@ -210,7 +208,7 @@ function actOn(call: Call): void {
   else if (phase === 'live' && hasMicrophone) call.mute(!muted);
 }
 
-// The orb itself leaves Space to this hook; every other control keeps it.
+// The orb leaves Space to this hook; other controls keep it.
 function isOthers(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.closest('[data-orb-button]') !== null) return false;
@@ -225,10 +223,9 @@ interface Status {
   hint: string;
 }
 
-/** What the words depend on besides the call. */
 interface StatusContext {
   online: boolean;
-  /** No keyboard at hand. */
+  /** No keyboard. */
   touch: boolean;
 }
 
@@ -249,7 +246,6 @@ function statusOf(state: CallState, { online, touch }: StatusContext): Status {
   }
 }
 
-/** What the orb shows. */
 function orbStateOf({ phase, exchange, muted }: CallState): OrbState {
   if (phase === 'connecting' || phase === 'reconnecting' || phase === 'microphone') return 'thinking';
   if (phase === 'idle') return 'idle';

@@ -6,7 +6,6 @@ import type { Problem } from '../call/problems.ts';
 
 interface TopBarProps {
   state: CallState;
-  /** Who answers. */
   skillName: string | undefined;
   open: boolean;
   onSettings(): void;
@@ -53,7 +52,7 @@ function Figure({ label, title, ms }: { label: string; title: string; ms: number
   );
 }
 
-/** One line about a service that is not as it should be; can be put away until it changes. */
+/** A line about a degraded service; dismissed until it changes. */
 export function ServiceNotice({ resource }: { resource: HealthResource }) {
   const [dismissed, setDismissed] = useState('');
   const notice = noticeOf(resource);

@@ -1,3 +1,5 @@
+// Pure functions on samples, for the service and its page.
+
 const [lowestRate, highestRate] = [8000, 192_000];
 
 const highest = 2 ** 15 - 1;
@@ -17,7 +19,7 @@ export function toFloat32(samples: Int16Array): Float32Array {
 }
 
 /** Float samples as 16-bit little-endian bytes. */
-export function bytesOf(samples: Float32Array): Uint8Array {
+export function bytesOf(samples: Float32Array): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(samples.length * 2);
   const view = new DataView(bytes.buffer);
   for (const [index, sample] of toInt16(samples).entries()) view.setInt16(index * 2, sample, true);
@@ -38,6 +40,27 @@ export function concatSamples(parts: readonly Float32Array[]): Float32Array<Arra
     at += part.length;
   }
   return whole;
+}
+
+/** The header of a WAV file that holds so many bytes of 16-bit mono samples. */
+export function wavHeader(dataBytes: number, sampleRate: number): Uint8Array<ArrayBuffer> {
+  const view = new DataView(new ArrayBuffer(44));
+  const put = (at: number, text: string) => {
+    for (const [index, letter] of [...text].entries()) view.setUint8(at + index, letter.charCodeAt(0));
+  };
+  put(0, 'RIFF');
+  view.setUint32(4, 36 + dataBytes, true);
+  put(8, 'WAVEfmt ');
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRate, true);
+  view.setUint32(28, sampleRate * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  put(36, 'data');
+  view.setUint32(40, dataBytes, true);
+  return new Uint8Array(view.buffer);
 }
 
 /** Mono 16-bit samples. */

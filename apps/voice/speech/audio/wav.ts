@@ -1,12 +1,11 @@
 import { SpeechError } from '../speech-error.ts';
-import { type AudioFrame, checkRate, type Sound, SoundError, samplesOf } from './samples.ts';
+import { type AudioFrame, checkRate, type Sound, SoundError, samplesOf, wavHeader } from './samples.ts';
 
 /** Bytes that tell whether a WAV file begins; its header ends within `longestHead`. */
 const shortestHead = 12;
 
 const longestHead = 65_536;
 
-const headerBytes = 44;
 /** Sample formats of WAV files. */
 const kinds = { integer: 1, float: 3, extensible: 0xfffe };
 const mostChannels = 8;
@@ -49,23 +48,7 @@ function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } |
 
 /** A WAV file of 16-bit mono samples. */
 export function encodeWav(samples: Uint8Array, sampleRate: number): Uint8Array {
-  const bytes = new Uint8Array(headerBytes + samples.length);
-  const view = new DataView(bytes.buffer);
-  const put = (at: number, text: string) => bytes.set(Buffer.from(text, 'latin1'), at);
-  put(0, 'RIFF');
-  view.setUint32(4, bytes.length - 8, true);
-  put(8, 'WAVEfmt ');
-  view.setUint32(16, 16, true);
-  view.setUint16(20, kinds.integer, true);
-  view.setUint16(22, 1, true);
-  view.setUint32(24, sampleRate, true);
-  view.setUint32(28, sampleRate * 2, true);
-  view.setUint16(32, 2, true);
-  view.setUint16(34, 16, true);
-  put(36, 'data');
-  view.setUint32(40, samples.length, true);
-  bytes.set(samples, headerBytes);
-  return bytes;
+  return Buffer.concat([wavHeader(samples.length, sampleRate), samples]);
 }
 
 interface Chunk {

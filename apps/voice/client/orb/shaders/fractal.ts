@@ -40,18 +40,10 @@ vec3 inside(vec3 front) {
   return sum;
 }
 
-void main() {
-  vec2 p = place();
-  float size = radius(p);
-  vec3 colour = vec3(0.0);
-  if (length(p) < size) {
-    vec2 ball = p / size;
-    vec3 normal = vec3(ball, sqrt(max(0.0, 1.0 - dot(ball, ball))));
-    float bright = dot(u_states, vec4(0.75, 1.15, 1.2, 1.3)) * (1.0 + 0.7 * loudness());
-    colour = u_deep * (0.75 + 0.3 * normal.y) + u_low * 0.08 * normal.z;
-    colour += inside(normal) * bright * mix(1.0, u_glow, 0.5);
-    colour += glass(normal, ball);
-  }
-  o_colour = compose(colour, p, size);
+vec3 paint(vec3 normal) {
+  float bright = dot(u_states, vec4(0.75, 1.15, 1.2, 1.3)) * (1.0 + 0.7 * loudness());
+  vec3 colour = u_deep * (0.75 + 0.3 * normal.y) + u_low * 0.08 * normal.z;
+  colour += inside(normal) * bright * mix(1.0, u_glow, 0.5);
+  return colour + glass(normal, normal.xy);
 }
 `;

@@ -54,22 +54,14 @@ vec4 inside(vec3 front) {
   return vec4(sum, clear);
 }
 
-void main() {
-  vec2 p = place();
-  float size = radius(p);
-  vec3 colour = vec3(0.0);
-  if (length(p) < size) {
-    vec2 ball = p / size;
-    vec3 normal = vec3(ball, sqrt(max(0.0, 1.0 - dot(ball, ball))));
-    float bright = dot(u_states, vec4(0.85, 1.12, 1.12, 1.22)) * (1.0 + 0.5 * loudness());
-    vec4 gas = inside(normal);
-    // Seen through glass, the stars bend towards the rim, and end before it.
-    vec2 sky = ball * (0.7 + 0.3 * normal.z);
-    float stars = star(sky * 9.0 + u_time * 0.03, u_own.z) + 0.7 * star(sky * 16.0 - u_time * 0.02, u_own.z);
-    colour = u_deep * (0.75 + 0.25 * normal.y) + u_spark * stars * gas.a * smoothstep(0.35, 0.7, normal.z);
-    colour = colour * gas.a + gas.rgb * bright * mix(1.0, u_glow, 0.5) * 1.2;
-    colour += glass(normal, ball) * 0.9;
-  }
-  o_colour = compose(colour, p, size);
+vec3 paint(vec3 normal) {
+  float bright = dot(u_states, vec4(0.85, 1.12, 1.12, 1.22)) * (1.0 + 0.5 * loudness());
+  vec4 gas = inside(normal);
+  // Seen through glass, the stars bend towards the rim, and end before it.
+  vec2 sky = normal.xy * (0.7 + 0.3 * normal.z);
+  float stars = star(sky * 9.0 + u_time * 0.03, u_own.z) + 0.7 * star(sky * 16.0 - u_time * 0.02, u_own.z);
+  vec3 colour = u_deep * (0.75 + 0.25 * normal.y) + u_spark * stars * gas.a * smoothstep(0.35, 0.7, normal.z);
+  colour = colour * gas.a + gas.rgb * bright * mix(1.0, u_glow, 0.5) * 1.2;
+  return colour + glass(normal, normal.xy) * 0.9;
 }
 `;

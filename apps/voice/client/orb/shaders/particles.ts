@@ -1,18 +1,10 @@
 /** The room the points float in: a faint ball at night, a dark one on paper. */
 export const PARTICLE_GROUND = `
-void main() {
-  vec2 p = place();
-  float size = radius(p);
-  vec3 colour = vec3(0.0);
-  if (length(p) < size) {
-    vec2 ball = p / size;
-    vec3 normal = vec3(ball, sqrt(max(0.0, 1.0 - dot(ball, ball))));
-    float heart = exp(-dot(ball, ball) * 2.6);
-    colour = u_deep * (0.75 + 0.3 * normal.y);
-    colour += mix(u_low, u_middle, 0.25) * heart * (0.16 + 0.12 * u_states.y + 0.22 * u_states.w + 0.9 * u_voice);
-    colour += glass(normal, ball) * 0.8;
-  }
-  o_colour = compose(colour, p, size);
+vec3 paint(vec3 normal) {
+  float heart = exp(-dot(normal.xy, normal.xy) * 2.6);
+  vec3 colour = u_deep * (0.75 + 0.3 * normal.y);
+  colour += mix(u_low, u_middle, 0.25) * heart * (0.16 + 0.12 * u_states.y + 0.22 * u_states.w + 0.9 * u_voice);
+  return colour + glass(normal, normal.xy) * 0.8;
 }
 `;
 
@@ -58,17 +50,21 @@ vec4 project(vec3 q) {
   vec2 scale = min(u_resolution.x, u_resolution.y) / u_resolution / 1.42;
   return vec4(q.xy * view * scale, 0.0, 1.0);
 }
-`;
 
-export const POINT_VERTEX = `${PLACES}
 out float v_own;
 out float v_depth;
 
-void main() {
+void put() {
   vec3 q = drift(a_point.xyz, a_point.w);
   v_own = a_point.w;
   v_depth = q.z * 0.5 + 0.5;
   gl_Position = project(q);
+}
+`;
+
+export const POINT_VERTEX = `${PLACES}
+void main() {
+  put();
   float star = pow(fract(a_point.w * 91.7), 9.0);
   float size = mix(0.0075, 0.017, v_depth) * (0.75 + 1.5 * star) * u_own.y * (1.0 + 0.5 * max(u_ear, u_voice));
   gl_PointSize = max(1.5, size * min(u_resolution.x, u_resolution.y));
@@ -117,15 +113,7 @@ void main() {
 `;
 
 export const LINK_VERTEX = `${PLACES}
-out float v_own;
-out float v_depth;
-
-void main() {
-  vec3 q = drift(a_point.xyz, a_point.w);
-  v_own = a_point.w;
-  v_depth = q.z * 0.5 + 0.5;
-  gl_Position = project(q);
-}
+void main() { put(); }
 `;
 
 export const LINK_FRAGMENT = `${INK}
