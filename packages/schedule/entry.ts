@@ -73,8 +73,6 @@ function isBefore(one: Due, other: Due): boolean {
   return one.dueAt < other.dueAt || (one.dueAt === other.dueAt && one.order < other.order);
 }
 
-let lastTime = { time: 0, text: new Date(0).toISOString() };
-
 /** A job inside the scheduler. */
 export class Entry<J extends Job> implements Due {
   job: J;
@@ -241,8 +239,6 @@ export function fireId(id: string, scheduledAt: number, manual: boolean): string
   return `${id}@${isoTime(scheduledAt)}${manual ? '#now' : ''}`;
 }
 
-/** Thousands that are due together share the text of their time. */
 export function isoTime(time: number): string {
-  if (time !== lastTime.time) lastTime = { time, text: new Date(time).toISOString() };
-  return lastTime.text;
+  return new Date(time).toISOString();
 }

@@ -27,9 +27,6 @@ export interface ParseOptions {
 /** Reads a five-field cron expression (or a name such as `@daily`) or an ISO-8601 date and time; throws words when it is neither. */
 export function parseSchedule(text: string, options: ParseOptions = {}): Schedule {
   const timezone = options.timezone ?? systemTimezone();
-  // As a rule it is written with single blanks.
-  const asWritten = cronSchedules.get(`${timezone} ${text}`);
-  if (asWritten !== undefined) return asWritten;
   const plain = text.trim().replace(/\s+/g, ' ');
   if (looksLikeIsoTime(plain)) return onceSchedule(plain, timezone);
   const key = `${timezone} ${plain}`;
@@ -51,33 +48,15 @@ function cronSchedule(text: string, timezone: string): Schedule {
 }
 
 function onceSchedule(text: string, timezone: string): Schedule {
-  return new OnceSchedule(text, timezone, parseIsoTime(text, zoneOf(timezone)));
-}
-
-/** A class, as there may be a great many of them: methods are shared and an instance holds three values. */
-class OnceSchedule implements Schedule {
-  readonly type = 'once';
-  readonly text: string;
-  readonly timezone: string;
-  readonly #at: number;
-
-  constructor(text: string, timezone: string, at: number) {
-    this.text = text;
-    this.timezone = timezone;
-    this.#at = at;
-  }
-
-  next(after: number): number | undefined {
-    return this.#at > after ? this.#at : undefined;
-  }
-
-  previous(before: number): number | undefined {
-    return this.#at < before ? this.#at : undefined;
-  }
-
-  preview(count: number, after: number): number[] {
-    return preview(this, count, after);
-  }
+  const at = parseIsoTime(text, zoneOf(timezone));
+  return {
+    type: 'once',
+    text,
+    timezone,
+    next: (after) => (at > after ? at : undefined),
+    previous: (before) => (at < before ? at : undefined),
+    preview: (count, after) => (at > after ? [at].slice(0, count) : []),
+  };
 }
 
 function preview(found: Occurrences, count: number, after: number): number[] {

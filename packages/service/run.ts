@@ -25,10 +25,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const IMPATIENT = 130;
 
-export interface RunOptions<
-  Table extends OptionTable,
-  Running extends { url: string; stop(): Promise<void> },
-> {
+interface RunningService {
+  url: string;
+  stop(): Promise<void>;
+}
+
+export interface RunOptions<Table extends OptionTable, Running extends RunningService> {
   /** How the user called it, for help. */
   command: string;
   table: Table;
@@ -45,10 +47,7 @@ export interface RunOptions<
 const BAD_SETTINGS = 2;
 
 /** Runs a service from its command line until a signal stops it; gives the exit code. */
-export async function runService<
-  Table extends OptionTable,
-  Running extends { url: string; stop(): Promise<void> },
->(run: RunOptions<Table, Running>): Promise<number> {
+export async function runService<Table extends OptionTable, Running extends RunningService>(run: RunOptions<Table, Running>): Promise<number> {
   if (run.argv.includes('--help') || run.argv.includes('-h')) return print(helpText(run.command, run.table));
   try {
     const options = readOptions(run.table, { argv: run.argv, ...(run.env && { env: run.env }) });
@@ -61,10 +60,7 @@ export async function runService<
   }
 }
 
-async function serveUntilSignal<
-  Table extends OptionTable,
-  Running extends { url: string; stop(): Promise<void> },
->(run: RunOptions<Table, Running>, options: OptionsOf<Table>): Promise<number> {
+async function serveUntilSignal<Table extends OptionTable, Running extends RunningService>(run: RunOptions<Table, Running>, options: OptionsOf<Table>): Promise<number> {
   const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
   const secrets = new Set(secretValues(run.table, options));
   const logger = createLogger({ name: run.table.service, level, secrets });
@@ -89,7 +85,7 @@ interface HomeOptions {
   noBrowser?: boolean;
 }
 
-function signInLink<Table extends OptionTable, Running extends { url: string; stop(): Promise<void> }>(
+function signInLink<Table extends OptionTable, Running extends RunningService>(
   run: RunOptions<Table, Running>,
   running: Running,
   options: OptionsOf<Table>,

@@ -25,6 +25,12 @@ export class HttpError extends Error {
   }
 }
 
+/** The HttpError that an error is or was caused by: readers of bodies and HTTP clients wrap what stopped them. */
+export function findHttpError(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  return error instanceof Error && error.cause !== undefined ? findHttpError(error.cause) : undefined;
+}
+
 /** Status, and the words as a fixed sentence or made from arguments. */
 type ErrorEntry = readonly [status: number, words: string | ((args: never) => string)];
 

@@ -1,5 +1,6 @@
+import { errorMessage } from '@trunkline/std';
 import type { RequestInit, Response } from 'undici';
-import { HttpError } from '../errors/http-error.ts';
+import { findHttpError } from '../errors/http-error.ts';
 import { type AddressPolicyOptions, createAddressPolicy, parseFetchableUrl } from './address-policy.ts';
 import { fetchErrors } from './fetch-errors.ts';
 
@@ -131,18 +132,7 @@ function explain(error: unknown, { url, ms, deadline, given }: FailureContext): 
   if (refusal !== undefined) return refusal;
   const host = url.hostname;
   if (deadline.aborted) return fetchErrors.fetch_timeout({ host, ms });
-  return fetchErrors.fetch_failed({ host, reason: reasonOf(error) }, { cause: error });
-}
-
-function findHttpError(error: unknown): HttpError | undefined {
-  if (error instanceof HttpError) return error;
-  return error instanceof Error && error.cause !== undefined ? findHttpError(error.cause) : undefined;
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof Error) return reasonOf(error.cause);
-  return error.message === '' ? error.name : error.message;
+  return fetchErrors.fetch_failed({ host, reason: errorMessage(error) }, { cause: error });
 }
 
 /** Decodes by the charset of the header, else of the page's own meta element, else as UTF-8. */

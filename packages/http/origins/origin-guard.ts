@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { RequestCheck, RequestContext } from '../app/context.ts';
-import { hasCredentials } from '../callers/credentials.ts';
+import { type HeaderReader, hasCredentials } from '../callers/credentials.ts';
 import { httpErrors } from '../errors/http-error.ts';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
@@ -9,10 +9,6 @@ const A2A_PATH = /^\/(v1\/)?(a2a(\/|$)|message:|tasks(\/|$))/;
 
 /** Names that nobody outside can have: a resolver of the internet does not know them. */
 const LOCAL_NAME = /^[^.]+$|\.(localhost|local|internal|lan|home|home\.arpa)$/;
-
-interface HeaderReader {
-  header(name: string): string | undefined;
-}
 
 /** Throws when the Origin of the request is not allowed. */
 export type OriginCheck = (request: HeaderReader) => void;

@@ -1,7 +1,7 @@
 import type { Env, HonoRequest, MiddlewareHandler } from 'hono';
 import { resolver, uniqueSymbol } from 'hono-openapi';
 import type { z } from 'zod';
-import { HttpError } from '../errors/http-error.ts';
+import { findHttpError, HttpError } from '../errors/http-error.ts';
 
 /** Far deeper than what people and programs write; what walks a value by calling itself fails at some thousands. */
 const DEEPEST = 256;
@@ -17,11 +17,8 @@ export async function readJson(request: HonoRequest): Promise<unknown> {
   try {
     return parseJson(text);
   } catch (error) {
-    throw new ValidationError(
-      [{ loc: ['body'], msg: 'The body is not valid JSON.' }],
-      'malformed_json',
-      error,
-    );
+    const issue = { loc: ['body'], msg: 'The body is not valid JSON.' };
+    throw new ValidationError([issue], 'malformed_json', error);
   }
 }
 
@@ -30,22 +27,10 @@ async function readForm(request: HonoRequest): Promise<unknown> {
   try {
     return await request.parseBody({ all: true });
   } catch (error) {
-    throw limitError(error) ?? malformedForm(error);
+    const issue = { loc: ['body'], msg: 'The body is not a readable form.' };
+    // The size limit of the body may have stopped the reader.
+    throw findHttpError(error) ?? new ValidationError([issue], 'malformed_form', error);
   }
-}
-
-function malformedForm(error: unknown): ValidationError {
-  return new ValidationError(
-    [{ loc: ['body'], msg: 'The body is not a readable form.' }],
-    'malformed_form',
-    error,
-  );
-}
-
-/** The form reader wraps what stopped the body, such as its size limit. */
-function limitError(error: unknown): HttpError | undefined {
-  if (error instanceof HttpError) return error;
-  return error instanceof Error && error.cause !== undefined ? limitError(error.cause) : undefined;
 }
 
 /** JSON that a stranger sent; throws a SyntaxError for what is malformed, and for what is nested deeper than any use. */
