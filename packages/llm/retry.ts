@@ -29,7 +29,7 @@ export interface RetryPolicy {
 
 const firstWaitMs = 500;
 const longestBackoffMs = 8_000;
-// Most rates are counted by the minute. Whoever must wait longer is told so at once.
+// Most endpoints count rates by the minute. A longer wait fails at once.
 const longestWaitMs = 60_000;
 
 export const systemTiming: Timing = {
@@ -97,7 +97,7 @@ async function sleep(milliseconds: number, timing: Timing, signal: AbortSignal |
   }
 }
 
-/** A time-out has used up its time already, and to come before the time that was asked for is of no use. */
+/** A timeout has used up its time already, and retrying before the requested time fails again. */
 function isQuickFailure({ retryable, code, retryAfterMs = 0 }: ModelError): boolean {
   return retryable && code !== 'timeout' && retryAfterMs <= longestWaitMs;
 }
@@ -124,13 +124,13 @@ export interface ModelWait {
   waitMs: number;
   /** Why the call failed. */
   code: ModelErrorCode;
-  /** Words for the one who waits. */
+  /** For the person who waits. */
   message: string;
 }
 
 type WaitListener = (wait: ModelWait) => void;
 
-/** Runs work that calls models; the listener is told of each wait that a person would notice. */
+/** Runs work that calls models; the listener hears of each wait that a person would notice. */
 export function listenForWaits<Result>(listener: WaitListener, work: () => Result): Result {
   return listeners.run(listener, work);
 }

@@ -53,7 +53,7 @@ export function createCheckpoint(content: Omit<Checkpoint, 'version'>): Checkpoi
   return toPlainJson({ version, ...content });
 }
 
-/** Reads a stored checkpoint; throws a CheckpointError with words when it is of another version or damaged. */
+/** Reads a stored checkpoint; throws a CheckpointError when it is of another version or damaged. */
 export function parseCheckpoint(stored: unknown): Checkpoint {
   const found = versionOf(stored);
   if (found !== version) {

@@ -34,7 +34,7 @@ export interface TurnOptions {
   tools: readonly Tool[];
   limits: TurnLimits;
   sessionId: string;
-  /** On whose behalf the turn runs: its tools are told. Anonymous when not given. */
+  /** On whose behalf the turn and its tools run. Anonymous when not given. */
   principal?: Principal | undefined;
   /** Whose memories its tools may use. */
   scope?: string | undefined;

@@ -24,7 +24,7 @@ export interface ParseOptions {
   timezone?: string;
 }
 
-/** Reads a five-field cron expression (or a name such as `@daily`) or an ISO-8601 date and time; throws words when it is neither. */
+/** Reads a five-field cron expression (or a name such as `@daily`) or an ISO-8601 date and time; throws a ScheduleError when it is neither. */
 export function parseSchedule(text: string, options: ParseOptions = {}): Schedule {
   const timezone = options.timezone ?? systemTimezone();
   const plain = text.trim().replace(/\s+/g, ' ');
@@ -200,7 +200,7 @@ function dayOf(wall: number): number {
   return Math.floor(wall / 86_400_000);
 }
 
-/** The last answer holds for every question between its own and itself, so many jobs with one schedule cost one search. */
+/** Caches the last answer, which holds for every time between the one asked for and itself: many jobs with one schedule cost one search. */
 function remembering(found: Occurrences): Occurrences {
   let ahead = { after: 0, next: 0 };
   let behind = { previous: 0, before: 0 };

@@ -36,7 +36,7 @@ export class Wakeup<Item extends Due> {
   /** The wall clock when it was looked at last. */
   #seen = 0;
 
-  /** `onDue` must place the item at a later time or remove it; `onSetBack` places all anew, as the clock was far ahead. */
+  /** `onDue` must place the item at a later time or remove it; `onSetBack` places all items again, as the clock was far ahead. */
   constructor(clock: Clock, onDue: (item: Item, now: number) => void, onSetBack: () => void) {
     this.#clock = clock;
     this.#onDue = onDue;

@@ -75,9 +75,9 @@ const day = 86_400_000;
 const keptOffsets = 5000;
 const zones = new Map<string, Zone>();
 
-/** The zone of that IANA name; throws words when there is none. */
+/** The zone of that IANA name; throws a ScheduleError when there is none. */
 export function zoneOf(name: string): Zone {
-  // Names differ in case only by whim: one zone for all of them also bounds how many there are.
+  // Zone names ignore case: one entry for all spellings also bounds the map.
   const key = name.toLowerCase();
   const known = zones.get(key);
   if (known !== undefined) return known;

@@ -47,7 +47,9 @@ export interface RunOptions<Table extends OptionTable, Running extends RunningSe
 const BAD_SETTINGS = 2;
 
 /** Runs a service from its command line until a signal stops it; gives the exit code. */
-export async function runService<Table extends OptionTable, Running extends RunningService>(run: RunOptions<Table, Running>): Promise<number> {
+export async function runService<Table extends OptionTable, Running extends RunningService>(
+  run: RunOptions<Table, Running>,
+): Promise<number> {
   if (run.argv.includes('--help') || run.argv.includes('-h')) return print(helpText(run.command, run.table));
   try {
     const options = readOptions(run.table, { argv: run.argv, ...(run.env && { env: run.env }) });
@@ -60,7 +62,10 @@ export async function runService<Table extends OptionTable, Running extends Runn
   }
 }
 
-async function serveUntilSignal<Table extends OptionTable, Running extends RunningService>(run: RunOptions<Table, Running>, options: OptionsOf<Table>): Promise<number> {
+async function serveUntilSignal<Table extends OptionTable, Running extends RunningService>(
+  run: RunOptions<Table, Running>,
+  options: OptionsOf<Table>,
+): Promise<number> {
   const level = (options as { logLevel?: LogLevel }).logLevel ?? 'INFO';
   const secrets = new Set(secretValues(run.table, options));
   const logger = createLogger({ name: run.table.service, level, secrets });
@@ -114,7 +119,7 @@ function introduction(title: string, url: string, link: string | undefined): str
 
 /**
  * Makes the home, which nobody else on the machine may read, and starts. A home that cannot be used counts only when
- * the service stumbles over it: one that keeps its data elsewhere needs none.
+ * the service fails on it: one that keeps its data elsewhere needs none.
  */
 async function startInHome<Running>(options: object, start: () => Promise<Running>): Promise<Running> {
   const { trunklineHome: home = '' } = options as HomeOptions;
@@ -170,7 +175,7 @@ function refuse(words: string, code: number): number {
   return code;
 }
 
-/** Waits for the first signal to stop; a second one ends the process at once, for whoever does not want to wait. */
+/** Waits for the first signal to stop; a second one ends the process at once. */
 function stopSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     let asked = false;

@@ -20,7 +20,7 @@ export interface Service {
   requiresKey?(): boolean;
 }
 
-/** What a service gets from whoever starts it, besides its options. */
+/** What the starter of a service passes besides its options. */
 export interface ServiceContext {
   logger: Logger;
   /** Keeps a secret that was read later than the options out of the log. */

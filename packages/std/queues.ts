@@ -26,7 +26,7 @@ export interface AcquireOptions {
 
 /** The right to run, held until `release`. */
 export interface Slot {
-  /** Gives the slot to whoever waits longest. Safe to call twice. */
+  /** Passes the slot to the longest waiter. Safe to call twice. */
   release(): void;
   /**
    * Gives the slot to others while its holder waits for something, then takes one again before all newcomers. A holder whose

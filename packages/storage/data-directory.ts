@@ -13,7 +13,7 @@ const held = new Set<DatabaseSync>();
 /** Long enough for a predecessor that is just ending. */
 const patienceMs = 1000;
 
-/** All of it in one step: a copy in several begins anew whenever somebody writes meanwhile. */
+/** All pages in one step: a copy in several steps restarts with every write in between. */
 const pagesAtOnce = 0x7fffffff;
 
 export interface DataDirectory {
@@ -42,7 +42,7 @@ export function serviceHome(home: string, service: string): string {
   return join(resolve(home), safeFileName(service));
 }
 
-/** Creates the directory and writes a file in it; gives words when that fails. */
+/** Creates the directory and writes a file in it; returns the reason when that fails. */
 async function prove(path: string): Promise<string | undefined> {
   const probe = join(path, `.probe-${randomBytes(6).toString('hex')}`);
   try {

@@ -82,7 +82,7 @@ function render({ flag, names, doc }: Line, columns: Columns): string[] {
   return lines;
 }
 
-/** One setting as it is told to people: merged where several services use it. */
+/** One setting as help shows it: merged where several services use it. */
 export type Row = {
   readonly names: readonly string[];
   readonly flag: string | undefined;

@@ -6,7 +6,7 @@ import { systemCode } from '@trunkline/std';
 import type { z } from 'zod';
 import { makeOption, type Option, type Reading, type Settings } from './option.ts';
 
-/** A rule beyond the kind of an option, and how it is told: "expected an address such as 10.0.0.0/8". */
+/** A rule beyond the kind of an option, and how errors describe it: "expected an address such as 10.0.0.0/8". */
 type Rule = { check?: (text: string) => boolean; expected?: string };
 type Range = { min?: number; max?: number };
 
@@ -205,7 +205,7 @@ function look(path: string): Stats | 'missing' | 'unknown' {
   try {
     return statSync(path);
   } catch (error) {
-    // What may not be looked at is left to the one who opens it.
+    // A path that may not be inspected fails when it is opened.
     return systemCode(error) === 'ENOENT' ? 'missing' : 'unknown';
   }
 }

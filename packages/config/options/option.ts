@@ -3,7 +3,7 @@ type Flag = `--${string}`;
 /** What came of reading a text as an option's value. */
 export type Reading<Value> = { readonly value: Value } | { readonly expected: string };
 
-/** One setting of a program: where it is read from, what it may be, and what people are told about it. */
+/** One setting of a program: where it is read from, what it may be, and how help describes it. */
 export type Option<Value> = {
   /** Variables that set it; the first that is not blank wins. */
   readonly env: readonly string[];
@@ -38,7 +38,7 @@ export type Settings<Default> = {
   secret?: boolean;
 };
 
-/** What one kind of option adds: how a text becomes a value, and how that is told. */
+/** What one kind of option adds: how a text becomes a value, and how help describes it. */
 export type Kind<Value> = {
   expected: string;
   placeholder: string;

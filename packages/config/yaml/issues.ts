@@ -146,7 +146,7 @@ type Definition = {
   options?: readonly z.core.$ZodType[];
 };
 
-/** The keys that a schema knows at a path; none where that cannot be told. */
+/** The keys that a schema knows at a path; none where they are unknown. */
 function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const definition = schema._zod.def as Definition;
   const through = definition.innerType ?? definition.in;
@@ -158,7 +158,7 @@ function keysAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[]
   return inner === undefined ? [] : keysAt(inner, rest);
 }
 
-/** A name of the file as it may be told: one slip makes a key of a secret, as in `{api_key:sk-...}`. */
+/** A name of the file as errors may show it: one slip turns a secret into a key, as in `{api_key:sk-...}`. */
 export function shownName(name: string): string {
   const head = headOf(name);
   const shown = head.replace(/\S+/g, (word) => (looksSecret(word) ? HIDDEN : word));

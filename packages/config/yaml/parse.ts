@@ -248,7 +248,7 @@ function describeSyntaxError({ code, pos }: YAMLError, { text }: YamlSource): st
   return lineAt(text, pos[0]).includes('${') ? `${words}; put quotes around a value with \${...}` : words;
 }
 
-// One slip makes the parser stumble several times in the same line.
+// One mistake often causes several errors in the same line.
 function firstOfEachLine(problems: readonly Problem[], { lines }: YamlSource): Problem[] {
   const byLine = Map.groupBy(problems, ({ offset }) => lines.linePos(offset).line);
   return [...byLine.values()].flatMap(([first]) => first ?? []);

@@ -14,7 +14,7 @@ export type DirectoryChange<Value> =
 
 export type WatchDirectoryOptions<Value> = YamlOptions & {
   onChange: (change: DirectoryChange<Value>) => void;
-  /** Also told at the start of each file that cannot be used; the others are loaded all the same. */
+  /** Also called at the start for each file that cannot be used; the others are still loaded. */
   onError: (error: Error, file: string) => void;
   settleMs?: number;
 };
@@ -48,7 +48,7 @@ export async function watchDirectory<Schema extends z.ZodType>(
 class DirectoryFollower<Value> {
   readonly entries = new Map<string, Value>();
   readonly #followers = new Map<string, FileFollower<Value | undefined>>();
-  /** Files that were told of as wrong, so that it is told too when they are gone. */
+  /** Files reported as wrong, so that their removal is reported too. */
   readonly #wrong = new Set<string>();
   readonly #directory: string;
   readonly #parse: (text: string | undefined, path: string) => Value | undefined;

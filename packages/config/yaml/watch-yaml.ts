@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { ConfigError } from '../config-error.ts';
 import { isMissing, type LoadOptions, readText, valueOfText, type YamlValue } from './load.ts';
 
-// A file that is gone or empty is most likely about to be written anew, so it is given more time.
+// A missing or empty file is most likely being rewritten, so it gets more time.
 const PATIENCE = 5;
 
 /** How long a file must stay as it is before it counts as written. */
@@ -105,7 +105,7 @@ export class FileFollower<Value> {
     if (!this.#loading && !this.#closing.signal.aborted) this.#running ??= this.#run();
   }
 
-  /** Ends when the reload under way has ended; nothing is told afterwards. */
+  /** Resolves when the reload under way has ended; no callback runs afterwards. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running;

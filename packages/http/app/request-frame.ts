@@ -116,7 +116,7 @@ function record(context: Context<AppEnv>, startedAt: number): void {
   else context.get('logger').info(fields, 'request');
 }
 
-/** The query string with the values of secrets blotted out. */
+/** The query string with the values of secrets redacted. */
 function safeQuery(url: string): string | undefined {
   const start = url.indexOf('?');
   if (start === -1) return undefined;

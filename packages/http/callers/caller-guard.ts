@@ -90,7 +90,7 @@ export function allowCallers<Caller>(
   };
 }
 
-/** How requests are told apart before any guard of the service looks at them. */
+/** What identifies a request before any guard of the service looks at it. */
 export interface AccessOptions {
   operator: OperatorAccess;
   /** The token that our own services show each other. */
@@ -100,7 +100,7 @@ export interface AccessOptions {
 }
 
 /**
- * Gives the principal that a request proves by itself: the operator, or whoever one of our services asks for.
+ * Returns the principal that a request proves by itself: the operator, or the one for whom one of our services asks.
  * Everybody else is anonymous until a guard of the service finds their key.
  */
 export function createIdentify({

@@ -117,7 +117,7 @@ interface PageFile {
   readonly type: string;
   readonly body: Uint8Array<ArrayBuffer>;
   readonly hash: string;
-  /** Packed once and kept; undefined where packing does not help. */
+  /** Compressed once and cached; undefined where compression does not help. */
   gzip(): Promise<Uint8Array<ArrayBuffer> | undefined>;
 }
 

@@ -145,7 +145,7 @@ export async function pumpPull<Piece>(
   }
 }
 
-/** Written out rather than as `for await`, so that a source still waiting for its next piece is told to stop. */
+/** Written out rather than as `for await`, so that a source that still waits for its next piece stops too. */
 async function pump<Piece>(
   stream: ResponseStream,
   source: AsyncIterable<Piece>,

@@ -79,7 +79,7 @@ function recalled(result: string): string {
   return shorten([...new Set(lines)].join('\n'), longestPlainResult);
 }
 
-/** The time in words; results in any other form are told as they are. */
+/** The time in words; a result in any other form stays as it is. */
 function scheduled(result: string): string {
   const [, job = '', at = ''] = /^Scheduled job (\S+) next at (\S+)\.$/.exec(result.trim()) ?? [];
   const time = new Date(at);

@@ -120,7 +120,7 @@ async function hashOf(path: string): Promise<string | undefined> {
   const found = await fileAt(path);
   if (found === undefined) return undefined;
   const hash = createHash('sha256').update(`${await realpath(path)}\0`);
-  // Of what is large or may not be read, the time of its last change stands for what it holds.
+  // For a file that is large or unreadable, its change time replaces its content.
   if (found.size > LARGEST_BYTES || !(await isReadable(path)))
     return hash.update(`${found.size} ${found.ctimeMs} ${found.ino}`).digest('hex');
   await pipeline(createReadStream(path), hash);

@@ -42,7 +42,7 @@ export function createCalculator(): Tool {
   });
 }
 
-/** The value of an arithmetic expression; throws words when it has none. */
+/** The value of an arithmetic expression; throws a CalculationError when it has none. */
 export function evaluate(expression: string): Quantity {
   const reader = new Reader(tokensOf(expression));
   const value = sum(reader);

@@ -115,7 +115,7 @@ export async function runCommand(command: string, options: CommandOptions): Prom
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const stop = () => {
     endGroup(child.pid);
-    // Whoever left the group may hold the other ends for ever.
+    // A process that left the group may hold the other ends open without end.
     for (const stream of [child.stdout, child.stderr]) stream.destroy();
   };
   limit.addEventListener('abort', stop, { once: true });
@@ -215,12 +215,12 @@ function markIn(environment: string): string | undefined {
 /** A service by its number, the moment it started and the space in which numbers are given. */
 function ownerOf(pid: string): string {
   const stat = readOrNothing(() => readFileSync(`/proc/${pid}/stat`, 'latin1'));
-  // One that has ended stays listed until its parent takes note.
+  // A zombie stays listed until its parent reaps it.
   const [, number = 0, rest = ''] = /^(\d+) \(.*\) ([^ZX] .*)/s.exec(stat) ?? [];
   return `${number}.${rest.split(' ')[19] ?? 0}.${ownSpace()}`;
 }
 
-/** Whether the service that set the mark runs; of those in another space of numbers that cannot be told. */
+/** Whether the service that set the mark runs. In another PID namespace that is unknown and counts as running. */
 function isOwned(mark: string): boolean {
   const [pid = '', started, space] = mark.split('.');
   return space !== ownSpace() || ownerOf(pid) === `${pid}.${started}.${space}`;

@@ -96,7 +96,7 @@ function stepsOf(glob: string): Step[] {
   });
 }
 
-/** The places with those to which a wildcard leads that stands for nothing. */
+/** Adds the places that follow a wildcard which matches nothing. */
 function reachable(steps: readonly Step[], places: Set<number>): Set<number> {
   for (const place of places) {
     const kind = steps[place]?.kind;

@@ -15,7 +15,7 @@ const sameVerbs = [
   ['delete', 'remove', 'cancel'],
 ];
 
-/** Tools nobody told the model about, such as those of an MCP server: called when all words of the name are said. */
+/** Tools without an intent of their own, such as those of an MCP server: called when the clause has all words of the name. */
 const byName: Intent = {
   tools: [],
   example: 'Use tool <name> with {"json": "arguments"}',

@@ -5,7 +5,7 @@ import { useOperator } from '../operator/OperatorProvider.tsx';
 import { type Api, createApi, type KeyScheme } from './api.ts';
 
 interface ApiProviderProps {
-  /** The name under which the key is kept in local storage. */
+  /** The key's name in local storage. */
   keyName: string;
   scheme: KeyScheme;
   /** Whose key is asked for, in words: "the voice service". */

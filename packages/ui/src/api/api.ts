@@ -58,7 +58,7 @@ export interface ApiOptions {
   askKey(refused: boolean, reason?: string): Promise<string | null>;
   /** Asks the person to sign in as operator; gives whether they did. */
   askOperator?(): Promise<boolean>;
-  /** Something was kept back because the browser is not the operator's. */
+  /** Something was withheld because the browser is not the operator's. */
   onOperatorMissed?(): void;
   /** Where relative addresses lead; in a browser the page's own. */
   origin?: string;
@@ -95,7 +95,7 @@ export function createApi(options: ApiOptions): Api {
         const body = await readBody(response);
         if (response.ok || request.accept?.includes(response.status)) return body as Body;
         const error = answerError(response.status, body, response.headers.get('x-error-code'));
-        // Whoever is signed in and refused all the same would be asked for ever.
+        // A person who is signed in and still refused would be asked without end.
         if (attempt > MAX_ATTEMPTS || !(await mayRetry(options, error, request, key))) throw error;
       }
     },

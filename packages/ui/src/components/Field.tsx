@@ -110,7 +110,7 @@ interface RangeFieldProps extends FieldWords, Omit<ComponentProps<'input'>, 'id'
   onChange(value: number): void;
 }
 
-/** A number between two others, by feel; the figure stands beside it. */
+/** A slider; its value is shown beside it. */
 export function RangeField({ label, hint, error, className, value, onChange, ...rest }: RangeFieldProps) {
   return (
     <Field label={label} hint={hint} error={error} className={className}>

@@ -5,7 +5,7 @@ import { Dialog } from './Dialog.tsx';
 import { TextField } from './Field.tsx';
 
 interface KeyPromptProps {
-  /** The name under which the key is kept in local storage. */
+  /** The key's name in local storage. */
   storageName: string;
   /** Whose key is asked for: "the voice service". */
   owner: string;
@@ -15,7 +15,7 @@ interface KeyPromptProps {
   reason?: string | undefined;
   /** Signs the operator in instead; undefined where there is no operator. */
   onSignIn?: (() => void) | undefined;
-  /** The key, already kept; null when the person closes the question. */
+  /** The stored key; null when the person closes the dialog. */
   onAnswer(key: string | null): void;
 }
 

@@ -70,10 +70,10 @@ function useRefresh(reload: () => void, refreshMs: number | undefined, loading: 
   }, [reload, refreshMs, loading]);
 }
 
-/** Does something; says in a toast what came of it. Gives whether it succeeded. */
+/** Runs an action and reports the result in a toast. Resolves to whether it succeeded. */
 export type Attempt = (work: () => Promise<unknown>, done?: ToastContent) => Promise<boolean>;
 
-/** For what a button does: a failure is told in words, with what to do about it. */
+/** For the action of a button: a failure becomes a toast that says what to do. */
 export function useAttempt(): Attempt {
   const toast = useToast();
   return useCallback(
@@ -92,7 +92,7 @@ export function useAttempt(): Attempt {
   );
 }
 
-/** Sends a request to the service; says in a toast what came of it. Gives whether it succeeded. */
+/** Sends a request to the service and reports the result in a toast. Resolves to whether it succeeded. */
 export function useSend(): (path: string, request: ApiRequest, done?: ToastContent) => Promise<boolean> {
   const api = useApi();
   const attempt = useAttempt();

@@ -21,7 +21,7 @@ export function matchesKeys(keys: Keys, press: KeyPress, apple: boolean): boolea
   const primary = apple ? press.metaKey : press.ctrlKey;
   const secondary = apple ? press.ctrlKey : press.metaKey;
   if (press.key.toLowerCase() !== key || primary !== mod || secondary || press.altKey !== alt) return false;
-  // A sign such as "?" needs Shift on one keyboard and not on another: only letters and named keys are held to it.
+  // A sign such as "?" needs Shift on one keyboard and not on another: Shift is checked for letters and named keys only.
   return isSign(key) || press.shiftKey === shift;
 }
 
@@ -126,7 +126,7 @@ export function useHotkeys(hotkeys: readonly Hotkey[]): void {
   useLayoutEffect(() => {
     latest.current = hotkeys;
   });
-  // Registered anew only when the keys change, not whenever a caller writes the list again.
+  // Registers again only when the keys change, not with each new list.
   const signature = JSON.stringify(
     hotkeys.map(({ keys, label, whileTyping, run }) => [keys, label, whileTyping, run === undefined]),
   );

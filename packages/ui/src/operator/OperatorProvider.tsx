@@ -19,13 +19,13 @@ const PURPOSE = 'The operator changes settings, runs programs and approves what 
 
 export interface Operator {
   status: OperatorStatus;
-  /** Something on this page was kept back because this browser is not signed in. */
+  /** Something on this page was withheld because this browser is not signed in. */
   missed: boolean;
-  /** Changes when the browser signs in after something was kept back: time to load it again. */
+  /** Changes when the browser signs in after something was withheld: time to load it again. */
   session: number;
   /** Opens the dialog to sign in, or out. Gives whether this browser is signed in then. */
   ask(refused?: boolean): Promise<boolean>;
-  /** Says that something was kept back. */
+  /** Records that something was withheld. */
   noteMissed(): void;
 }
 

@@ -8,7 +8,7 @@ import { OperatorProvider } from '../operator/OperatorProvider.tsx';
 import { ErrorBoundary } from './ErrorBoundary.tsx';
 
 interface PageSettings {
-  /** The name under which the service's key is kept in local storage. */
+  /** The name of the service's key in local storage. */
   keyName: string;
   scheme: KeyScheme;
   /** The service in words: "the voice service". */
