@@ -156,30 +156,17 @@ export class LiveModel {
   }
 }
 
-interface CardFacts {
-  agentName: string;
-  version: string;
-  publicUrl: string;
-  config: AgentConfig;
-  skills: readonly Skill[];
-}
-
 /** What the agent says about itself: the skills of its configuration and of its folder, else that it can talk. */
-export function describeAgent({
-  agentName,
-  version,
-  publicUrl,
-  config,
-  skills,
-}: CardFacts): AgentDescription {
-  const { a2a, identity } = config;
+export function describeAgent(
+  agentName: string,
+  { a2a, identity }: AgentConfig,
+  skills: readonly Skill[],
+): Omit<AgentDescription, 'version' | 'publicUrl'> {
   const own = skills.map(({ name, description }): AgentSkill => ({ id: name, name, description, tags: [] }));
   const listed = [...a2a.skills, ...own];
   return {
     name: identity.name || agentName,
     description: a2a.description || 'An agent that does tasks with tools and asks back where it must.',
-    version,
-    publicUrl,
     skills: listed.length > 0 ? listed.map(withTag) : [talking],
   };
 }

@@ -308,14 +308,11 @@ interface TaskDeps {
 
 function createTasks({ context, address, active, executor, recorder }: TaskDeps): A2aServer {
   const { options, live, keys, places, peers, logger } = context;
-  const card = () =>
-    describeAgent({
-      agentName: options.agentName,
-      version: manifest.version,
-      publicUrl: address.publicUrl,
-      config: live.config,
-      skills: active.skills,
-    });
+  const card = () => ({
+    ...describeAgent(options.agentName, live.config, active.skills),
+    version: manifest.version,
+    publicUrl: address.publicUrl,
+  });
   return createA2aServer({
     directory: places.state,
     executor,

@@ -41,14 +41,14 @@ export class LiveChanges {
 
   readonly turns: ObserveTurn = (_session, event) => {
     if (event.type === 'usage') return this.changed('telemetry');
-    if (event.type === 'tool-end') this.changed('audit', ...partsOfTool(event.name));
+    if (event.type === 'tool-end') this.changed('audit', ...partsOf(toolParts, event.name));
   };
 
   /** Changes that come through the API. */
   readonly requests: MiddlewareHandler<AppEnv> = async (context, next) => {
     await next();
     if (context.req.method === 'GET' || !context.res.ok) return;
-    this.changed(...partsOfPath(context.req.path));
+    this.changed(...partsOf(pathParts, context.req.path));
   };
 
   #task(metadata: Record<string, unknown> | undefined): void {
@@ -76,10 +76,6 @@ const pathParts: [RegExp, ConsolePart][] = [
   [/^\/api\/(config|skills)\b/, 'config'],
 ];
 
-function partsOfTool(name: string): ConsolePart[] {
-  return toolParts.filter(([pattern]) => pattern.test(name)).map(([, part]) => part);
-}
-
-function partsOfPath(path: string): ConsolePart[] {
-  return pathParts.filter(([pattern]) => pattern.test(path)).map(([, part]) => part);
+function partsOf(rules: readonly [RegExp, ConsolePart][], name: string): ConsolePart[] {
+  return rules.filter(([pattern]) => pattern.test(name)).map(([, part]) => part);
 }

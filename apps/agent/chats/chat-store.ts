@@ -1,5 +1,6 @@
 import type { Task } from '@trunkline/a2a';
 import type { Database } from '@trunkline/storage';
+import { oneLine } from '@trunkline/tools';
 import { activityContext } from '../activity/activity-feed.ts';
 import type { ChatTurn } from './transcript.ts';
 
@@ -154,8 +155,7 @@ function likeWords(search: string): string {
 function titleOf({ entries }: ChatTurn): string {
   const asked = entries.find(({ kind }) => kind === 'user');
   const [paragraph = ''] = (asked?.kind === 'user' ? asked.text : '').trim().split(/\n\s*\n/);
-  const line = paragraph.replace(/\s+/g, ' ');
-  return line.length > maxTitleLength ? `${line.slice(0, maxTitleLength - 1)}…` : line;
+  return oneLine(paragraph, maxTitleLength);
 }
 
 /** Where a conversation began: on the page or at the chat API, in a terminal, on a chat platform, at another agent, in the inbox. */

@@ -1,4 +1,5 @@
 import { createGuardedFetch, type GuardedResponse } from '@trunkline/http';
+import type { z } from 'zod';
 
 export interface ApiOptions {
   /** Names the service in error messages. */
@@ -36,6 +37,15 @@ export function createApiClient({ name, url, headers, timeoutMs = 20_000 }: ApiO
     if (response.status >= 300) throw failure(name, response);
     return response;
   };
+}
+
+export async function readJson<Schema extends z.ZodType>(
+  api: ApiClient,
+  path: string,
+  schema: Schema,
+  signal: AbortSignal,
+): Promise<z.output<Schema>> {
+  return schema.parse(JSON.parse((await api(path, { signal })).text()));
 }
 
 function failure(name: string, response: GuardedResponse): Error {

@@ -31,13 +31,14 @@ export function modelSettings(
   };
 }
 
-/** What is missing for a setup without a wizard, each with the way to mend it. */
-function missingForSetup({ url, apiKey }: ModelSettings): string[] {
-  return [
+/** Fails with all that a setup lacks, each with the way to mend it. */
+function requireSetup({ url, apiKey }: ModelSettings): void {
+  const missing = [
     url === undefined && 'model.api_base is not set: write it into the configuration, or set LLM_GATEWAY_URL',
     apiKey === undefined &&
       `there is no API key${url === undefined ? '' : ` for ${url}`}: set LLM_API_KEY, or model.api_key in secrets.yaml (with model.api_base beside it, the key goes there alone)`,
   ].filter((problem) => problem !== false);
+  if (missing.length > 0) throw new ConfigError('The setup of the agent is not complete:', missing);
 }
 
 export function isSetupComplete(directory: string): boolean {
@@ -50,12 +51,6 @@ export async function completeSetup(directory: string, settings: ModelSettings):
   await writeFileAtomic(markerIn(directory), `${new Date().toISOString()}\n`);
 }
 
-/** Fails with all that a setup lacks. */
-function requireSetup(settings: ModelSettings): void {
-  const missing = missingForSetup(settings);
-  if (missing.length > 0) throw new ConfigError('The setup of the agent is not complete:', missing);
-}
-
 function markerIn(directory: string): string {
   return join(directory, '.setup-complete');
 }
@@ -64,19 +59,13 @@ function firstGiven(...texts: (string | undefined)[]): string | undefined {
   return texts.find((text) => text !== undefined && text.trim() !== '');
 }
 
-/** The key as secrets.yaml keeps it, with the endpoint it was given for; a key written by hand names none. */
-interface KeptKey {
-  api_key: string;
-  api_base: string;
-}
-
 /**
  * The key that may be sent to an endpoint. One that was given for an endpoint stays with it; one that the owner of the
  * machine wrote into secrets.yaml or a variable goes where the files on the machine say.
  */
 function keyFor(
   url: string | undefined,
-  { api_key, api_base }: KeptKey,
+  { api_key, api_base }: AgentSecrets['model'],
   variable: string | undefined,
 ): string | undefined {
   if (api_key.trim() === '') return variable;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '@trunkline/config';
 import { estimateTokens } from '@trunkline/loop';
 import { readJsonFile, safeFileName, writeFileAtomic } from '@trunkline/storage';
+import { oneLine } from '@trunkline/tools';
 import { z } from 'zod';
 import { isOfOneConversation, operatorScope } from './memory-scope.ts';
 
@@ -125,10 +126,5 @@ export class SessionMemory {
 
 function summaryOf({ messages, final_output }: Pick<SessionRecord, 'messages' | 'final_output'>): string {
   const asked = messages.find(({ role }) => role === 'user')?.content ?? '';
-  return `asked "${quote(asked)}", answered "${quote(final_output)}"`;
-}
-
-function quote(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  return line.length > maxQuoteLength ? `${line.slice(0, maxQuoteLength - 1)}…` : line;
+  return `asked "${oneLine(asked, maxQuoteLength)}", answered "${oneLine(final_output, maxQuoteLength)}"`;
 }

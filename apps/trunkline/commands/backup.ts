@@ -5,8 +5,8 @@ import { defineOptions, helpText, homeOptions } from '@trunkline/config';
 import { copyDatabase, ifExists, StorageError } from '@trunkline/storage';
 import { CommandError, defineCommand } from './command.ts';
 
-/** Files of the moment, which a copy does not need. */
-const passing = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
+/** Files of running processes, which a copy does not need. */
+const temporary = /(\.db-(wal|shm|journal)|^in-use\.lock)$/;
 
 const backupOptions = defineOptions('backup', 'Backup: copies all data into a new folder', homeOptions);
 
@@ -82,7 +82,7 @@ async function copiedByDatabase(path: string, to: string): Promise<boolean> {
   }
 }
 
-/** What the services have removed or renamed since it was listed belongs to the past. */
+/** A file that a service removed or renamed since it was listed is left out. */
 async function ignoreGone(path: string, error: unknown): Promise<void> {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
   if ((await statIfThere(path)) !== undefined) throw error;
@@ -126,7 +126,7 @@ async function* listFolder(folder: string, above: readonly string[]): AsyncGener
     const path = join(folder, name);
     const found = await statIfThere(path);
     if (found?.isDirectory()) yield* listFolder(path, [...above, real]);
-    else if (found?.isFile() && !passing.test(name))
+    else if (found?.isFile() && !temporary.test(name))
       yield { path, kind: name.endsWith('.db') ? 'database' : 'file' };
   }
 }

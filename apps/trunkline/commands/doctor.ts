@@ -53,7 +53,7 @@ export const main = defineCommand({
   },
 });
 
-/** Enters the NATS servers when some are configured; the embedded bus needs nothing. */
+/** Connects to the NATS servers if NATS_URL names some; the embedded bus needs nothing. */
 async function checkBus(options: SwitchboardOptions): Promise<Diagnosis[]> {
   const subject = 'bus';
   if (!options.natsUrl) {

@@ -4,7 +4,7 @@ import type { ServiceOptions } from '../fleet/service-options.ts';
 
 const LIMIT_MS = 2000;
 
-/** Looks whether each service's port is free, or is held by that very service. */
+/** Checks that each service's port is free, or held by that service. */
 export function checkPorts(services: ServiceOptions): Promise<Diagnosis[]> {
   return Promise.all(Object.entries(services).map(([name, { port, host }]) => checkPort(name, port, host)));
 }
@@ -40,7 +40,7 @@ async function answers(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Who listens on all addresses is asked on loopback. */
+/** The address to call a service at; one that listens on all addresses answers on loopback. */
 export function reachable(host: string): string {
   if (['0.0.0.0', '::', ''].includes(host)) return '127.0.0.1';
   return host.includes(':') ? `[${host}]` : host;

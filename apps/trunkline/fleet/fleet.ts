@@ -29,7 +29,7 @@ export interface Fleet extends Omit<Service, 'routes'> {
   members: readonly Member[];
   options: UpOptions;
   operator: OperatorAccess;
-  /** Where the bus lives, in words. */
+  /** Which bus is used, for people. */
   bus: string;
 }
 
@@ -115,7 +115,7 @@ function starters(read: ServiceOptions): Starter[] {
   ];
 }
 
-// In reverse, so that no service loses one it leans on; one that fails to stop does not keep the others running.
+// In reverse order, so that no service loses one it depends on. One that fails to stop does not keep the others running.
 async function stopAll(members: Member[]): Promise<void> {
   const failures: unknown[] = [];
   for (const member of members.splice(0).reverse()) {

@@ -30,12 +30,12 @@ export function readServiceOptions(options: UpOptions, env: Environment) {
   };
 }
 
-/** Where nobody named a speech backend or a sidecar, the voices of this machine speak. */
+/** Without a speech backend or a sidecar, voice speaks with the voices of this machine. */
 function withLocalVoice(env: Environment): Environment {
   return env.TTS_BACKEND || env.SIDECAR_URL ? env : { ...env, TTS_BACKEND: 'inprocess' };
 }
 
-/** All that must not be seen in the log of the common process. */
+/** Secrets of all services, which the log of the shared process must not show. */
 export function secretsOf(read: ServiceOptions): string[] {
   return [
     ...secretValues(voiceOptions, read.voice),

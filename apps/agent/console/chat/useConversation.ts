@@ -65,7 +65,12 @@ export function useConversation(sessionId: string, onChange: () => void): Conver
       })),
     [sessionId],
   );
-  useTurnStream(open?.task_id, change, onChange);
+  // The stream begins with the turn as it stands, so one that broke off may simply be opened again.
+  const taskId = open?.task_id;
+  useEventStream(taskId === undefined ? null : `/api/chat/turns/${taskId}/events`, (event) => {
+    change((turns) => turns.map((turn) => (turn.task_id === taskId ? applyEvent(turn, event) : turn)));
+    if (event.event === 'state') onChange();
+  });
 
   return {
     ...shown,
@@ -124,18 +129,6 @@ function withFound(shown: ConversationState, sessionId: string, found: Found): C
     loaded: true,
     error: isShown ? undefined : found.error,
   };
-}
-
-// The stream begins with the turn as it stands, so one that broke off may simply be opened again.
-function useTurnStream(
-  taskId: string | undefined,
-  change: (update: (turns: readonly Turn[]) => Turn[]) => void,
-  onChange: () => void,
-): void {
-  useEventStream(taskId === undefined ? null : `/api/chat/turns/${taskId}/events`, (event: StreamEvent) => {
-    change((turns) => turns.map((turn) => (turn.task_id === taskId ? applyEvent(turn, event) : turn)));
-    if (event.event === 'state') onChange();
-  });
 }
 
 // Puts what a stream tells into the turns that are shown.

@@ -5,7 +5,7 @@ import { errorMessage, KeyedQueue, QueueFullError } from '@trunkline/std';
 import { clamp, connectDiscord, oneLine, splitMessage } from '@trunkline/tools';
 import type { Client, Message } from 'discord.js';
 import { z } from 'zod';
-import { type ApiClient, createApiClient } from '../api-client.ts';
+import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
 import { definePlugin, type Inbound, type Plugin, type PluginContext } from '../open-plugins.ts';
 
 export const chatPlugin = definePlugin({
@@ -65,7 +65,7 @@ export function createChatPlugin(options: ChatPluginOptions): Plugin {
         url: `${apiUrl}/v10`,
         headers: async () => ({ authorization: `Bot ${token}` }),
       });
-      const tools = createChatTools(api);
+      const tools = [createChatSend(api), createChatRead(api), createChatReact(api)];
       const { inbound } = context;
       if (inbound === undefined) return { tools, close: async () => undefined };
       const stop = startBot({ ...options, token, apiUrl, api, inbound, logger: context.logger });
@@ -182,10 +182,6 @@ function createAnswering({ api, inbound, adminIds, logger }: BotDeps): (message:
   };
 }
 
-function createChatTools(api: ApiClient): Tool[] {
-  return [createChatSend(api), createChatRead(api), createChatReact(api)];
-}
-
 function createChatSend(api: ApiClient): Tool {
   return defineTool({
     name: 'chat_send',
@@ -233,7 +229,7 @@ function createChatRead(api: ApiClient): Tool {
     }),
     execute: async ({ channel_id, limit }, { signal }) => {
       const path = `/channels/${channel_id}/messages?limit=${clamp(limit, 1, 100)}`;
-      const messages = messageList.parse(JSON.parse((await api(path, { signal })).text()));
+      const messages = await readJson(api, path, messageList, signal);
       messages.sort((left, right) => right.timestamp.localeCompare(left.timestamp));
       return messages.length === 0 ? 'No messages.' : messages.map(messageLine).join('\n');
     },

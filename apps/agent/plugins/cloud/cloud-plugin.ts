@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '@trunkline/llm';
 import { parseSchedule } from '@trunkline/schedule';
 import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
-import { type ApiClient, createApiClient } from '../api-client.ts';
+import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
 import { definePlugin, type Plugin } from '../open-plugins.ts';
 import { Consent, TokenStore } from './token-store.ts';
 
@@ -101,8 +101,9 @@ export function createCloudPlugin(options: CloudPluginOptions): Plugin {
       const headers = async () => ({ authorization: `Bearer ${await tokens.accessToken()}` });
       const mail = createApiClient({ name: 'The mail service', url: urls.mail, headers });
       const calendar = createApiClient({ name: 'The calendar', url: urls.calendar, headers });
+      const deps = { mail, calendar, consent, timezone, now };
       return {
-        tools: cloudTools({ mail, calendar, consent, timezone, now }),
+        tools: [connect(deps), mailToday(deps), calendarToday(deps)],
         close: async () => consent.close(),
       };
     },
@@ -115,11 +116,6 @@ interface CloudToolOptions {
   consent: Pick<Consent, 'begin'>;
   timezone: string;
   now: () => Date;
-}
-
-/** Mail and calendar of the day, in the operator's zone. */
-function cloudTools(options: CloudToolOptions): Tool[] {
-  return [connect(options), mailToday(options), calendarToday(options)];
 }
 
 function connect({ consent }: CloudToolOptions): Tool {
@@ -146,10 +142,8 @@ function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
         q: `after:${start.getTime() / 1000} before:${end.getTime() / 1000}`,
         maxResults: String(clamp(limit, 1, MAX_MAILS)),
       });
-      const found = messageList.parse(
-        JSON.parse((await mail(`/users/me/messages?${query}`, { signal })).text()),
-      );
-      const lines = await Promise.all(found.messages.map(({ id }) => mailLine(mail, id, signal)));
+      const { messages } = await readJson(mail, `/users/me/messages?${query}`, messageList, signal);
+      const lines = await Promise.all(messages.map(({ id }) => mailLine(mail, id, signal)));
       return lines.join('\n') || 'No mail today.';
     },
   });
@@ -157,7 +151,7 @@ function mailToday({ mail, timezone, now }: CloudToolOptions): Tool {
 
 async function mailLine(mail: ApiClient, id: string, signal: AbortSignal): Promise<string> {
   const path = `/users/me/messages/${encodeURIComponent(id)}?format=metadata&metadataHeaders=From&metadataHeaders=Subject`;
-  const { payload, snippet } = message.parse(JSON.parse((await mail(path, { signal })).text()));
+  const { payload, snippet } = await readJson(mail, path, message, signal);
   const header = (name: string) =>
     payload.headers.find((each) => each.name.toLowerCase() === name)?.value ?? '';
   return `${oneLine(header('from'), 100)}: ${oneLine(header('subject'), 200)} (${oneLine(snippet, 200)})`;
@@ -179,10 +173,8 @@ function calendarToday({ calendar, timezone, now }: CloudToolOptions): Tool {
         orderBy: 'startTime',
         timeZone: timezone,
       });
-      const found = events.parse(
-        JSON.parse((await calendar(`/calendars/primary/events?${query}`, { signal })).text()),
-      );
-      return found.items.map(eventLine).join('\n') || 'No appointments today.';
+      const { items } = await readJson(calendar, `/calendars/primary/events?${query}`, events, signal);
+      return items.map(eventLine).join('\n') || 'No appointments today.';
     },
   });
 }

@@ -3,7 +3,7 @@ import { group, text } from '@trunkline/config';
 import { defineTool, type Tool } from '@trunkline/llm';
 import { clamp, oneLine } from '@trunkline/tools';
 import { z } from 'zod';
-import { type ApiClient, createApiClient } from '../api-client.ts';
+import { type ApiClient, createApiClient, readJson } from '../api-client.ts';
 import { definePlugin, type Plugin } from '../open-plugins.ts';
 
 export const repoPlugin = definePlugin({
@@ -74,10 +74,9 @@ export function createRepoPlugin({
         return key === undefined ? {} : { authorization: `Bearer ${key}` };
       };
       const headers = async () => ({ accept: 'application/vnd.github+json', ...(await credentials()) });
-      return {
-        tools: repoTools(createApiClient({ name: 'The code host', url, headers })),
-        close: async () => undefined,
-      };
+      const api = createApiClient({ name: 'The code host', url, headers });
+      const tools = [getPr(api), getIssue(api), listIssues(api), getCommitDiff(api)];
+      return { tools, close: async () => undefined };
     },
   };
 }
@@ -91,11 +90,6 @@ function readCliToken(): Promise<string | undefined> {
   });
 }
 
-/** Tools that read a code host: pull requests, issues and commits, each of a repository that must be named. */
-function repoTools(api: ApiClient): Tool[] {
-  return [getPr(api), getIssue(api), listIssues(api), getCommitDiff(api)];
-}
-
 function getPr(api: ApiClient): Tool {
   return defineTool({
     name: 'repo_get_pr',
@@ -104,7 +98,7 @@ function getPr(api: ApiClient): Tool {
     description: 'Reads a pull request.',
     input: z.object({ repo, number }),
     execute: async (input, { signal }) => {
-      const found = pull.parse(await readJson(api, `/repos/${input.repo}/pulls/${input.number}`, signal));
+      const found = await readJson(api, `/repos/${input.repo}/pulls/${input.number}`, pull, signal);
       const state = found.merged ? 'merged' : found.state;
       const size = `${found.changed_files} file(s), +${found.additions} -${found.deletions}`;
       return `#${found.number} ${found.title} [${state}] ${found.head.ref} -> ${found.base.ref}, ${size}, by ${found.user?.login ?? 'ghost'}\n${found.html_url}\n${cut(found.body ?? '')}`;
@@ -120,7 +114,7 @@ function getIssue(api: ApiClient): Tool {
     description: 'Reads an issue.',
     input: z.object({ repo, number }),
     execute: async (input, { signal }) => {
-      const found = issue.parse(await readJson(api, `/repos/${input.repo}/issues/${input.number}`, signal));
+      const found = await readJson(api, `/repos/${input.repo}/issues/${input.number}`, issue, signal);
       return `${line(found)}\n${found.html_url}\n${cut(found.body ?? '')}`;
     },
   });
@@ -139,7 +133,7 @@ function listIssues(api: ApiClient): Tool {
     }),
     execute: async (input, { signal }) => {
       const path = `/repos/${input.repo}/issues?state=${input.state}&per_page=100`;
-      const found = z.array(issue).parse(await readJson(api, path, signal));
+      const found = await readJson(api, path, z.array(issue), signal);
       const lines = found.filter(({ pull_request }) => pull_request === undefined).map(line);
       return lines.slice(0, clamp(input.limit, 1, 100)).join('\n') || 'No issues.';
     },
@@ -159,10 +153,6 @@ function getCommitDiff(api: ApiClient): Tool {
       return cut(response.text()) || '(no changes)';
     },
   });
-}
-
-async function readJson(api: ApiClient, path: string, signal: AbortSignal): Promise<unknown> {
-  return JSON.parse((await api(path, { signal })).text());
 }
 
 function line({ number: id, title, state, user }: z.output<typeof issue>): string {

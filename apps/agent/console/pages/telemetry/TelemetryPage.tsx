@@ -13,7 +13,7 @@ import {
   useResource,
 } from '@trunkline/ui';
 import { ChartLine } from 'lucide-react';
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import type { Telemetry } from '../../../activity/telemetry.ts';
 import { useLive } from '../../app/live.ts';
 import { PageFrame } from '../../shared/AgentShell.tsx';
@@ -75,66 +75,60 @@ export default function TelemetryPage() {
   );
 }
 
-function Plots({ points }: { points: readonly Point[] }) {
-  const times = points.map(({ at }) => Date.parse(at));
-  const of = (read: (point: Point) => number | null) => points.map(read);
-  return (
-    <div className="grid gap-4 lg:grid-cols-2">
-      <Framed>
-        <Plot
-          title="Cost"
-          times={times}
-          format={dollars}
-          lines={[{ name: 'Cost', tone: 'accent', values: of(({ cost_usd }) => cost_usd) }]}
-        />
-      </Framed>
-      <Framed>
-        <Plot
-          title="Tokens"
-          times={times}
-          format={countOf}
-          lines={[
-            { name: 'In', tone: 'accent', values: of(({ input_tokens }) => input_tokens) },
-            { name: 'Out', tone: 'live', values: of(({ output_tokens }) => output_tokens) },
-          ]}
-        />
-      </Framed>
-      <Framed>
-        <Plot
-          title="Latency"
-          times={times}
-          format={duration}
-          lines={[
-            {
-              name: 'Half are faster than',
-              tone: 'accent',
-              values: of(({ latency_ms }) => latency_ms?.p50 ?? null),
-            },
-            {
-              name: '95 % are faster than',
-              tone: 'live',
-              values: of(({ latency_ms }) => latency_ms?.p95 ?? null),
-            },
-          ]}
-        />
-      </Framed>
-      <Framed>
-        <Plot
-          title="Calls"
-          times={times}
-          format={countOf}
-          lines={[
-            { name: 'Calls', tone: 'accent', values: of(({ calls }) => calls) },
-            { name: 'Failed', tone: 'failed', values: of(({ errors }) => errors) },
-          ]}
-        />
-      </Framed>
-    </div>
-  );
+interface PlotSpec {
+  title: string;
+  format(value: number): string;
+  lines: { name: string; tone: 'accent' | 'live' | 'failed'; read(point: Point): number | null }[];
 }
 
-function Framed({ children }: { children: ReactNode }) {
-  return <div className="min-w-0 rounded-corner border border-line bg-raised p-4">{children}</div>;
+const PLOTS: readonly PlotSpec[] = [
+  {
+    title: 'Cost',
+    format: dollars,
+    lines: [{ name: 'Cost', tone: 'accent', read: ({ cost_usd }) => cost_usd }],
+  },
+  {
+    title: 'Tokens',
+    format: countOf,
+    lines: [
+      { name: 'In', tone: 'accent', read: ({ input_tokens }) => input_tokens },
+      { name: 'Out', tone: 'live', read: ({ output_tokens }) => output_tokens },
+    ],
+  },
+  {
+    title: 'Latency',
+    format: duration,
+    lines: [
+      { name: 'Half are faster than', tone: 'accent', read: ({ latency_ms }) => latency_ms?.p50 ?? null },
+      { name: '95 % are faster than', tone: 'live', read: ({ latency_ms }) => latency_ms?.p95 ?? null },
+    ],
+  },
+  {
+    title: 'Calls',
+    format: countOf,
+    lines: [
+      { name: 'Calls', tone: 'accent', read: ({ calls }) => calls },
+      { name: 'Failed', tone: 'failed', read: ({ errors }) => errors },
+    ],
+  },
+];
+
+function Plots({ points }: { points: readonly Point[] }) {
+  const times = points.map(({ at }) => Date.parse(at));
+  return (
+    <div className="grid gap-4 lg:grid-cols-2">
+      {PLOTS.map(({ title, format, lines }) => (
+        <div key={title} className="min-w-0 rounded-corner border border-line bg-raised p-4">
+          <Plot
+            title={title}
+            times={times}
+            format={format}
+            lines={lines.map(({ read, ...line }) => ({ ...line, values: points.map(read) }))}
+          />
+        </div>
+      ))}
+    </div>
+  );
 }
 
 const COLUMNS: readonly Column<ModelFigures>[] = [
