@@ -18,7 +18,7 @@ describeWithBrowser('the console', () => {
     const opened = await pages.open('/app');
     const { page } = opened;
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor();
-    await page.getByText('Nothing has happened of itself yet').waitFor();
+    await page.getByText('Nothing has happened on its own yet').waitFor();
     model.enqueue('I saw the bell.');
     await pages
       .agent()

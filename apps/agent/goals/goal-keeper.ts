@@ -84,10 +84,10 @@ export async function checkGoal(
   if (goal?.status !== 'active') return goal;
   const finding = await look(goal, output, verifiers, signal);
   const current = await goals.get(sessionId);
-  // Dropped or set anew while the check ran: what was found is not about it.
+  // Dropped or replaced while the check ran: the finding is not about it.
   if (!isDeepStrictEqual(current, goal)) return current;
   const evidence = finding.evidence.slice(-MAX_EVIDENCE_LENGTH);
-  // An agent that sets its goal anew in every turn begins to count anew; its turns count on.
+  // An agent that sets its goal again in every turn restarts the count of checks, but not the count of turns.
   const iteration = Math.max(goal.iteration + 1, turns);
   const stuck = evidence === goal.evidence ? goal.stuck + 1 : 1;
   const verdict = (): Pick<Goal, 'status' | 'reason'> => {

@@ -10,7 +10,7 @@ const query = z.object({
   before: z.coerce.number().int().positive().optional(),
 });
 
-/** The public feed: what the agent does of itself, and what comes into its inbox. */
+/** The public feed: what the agent does on its own, and what comes into its inbox. */
 export function mountEvents(app: Hono<AppEnv>, { feed }: { feed: ActivityFeed }): void {
   const description = describeRoute({
     summary: 'Activity and inbox as server-sent events',

@@ -16,7 +16,7 @@ export type GoalWatch = (ended: EndedTurn, signal: AbortSignal) => Promise<Verdi
 interface EndedTurn {
   sessionId: string;
   output: string;
-  /** How many turns the task has taken so far, whatever became of the goal meanwhile. */
+  /** How many turns the task has taken so far, also where the goal was set again meanwhile. */
   turns: number;
 }
 
@@ -106,37 +106,28 @@ async function* untilEnd(
   return end;
 }
 
-function* translate(event: RunnerEvent, counter: UsageCounter): Generator<ExecutionEvent> {
+function translate(event: RunnerEvent, counter: UsageCounter): ExecutionEvent[] {
   switch (event.type) {
     case 'text-delta':
-      yield { type: 'text-delta', text: event.text };
-      return;
+      return [{ type: 'text-delta', text: event.text }];
     case 'tool-start':
-      yield { type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input };
-      return;
+      return [{ type: 'tool-start', toolCallId: event.toolCallId, name: event.name, args: event.input }];
     case 'tool-end': {
       const { toolCallId, name, result, failed } = event;
-      yield { type: 'tool-end', toolCallId, name, result, failed };
-      return;
+      return [{ type: 'tool-end', toolCallId, name, result, failed }];
     }
     case 'compaction':
-      yield { type: 'progress', text: `Put ${event.removedMessages} older messages into a summary` };
-      return;
+      return [{ type: 'progress', text: `Put ${event.removedMessages} older messages into a summary` }];
     case 'wait':
-      yield { type: 'progress', text: event.message };
-      return;
+      return [{ type: 'progress', text: event.message }];
     case 'pause':
-      yield counter.more(event.usage, event.spending);
-      yield question(event);
-      return;
+      return [counter.more(event.usage, event.spending), question(event)];
     case 'end':
-      yield counter.more(event.usage, event.spending);
-      return;
+      return [counter.more(event.usage, event.spending)];
     case 'error':
-      yield counter.more(event.usage, event.spending);
-      yield { type: 'failed', message: event.message };
-      return;
+      return [counter.more(event.usage, event.spending), { type: 'failed', message: event.message }];
     default:
+      return [];
   }
 }
 
@@ -173,7 +164,7 @@ function lastWords(messages: EndEvent['messages']): string {
   return typeof content === 'string' ? content : 'The turn met one of its limits.';
 }
 
-/** Turns running totals into what came since the last report. */
+/** Turns running totals into what was used since the last report. */
 class UsageCounter {
   #reported: Usage;
 

@@ -107,7 +107,7 @@ function describe({ id, title, noun, shown, size, directory, files, asked_by, as
     .join('\n');
 }
 
-/** Whatever a name of a file or a caller holds, a terminal is not told to do anything. */
+/** Control characters in the name of a file or a caller must not reach the terminal. */
 function withoutControls(line: string): string {
   return line.replace(/\p{Cc}|\p{Cf}/gu, '\ufffd');
 }

@@ -13,7 +13,7 @@ interface CommandDefinition<Table extends OptionTable> {
   run(options: OptionsOf<Table>, env: Environment, words: readonly string[]): Promise<number>;
 }
 
-/** A command that shows its help, reads its flags and tells of what failed. */
+/** A command that shows its help, reads its flags and prints what failed. */
 export function defineCommand<Table extends OptionTable>(command: CommandDefinition<Table>) {
   const { usage, options, takesWords = false, run } = command;
   return async (argv: readonly string[], env: Environment): Promise<number> => {

@@ -224,7 +224,7 @@ function lost(cause?: unknown): CommandError {
   return new CommandError(words, { cause });
 }
 
-/** How fetch tells of a body whose sender is gone. */
+/** How fetch reports a body whose sender is gone. */
 function isBrokenOff(error: unknown): boolean {
   return error instanceof TypeError && error.message === 'terminated';
 }

@@ -30,7 +30,7 @@ export function ActivityList({ activity, filter = () => true }: ActivityListProp
       empty={
         <EmptyState
           icon={<ActivityIcon aria-hidden />}
-          title="Nothing has happened of itself yet"
+          title="Nothing has happened on its own yet"
           next="Schedules that fire and messages to the inbox show here. In the chat, ask for a reminder in one minute."
         />
       }

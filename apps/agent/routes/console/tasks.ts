@@ -40,7 +40,7 @@ const answer = z.object({ text: z.string().trim().min(1).max(200_000) });
 
 export interface TaskRoutes {
   engine: TaskEngine;
-  /** What became of the notifications of a task, oldest first. */
+  /** Notifications of a task and their outcome, oldest first. */
   deliveries(taskId: string): readonly PushDelivery[];
 }
 

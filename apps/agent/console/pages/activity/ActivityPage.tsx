@@ -38,7 +38,7 @@ const FORM = {
 export default function ActivityPage() {
   const [tab, setTab] = useState('feed');
   return (
-    <PageFrame title="Activity" intro="What the agent does of itself, and what comes in from outside.">
+    <PageFrame title="Activity" intro="What the agent does on its own, and what comes in from outside.">
       <Tabs
         label="Activity"
         value={tab}

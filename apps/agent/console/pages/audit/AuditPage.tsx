@@ -32,7 +32,7 @@ export default function AuditPage() {
   return (
     <PageFrame
       title="Audit log"
-      intro="Every call of a tool: what it was given, what came of it, and in which conversation."
+      intro="Every call of a tool: its arguments, its result, and its conversation."
     >
       <FilterFields filters={filters} onChange={setFilters} />
       <ListPanel

@@ -67,7 +67,7 @@ function toServer({ args, token, ...rest }: Values): Values {
   return { ...rest, args: linesOf(args), headers };
 }
 
-// Connects for a moment, and says what came of it.
+// Connects briefly and shows the result.
 function useTryMcp() {
   const api = useApi();
   const attempt = useAttempt();

@@ -126,7 +126,7 @@ function useJobActions({ id, prompt, schedule }: Job) {
     void send(`${path}/${action}`, { method: 'POST' }, { title });
   const undo = () => void send('/api/scheduler/jobs', { body: { prompt, when: schedule, job_id: id } });
   return {
-    run: post('run', 'Running now. The activity shows what comes of it.'),
+    run: post('run', 'Running now. See Activity for the result.'),
     pause: post('pause', 'Paused.'),
     resume: post('resume', 'It goes on.'),
     cancel: () => void send(path, { method: 'DELETE' }, { title: 'Schedule cancelled.', undo }),
