@@ -2,9 +2,7 @@ import type { Judge } from '../api-types.ts';
 import type { Span } from '../text/sentences.ts';
 import { stem } from '../text/words.ts';
 import { type CloseReading, type NameKnowledge, readClosely } from './close-reading.ts';
-import { type DateMention, sameDate } from './dates.ts';
 import { absentFrom, type CheckedDocument, plainClaim } from './document.ts';
-import { type Quantity, sameQuantity } from './quantities.ts';
 import { type Statement, statementOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 
@@ -146,21 +144,9 @@ function coverage(
 
 /** How many figures the claim has, and how many of them the passage has too. */
 function sharedFigures(claim: Statement, passage: readonly Statement[]): { found: number; total: number } {
-  const quantities = passage.flatMap((statement) => statement.quantities);
-  const dates = passage.flatMap((statement) => statement.dates);
-  const hasQuantity = (own: Quantity) =>
-    quantities.some((other) => sameQuantity(own, other)) || dates.some((date) => isYear(own, date));
-  const hasDate = (own: DateMention) =>
-    dates.some((other) => sameDate(own, other)) || quantities.some((quantity) => isYear(quantity, own));
-  return {
-    found: claim.quantities.filter(hasQuantity).length + claim.dates.filter(hasDate).length,
-    total: claim.quantities.length + claim.dates.length,
-  };
-}
-
-/** A bare number may be meant as a year: "the 2017 review". */
-function isYear({ unit, value }: Quantity, { year, month }: DateMention): boolean {
-  return unit === '' && month === undefined && value === year;
+  const values = new Set(passage.flatMap(({ figures }) => figures.map(({ value }) => value)));
+  const { figures } = claim;
+  return { found: figures.filter(({ value }) => values.has(value)).length, total: figures.length };
 }
 
 function spanOf(

@@ -139,11 +139,9 @@ function differenceAt(
 
 const ALL = words('all every');
 const SOME = words('some few most many several half');
-const TITLES = words('mr mrs ms miss dr prof professor sir lady lord king queen prince saint st president');
 
 function areOtherNames(token: Token, other: Token, { isName, areParts }: NameKnowledge): boolean {
-  const isNamed = (each: Token) =>
-    each.capital && each.content && !TITLES.has(each.lower) && (!each.first || isName(each.lower));
+  const isNamed = (each: Token) => each.capital && each.content && (!each.first || isName(each.lower));
   return isNamed(token) && isNamed(other) && !areParts(token.text, other.text);
 }
 

@@ -1,6 +1,5 @@
 import { type Span, sentenceSpans } from '../text/sentences.ts';
-import { type Quantity, sameQuantity } from './quantities.ts';
-import { type Statement, statementOf } from './statement.ts';
+import { type Figure, type Statement, statementOf } from './statement.ts';
 import { areSynonyms } from './synonyms.ts';
 
 const MOST_VALUES = 400;
@@ -71,21 +70,18 @@ interface Inventory {
   stems: ReadonlySet<string>;
   /** Words that are written with a capital inside a sentence. */
   names: ReadonlySet<string>;
-  quantities: readonly Quantity[];
   /** Every number and year. */
   values: readonly number[];
 }
 
 function inventoryOf(title: string, text: string, statements: readonly Statement[]): Inventory {
   const tokens = statements.flatMap((statement) => statement.tokens);
-  const quantities = statements.flatMap((statement) => statement.quantities);
-  const years = statements.flatMap(({ dates }) => dates.flatMap(({ year }) => year ?? []));
+  const values = statements.flatMap(({ figures }) => figures.map(({ value }) => value));
   return {
     text: `${title}\n${text}`,
     stems: new Set(tokens.map(({ stem }) => stem)),
     names: new Set(tokens.filter(({ capital, first }) => capital && !first).map(({ lower }) => lower)),
-    quantities,
-    values: [...new Set([...quantities.map(({ value }) => value), ...years])].slice(0, MOST_VALUES),
+    values: [...new Set(values)].slice(0, MOST_VALUES),
   };
 }
 
@@ -97,35 +93,29 @@ export function absentFrom(claim: Statement, page: Inventory): string | undefine
 }
 
 function absentFigure(claim: Statement, page: Inventory): string | undefined {
-  const year = claim.dates.find(({ year: value }) => value !== undefined && isYearAbsent(value, page));
-  if (year !== undefined) return String(year.year);
-  const quantity = claim.quantities.find(
-    (own) =>
-      isExact(own, claim) &&
-      !page.quantities.some((other) => sameQuantity(own, other)) &&
-      !follows(own, page),
-  );
-  return quantity === undefined ? undefined : claim.tokens[quantity.at]?.text;
+  const isAbsent = (figure: Figure) =>
+    figure.isYear ? isYearAbsent(figure, page) : isExact(figure, claim) && !follows(figure, page);
+  return claim.figures.find(isAbsent)?.text;
 }
 
 /** A year that no number of the page is, or ends like, on a page that counts from no other year. */
-function isYearAbsent(year: number, { values, text }: Inventory): boolean {
-  if (text.includes(String(year)) || RELATIVE.test(text)) return false;
-  return !derived(values).some((value) => value === year) && !text.includes(`–${String(year).slice(2)}`);
+function isYearAbsent({ value, text: year }: Figure, { values, text }: Inventory): boolean {
+  if (text.includes(year) || values.includes(value) || RELATIVE.test(text)) return false;
+  return !derived(values).includes(value) && !text.includes(`–${year.slice(2)}`);
 }
 
 /** Given to at least three digits, and not as a rough figure. */
-function isExact({ value, at, unit }: Quantity, { tokens }: Statement): boolean {
-  const digits = (tokens[at]?.text ?? '').replace(/[^\d]/g, '').replace(/^0+|0+$/g, '');
-  if (tokens[at]?.kind !== 'number' || unit === 'part' || value === 0) return false;
-  return digits.length >= 3 && !tokens.slice(Math.max(0, at - 2), at).some(({ lower }) => LOOSE.test(lower));
+function isExact({ text, value, at }: Figure, { tokens }: Statement): boolean {
+  const digits = text.replace(/[^\d]/g, '').replace(/^0+|0+$/g, '');
+  if (value === 0 || digits.length < 3) return false;
+  return !tokens.slice(Math.max(0, at - 2), at).some(({ lower }) => LOOSE.test(lower));
 }
 
 /** A figure of the page in another unit or rounded, or the sum, the difference or the share of two of them. */
-function follows({ value, unit }: Quantity, { values }: Inventory): boolean {
+function follows({ value, isPercent }: Figure, { values }: Inventory): boolean {
   const isNear = (other: number) => Math.abs(other - value) <= Math.abs(value) * ROUNDED;
   if (values.some((other) => SCALES.some((scale) => isNear(other * scale)))) return true;
-  return derived(values).includes(value) || (unit === 'percent' && shares(values).some(isNear));
+  return derived(values).includes(value) || (isPercent && shares(values).some(isNear));
 }
 
 function derived(values: readonly number[]): number[] {

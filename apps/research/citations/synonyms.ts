@@ -63,17 +63,9 @@ export function areSynonyms(left: string, right: string): boolean {
   if (oppositeOf.get(left)?.has(right)) return false;
   const groups = groupsByStem.get(left);
   const others = groupsByStem.get(right);
-  if (groups === undefined || others === undefined) return shareRoot(left, right);
+  if (groups === undefined || others === undefined) return false;
   for (const group of groups) if (others.has(group)) return true;
-  return shareRoot(left, right);
-}
-
-/** Long words that begin alike are forms of one word: "astronom-y", "astronom-er". */
-function shareRoot(left: string, right: string): boolean {
-  const shorter = Math.min(left.length, right.length);
-  if (shorter < 5) return false;
-  const common = Math.max(5, Math.ceil(Math.max(left.length, right.length) * 0.7));
-  return shorter >= common && left.slice(0, common) === right.slice(0, common);
+  return false;
 }
 
 /** Pairs that exclude each other. */
@@ -93,19 +85,5 @@ for (const pair of OPPOSITES.split(/[|\n]/)) {
 
 /** Whether the stems exclude each other. */
 export function areOpposites(left: string, right: string): boolean {
-  return (oppositeOf.get(left)?.has(right) ?? false) || isDenied(left, right) || isDenied(right, left);
-}
-
-const DENIAL = /^(?:un|dis|non|in|im|ir|il)(?=.{4})/;
-const NO_DENIAL =
-  /^(?:discover|display|uncover|inform|impress|install|under|until|unit|invest|intend|island|imprison|increas|includ|insid|indoor)/;
-
-/** "Unlawful" and "lawful". */
-function isDenied(word: string, plain: string): boolean {
-  return (
-    plain.length >= 4 &&
-    !NO_DENIAL.test(word) &&
-    DENIAL.test(word) &&
-    (word.replace(DENIAL, '') === plain || stem(word.replace(DENIAL, '')) === plain)
-  );
+  return oppositeOf.get(left)?.has(right) ?? false;
 }
