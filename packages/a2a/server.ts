@@ -86,7 +86,8 @@ function openServer(options: A2aServerOptions): A2aServer {
   if (options.warnWhenOpen !== false) warnAboutOpenDoors(options, guard);
   const push = createPush(options);
   const engine = createEngine(options);
-  recover(engine, push);
+  // Ends that the last process could not tell are told now; those that the restart itself brings follow as events.
+  push?.recover((taskId) => engine.peek(taskId));
   if (push !== undefined) engine.observe(push);
   if (options.observer !== undefined) engine.observe(options.observer);
   engine.recover();
@@ -187,11 +188,6 @@ function createPush(options: A2aServerOptions): PushService | undefined {
     clock: options.clock ?? systemClock,
     logger: options.logger,
   });
-}
-
-/** Ends that the last process could not tell are told now; those that the restart itself brings follow as events. */
-function recover(engine: TaskEngine, push: PushService | undefined): void {
-  push?.recover((taskId) => engine.peek(taskId));
 }
 
 function warnAboutOpenDoors(

@@ -13,7 +13,7 @@ export interface ReplyAddress {
   format?: string;
 }
 
-/** What travels on the bus. It is frozen: handlers share it. */
+/** A message on the bus. Frozen, as handlers share it. */
 export interface Message {
   readonly id: string;
   readonly correlationId: string;
@@ -194,7 +194,7 @@ export interface Bus {
   stop(): Promise<void>;
 }
 
-/** What the bus logs to; pino's shape. */
+/** The logger of the bus, in pino's shape. */
 export interface BusLogger {
   info(details: object, text: string): void;
   warn(details: object, text: string): void;

@@ -61,7 +61,7 @@ function Content({ route, health }: { route: Route; health: Health | undefined }
   }
 }
 
-/** What is open came from the library. */
+/** Open chats and jobs belong to the library section. */
 function sectionOf({ name }: Route): string {
   return name === 'chat' || name === 'research' ? 'library' : name;
 }

@@ -1,4 +1,4 @@
-/** Whose key the page asks for, and where it keeps it. */
+/** The key that the page asks for, and where it is stored. */
 export const PAGE = {
   keyName: 'trunkline.research.key',
   scheme: 'bearer',

@@ -8,7 +8,7 @@ export interface BundledSource extends JobSource {
   readAt: string | null;
 }
 
-/** All that an export is made from. */
+/** The data of an export. */
 export interface Bundle {
   job: Job;
   report: string;

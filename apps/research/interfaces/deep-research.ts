@@ -24,7 +24,7 @@ export interface DeepResearchDeps {
   jobOptions: JobOptions;
 }
 
-/** What a caller of another protocol gets to see of a job. */
+/** Events of a job for callers of other protocols. */
 export type DeepEvent =
   | { type: 'start'; researchId: string }
   /** What is done now; `step` only grows. */
@@ -72,7 +72,7 @@ function toDeepEvents(event: ResearchEvent, step: number): DeepEvent[] {
   return words === undefined ? [] : [{ type: 'progress', words, step }];
 }
 
-/** Why a job has no report, or nothing when it has one. */
+/** Why a job has no report; undefined if it has one. */
 export function failureMessage({ status, error, report }: Job): string | undefined {
   if (status === 'complete' && report !== null) return undefined;
   return error ?? 'The research was cancelled.';

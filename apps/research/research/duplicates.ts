@@ -61,22 +61,7 @@ function isSame(left: Fingerprint, right: Fingerprint): boolean {
 
 function repeats(part: Fingerprint, whole: Fingerprint): boolean {
   const share = part.site === whole.site ? REPEATED_WITHIN_SITE : REPEATED;
-  return (
-    mayRepeat(part, whole) && sharedWords(part, whole) >= share * part.words && !hasOtherDetails(part, whole)
-  );
-}
-
-const SAMPLE_EVERY = 16;
-const LEAST_SAMPLED = 32;
-
-/** Nearly all pages of a job are quite different: a look at some of the runs shows it. */
-function mayRepeat({ runs }: Fingerprint, { known }: Fingerprint): boolean {
-  const sampled = Math.ceil(runs.length / SAMPLE_EVERY);
-  if (sampled < LEAST_SAMPLED) return true;
-  let shared = 0;
-  for (let place = 0; place < runs.length; place += SAMPLE_EVERY)
-    if (known.has(runs[place] ?? 0)) shared += 1;
-  return shared >= sampled / 8;
+  return sharedWords(part, whole) >= share * part.words && !hasOtherDetails(part, whole);
 }
 
 /** The words of the part that stand in a run which the whole has too: an edit costs only the words that it changes. */

@@ -144,7 +144,7 @@ async function writeAhead({ options }: RunContext, drafts: DraftWriter): Promise
   drafts.begin();
 }
 
-/** A report is never written from nothing: the words say which service failed and how. */
+/** Refuses to write a report without sources; the error says which service failed and how. */
 function refuseEmptiness({ id, findings, query, options }: RunContext): void {
   if (findings.countSources(id, 'read') > 0) return;
   const troubles = [...new Set(findings.dimensions(id).flatMap((dimension) => dimension.troubles))];
@@ -184,7 +184,7 @@ function distinct(dimensions: readonly PlannedDimension[]): PlannedDimension[] {
   return [...new Map(named.map((each) => [each.name.toLowerCase(), each])).values()].slice(0, MOST);
 }
 
-/** For a model that cannot plan. */
+/** The plan used if the model returns none. */
 function standardPlan(query: string): PlannedDimension[] {
   return [
     { name: `Background: ${query}`, queries: [query, `${query} overview`] },
@@ -230,7 +230,7 @@ async function findGaps(
   return [...new Set(gaps)].slice(0, MOST_GAPS);
 }
 
-/** A pass that found nothing new will not be the last one to do so. */
+/** Whether the pass read a new source; if not, another pass would not either. */
 function passFoundSources({ findings, id }: RunContext, iteration: number): boolean {
   return findings
     .dimensions(id)

@@ -45,14 +45,14 @@ export interface RunContext extends ResearchDeps {
   signal: AbortSignal;
   isCancelled(): boolean;
   budget: BudgetMeter;
-  /** Asks the model and puts the tokens on the job's account. */
+  /** Signal and accounting of model calls for this job. */
   ask: Pick<ModelRequest, 'signal' | 'onSpent'>;
 }
 
 /** Research may use up this share of the tokens; the rest is for the report. */
 const RESEARCH_SHARE = 0.7;
 
-/** Watches what a job uses up, restarts included. A clock that is set meanwhile takes no time from it. */
+/** Tracks time and tokens of a job across restarts. Uses a monotonic clock, so that setting the clock takes no time from a job. */
 export class BudgetMeter {
   readonly #job: Job;
   readonly #jobs: JobStore;

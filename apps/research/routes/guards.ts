@@ -26,7 +26,7 @@ export function mountGuards(app: Hono<AppEnv>, { guard }: { guard: MiddlewareHan
   for (const path of ['/api/*', '/v1/*', '/mcp']) app.use(path, guard);
 }
 
-/** Words of warning for a service that anyone on the network can use. */
+/** Warns about a service that anyone on the network can use. */
 export function exposureWarning(host: string, token: string | undefined): string | undefined {
   if (isLoopbackHost(host) || token !== undefined) return undefined;
   return `SECURITY: Research listens on ${host} and no RESEARCH_AUTH_TOKEN is set: anyone who reaches it can use it.`;

@@ -75,7 +75,7 @@ export function mountShares(app: Hono<AppEnv>, { jobs, findings, shares }: Share
   });
 }
 
-/** What a stranger may see: the report and what bears it out, nothing of the service. */
+/** What readers of a shared link may see: the report and its evidence, nothing of the service. */
 function toShared(
   { id, query, report, citations, model, createdAt }: Job,
   findings: FindingStore,

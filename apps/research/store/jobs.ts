@@ -131,7 +131,7 @@ export class JobStore {
       .run(...Object.values(columns).map(toColumn), id);
   }
 
-  /** Puts one call of the model on the job's account. */
+  /** Adds the cost of one model call to the job. */
   spend(id: string, { tokens, costUsd }: Spending): void {
     this.#database
       .prepare(

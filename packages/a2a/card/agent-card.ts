@@ -6,20 +6,31 @@ import type { SchemeName } from '../http/credentials-guard.ts';
 import { versionHeader } from '../http/stream.ts';
 import type { ProtocolVersion } from '../protocol/model.ts';
 
-/** The card of 0.3, which tells of the newer interfaces too. */
-function cardV03(agent: AgentDescription, facts: ServerFacts): object {
-  const url = endpointOf(agent.publicUrl);
+/** What the cards of all versions hold. */
+function commonFields(agent: AgentDescription): object {
   return {
-    protocolVersion: '0.3.0',
     name: agent.name,
     description: agent.description,
-    url,
-    preferredTransport: 'JSONRPC',
-    additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
     supportedInterfaces: interfacesOf(agent.publicUrl),
     provider: agent.provider,
     version: agent.version,
     documentationUrl: agent.documentationUrl,
+    defaultInputModes: agent.inputModes ?? defaultInputModes,
+    defaultOutputModes: agent.outputModes ?? defaultOutputModes,
+    skills: agent.skills,
+    iconUrl: agent.iconUrl,
+  };
+}
+
+/** The card of 0.3, which lists the newer interfaces too. */
+function cardV03(agent: AgentDescription, facts: ServerFacts): object {
+  const url = endpointOf(agent.publicUrl);
+  return {
+    ...commonFields(agent),
+    protocolVersion: '0.3.0',
+    url,
+    preferredTransport: 'JSONRPC',
+    additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url, transport })),
     capabilities: {
       streaming: true,
       pushNotifications: facts.pushNotifications,
@@ -28,11 +39,7 @@ function cardV03(agent: AgentDescription, facts: ServerFacts): object {
     },
     securitySchemes: Object.fromEntries(facts.schemes.map((name) => [name, schemesV03[name]])),
     security: requirementsOf(facts).map((names) => Object.fromEntries(names.map((name) => [name, []]))),
-    defaultInputModes: agent.inputModes ?? defaultInputModes,
-    defaultOutputModes: agent.outputModes ?? defaultOutputModes,
-    skills: agent.skills,
     supportsAuthenticatedExtendedCard: facts.schemes.length > 0,
-    iconUrl: agent.iconUrl,
   };
 }
 
@@ -60,7 +67,7 @@ export interface AgentDescription {
   name: string;
   description: string;
   version: string;
-  /** Under which address others reach the service, without `/a2a`. */
+  /** Address at which others reach the service, without `/a2a`. */
   publicUrl: string;
   provider?: { organization: string; url: string };
   documentationUrl?: string;
@@ -91,7 +98,7 @@ export interface AgentExtension {
   params?: Record<string, unknown>;
 }
 
-/** What the server can do and asks for, which no description may contradict. */
+/** Capabilities of the server, which no description may override. */
 export interface ServerFacts {
   pushNotifications: boolean;
   schemes: readonly SchemeName[];
@@ -120,12 +127,7 @@ export function extensionsOf({ extensions = [] }: AgentDescription): readonly Ag
 /** The card of 1.0, with no field that its schema does not know. */
 function cardV10(agent: AgentDescription, facts: ServerFacts): object {
   return {
-    name: agent.name,
-    description: agent.description,
-    supportedInterfaces: interfacesOf(agent.publicUrl),
-    provider: agent.provider,
-    version: agent.version,
-    documentationUrl: agent.documentationUrl,
+    ...commonFields(agent),
     capabilities: {
       streaming: true,
       pushNotifications: facts.pushNotifications,
@@ -134,10 +136,6 @@ function cardV10(agent: AgentDescription, facts: ServerFacts): object {
     },
     securitySchemes: securitySchemes(facts),
     securityRequirements: securityRequirements(facts),
-    defaultInputModes: agent.inputModes ?? defaultInputModes,
-    defaultOutputModes: agent.outputModes ?? defaultOutputModes,
-    skills: agent.skills,
-    iconUrl: agent.iconUrl,
   };
 }
 
@@ -200,7 +198,7 @@ export function mountCard(app: Hono<AppEnv>, options: CardRouteOptions): void {
   }
 }
 
-/** A version that we do not speak is no reason to hide the card, which says what we do speak. */
+/** Callers that name an unknown version still get a card: it lists the versions we speak. */
 function wantedForm(context: Context, fallback: ProtocolVersion): ProtocolVersion {
   const version = (versionHeader(context) ?? '').trim();
   if (/^0\.3(\.|$)/.test(version)) return '0.3';

@@ -8,7 +8,7 @@ const longestAnswerBytes = 20 * 1024 * 1024;
 
 export type Fetch = typeof fetch;
 
-/** A fetch that shows the agent our credentials, follows no redirect with them, and takes no endless answer. */
+/** A fetch that sends our credentials, follows no redirect with them, and limits the size of the answer. */
 export function createAgentFetch(
   agent: RemoteAgent,
   now: () => number,
@@ -44,15 +44,11 @@ function identityHeaders(
     ...agent.headers,
     ...(apiKey !== undefined && { 'x-api-key': apiKey }),
     ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }),
-    ...(hmacSecret !== undefined && { ...signBody(hmacSecret, body, now) }),
-    ...(agent.peer !== undefined && peerHeaders(agent.peer, principal)),
-  };
-}
-
-function peerHeaders({ token, name }: NonNullable<RemoteAgent['peer']>, principal: Principal) {
-  return {
-    authorization: `Bearer ${token}`,
-    [principalHeader]: encodePrincipal(handedOn(principal, name)),
+    ...(hmacSecret !== undefined && signBody(hmacSecret, body, now)),
+    ...(agent.peer !== undefined && {
+      authorization: `Bearer ${agent.peer.token}`,
+      [principalHeader]: encodePrincipal(handedOn(principal, agent.peer.name)),
+    }),
   };
 }
 
@@ -79,13 +75,8 @@ function limited(response: Response, agent: RemoteAgent): Response {
   return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
 }
 
-interface SignatureHeaders {
-  'x-timestamp': string;
-  'x-signature-256': string;
-}
-
 /** The headers that prove who sent a body and when. */
-export function signBody(secret: string, body: string, now: number): SignatureHeaders {
+export function signBody(secret: string, body: string, now: number) {
   const timestamp = String(Math.floor(now / 1000));
   return { 'x-timestamp': timestamp, 'x-signature-256': signatureOf(secret, timestamp, body) };
 }

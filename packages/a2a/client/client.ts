@@ -21,7 +21,7 @@ const lifetimeMs = 10 * 60 * 1000;
 
 const mostKept = 200;
 
-/** What many cards leave out although they must not. */
+/** Required fields that many cards lack. */
 const oftenMissing = {
   description: '',
   version: '',
@@ -39,7 +39,7 @@ export interface A2aClient {
   stream(agent: RemoteAgent, message: OutgoingMessage, options?: CallOptions): AsyncIterable<RemoteEvent>;
   get(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
   cancel(agent: RemoteAgent, taskId: string, options?: CallOptions): Promise<RemoteReply>;
-  /** Asked for anew; other calls use what was read in the last ten minutes. */
+  /** Fetches the card again; other calls use one read in the last ten minutes. */
   card(agent: RemoteAgent, options?: CallOptions): Promise<RemoteCard>;
 }
 
@@ -106,7 +106,7 @@ export function createA2aClient(clock: Clock = systemClock): A2aClient {
   };
 }
 
-/** Cards are read by the service for itself. */
+/** The service reads cards in its own name. */
 function ownName({ peer }: RemoteAgent): CallOptions {
   return { principal: { kind: 'service', id: peer?.name ?? '', via: [] } };
 }
@@ -125,7 +125,7 @@ async function within<T>(
   }
 }
 
-/** A caller's own abort stays what it is. */
+/** An abort by the caller keeps its own reason. */
 function explain(error: unknown, agent: RemoteAgent, deadline: Deadline): unknown {
   if (deadline.isAbortedByCaller) return deadline.signal.reason;
   if (deadline.isExpired) return new RemoteAgentError('agent_timeout', agent, '', { cause: error });
@@ -139,7 +139,7 @@ function findOwn(error: unknown): RemoteAgentError | undefined {
   return error instanceof Error && error.cause !== undefined ? findOwn(error.cause) : undefined;
 }
 
-/** The text of an answer; a reply that is none, tells of a failure or asks back is an error. */
+/** Returns the text of an answer. Throws if the reply is empty, has failed or asks back. */
 export function answerFrom(agent: RemoteAgent, reply: RemoteReply): string {
   const { state, statusText } = reply;
   if (state === 'failed' || state === 'rejected' || state === 'canceled') {

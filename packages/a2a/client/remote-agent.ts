@@ -52,7 +52,7 @@ export interface RemoteCredentials {
 
 export type RemoteErrorCode = keyof typeof words;
 
-/** Why a call to another agent came to nothing, in words that can be spoken or shown. */
+/** A failed call to another agent; its message can be spoken or shown. */
 export class RemoteAgentError extends Error {
   readonly code: RemoteErrorCode;
   readonly agent: string;
@@ -132,7 +132,7 @@ export interface OutgoingMessage {
   taskId?: string;
   messageId?: string;
   metadata?: Metadata;
-  /** Where the agent may bring an answer that comes too late for the call. */
+  /** Webhook for an answer that comes after the call has ended. */
   push?: { url: string; token: string };
 }
 
@@ -144,7 +144,7 @@ export interface CallOptions {
   principal?: Principal | undefined;
 }
 
-/** What an agent tells while it works. The last event is always `task-end`. */
+/** Events of a running task. The last one is always `task-end`. */
 export type RemoteEvent =
   | { type: 'task-start'; taskId: string; contextId: string }
   | { type: 'status'; state: RemoteState; text: string }
@@ -152,7 +152,7 @@ export type RemoteEvent =
   | { type: 'artifact'; artifact: Artifact }
   | { type: 'task-end'; reply: RemoteReply };
 
-/** What the card of an agent says, as far as we use it. */
+/** The fields of an agent's card that we use. */
 export interface RemoteCard {
   name: string;
   description: string;

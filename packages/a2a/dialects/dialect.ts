@@ -21,7 +21,7 @@ export interface TaskView {
 }
 
 /** Which task an event belongs to. */
-export interface TaskPlace {
+interface TaskPlace {
   id: string;
   contextId: string;
 }

@@ -93,7 +93,7 @@ export class TaskEngine {
     }
   }
 
-  /** Takes a message: it answers a task that waits, or starts a new one. A repeated request gives the task it has. */
+  /** Accepts a message, which answers a waiting task or starts a new one. A repeated request returns its existing task. */
   start(command: SendCommand): StartedTurn {
     const repeated = this.#repeated.find(requestKeyOf(command));
     if (repeated !== undefined) return repeated;
@@ -119,7 +119,7 @@ export class TaskEngine {
     return known;
   }
 
-  /** Ends a task at once. One that has ended already stays as it is, which `strict` callers are told as an error. */
+  /** Cancels a task at once. If the task has ended already, throws for `strict` callers and otherwise changes nothing. */
   cancel(id: string, strict: boolean): { task: Task; stored: Promise<boolean> } {
     const live = this.find(id);
     if (isTerminal(live.state)) {
@@ -195,7 +195,7 @@ export class TaskEngine {
     });
   }
 
-  /** A message that a crash could make us forget starts no work. */
+  /** Starts the turn once the message is on disk: a crash must not lose a message that was acted on. */
   #runWhenStored(
     live: LiveTask,
     command: SendCommand,
@@ -214,7 +214,7 @@ export class TaskEngine {
     return { live, stored };
   }
 
-  /** Nothing of a task that could not be written stays; whoever waits for it is told that it failed. */
+  /** Removes a task that could not be written; those who wait for it see it fail. */
   #drop(live: LiveTask): void {
     this.#memory.forget(live.id);
     this.#writer.forget(live.id);

@@ -47,7 +47,7 @@ export interface Executor {
   execute(request: ExecutionRequest, signal: AbortSignal): AsyncIterable<ExecutionEvent>;
 }
 
-/** Told of everything that happens to tasks. */
+/** Receives everything that happens to tasks. */
 export interface TaskObserver {
   /** A turn begins: the task is new, or it was answered. */
   turnStarted?(task: Task, isNew: boolean): void;
@@ -70,7 +70,7 @@ export class TaskObservers {
     this.#observers.push(observer);
   }
 
-  /** One that fails, on a full disk for instance, keeps neither the task nor the others from going on. */
+  /** An observer that fails, for instance on a full disk, stops neither the task nor the other observers. */
   tell(news: (observer: TaskObserver) => void): void {
     for (const observer of this.#observers) {
       try {

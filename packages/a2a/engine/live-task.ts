@@ -13,7 +13,7 @@ import type { NumberedEvent } from './task-store.ts';
 
 export type EventListener = (emitted: NumberedEvent) => void;
 
-/** How a turn ended for the one who waits for it: the task as it was then, or a plain message. */
+/** How a turn ended: with the task as it was then, or with a plain message. */
 export type Outcome = { task: Task } | { message: Message };
 
 export interface StatusChange {
@@ -102,7 +102,7 @@ export class LiveTask {
     this.#task = { ...this.#task, history: [...history, ...(statusMessage ? [statusMessage] : []), message] };
   }
 
-  /** Takes the task back to an earlier form, in which it waited. Its owner knows of it and is not told. */
+  /** Restores an earlier state in which the task waited. The owner is not notified: it asked for this. */
   restore(task: Task, at: number): void {
     const owner = this.#owner;
     this.#owner = undefined;
@@ -135,7 +135,7 @@ export class LiveTask {
     this.#settle({ message });
   }
 
-  /** Whoever keeps the task; does not count as a follower. */
+  /** Sets the listener of the engine, which does not count as a follower. */
   bind(owner: EventListener): void {
     this.#owner = owner;
   }

@@ -48,7 +48,7 @@ export class TaskMemory {
     this.#idle.delete(id);
   }
 
-  /** Lets go of what nobody has needed for long. Working tasks stay, and so do those that someone follows. */
+  /** Evicts tasks that nobody has used for long, except those that work or have followers. */
   evict(now: number): void {
     for (const live of this.#idle.values()) {
       if (live.touchedAt + longestIdleMs > now) break;

@@ -36,7 +36,7 @@ interface A2aErrorOptions extends ErrorOptions {
   retryAfterSeconds?: number;
 }
 
-/** A failure that is told to the caller as it is. */
+/** A failure whose message goes to the caller as it is. */
 export class A2aError extends Error {
   readonly reason: A2aErrorReason;
   readonly retryAfterSeconds: number | undefined;
@@ -72,7 +72,7 @@ export async function requireStored(stored: Promise<boolean>): Promise<void> {
   throw new A2aError('INTERNAL_ERROR', 'Internal error: the task could not be written to disk');
 }
 
-/** What a caller may know of any failure: our own words as they are, nothing of an unforeseen one. */
+/** Hides the details of unexpected failures from callers. */
 function toA2aError(error: unknown): A2aError {
   if (error instanceof A2aError) return error;
   return new A2aError('INTERNAL_ERROR', 'Internal error: the server log has the details', { cause: error });
@@ -89,7 +89,7 @@ export function errorDetails(error: A2aError): object[] {
   ];
 }
 
-/** Callers learn nothing of an unforeseen failure; the log does. */
+/** Logs unexpected failures, whose details callers do not see. */
 export function reportError(error: unknown, logger: Logger): A2aError {
   const reported = toA2aError(error);
   if (reported.reason === 'INTERNAL_ERROR') logger.error({ err: error }, 'A2A request failed');

@@ -29,7 +29,7 @@ export interface CredentialsGuard {
   handler: MiddlewareHandler;
 }
 
-/** Somebody who shows the token; the service knows no more of them. */
+/** A caller with the token; the service knows no more about it. */
 const tokenHolder: Principal = { kind: 'agent', id: 'a2a', via: [] };
 
 /**

@@ -30,7 +30,7 @@ const pausesMs = [1000, 3000, 9000];
 const forbiddenReason =
   'the host leads to a private address; PUSH_NOTIFICATION_ALLOWED_HOSTS or PUSH_NOTIFICATION_ALLOWED_CIDRS can open it';
 
-/** Tries until the receiver has it, says that it does not want it, or three retries have failed. */
+/** Tries until the receiver accepts or refuses it, or three retries have failed. */
 export async function deliver(
   config: PushConfig,
   notification: Notification,

@@ -29,7 +29,7 @@ export interface PushServiceOptions {
 const mostPerTask = 16;
 const sweepEveryMs = 5 * 60 * 1000;
 
-/** Knows who wants to be told about which task, and tells them. */
+/** Webhooks of tasks, and the notifications to them. */
 export class PushService implements TaskObserver {
   readonly #options: PushServiceOptions;
   readonly #store: PushStore;
@@ -87,12 +87,12 @@ export class PushService implements TaskObserver {
     else this.#configs.delete(taskId);
   }
 
-  /** What became of the notifications of a task, oldest first. */
+  /** Delivery attempts of a task's notifications, oldest first. */
   deliveries(taskId: string): PushDelivery[] {
     return this.#store.deliveries(taskId);
   }
 
-  /** Tells what the last process could not tell any more. */
+  /** Sends the notifications that the last process could not send any more. */
   recover(find: (taskId: string) => Task | undefined): void {
     for (const config of this.#store.unsettled(this.#options.clock.now())) {
       const task = find(config.taskId);
@@ -176,7 +176,7 @@ export class PushService implements TaskObserver {
     this.#options.logger.warn({ ...delivery }, 'failed to deliver push notification');
   }
 
-  /** Nobody waits for these writes: a disk that does not take them is told in the log, and notifications go on. */
+  /** Nobody waits for these writes: a failure is logged, and notifications go on. */
   #note(write: () => void): void {
     try {
       write();
@@ -213,7 +213,7 @@ interface ChannelOptions {
   onSettled(): void;
 }
 
-/** The way to one webhook: progress at most every so often and only the latest, what matters at once. */
+/** Notifies one webhook: urgent states at once, progress throttled and only the latest. */
 class PushChannel {
   readonly #options: ChannelOptions;
   #lastSentAt = Number.NEGATIVE_INFINITY;
@@ -238,7 +238,7 @@ class PushChannel {
     this.#current?.abort();
   }
 
-  /** What is still on its way is older: its receiver gets the newer state instead. */
+  /** Aborts a delivery under way, whose state is older. */
   #sendWaiting(): void {
     this.#timer?.cancel();
     this.#timer = undefined;

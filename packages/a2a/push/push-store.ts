@@ -42,7 +42,7 @@ export interface PushDelivery {
 const lifetimeMs = 24 * 60 * 60 * 1000;
 const mostRead = 1000;
 
-/** Webhooks and what became of their notifications, in `a2a-push.db`. */
+/** Webhooks and their delivery attempts, in `a2a-push.db`. */
 export class PushStore {
   readonly #database: Database;
 

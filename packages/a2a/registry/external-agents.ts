@@ -2,7 +2,7 @@ import { type Environment, loadYaml, readVariable } from '@trunkline/config';
 import { z } from 'zod';
 import type { RemoteAgent, RemoteCredentials } from '../client/remote-agent.ts';
 
-/** What a file yields: its entries, and words about what is missing around it. */
+/** The entries of a file, and warnings about what they lack. */
 export interface Loaded<Entry> {
   entries: Entry[];
   /** Variables that are named but not set: the entries stand, but calls will be refused. */
@@ -158,7 +158,7 @@ function toAgent(target: string, entry: z.output<typeof targetSchema>): RemoteAg
   };
 }
 
-/** Someone to whom a question can be handed. */
+/** An agent or model that questions can be delegated to. */
 export type Delegate = A2aDelegate | CompatDelegate;
 
 export interface A2aDelegate {

@@ -12,7 +12,7 @@ export interface Entry {
   readonly redelivered: boolean;
 }
 
-/** Where an engine keeps how far a durable name has come. */
+/** Where an engine stores the progress of a durable name. */
 export interface Ledger {
   /** How often handling was begun or failed, as far as recorded. */
   attempts(entry: Entry): Promise<number>;
@@ -83,7 +83,7 @@ function isLast(error: unknown, attempt: number, { maxAttempts }: RetryPolicy): 
   return attempt >= maxAttempts || error instanceof NonRetryableError;
 }
 
-/** No fault of the message: it waits until there is room. */
+/** A full disk is no fault of the message, which waits until there is room. */
 function isDiskFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('code' in error && error.code === 'disk_full') || isDiskFull(error.cause);
@@ -173,7 +173,7 @@ function report(
   context.delivery.failures.report({ message, pattern, plugin, durable: name, ...failure });
 }
 
-/** A message during whose handling the process ended as often as it may fail is not tried again. */
+/** Buries a message whose handling has ended the process as often as it may fail. */
 async function buryDeadly(
   entry: Entry,
   member: Member,
@@ -185,7 +185,7 @@ async function buryDeadly(
   await bury(entry, attempts, words, context);
 }
 
-/** Does not give up before the dead letter is stored, unless the bus stops. */
+/** Retries until the dead letter is stored or the bus stops. */
 async function bury(entry: Entry, attempts: number, words: string, context: AttemptContext): Promise<void> {
   for (let round = 1; !context.closing.aborted; round += 1) {
     try {

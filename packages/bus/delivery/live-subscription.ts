@@ -40,7 +40,7 @@ export class DispatchLoop {
     }
   };
 
-  /** Who has more to do queues up again behind the others. */
+  /** A subscription with more to do queues up again behind the others. */
   #turn(): void {
     const runnable = this.#ready[this.#next];
     this.#next += 1;
@@ -279,7 +279,7 @@ interface Failure {
   buried?: boolean;
 }
 
-/** Tells of failed handlers: in the log, and as `system.error` unless it was a `system.error` that failed. */
+/** Reports failed handlers in the log, and as `system.error` unless the failed message was one. */
 export class FailureReporter {
   readonly #publish: (draft: Draft) => Promise<unknown>;
   readonly #logger: BusLogger;

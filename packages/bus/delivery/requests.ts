@@ -45,7 +45,7 @@ export class Requests {
       principal,
       reply: { topic: replyTopic },
     });
-    // Whichever fails first tells; an answer may come before the publisher's own confirmation.
+    // The first failure wins; an answer may come before the publisher's own confirmation.
     const [message] = await Promise.all([answer.promise, published]).finally(answer.cancel);
     return message;
   }

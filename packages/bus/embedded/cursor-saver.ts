@@ -2,7 +2,7 @@ import type { BusLogger } from '../port.ts';
 import type { Progress } from './journal/progress-table.ts';
 import type { JournalThread } from './journal/thread.ts';
 
-/** What is being written, by name. */
+/** Cursors that are being written, by name. */
 type Write = Map<string, Progress>;
 
 const writeAgainMs = 1000;
@@ -73,7 +73,7 @@ export class CursorSaver {
     await this.flush();
   }
 
-  /** Takes back what could not be written, with the cursor as it has become meanwhile. */
+  /** Queues a failed write again, with the cursor as it is now. */
   #keep(write: Write): void {
     for (const [name, position, finished] of write.values()) {
       const later = [...this.#writes].map((other) => other.get(name)?.[1] ?? 0);

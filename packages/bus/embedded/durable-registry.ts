@@ -77,7 +77,7 @@ export class DurableRegistry {
     return used.map((feed) => feed.name);
   }
 
-  /** Lets go of names that the journal has forgotten. */
+  /** Drops names that the journal has forgotten. */
   drop(names: readonly string[]): void {
     for (const name of names) this.#feeds.delete(name);
   }

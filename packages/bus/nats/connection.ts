@@ -134,7 +134,7 @@ function tlsOptions({ tls }: NatsAccess, urls: readonly URL[]): Pick<ConnectionO
   };
 }
 
-/** Names the address without what may be secret in it. */
+/** Names the address without credentials. */
 function connectFailure(urls: readonly URL[], error: unknown): BusError {
   const place = urls.map((url) => url.host).join(', ');
   if (

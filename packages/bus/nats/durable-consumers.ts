@@ -143,22 +143,22 @@ export class PulledMessage {
     return this.#message.string();
   }
 
-  /** It is done with. */
+  /** Acknowledges the message. */
   finish(): void {
     this.#message.respond('+ACK');
   }
 
-  /** It must not come again. */
+  /** Prevents redelivery. */
   refuse(): void {
     this.#message.respond('+TERM');
   }
 
-  /** It is not done with and may go to another. */
+  /** Hands the message to another consumer. */
   handBack(delayMs = 0): void {
     this.#message.respond(delayMs === 0 ? '-NAK' : `-NAK ${JSON.stringify({ delay: nanos(delayMs) })}`);
   }
 
-  /** It is still being worked on. */
+  /** Extends the acknowledgement deadline. */
   showLife(): void {
     this.#message.respond('+WPI');
   }

@@ -17,10 +17,10 @@ import { onlyFor, type Resources, readMessage } from './resources.ts';
 
 const expiresMs = 5000;
 
-/** For the answer that the time is over to arrive. */
+/** Time for the server's own expiry message to arrive. */
 const graceMs = 2000;
 
-/** How a request ended: all came, the time was over, or the server said nothing or that the consumer is gone. */
+/** `lost`: the server did not answer, or said that the consumer is gone. */
 type PullEnd = 'filled' | 'expired' | 'lost';
 
 interface PullTarget {

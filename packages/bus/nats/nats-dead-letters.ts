@@ -13,7 +13,7 @@ const mostErrorBytes = 3000;
 
 type StoredLetter = Omit<DeadLetter, 'id'>;
 
-/** What durable names gave up, in a stream of its own. */
+/** Dead letters, in a stream of their own. */
 export class NatsDeadLetters {
   readonly #resources: Resources;
   readonly #outbox: Outbox;

@@ -18,7 +18,7 @@ export interface NatsMemorySettings {
 
 const retryAfterMs = 100;
 
-/** What is kept in a bucket whose keys go by themselves. */
+/** A memory in a key-value bucket whose keys expire. */
 export class NatsMemory implements Memory {
   readonly #settings: NatsMemorySettings;
   #pending = 0;
@@ -44,7 +44,7 @@ export class NatsMemory implements Memory {
     await this.#ask(() => this.#settings.bucket.put(place, value));
   }
 
-  /** Whoever comes second is refused by the server, and reads what the first one kept. */
+  /** The server refuses a second create; its caller reads the value of the first. */
   async #keep(place: string, value: string): Promise<string> {
     try {
       await this.#settings.bucket.create(place, value);
@@ -78,7 +78,7 @@ export class NatsMemory implements Memory {
     }
   }
 
-  /** A server that was away for a moment is asked again. */
+  /** Retries while the server is away. */
   async #untilAnswered<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     const { limitMs, signal } = this.#settings;
     const deadline = performance.now() + limitMs;

@@ -49,7 +49,8 @@ describe.skipIf(natsMissing)(`while the NATS server is away${natsMissing ? `: ${
   it('who asks about a lease is answered after the next try, however long it has been away', async () => {
     const logger = recordingLogger();
     const lease = await (await open({ logger })).lease('leader', { ttlMs: 1000 });
-    const failedTries = () => logger.lines.filter(({ text }) => text.includes('failed to renew lease')).length;
+    const failedTries = () =>
+      logger.lines.filter(({ text }) => text.includes('failed to renew lease')).length;
     await server.kill('SIGKILL');
     await vi.waitFor(() => expect(failedTries()).toBeGreaterThan(5), patience);
     const before = failedTries();

@@ -96,7 +96,7 @@ export function AskPage({ health }: { health: Health | undefined }) {
   );
 }
 
-/** For whoever is here for the first time. */
+/** Explains the two modes to first-time users. */
 function FirstWords() {
   return (
     <dl className="grid gap-x-8 gap-y-4 text-14 sm:grid-cols-2">

@@ -58,7 +58,7 @@ export function CitedText({ text, claims, sources, streaming = false }: CitedTex
   );
 }
 
-/** A number alone says little when it is read aloud. */
+/** Screen readers hear more than the number of a citation. */
 function useLabels(
   root: RefObject<HTMLElement | null>,
   linked: string,

@@ -26,7 +26,7 @@ const FORMATS = [
   ['bib', 'Sources as BibTeX'],
 ] as const;
 
-/** What was asked, how it stands, what it cost, and what can be done with it. */
+/** Query, state, figures and actions of a job. */
 export function JobHeader({ job }: { job: JobHandle }) {
   const { body } = job.snapshot;
   return (

@@ -43,7 +43,7 @@ function Frame({ children }: { children: ReactNode }) {
   return <div className="mx-auto flex max-w-6xl flex-col gap-6 px-4 py-8 sm:px-8">{children}</div>;
 }
 
-/** The line to the service broke; nothing is lost. */
+/** Shown while the page reconnects to the service. */
 function LostLine({ job: { stream, view, reconnect } }: { job: JobHandle }) {
   if (stream.name !== 'waiting' || view.isOver) return null;
   return (

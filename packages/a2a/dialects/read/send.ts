@@ -40,7 +40,7 @@ export function readSend(params: JsonObject, { protobuf }: Pick<Dialect, 'protob
   };
 }
 
-/** Told apart from media types later, so that a wrong type is not reported as missing text. */
+/** Checked after the media types, so that a wrong type is not reported as missing text. */
 export function requireText(message: Message): void {
   if (!hasText(message.parts)) throw invalidParams('message.parts must hold a text part');
 }

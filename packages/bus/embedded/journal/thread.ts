@@ -56,7 +56,7 @@ export class JournalThread {
     await ended;
   }
 
-  /** Ends the thread whatever it does. */
+  /** Ends the thread at once. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }
