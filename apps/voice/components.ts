@@ -45,8 +45,8 @@ import { createSpeechParts } from './speech/speech.ts';
 import { findDirectories, openVoiceDatabase } from './store/database.ts';
 import { createDeepResearch, ResearchJobs } from './tools/deep-research.ts';
 import { McpServers } from './tools/mcp.ts';
-import { Toolbox } from './tools/toolbox.ts';
-import { Models, snapshotPersona } from './turn/persona.ts';
+import { createToolbox, type ToolsFor } from './tools/toolbox.ts';
+import { createModels, snapshotPersona } from './turn/persona.ts';
 import { createAgentServer } from './turn/text-turn.ts';
 import { createAdmission } from './users/admission.ts';
 import { UserDirectory } from './users/directory.ts';
@@ -200,7 +200,7 @@ export function voiceComponents(
     ({ context: { env }, directories }) => new McpServers({ path: directories.mcp, env, logger }),
     (mcp) => mcp.stop(),
   );
-  const toolbox = component('tools', { context, counters, delegates, research, mcp }, createToolbox);
+  const toolsFor = component('tools', { context, counters, delegates, research, mcp }, collectTools);
 
   const sidecar = component('sidecar', {}, () =>
     createSidecarClient({ url: options.sidecarUrl, timeoutMs: options.sidecarTimeout * 1000 }),
@@ -226,11 +226,11 @@ export function voiceComponents(
       }),
   );
 
-  const models = component('models of skills', { context, gateway }, ({ context: { env }, gateway }) => {
+  const modelFor = component('models of skills', { context, gateway }, ({ context: { env }, gateway }) => {
     const { llmModel: model, llmMaxTokens: maxTokens, llmTemperature: temperature } = options;
-    return new Models({ gateway, model, maxTokens, temperature, env, logger });
+    return createModels({ gateway, model, maxTokens, temperature, env, logger });
   });
-  const persona = component('personas', { selection, preferences, models, toolbox }, (deps) => {
+  const persona = component('personas', { selection, preferences, modelFor, toolsFor }, (deps) => {
     const { verbosity } = options;
     return (user: User, principal: Principal = anonymous) =>
       snapshotPersona(user, principal, { ...deps, verbosity });
@@ -269,7 +269,7 @@ export function voiceComponents(
   return {
     ...{ context, address, metrics, counters, latency, gateway, directories, database, users, admission },
     ...{ library, preferences, selection, sessions, delivery, tokens, questions, delegates, research, mcp },
-    ...{ toolbox, sidecar, speech, cloner, persona, conversations, calls, a2a },
+    ...{ toolsFor, sidecar, speech, cloner, persona, conversations, calls, a2a },
   };
 }
 
@@ -297,9 +297,9 @@ interface ToolDeps {
   mcp: McpServers;
 }
 
-function createToolbox({ context, counters, delegates, research, mcp }: ToolDeps): Toolbox {
+function collectTools({ context, counters, delegates, research, mcp }: ToolDeps): ToolsFor {
   const shared = sharedTools(context.options);
-  return new Toolbox({
+  return createToolbox({
     sources: [
       () => shared,
       (skill, user) => delegation(delegates, user, skill.delegates),

@@ -11,25 +11,21 @@ export interface ToolboxOptions {
   logger: Logger;
 }
 
-export class Toolbox {
-  readonly #options: ToolboxOptions;
+export type ToolsFor = (skill: Skill, user: User) => Tool[];
 
-  constructor(options: ToolboxOptions) {
-    this.#options = options;
-  }
-
-  /** All tools, or those that the skill lists. Of two with one name the first wins. */
-  toolsFor(skill: Skill, user: User): Tool[] {
-    const all = this.#options.sources.flatMap((source) => source(skill, user));
+/** Gives all tools, or those that the skill lists. Of two with one name the first wins. */
+export function createToolbox({ sources, onCall, logger }: ToolboxOptions): ToolsFor {
+  return (skill, user) => {
+    const all = sources.flatMap((source) => source(skill, user));
     const known = new Map(all.toReversed().map((tool) => [tool.name, tool]));
     const offered = [...known.values()].reverse().filter(({ name }) => skill.tools?.includes(name) ?? true);
-    if (skill.tools !== undefined && offered.length === 0) this.#warn(skill, [...known.keys()]);
-    return offered.map((tool) => counted(tool, this.#options.onCall));
-  }
-
-  #warn({ slug, tools }: Skill, known: string[]): void {
-    this.#options.logger.warn({ skill: slug, listed: tools, known }, 'skill lists no known tool');
-  }
+    if (skill.tools !== undefined && offered.length === 0)
+      logger.warn(
+        { skill: skill.slug, listed: skill.tools, known: [...known.keys()] },
+        'skill lists no known tool',
+      );
+    return offered.map((tool) => counted(tool, onCall));
+  };
 }
 
 function counted(tool: Tool, onCall: (name: string) => void): Tool {

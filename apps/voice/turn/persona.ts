@@ -26,8 +26,8 @@ export interface Persona {
 export interface PersonaDeps {
   selection: SkillSelection;
   preferences: Preferences;
-  models: { of(skill: Skill): Model };
-  toolbox: { toolsFor(skill: Skill, user: User): readonly Tool[] };
+  modelFor(skill: Skill): Model;
+  toolsFor(skill: Skill, user: User): readonly Tool[];
   /** The default. */
   verbosity: Verbosity;
 }
@@ -43,8 +43,8 @@ export function snapshotPersona(user: User, principal: Principal, deps: PersonaD
     skill,
     verbosity,
     instructions: `${skill.systemPrompt}\n\n${verbosityInstructions(verbosity)}`,
-    tools: deps.toolbox.toolsFor(skill, user),
-    model: deps.models.of(skill),
+    tools: deps.toolsFor(skill, user),
+    model: deps.modelFor(skill),
   };
 }
 
@@ -78,34 +78,22 @@ interface ModelsOptions {
   logger: Logger;
 }
 
-export class Models {
-  readonly #options: ModelsOptions;
+export function createModels(options: ModelsOptions): (skill: Skill) => Model {
+  const { gateway: own, model, env, logger } = options;
   /** Endpoints of skills, by URL and key. */
-  readonly #gateways = new Map<string, ModelGateway>();
-
-  constructor(options: ModelsOptions) {
-    this.#options = options;
-  }
-
-  of({ llm, temperature, max_tokens: maxTokens }: Skill): Model {
-    const gateway = llm.url === undefined ? this.#options.gateway : this.#gatewayAt(llm.url, llm.api_key_env);
-    return withSettings(gateway.languageModel(llm.model), {
-      temperature: temperature ?? this.#options.temperature,
-      maxOutputTokens: maxTokens ?? this.#options.maxTokens,
-    });
-  }
-
-  #gatewayAt(url: string, keyVariable: string | undefined): ModelGateway {
-    const { env, model, logger } = this.#options;
+  const gateways = new Map<string, ModelGateway>();
+  const gatewayAt = (url: string, keyVariable: string | undefined) => {
     // The service's own key never goes to a URL that a skill names.
     const apiKey = keyVariable === undefined ? undefined : readVariable(keyVariable, env);
     const id = JSON.stringify([url, apiKey]);
-    const known = this.#gateways.get(id);
-    if (known !== undefined) return known;
-    const gateway = createModelGateway({ url, apiKey, model, logger });
-    this.#gateways.set(id, gateway);
+    const gateway = gateways.get(id) ?? createModelGateway({ url, apiKey, model, logger });
+    gateways.set(id, gateway);
     return gateway;
-  }
+  };
+  return ({ llm, temperature = options.temperature, max_tokens: maxOutputTokens = options.maxTokens }) => {
+    const gateway = llm.url === undefined ? own : gatewayAt(llm.url, llm.api_key_env);
+    return withSettings(gateway.languageModel(llm.model), { temperature, maxOutputTokens });
+  };
 }
 
 export type Model = ReturnType<ModelGateway['languageModel']>;

@@ -45,7 +45,7 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
   };
   return createA2aServer({
     directory: directories.store,
-    executor: createTextTurn({ persona: answering, conversations: new ConversationHistories(database) }),
+    executor: createTextTurn(answering, new ConversationHistories(database)),
     card: () => describeVoice(agentName, address.publicUrl),
     cardForm: '0.3',
     guardCard: token !== undefined,
@@ -61,14 +61,11 @@ export function createAgentServer(deps: AgentServerDeps): A2aServer {
   });
 }
 
-interface TextTurnOptions {
-  /** The persona that answers a sender. */
-  persona: (sender: Principal) => Persona;
-  conversations: ConversationHistories;
-}
-
 /** Answers written messages as the persona that also speaks. */
-function createTextTurn({ persona, conversations }: TextTurnOptions): Executor {
+function createTextTurn(
+  persona: (sender: Principal) => Persona,
+  conversations: ConversationHistories,
+): Executor {
   return {
     async *execute(request, signal) {
       const answering = personaOf(() => persona(request.principal));

@@ -147,14 +147,11 @@ export class Link {
 
   #noticeState(): void {
     const { connectionState } = this.#connection;
-    if (connectionState === 'connected') this.#stand();
+    if (connectionState === 'connected') {
+      this.#stood = true;
+      this.#settled.resolve();
+    }
     if (connectionState === 'failed' || connectionState === 'closed') this.#fail();
-  }
-
-  #stand(): void {
-    if (this.#stood) return;
-    this.#stood = true;
-    this.#settled.resolve();
   }
 
   #adopt(channel: RTCDataChannel): void {

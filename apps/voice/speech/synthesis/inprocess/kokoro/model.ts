@@ -4,18 +4,10 @@ import type * as Onnx from 'onnxruntime-node';
 import { SpeechError } from '../../../speech-error.ts';
 import { type OnnxRuntime, provenPaths } from '../../../weights.ts';
 
-const varint = 0;
-
-const fixed64 = 1;
-
-const lengthed = 2;
-
-const fixed32 = 5;
-
+/** Wire types of protobuf. */
+const wire = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 };
 /** ONNX element types: float16 and float32. */
-const half = 10;
-
-const single = 1;
+const [half, single] = [10, 1];
 
 export const kokoroRate = 24_000;
 /** The most symbols per run. */
@@ -206,10 +198,10 @@ function* fieldsOf(message: Uint8Array): Generator<Field, void> {
     const number = Math.floor(key.value / 8);
     const kind = key.value % 8;
     at = key.next;
-    if (kind === varint || kind === lengthed) {
+    if (kind === wire.varint || kind === wire.bytes) {
       const { value, next } = readVarint(message, at);
-      at = kind === lengthed ? next + value : next;
-      const content = kind === lengthed ? message.subarray(next, at) : undefined;
+      at = kind === wire.bytes ? next + value : next;
+      const content = kind === wire.bytes ? message.subarray(next, at) : undefined;
       yield { number, value, content, whole: message.subarray(start, at) };
     } else {
       at += sizeOf(kind);
@@ -220,16 +212,16 @@ function* fieldsOf(message: Uint8Array): Generator<Field, void> {
 
 export function writeContent(number: number, content: Pieces): Pieces {
   const length = content.reduce((sum, piece) => sum + piece.length, 0);
-  return [Uint8Array.from([...varintOf(number * 8 + lengthed), ...varintOf(length)]), ...content];
+  return [Uint8Array.from([...varintOf(number * 8 + wire.bytes), ...varintOf(length)]), ...content];
 }
 
 export function writeNumber(number: number, value: number): Pieces {
-  return [Uint8Array.from([...varintOf(number * 8 + varint), ...varintOf(value)])];
+  return [Uint8Array.from([...varintOf(number * 8 + wire.varint), ...varintOf(value)])];
 }
 
 function sizeOf(kind: number): number {
-  if (kind === fixed64) return 8;
-  if (kind === fixed32) return 4;
+  if (kind === wire.fixed64) return 8;
+  if (kind === wire.fixed32) return 4;
   throw new Error(`a field of the kind ${kind} is not known`);
 }
 
