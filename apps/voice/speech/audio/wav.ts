@@ -48,7 +48,11 @@ function streamedWav(bytes: Uint8Array): { start: number; sampleRate: number } |
 
 /** A WAV file of 16-bit mono samples. */
 export function encodeWav(samples: Uint8Array, sampleRate: number): Uint8Array {
-  return Buffer.concat([wavHeader(samples.length, sampleRate), samples]);
+  const header = wavHeader(samples.length, sampleRate);
+  const bytes = new Uint8Array(header.length + samples.length);
+  bytes.set(header);
+  bytes.set(samples, header.length);
+  return bytes;
 }
 
 interface Chunk {
