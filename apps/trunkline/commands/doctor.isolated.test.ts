@@ -6,22 +6,29 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import {
   freePort,
+  type ModelServer,
   natsMissing,
   startChild,
   startModelServer,
   startNatsServer,
   temporaryHome,
 } from '@trunkline/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const cleanups: (() => unknown)[] = [];
 const canMount = spawnSync('unshare', ['-rm', 'true']).status === 0;
 
-afterEach(async () => {
+interface Result {
+  code: number | null;
+  output: string;
+}
+
+afterAll(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
+// Every run loads all services and reads all weights, so that several findings are made in one.
 describe('trunkline doctor', () => {
   it('finds nothing wrong on a fresh machine and says what would make it better', async () => {
     const { code, output } = await doctor({});
@@ -34,57 +41,104 @@ describe('trunkline doctor', () => {
     expect(code).toBe(0);
   });
 
-  it('asks the model endpoint and names the variable that is wrong', async () => {
-    const server = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
-    cleanups.push(() => server.stop());
-    const good = await doctor({ LLM_GATEWAY_URL: server.url, LLM_API_KEY: 'right', LLM_MODEL: 'large' });
-    expect(good.output).toMatch(/^ok {6}model .*large is ready/m);
-    const refused = await doctor({
-      LLM_GATEWAY_URL: server.url,
-      LLM_API_KEY: 'wrong-key',
-      LLM_MODEL: 'large',
+  describe('where all that is set answers', () => {
+    let result: Result;
+    let agentPort: number;
+    beforeAll(async () => {
+      const model = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
+      cleanups.push(() => model.stop());
+      const agent = createHttpServer((_, response) => response.end('{"model":{}}')).listen(0, '127.0.0.2');
+      await once(agent, 'listening');
+      cleanups.push(() => agent.close());
+      agentPort = (agent.address() as AddressInfo).port;
+      const nats = natsMissing ? undefined : await startNatsServer();
+      cleanups.push(() => nats?.stop());
+      result = await doctor({
+        ...modelAt(model, 'right', 'large'),
+        AGENT_PORT: String(agentPort),
+        CORE_HOST: '127.0.0.2',
+        NATS_URL: nats?.url ?? '',
+        TRUNKLINE_OPEN: '0',
+      });
+    }, 60_000);
+
+    it('says that the model is ready', () => {
+      expect(result.output).toMatch(/^ok {6}model .*large is ready/m);
     });
-    expect(refused.output).toMatch(/^FAILED {2}model .*LLM_API_KEY/m);
-    expect(refused.output).not.toContain('wrong-key');
-    expect(refused.code).toBe(1);
-    const absent = await doctor({ LLM_GATEWAY_URL: server.url, LLM_API_KEY: 'right', LLM_MODEL: 'huge' });
-    expect(absent.output).toMatch(/^FAILED {2}model .*LLM_MODEL is "huge".*small, large/m);
+
+    it('knows a service that listens on an address of its own', () => {
+      expect(result.output).toMatch(new RegExp(`^ok {6}port ${agentPort} +a service answers there`, 'm'));
+    });
+
+    it.skipIf(natsMissing)('enters a NATS server that answers', () => {
+      expect(result.output).toMatch(/^ok {6}bus .*JetStream is ready/m);
+    });
+
+    it("says where the operator's key will be, and that nothing failed", () => {
+      expect(result.output).toMatch(/^ok {6}operator's key +is created in /m);
+      expect(result.output).not.toMatch(/^FAILED/m);
+      expect(result.code).toBe(0);
+    });
   });
 
-  it('names a port that another program holds', async () => {
-    const holder = createServer((socket) => socket.end('not us\n')).listen(0, '127.0.0.1');
-    await once(holder, 'listening');
-    cleanups.push(() => holder.close());
-    const { port } = holder.address() as { port: number };
-    const { code, output } = await doctor({ AGENT_PORT: String(port) });
-    expect(output).toMatch(new RegExp(`^FAILED {2}port ${port}`, 'm'));
-    expect(output).toContain('set AGENT_PORT to another port');
+  describe('where settings are wrong', () => {
+    let result: Result;
+    let heldPort: number;
+    beforeAll(async () => {
+      const model = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
+      cleanups.push(() => model.stop());
+      const holder = createServer((socket) => socket.end('not us\n')).listen(0, '127.0.0.1');
+      await once(holder, 'listening');
+      cleanups.push(() => holder.close());
+      heldPort = (holder.address() as AddressInfo).port;
+      const home = temporaryHome();
+      cleanups.push(home.remove);
+      writeFileSync(join(home.path, 'operator-key'), 'x'.repeat(43), { mode: 0o644 });
+      result = await doctor({
+        ...modelAt(model, 'wrong-key', 'large'),
+        AGENT_PORT: String(heldPort),
+        NATS_URL: `nats://127.0.0.1:${await freePort()}`,
+        RESEARCH_HOST: '0.0.0.0',
+        TRUNKLINE_HOME: home.path,
+        TRUNKLINE_OPEN: '0',
+      });
+    }, 60_000);
+
+    it('names the variable of a key that the model endpoint refuses, and does not show the key', () => {
+      expect(result.output).toMatch(/^FAILED {2}model .*LLM_API_KEY/m);
+      expect(result.output).not.toContain('wrong-key');
+    });
+
+    it('names a port that another program holds', () => {
+      expect(result.output).toMatch(new RegExp(`^FAILED {2}port ${heldPort}`, 'm'));
+      expect(result.output).toContain('set AGENT_PORT to another port');
+    });
+
+    it('says when no NATS server answers', () => {
+      expect(result.output).toMatch(/^FAILED {2}bus/m);
+      expect(result.output).toContain('Check NATS_URL');
+    });
+
+    it("looks at the operator's key and at services that are open", () => {
+      expect(result.output).toMatch(/^FAILED {2}operator's key +other accounts .*operator-key \(mode 644\)/m);
+      expect(result.output).toMatch(/^note {4}research is open +it listens on 0\.0\.0\.0/m);
+      expect(result.output).toContain('Set RESEARCH_AUTH_TOKEN');
+    });
+
+    it('fails with these four findings and no other', () => {
+      expect(result.output.match(/^FAILED/gm)).toHaveLength(4);
+      expect(result.code).toBe(1);
+    });
+  });
+
+  it('names a model that the endpoint does not have, and services that are open to all', async () => {
+    const model = await startModelServer({ apiKey: 'right', models: ['small', 'large'] });
+    cleanups.push(() => model.stop());
+    const { code, output } = await doctor({ ...modelAt(model, 'right', 'huge'), TRUNKLINE_OPEN: '1' });
+    expect(output).toMatch(/^FAILED {2}model .*LLM_MODEL is "huge".*small, large/m);
+    expect(output).toMatch(/^note {4}operator's key +TRUNKLINE_OPEN=1/m);
+    expect(output.match(/^FAILED/gm)).toHaveLength(1);
     expect(code).toBe(1);
-  });
-
-  it('knows a service that listens on an address of its own', async () => {
-    const service = createHttpServer((_, response) => response.end('{"model":{}}')).listen(0, '127.0.0.2');
-    await once(service, 'listening');
-    cleanups.push(() => service.close());
-    const { port } = service.address() as AddressInfo;
-    const { output } = await doctor({ AGENT_PORT: String(port), CORE_HOST: '127.0.0.2' });
-    expect(output).toMatch(new RegExp(`^ok {6}port ${port} +a service answers there`, 'm'));
-  });
-
-  it("looks at the operator's key and at services that are open", async () => {
-    const home = temporaryHome();
-    cleanups.push(home.remove);
-    const variables = { TRUNKLINE_HOME: home.path, TRUNKLINE_OPEN: '0' };
-    expect((await doctor(variables)).output).toMatch(/^ok {6}operator's key +is created in /m);
-    writeFileSync(join(home.path, 'operator-key'), 'x'.repeat(43), { mode: 0o644 });
-    const { code, output } = await doctor({ ...variables, RESEARCH_HOST: '0.0.0.0' });
-    expect(output).toMatch(/^FAILED {2}operator's key +other accounts .*operator-key \(mode 644\)/m);
-    expect(output).toMatch(/^note {4}research is open +it listens on 0\.0\.0\.0/m);
-    expect(output).toContain('Set RESEARCH_AUTH_TOKEN');
-    expect(code).toBe(1);
-    expect((await doctor({ TRUNKLINE_OPEN: '1' })).output).toMatch(
-      /^note {4}operator's key +TRUNKLINE_OPEN=1/m,
-    );
   });
 
   it.skipIf(!canMount)('fails when the disk has no room for the data', () => {
@@ -101,24 +155,16 @@ describe('trunkline doctor', () => {
     const { code, output } = await doctor({ TRUNKLINE_HOME: join(launcher, 'below-a-file') });
     expect(output).toMatch(/^FAILED {2}data directory/m);
     expect(output).toContain('TRUNKLINE_HOME');
-    expect(code).toBe(1);
-  });
-
-  it.skipIf(natsMissing)('enters a NATS server that answers', async () => {
-    const nats = await startNatsServer();
-    cleanups.push(() => nats.stop());
-    expect((await doctor({ NATS_URL: nats.url })).output).toMatch(/^ok {6}bus .*JetStream is ready/m);
-  });
-
-  it('says when no NATS server answers', async () => {
-    const { code, output } = await doctor({ NATS_URL: `nats://127.0.0.1:${await freePort()}` });
-    expect(output).toMatch(/^FAILED {2}bus/m);
-    expect(output).toContain('Check NATS_URL');
+    expect(output.match(/^FAILED/gm)).toHaveLength(1);
     expect(code).toBe(1);
   });
 });
 
-async function doctor(environment: Record<string, string>): Promise<{ code: number | null; output: string }> {
+function modelAt({ url }: ModelServer, key: string, model: string): Record<string, string> {
+  return { LLM_GATEWAY_URL: url, LLM_API_KEY: key, LLM_MODEL: model };
+}
+
+async function doctor(environment: Record<string, string>): Promise<Result> {
   const home = temporaryHome();
   cleanups.push(home.remove);
   const names = ['VOICE_PORT', 'AGENT_PORT', 'RESEARCH_PORT', 'SWITCHBOARD_PORT'];

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
-import { type Child, freePort, startChild, temporaryHome } from '@trunkline/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { type Child, freePort, startChild, type TemporaryHome, temporaryHome } from '@trunkline/testing';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 const launcher = join(import.meta.dirname, '../../../bin/trunkline.js');
 const services = ['voice', 'agent', 'research', 'switchboard'] as const;
@@ -14,9 +14,12 @@ afterEach(async () => {
 });
 
 describe('trunkline up', () => {
-  it('runs all four services, says where they are and stops cleanly on Ctrl-C', async () => {
-    const child = trunkline(['up'], anyPorts());
+  it('runs all four services, whatever PORT says, tells where they are and stops cleanly on Ctrl-C', async () => {
+    // One service alone would take PORT.
+    const port = await freePort();
+    const child = trunkline(['up'], { ...anyPorts(), PORT: String(port) });
     await child.waitForLine('Ctrl-C stops everything', 60_000);
+    expect(child.output()).not.toContain(`:${port}`);
     const urls = addresses(child.output());
     expect(Object.keys(urls).sort()).toEqual([...services].sort());
     for (const name of services) {
@@ -30,27 +33,6 @@ describe('trunkline up', () => {
     expect(child.output()).toContain('LLM_GATEWAY_URL');
     expect(await child.kill('SIGINT')).toMatchObject({ code: 0 });
     for (const name of services) await expect(fetch(`${urls[name]}/healthz`)).rejects.toThrow();
-  });
-
-  it('lets pages link to the public addresses where they are set, and to the others where they listen', async () => {
-    const child = trunkline(['up'], {
-      ...anyPorts(),
-      PUBLIC_URL: 'https://voice.example',
-      A2A_PUBLIC_URL: 'https://agent.example',
-      SWITCHBOARD_PUBLIC_URL: 'https://board.example',
-    });
-    await child.waitForLine('Ctrl-C stops everything', 60_000);
-    const urls = addresses(child.output());
-    for (const name of services) {
-      const body = (await (await fetch(`${urls[name]}/healthz`)).json()) as { services: { url: string }[] };
-      expect(body.services.map(({ url }) => url).sort()).toEqual([
-        urls.research,
-        'https://agent.example',
-        'https://board.example',
-        'https://voice.example',
-      ]);
-    }
-    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
   });
 
   it('names the port that is taken and the variable to change, and leaves nothing running', async () => {
@@ -89,59 +71,87 @@ describe('trunkline up', () => {
     expect(ports.output()).toContain('AGENT_PORT is "high"');
   });
 
-  it('lets no second process work on the data of the four, which would take running tasks for lost', async () => {
+  describe('with a home and public addresses', () => {
     const home = temporaryHome();
-    cleanups.push(home.remove);
-    const child = trunkline(['up'], { ...anyPorts(), ...home.environment });
-    await child.waitForLine('Ctrl-C stops everything', 60_000);
-    for (const name of services) {
-      const second = trunkline([name, '--port', '0'], home.environment);
-      expect(await second.exited).toMatchObject({ code: 1 });
-      expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
-    }
-    await child.kill('SIGKILL');
-    const next = trunkline(['up'], { ...anyPorts(), ...home.environment });
-    await next.waitForLine('Ctrl-C stops everything', 60_000);
-  }, 60_000);
+    const environment = {
+      ...anyPorts(),
+      ...home.environment,
+      PUBLIC_URL: 'https://voice.example',
+      A2A_PUBLIC_URL: 'https://agent.example',
+      SWITCHBOARD_PUBLIC_URL: 'https://board.example',
+    };
+    let child: Child;
+    beforeAll(async () => {
+      child = launch(['up'], home, environment);
+      await child.waitForLine('Ctrl-C stops everything', 60_000);
+    }, 60_000);
+    afterAll(async () => {
+      await child.kill();
+      home.remove();
+    });
 
-  it('does not let PORT, which one service alone would take, disturb the others', async () => {
-    const port = await freePort();
-    const child = trunkline(['up'], { ...anyPorts(), PORT: String(port) });
-    await child.waitForLine('Ctrl-C stops everything', 60_000);
-    expect(child.output()).not.toContain(`:${port}`);
-    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
+    it('lets pages link to the public addresses where they are set, and to the others where they listen', async () => {
+      const urls = addresses(child.output());
+      for (const name of services) {
+        const body = (await (await fetch(`${urls[name]}/healthz`)).json()) as { services: { url: string }[] };
+        expect(body.services.map(({ url }) => url).sort()).toEqual([
+          urls.research,
+          'https://agent.example',
+          'https://board.example',
+          'https://voice.example',
+        ]);
+      }
+    });
+
+    it('lets no second process work on the data of the four, which would take running tasks for lost', async () => {
+      for (const name of services) {
+        const second = trunkline([name, '--port', '0'], home.environment);
+        expect(await second.exited).toMatchObject({ code: 1 });
+        expect(second.output()).toMatch(/Another process uses the (data|bus journal) in .*: stop it, or/);
+      }
+      await child.kill('SIGKILL');
+      const next = trunkline(['up'], environment);
+      await next.waitForLine('Ctrl-C stops everything', 60_000);
+      expect(await next.kill('SIGTERM')).toMatchObject({ code: 0 });
+    });
   });
 });
 
 describe('one service alone', () => {
-  it('makes a home that nobody else on the machine may read', async () => {
+  describe('voice, with PORT and a home that is not there yet', () => {
     const home = temporaryHome();
-    cleanups.push(home.remove);
     const path = join(home.path, 'data/trunkline');
-    const child = trunkline(['voice'], { PORT: '0', TRUNKLINE_HOME: path });
-    await child.waitForLine('http://127.0.0.1:', 60_000);
-    expect(statSync(path).mode & 0o777).toBe(0o700);
-  });
+    let child: Child;
+    let url: string;
+    beforeAll(async () => {
+      const port = await freePort();
+      url = `http://127.0.0.1:${port}`;
+      child = launch(['voice'], home, { PORT: String(port), TRUNKLINE_HOME: path });
+      await child.waitForLine(url, 60_000);
+    }, 60_000);
+    afterAll(async () => {
+      await child.kill();
+      home.remove();
+    });
 
-  it('[V002] voice listens on the port given by PORT', async () => {
-    const port = await freePort();
-    const child = trunkline(['voice'], { PORT: String(port) });
-    await child.waitForLine(`http://127.0.0.1:${port}`, 60_000);
-    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
-    expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
-  });
+    it('makes a home that nobody else on the machine may read', () => {
+      expect(statSync(path).mode & 0o777).toBe(0o700);
+    });
 
-  it('[V072] [V073] voice serves its page and the assets of the page to anybody', async () => {
-    const port = await freePort();
-    const child = trunkline(['voice'], { PORT: String(port) });
-    await child.waitForLine(`http://127.0.0.1:${port}`, 60_000);
-    const page = await fetch(`http://127.0.0.1:${port}/`);
-    expect(page.headers.get('content-type')).toContain('text/html');
-    const assets = [...(await page.text()).matchAll(/(?:src|href)="\.?\/?(static\/[^"]+)"/g)].map(
-      ([, path]) => path,
-    );
-    expect(assets.length).toBeGreaterThan(0);
-    for (const path of assets) expect((await fetch(`http://127.0.0.1:${port}/${path}`)).status).toBe(200);
+    it('[V072] [V073] serves its page and the assets of the page to anybody', async () => {
+      const page = await fetch(url);
+      expect(page.headers.get('content-type')).toContain('text/html');
+      const assets = [...(await page.text()).matchAll(/(?:src|href)="\.?\/?(static\/[^"]+)"/g)].map(
+        ([, asset]) => asset,
+      );
+      expect(assets.length).toBeGreaterThan(0);
+      for (const asset of assets) expect((await fetch(`${url}/${asset}`)).status).toBe(200);
+    });
+
+    it('[V002] listens on the port given by PORT, and stops when it is told to', async () => {
+      expect((await fetch(`${url}/healthz`)).status).toBe(200);
+      expect(await child.kill('SIGTERM')).toMatchObject({ code: 0 });
+    });
   });
 
   it.each(services)('%s explains its flags and variables with --help', async (name) => {
@@ -195,13 +205,17 @@ function trunkline(
 ): Child {
   const home = temporaryHome();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(home.path, name), text);
-  const child = startChild(launcher, {
+  const child = launch(args, home, environment);
+  cleanups.push(home.remove, () => child.kill());
+  return child;
+}
+
+function launch(args: string[], home: TemporaryHome, environment: Record<string, string>): Child {
+  return startChild(launcher, {
     arguments: args,
     directory: home.path,
     environment: { ...home.environment, LLM_GATEWAY_URL: '', ...environment },
   });
-  cleanups.push(home.remove, () => child.kill());
-  return child;
 }
 
 function addresses(output: string): Record<string, string> {
