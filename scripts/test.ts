@@ -1,5 +1,6 @@
 // Runs every test, or those named on the command line; sees first to what they need; ends with "N passed, N failed".
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,10 +24,17 @@ if (args.includes('--help')) {
 const missing = ensureTools();
 const scratch = await mkdtemp(join(tmpdir(), 'trunkline-test-'));
 const countsFile = join(scratch, 'counts.json');
+if (args.length === 0) await buildPages();
 const exitCode = args.includes('--changed') ? await runChanged() : await runVitest(args);
 report(readCounts());
 await rm(scratch, { recursive: true, force: true });
 process.exit(exitCode);
+
+/** Otherwise the first tests that need them build them all at once. What cannot be built fails in those tests. */
+async function buildPages(): Promise<void> {
+  const builder = spawn(process.execPath, [join(root, 'packages/ui/build/main.ts')], { stdio: 'inherit' });
+  await once(builder, 'exit');
+}
 
 async function runChanged(): Promise<number> {
   const { chosen, leftOut } = selectChanged(vitest);

@@ -2,20 +2,26 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 export interface WaitOptions {
   timeoutMs?: number;
+  /** Between attempts; by default it grows from 10 ms to 50. */
   intervalMs?: number;
 }
+
+const SHORTEST_INTERVAL_MS = 10;
+/** Asking a page or a service takes processor time from what is waited for. */
+const LONGEST_INTERVAL_MS = 50;
 
 /** Asks again and again until the condition yields something truthy, and returns that. A throwing condition counts as not yet. */
 export async function waitFor<Value>(
   condition: () => Value | Promise<Value>,
-  { timeoutMs = 10_000, intervalMs = 10 }: WaitOptions = {},
+  { timeoutMs = 10_000, intervalMs }: WaitOptions = {},
 ): Promise<NonNullable<Value>> {
-  const deadline = performance.now() + timeoutMs;
+  const started = performance.now();
   for (;;) {
     const attempt = await attemptOf(condition);
     if (attempt.value) return attempt.value;
-    if (performance.now() > deadline) throw timeoutError(condition, timeoutMs, attempt.error);
-    await delay(intervalMs);
+    const waited = performance.now() - started;
+    if (waited > timeoutMs) throw timeoutError(condition, timeoutMs, attempt.error);
+    await delay(intervalMs ?? Math.min(LONGEST_INTERVAL_MS, Math.max(SHORTEST_INTERVAL_MS, waited / 10)));
   }
 }
 
