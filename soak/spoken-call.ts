@@ -6,12 +6,14 @@ import {
   temporaryDirectory,
   waitFor,
 } from '@trunkline/testing';
+import { onTestFinished } from 'vitest';
 import { openLocalVoices } from '../apps/voice/cases/harness/local-voices.suite.ts';
 import { encodeWav } from '../apps/voice/speech/audio/wav.ts';
 import { createFleet } from './fleet.ts';
 import { fakeMicrophone } from './page-microphone.ts';
 
-const patience = { timeoutMs: 120_000 };
+/** Asked seldom: page and test share the processor with two voices. */
+const patience = { timeoutMs: 120_000, intervalMs: 250 };
 const rate = 16_000;
 
 /** All four services as one process, a browser, and a person with a voice and ears; the model alone is scripted. */
@@ -31,9 +33,14 @@ export async function openStage(script: ModelScript) {
       const samples = await voices.open().sounds.speech(text);
       return Buffer.from(encodeWav(new Uint8Array(samples.buffer), rate));
     },
-    /** Opens the voice page and calls. */
+    /** Opens the voice page and calls; the page is closed after the test. */
     async call() {
-      const { page, problems } = await browser.open(fleet.urls.voice, { serviceWorkers: 'block' });
+      // An orb that moves would be drawn by the processor that has to speak and to listen.
+      const { page, problems, close } = await browser.open(fleet.urls.voice, {
+        serviceWorkers: 'block',
+        reducedMotion: 'reduce',
+      });
+      onTestFinished(close);
       const orb = page.locator('[data-orb-button]');
       await orb.waitFor();
       const sound = await recordSound(page);
