@@ -19,6 +19,8 @@ const open = [
 ];
 /** Asks for a code that is used up by the first who shows it. */
 const link = ['GET /operator/enter'];
+/** What only the operator may read. */
+const operators = ['GET /operator/audit', 'GET /operator/audit/export', 'GET /operator/audit/verify'];
 
 /** What a user does with their own calls and choices. */
 const user = [
@@ -47,9 +49,10 @@ const a2a =
   /^\w+ \/(\.well-known\/agent(-card)?\.json$|(v1\/)?(a2a(\/|$)|message:|tasks(\/|$)|card$|extendedAgentCard$))/;
 
 /** A route that is in no list has not been thought about. */
-function kindOf(route: string): 'open' | 'link' | 'user' | 'admin' | 'agent' {
+function kindOf(route: string): 'open' | 'link' | 'operator' | 'user' | 'admin' | 'agent' {
   if (open.includes(route)) return 'open';
   if (link.includes(route)) return 'link';
+  if (operators.includes(route)) return 'operator';
   if (user.includes(route) || configuring.includes(route)) return 'user';
   if (admin.includes(route)) return 'admin';
   if (a2a.test(route)) return 'agent';
@@ -58,7 +61,7 @@ function kindOf(route: string): 'open' | 'link' | 'user' | 'admin' | 'agent' {
 
 describe('every route', () => {
   it('asks for the key that the contract names, and for no other [V101][V102][V103][V105][V107]', async () => {
-    const voice = await startVoice({ files, env });
+    const voice = await startVoice({ files, env: { ...env, TRUNKLINE_OPEN: '0' } });
     const routes = voice.routes().filter(({ path }) => !path.endsWith('*'));
     expect(routes.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['/api/whoami', '/a2a', '/a2a/callback']),
@@ -79,6 +82,7 @@ describe('every route', () => {
       const expected = {
         open: ['in', 'in', 'in', 'in', 'in'],
         link: [401, 401, 401, 401, 401],
+        operator: [403, 403, 403, 403, 403],
         user: [401, 401, 'in', 'in', 401],
         admin: [401, 401, 403, 'in', 401],
         agent: [401, 401, 401, 401, 'in'],
